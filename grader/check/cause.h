@@ -1,0 +1,84 @@
+// cause.h: the one list of causes a grade can name.
+//
+// CAUSE(id, sentence): the id stands in results, in wrong kernels ("// cause: id") and in hints.md;
+// the sentence is what a student reads after "likely cause:". A lesson's check.c may answer with any
+// of them; a new cause is a new line here.
+#ifndef CAUSE_H
+#define CAUSE_H
+
+#define CAUSES(CAUSE)                                                                              \
+    CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
+    /* what was written where */                                                                   \
+    CAUSE(never_written, "these elements were never written")                                      \
+    CAUSE(out_of_bounds, "the kernel wrote outside an array: guard the last block or tile")        \
+    CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
+    CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
+    CAUSE(inner_tail, "the last, partly filled tile of the inner loop is left out or not zeroed")  \
+    CAUSE(grid_limit, "only elements far from the start are wrong: the grid does not reach them")  \
+    CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
+    CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
+    CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
+    CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
+    CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
+    CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
+    CAUSE(accumulates, "the kernel adds to what the output held before")                           \
+    /* arithmetic */                                                                               \
+    CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
+    CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
+    CAUSE(nan_leak,                                                                                \
+          "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
+    CAUSE(overflow, "exp overflows on large scores: subtract the row maximum first")               \
+    CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
+    CAUSE(empty_state, "(-inf) - (-inf) is NaN: guard the rescale while nothing has been seen")    \
+    CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
+    CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
+    CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
+    CAUSE(sum_init, "the running sum l must start at 0")                                           \
+    CAUSE(divided_early, "P is divided by l inside the loop: divide O once, after the last tile")  \
+    CAUSE(not_divided, "O is not divided by l at the end")                                         \
+    CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
+    CAUSE(scale_squared, "scale is applied twice (or 1/d is used for 1/sqrt(d))")                  \
+    CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
+    CAUSE(lse_base2, "LSE is in base 2; the contract asks for the natural logarithm")              \
+    CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
+    CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
+    /* host code */                                                                                \
+    CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
+    CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
+    CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
+    CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \
+    CAUSE(cuda_error, "the CUDA runtime reported an error")                                        \
+    /* what the CPU device's scheduler says */                                                     \
+    CAUSE(barrier_divergence, "threads of one block wait at different barriers")                   \
+    CAUSE(exited_threads, "some threads returned before a barrier that the others wait at")        \
+    CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it")         \
+    CAUSE(deadlock, "threads wait for each other for ever")                                        \
+    CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
+    CAUSE(bad_address, "a thread used an address outside every array")                             \
+    CAUSE(stack_overflow, "a thread's local arrays are too large")                                 \
+    CAUSE(host_access, "host code used a device pointer: copy with cudaMemcpy")                    \
+    CAUSE(host_pointer, "a kernel got a host pointer")                                             \
+    CAUSE(assertion, "an assert() in the kernel failed")                                           \
+    /* the process */                                                                              \
+    CAUSE(crash, "the program ended before the launcher returned")                                 \
+    CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \
+    CAUSE(survivor, "a process outlived the kernel's program and still held its results")          \
+    CAUSE(compile_error, "the file does not compile")                                              \
+    CAUSE(refused, "the file does something a graded file may not do")
+
+enum cause {
+    CAUSE_NONE,
+#define CAUSE(id, sentence) CAUSE_##id,
+    CAUSES(CAUSE)
+#undef CAUSE
+        CAUSE_COUNT
+};
+
+// The id ("tail_dropped") and the sentence of a cause; "" for CAUSE_NONE.
+const char* cause_id(enum cause cause);
+const char* cause_sentence(enum cause cause);
+
+// The cause with this id, or CAUSE_NONE.
+enum cause cause_from_id(const char* id);
+
+#endif

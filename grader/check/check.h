@@ -1,0 +1,158 @@
+// check.h: what a lesson's check.c sees. Trusted C; no student code runs in this process.
+//
+// A lesson is a list of graded items. An item runs one or more cases. A case declares its arguments,
+// fills the inputs, runs the student's kernel behind the wall, computes what it wants in fp64, and
+// compares:
+//
+//     check_case(c, "n = %lld", (long long)n);
+//     check_int(c, "n", n);
+//     struct tensor* a = check_input(c, "a", F32, SHAPE(n));
+//     struct tensor* out = check_output(c, "c", F32, SHAPE(n));
+//     fill_normal(c, a, 0.0, 1.0);
+//     check_run(c);
+//     for (int64_t i = 0; i < n; i++) out->want[i] = a->value[i];
+//     check_compare(c, out, budget_exact());
+//
+// Every check_*() that finds something wrong records it and ends the item there, so a case reads
+// straight down. An item that compared nothing is a grader error, never a pass: an untouched stub
+// scores 0 in every item.
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cause.h"
+
+enum dtype { F32, F16, BF16, I32 };
+
+struct shape {
+    int rank;        // 1 to 4
+    int64_t dim[4];  // outermost first; the last one is contiguous
+};
+#define SHAPE(...)                                                                     \
+    ((struct shape){.rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
+                    .dim = {__VA_ARGS__}})
+
+// One array argument. Elements are doubles on this side; they are rounded to dtype when they cross.
+// Owned by the case and freed with it.
+struct tensor {
+    const char* name;
+    enum dtype dtype;
+    struct shape shape;
+    int64_t count;  // elements of one round
+    double* value;  // inputs: what the kernel reads. Set it (or fill_*), then check_run() rounds it
+    double* want;   // outputs: what it should hold; set it after check_run()
+    double* got;    // outputs: what it holds after check_run()
+    bool* untouched;  // outputs: elements (gaps between rows, say) that must not be written
+    struct tensor_state* state;  // check/'s own
+};
+
+struct check;
+
+// ---- a case
+
+// Starts a case; the text names it in the report ("B = 2, N_q = 64, d = 32"). Frees the last one.
+void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// The launcher is called `rounds` times (1 to 4) in one process, in the same buffers, with new data
+// each time: a kernel that remembers its first answer shows. Call it right after check_case(). Then
+// check_round(c, r) selects the round that value, want, got and untouched of every tensor show.
+void check_rounds(struct check* c, int rounds);
+void check_round(struct check* c, int round);
+
+// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its shape)
+// is legal. check_null() passes NULL for a tensor that is not declared.
+void check_int(struct check* c, const char* name, int64_t value);
+void check_real(struct check* c, const char* name, double value);
+struct tensor* check_input(struct check* c, const char* name, enum dtype dtype, struct shape shape);
+struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
+                            struct shape shape);
+void check_null(struct check* c, const char* name);
+void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
+
+// Scratch memory for the launcher, poisoned before every round; bytes >= 0.
+void check_workspace(struct check* c, const char* name, int64_t bytes);
+
+// Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
+// "cudaMemcpy". With CPU and GPU alike; the call does nothing and returns an error.
+void check_fail_call(struct check* c, const char* function, int n);
+
+// ---- data. Fresh every run, the same for the same seed, item and case.
+
+uint64_t check_random(struct check* c);                          // 64 random bits
+int64_t check_pick(struct check* c, int64_t low, int64_t high);  // one of low..high, both included
+double check_normal(struct check* c);                            // mean 0, standard deviation 1
+void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
+void fill_uniform(struct check* c, struct tensor* t, double low, double high);
+void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
+
+// The value nearest to x that dtype can hold (round to nearest even; overflow gives infinity).
+double dtype_round(enum dtype dtype, double x);
+
+// ---- running and judging
+
+// Runs the case behind the wall. Ends the item if the program did not finish, a launcher did not
+// return COURSE_OK (see check_expect), a guard band or an input changed, or somebody still held the
+// results. After it, got of every output is what the kernel left there.
+void check_run(struct check* c);
+
+// The status every round of the coming check_run() must return, instead of COURSE_OK. The cause is
+// named if it does not. With a status other than COURSE_OK every output must stay untouched.
+void check_expect(struct check* c, int status, enum cause otherwise);
+
+// How far an output may be from what is wanted: |got - want| <= max for every element, and the mean
+// of |got - want| <= mean. Both absolute, in the output's own unit.
+struct budget {
+    double max, mean;
+};
+struct budget budget_exact(void);
+
+// A budget from a standard implementation of the same precision (grading reference: 8 times its
+// error, per tensor, maximum and mean, plus 8 units in the last place of the largest wanted value).
+// standard holds t->count values computed the plain way in t's working precision.
+struct budget budget_from(const struct tensor* t, const double* standard);
+
+// Compares an output with want. On a failure: the first wrong element, how many, where, the error as
+// % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
+// diagnose.c).
+void check_compare(struct check* c, struct tensor* t, struct budget budget);
+
+// Device memory that this round's launcher allocated and did not free, in bytes; only meaningful
+// next to a check_compare() of the same run.
+int64_t check_leaked(struct check* c);
+
+// Ends the item as failed, for what only a lesson can know.
+_Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// True if got equals the hypothesis where want does not: every element within the budget of the
+// hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
+// want somewhere. This is how explain() recognises a mistake: compute what the mistake would give.
+bool check_matches(const struct tensor* t, const double* hypothesis, struct budget budget);
+
+// ---- a lesson
+
+struct item {
+    int points;        // all items of a lesson add up to 100
+    const char* name;  // what a student reads: "keys in several tiles"
+    void (*run)(struct check* c);
+};
+
+struct lesson {
+    const char* name;          // "12_flash_forward"
+    const struct item* items;  // ends with {0}
+    // Called when check_compare() found t wrong: the cause, or CAUSE_NONE to let the general
+    // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
+    enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
+};
+
+// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
+struct tensor* check_tensor(struct check* c, const char* name);
+int64_t check_int_of(struct check* c, const char* name);
+double check_real_of(struct check* c, const char* name);
+
+// Each lesson's check.c defines this one.
+extern const struct lesson lesson;
+
+#endif

@@ -1,0 +1,27 @@
+// run.h: what a lesson's call.c sees.
+//
+// call.c stands on the student's side of the wall: it takes the case out of the arena by name and
+// calls the launcher, once per round. The runner around it (run.c) has already copied every device
+// tensor to the device with its guard bands, and copies everything back afterwards; the same on the
+// CPU device and on a GPU.
+#ifndef RUN_H
+#define RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// The device address of a tensor; NULL if the case passes NULL for it.
+// A name the case does not have ends the program: the lesson's check.c and call.c disagree.
+void* run_gpu(const char* name);
+
+// The host address of a tensor the case declared with check_on_host(); lesson 01's alone.
+void* run_cpu(const char* name);
+
+// A scalar of the case.
+int64_t run_int(const char* name);
+double run_real(const char* name);
+
+// Written by the lesson: calls the launcher with the case's arguments and returns its status.
+int call(void);
+
+#endif

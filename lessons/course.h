@@ -1,0 +1,54 @@
+// course.h: what every contract and every kernel of the course shares.
+//
+// Plain C, so that the grader, which is C, reads the same contracts as the kernels. A .cu file
+// includes its contract (lessons/NN_name/name.h), and that includes this.
+#ifndef COURSE_H
+#define COURSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define COURSE_BEGIN_C extern "C" {
+#define COURSE_END_C }
+#else
+#define COURSE_BEGIN_C
+#define COURSE_END_C
+#endif
+
+// What a launcher returns. A launcher that does not return COURSE_OK has written nothing.
+enum course_status {
+    COURSE_OK = 0,
+    COURSE_BAD_ARGUMENT = 1,  // a NULL pointer, a negative size, strides that do not fit
+    COURSE_UNSUPPORTED =
+        2,                  // legal, but outside what the contract asks for (a head dimension, say)
+    COURSE_CUDA_ERROR = 3,  // the CUDA runtime refused: no memory, a launch it cannot do
+};
+
+// 16-bit floats. In a .cu file they are CUDA's own types (include <cuda_fp16.h> or <cuda_bf16.h> to
+// compute with them); in plain C they are two bytes that can be passed on but not added.
+#ifdef __cplusplus
+struct __half;
+struct __nv_bfloat16;
+typedef struct __half fp16;
+typedef struct __nv_bfloat16 bf16;
+#else
+typedef struct {
+    uint16_t bits;
+} fp16;
+typedef struct {
+    uint16_t bits;
+} bf16;
+#endif
+
+// How many tiles of size b cover a elements. CEIL_DIV(17, 8) is 3; a >= 0, b > 0.
+#define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
+
+// Leave the launcher with COURSE_CUDA_ERROR if a CUDA call fails. Nothing is freed on the way: use
+// it where there is nothing to free.
+#define COURSE_TRY(call)                                     \
+    do {                                                     \
+        if ((call) != cudaSuccess) return COURSE_CUDA_ERROR; \
+    } while (0)
+
+#endif
