@@ -1,0 +1,115 @@
+// arena.c: the grader's side of the shared memory. See arena.h.
+#include "wall/arena.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static uint64_t round_up(uint64_t n, uint64_t to) {
+    return (n + to - 1) / to * to;
+}
+
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 31;
+    x *= 0x7fb5d329728ea185ull;
+    x ^= x >> 27;
+    x *= 0x81dadef4bc2dd44dull;
+    return x ^ (x >> 33);
+}
+
+// The 16-bit pattern at an even offset: 0x7fc1..0x7ffe. It is a NaN as fp16 and as bf16, two of them
+// are a NaN as fp32, and none is a NaN that arithmetic makes (0x7fc0, 0x7e00, 0x7fff).
+static uint16_t pattern(uint64_t key, uint64_t offset) {
+    return (uint16_t)(0x7fc1 + mix(key ^ (offset >> 1)) % 62);
+}
+
+static unsigned char pattern_byte(uint64_t key, uint64_t offset) {
+    return (unsigned char)(pattern(key, offset) >> (offset % 2 * 8));
+}
+
+static void place_tensors(struct arena* arena) {
+    uint64_t at = round_up(sizeof(struct arena_head), ARENA_GUARD);
+    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
+        struct arena_tensor* t = &arena->layout.tensor[i];
+        if (t->role == ARENA_NULL) continue;
+        for (uint32_t r = 0; r < arena->layout.rounds; r++) {
+            t->offset[r] = at + ARENA_GUARD;
+            at = round_up(t->offset[r] + t->bytes + ARENA_GUARD, ARENA_GUARD);
+        }
+    }
+    arena->size = at;
+}
+
+int arena_open(struct arena* arena, unsigned char** map) {
+    arena->layout.magic = ARENA_MAGIC;
+    arena->layout.version = ARENA_VERSION;
+    arena->bytes = NULL;
+    place_tensors(arena);
+    if (getrandom(&arena->key, sizeof arena->key, 0) != sizeof arena->key) return -1;
+    arena->fd = memfd_create("case", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (arena->fd < 0) return -1;
+    if (ftruncate(arena->fd, (off_t)arena->size) != 0 ||
+        fcntl(arena->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0)
+        return -1;
+    unsigned char* p = mmap(NULL, arena->size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
+    if (p == MAP_FAILED) return -1;
+    uint64_t first = round_up(sizeof(struct arena_head), ARENA_GUARD);
+    for (uint64_t at = first; at < arena->size; at += 2) {
+        uint16_t v = pattern(arena->key, at);
+        memcpy(p + at, &v, 2);
+    }
+    *map = p;
+    return 0;
+}
+
+int arena_close_writing(struct arena* arena, unsigned char* map) {
+    memcpy(map, &arena->layout, sizeof arena->layout);
+    return munmap(map, arena->size);
+}
+
+int arena_seal(struct arena* arena) {
+    if (fcntl(arena->fd, F_ADD_SEALS, F_SEAL_WRITE) != 0) return -1;
+    void* p = mmap(NULL, arena->size, PROT_READ, MAP_PRIVATE, arena->fd, 0);
+    if (p == MAP_FAILED) return -1;
+    arena->bytes = p;
+    return 0;
+}
+
+struct arena_answer arena_answer(const struct arena* arena) {
+    struct arena_answer answer;
+    memcpy(&answer, arena->bytes + offsetof(struct arena_head, answer), sizeof answer);
+    answer.kind[sizeof answer.kind - 1] = '\0';
+    answer.text[sizeof answer.text - 1] = '\0';
+    return answer;
+}
+
+bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64_t* offset) {
+    const struct arena_tensor* t = &arena->layout.tensor[tensor];
+    uint64_t begin = t->offset[round];
+    uint64_t ranges[2][2] = {{begin - ARENA_GUARD, begin},
+                             {begin + t->bytes, begin + t->bytes + ARENA_GUARD}};
+    // The band after the data first: that is where a missing guard writes.
+    for (int i = 1; i >= 0; i--)
+        for (uint64_t at = ranges[i][0]; at < ranges[i][1]; at++)
+            if (arena->bytes[at] != pattern_byte(arena->key, at)) {
+                *offset = (int64_t)(at - begin);
+                return false;
+            }
+    return true;
+}
+
+bool arena_is_poison(const struct arena* arena, uint64_t offset, int size) {
+    for (int i = 0; i < size; i++)
+        if (arena->bytes[offset + i] != pattern_byte(arena->key, offset + i)) return false;
+    return true;
+}
+
+void arena_free(struct arena* arena) {
+    if (arena->bytes) munmap((void*)(uintptr_t)arena->bytes, arena->size);
+    arena->bytes = NULL;
+    if (arena->fd >= 0) close(arena->fd);
+    arena->fd = -1;
+}

@@ -1,0 +1,100 @@
+// arena.h: one case, laid out in shared memory between the grader and the student's process.
+//
+// A sealed memfd of fixed size: first the layout (written by the grader, read by the runner), then
+// the answer (written by the runner; a hint, never evidence), then the tensors. Every tensor has a
+// guard band of ARENA_GUARD bytes on both sides; outputs, workspaces and guard bands are filled with
+// a keyed NaN pattern, so that "never written" and "written outside" are told apart. The grader
+// keeps its own copy of the layout and never reads it back.
+#ifndef ARENA_H
+#define ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ARENA_MAGIC = 0x41524e41,
+    ARENA_VERSION = 1,
+    ARENA_FD = 3,        // where the runner finds the memfd
+    ARENA_GUARD = 4096,  // bytes before and after each tensor
+    ARENA_SCALARS = 48,
+    ARENA_TENSORS = 24,
+    ARENA_ROUNDS = 4,
+    ARENA_NAME = 24,
+};
+
+struct arena_scalar {
+    char name[ARENA_NAME];
+    int64_t integer;
+    double real;
+};
+
+enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL };
+
+struct arena_tensor {
+    char name[ARENA_NAME];
+    uint32_t role;                  // enum arena_role; ARENA_NULL is passed as a NULL pointer
+    uint32_t on_host;               // 1: the launcher gets a host pointer
+    uint64_t bytes;                 // of one round, guard bands not counted
+    uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
+};
+
+struct arena_layout {
+    uint32_t magic, version;
+    uint32_t rounds, scalar_count, tensor_count;
+    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
+    struct arena_scalar scalar[ARENA_SCALARS];
+    struct arena_tensor tensor[ARENA_TENSORS];
+};
+
+// Written by the student's side. It can say that something went wrong; nothing in it makes an item
+// pass that the output bytes do not.
+struct arena_answer {
+    uint32_t rounds_done;
+    int32_t status[ARENA_ROUNDS];  // what the launcher returned
+    int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
+    char kind[32];                 // a diagnosis of the device: "barrier_divergence", ...
+    char text[4096];               // its text
+};
+
+struct arena_head {
+    struct arena_layout layout;
+    struct arena_answer answer;
+};
+
+// ---- the grader's side (arena.c)
+
+struct arena {
+    int fd;
+    size_t size;
+    uint64_t key;                // of the poison pattern
+    struct arena_layout layout;  // the grader's copy
+    const unsigned char* bytes;  // what the runner left, after arena_seal(); NULL before
+};
+
+// Fills in the offsets of arena->layout and creates the memfd, mapped writable at *map until
+// arena_close_writing(): the caller writes the inputs there. Everything else is poison already.
+// Returns 0, or -1 with errno.
+int arena_open(struct arena* arena, unsigned char** map);
+
+// Writes the layout and unmaps. After this the grader has no way to write. Returns 0 or -1.
+int arena_close_writing(struct arena* arena, unsigned char* map);
+
+// Seals the arena against any writing and maps it for reading. Fails with EBUSY while some process
+// still has it mapped writable: a survivor of the student's program. Returns 0 or -1.
+int arena_seal(struct arena* arena);
+
+// What the runner says about itself, in a private copy whose strings end.
+struct arena_answer arena_answer(const struct arena* arena);
+
+// True if the guard bands of a tensor in a round are intact; else *offset is the first changed
+// byte, relative to the tensor's first data byte.
+bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64_t* offset);
+
+// True if the element of `size` (2 or 4) bytes at `offset` in the arena still holds the poison.
+bool arena_is_poison(const struct arena* arena, uint64_t offset, int size);
+
+void arena_free(struct arena* arena);
+
+#endif

@@ -1,0 +1,298 @@
+// build.c: compile, inspect and link a submission behind the wall. See build.h.
+#include "wall/build.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <sha2.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wall/file.h"
+
+enum { SOURCE_LIMIT = 1 << 20, CACHE_ENTRIES = 256 };
+
+// What of the build's own text reaches the student, and how it ended.
+enum { SCRIPT_REWRITE = 10, SCRIPT_COMPILE = 11, SCRIPT_TOOLS = 12, SCRIPT_LINK = 13 };
+
+static const char cpu_script[] =
+    "lib/rewrite \"$1\" out/unit.cpp \"$1\" || exit 10\n"
+    "g++ $(cat lib/cxxflags) -Iinclude -Iinclude/cpu -MD -MF out/deps -S out/unit.cpp -o "
+    "out/unit.s || "
+    "exit 11\n"
+    "g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols && "
+    "readelf -SW out/unit.o >out/sections || exit 12\n";
+static const char cpu_link[] =
+    "g++ -static -no-pie -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpy out/unit.o "
+    "lib/call.o lib/librun.a lib/libcpu.a -lpthread -lm -o out/program || exit 13\n";
+static const char gpu_link[] =
+    "cuda=$(dirname \"$(dirname \"$(readlink -f \"$(command -v nvcc)\")\")\")\n"
+    "nvcc -std=c++17 -O3 -lineinfo -arch=\"$2\" -Iinclude -c \"$1\" -o out/gpu.o || exit 11\n"
+    "g++ -no-pie -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpy out/gpu.o lib/call.o "
+    "lib/librun.a -L\"$cuda/lib64\" -lcudart_static -lpthread -ldl -lrt -o out/program || exit "
+    "13\n";
+
+const char* lesson_function(const char* lesson) {
+    const char* underscore = strchr(lesson, '_');
+    return underscore ? underscore + 1 : lesson;
+}
+
+// ---- hashes
+
+static int hash_file(SHA2_CTX* hash, const char* path) {
+    size_t size;
+    char* data = file_read(path, (size_t)64 << 20, &size);
+    if (!data) return -1;
+    SHA256Update(hash, (const uint8_t*)path, strlen(path) + 1);
+    SHA256Update(hash, (const uint8_t*)&size, sizeof size);
+    SHA256Update(hash, (const uint8_t*)data, size);
+    free(data);
+    return 0;
+}
+
+int build_fingerprint(const char* lesson, char hex[65]) {
+    const char* const rooms[] = {
+        "grader/check/*.[ch]", "grader/wall/*.[ch]",   "grader/run/*.[ch]", "grader/cpu/*.*",
+        "grader/cpu/cxxflags", "grader/cpu/include/*", "lessons/*.h",       NULL};
+    char pattern[512];
+    glob_t files = {0};
+    for (int i = 0; rooms[i]; i++) glob(rooms[i], i ? GLOB_APPEND : 0, NULL, &files);
+    snprintf(pattern, sizeof pattern, "lessons/%s/*.h", lesson);
+    glob(pattern, GLOB_APPEND, NULL, &files);
+    snprintf(pattern, sizeof pattern, "grader/%s/*.[ch]", lesson);
+    glob(pattern, GLOB_APPEND, NULL, &files);
+    SHA2_CTX hash;
+    SHA256Init(&hash);
+    int result = 0;
+    for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
+        if (!strstr(files.gl_pathv[i], ".md")) result = hash_file(&hash, files.gl_pathv[i]);
+    globfree(&files);
+    SHA256End(&hash, hex);
+    return result;
+}
+
+// The key of a built program: everything it is made of.
+static void cache_key(const struct build_request* q, const char* source, size_t size,
+                      char hex[65]) {
+    char fingerprint[65] = "", compiler[PATH_MAX] = "";
+    build_fingerprint(q->lesson, fingerprint);
+    SHA2_CTX hash;
+    SHA256Init(&hash);
+    SHA256Update(&hash, (const uint8_t*)fingerprint, sizeof fingerprint);
+    const char* tool = q->gpu ? "/usr/local/cuda/bin/nvcc" : "/usr/bin/g++";
+    struct stat st = {0};
+    if (realpath(tool, compiler)) stat(compiler, &st);
+    int64_t identity[] = {st.st_size, st.st_mtime, q->gpu};
+    SHA256Update(&hash, (const uint8_t*)identity, sizeof identity);
+    if (q->gpu) SHA256Update(&hash, (const uint8_t*)q->arch, strlen(q->arch));
+    SHA256Update(&hash, (const uint8_t*)q->file, strlen(q->file) + 1);
+    SHA256Update(&hash, (const uint8_t*)source, size);
+    SHA256End(&hash, hex);
+}
+
+// ---- the cache: build/cache/KEY.program and KEY.log, for this user only
+
+static int load_program(const char* path) {
+    size_t size;
+    char* data = file_read(path, (size_t)256 << 20, &size);
+    if (!data) return -1;
+    int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    size_t done = 0;
+    while (fd >= 0 && done < size) {
+        ssize_t n = write(fd, data + done, size - done);
+        if (n <= 0) {
+            close(fd);
+            fd = -1;
+        } else {
+            done += (size_t)n;
+        }
+    }
+    free(data);
+    // Nobody who runs it may change it for the next case.
+    if (fd >= 0) fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return fd;
+}
+
+static int older_first(const void* a, const void* b) {
+    struct stat x = {0}, y = {0};
+    stat(*(char* const*)a, &x);
+    stat(*(char* const*)b, &y);
+    return (x.st_mtime > y.st_mtime) - (x.st_mtime < y.st_mtime);
+}
+
+static void prune_cache(void) {
+    glob_t files;
+    if (glob("build/cache/*.program", 0, NULL, &files) != 0) return;
+    if (files.gl_pathc > CACHE_ENTRIES) {
+        qsort(files.gl_pathv, files.gl_pathc, sizeof files.gl_pathv[0], older_first);
+        for (size_t i = 0; i < files.gl_pathc - CACHE_ENTRIES / 2; i++) unlink(files.gl_pathv[i]);
+    }
+    globfree(&files);
+}
+
+static void store(const char* key, const char* program, const char* log) {
+    char path[256];
+    mkdir("build/cache", 0700);
+    snprintf(path, sizeof path, "build/cache/%s.log", key);
+    if (file_write(path, log, strlen(log), 0600) != 0) return;
+    snprintf(path, sizeof path, "build/cache/%s.program", key);
+    file_copy(program, path, 0600);
+    prune_cache();
+}
+
+static bool fetch(const char* key, struct build* b) {
+    char path[256];
+    size_t size;
+    snprintf(path, sizeof path, "build/cache/%s.log", key);
+    char* log = file_read(path, WALL_OUTPUT, &size);
+    snprintf(path, sizeof path, "build/cache/%s.program", key);
+    b->program = log ? load_program(path) : -1;
+    if (b->program < 0) {
+        free(log);
+        return false;
+    }
+    b->log = log;
+    return true;
+}
+
+// ---- the scratch directory
+
+static int copy_into(const char* work, const char* from, const char* folder, int mode) {
+    char to[PATH_MAX];
+    const char* slash = strrchr(from, '/');
+    snprintf(to, sizeof to, "%s/%s%s", work, folder, slash ? slash + 1 : from);
+    return file_copy(from, to, mode);
+}
+
+static int copy_matching(const char* work, const char* pattern, const char* folder) {
+    glob_t files;
+    int result = 0;
+    if (glob(pattern, 0, NULL, &files) != 0) return 0;
+    for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
+        result = copy_into(work, files.gl_pathv[i], folder, 0644);
+    globfree(&files);
+    return result;
+}
+
+// Everything a compile needs and nothing else. 0 or -1 with errno.
+static int fill_scratch(const char* work, const struct build_request* q, const char* shown,
+                        const char* source, size_t size) {
+    const char* const folders[] = {"include", "include/cpu", "lib", "out", NULL};
+    char path[PATH_MAX];
+    if (chmod(work, 0755) != 0) return -1;
+    for (int i = 0; folders[i]; i++) {
+        snprintf(path, sizeof path, "%s/%s", work, folders[i]);
+        if (mkdir(path, 0777) != 0 || chmod(path, i == 3 ? 0777 : 0755) != 0) return -1;
+    }
+    snprintf(path, sizeof path, "%s/%s", work, shown);
+    if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
+    char contract[512], call[512];
+    snprintf(contract, sizeof contract, "lessons/%s/*.h", q->lesson);
+    snprintf(call, sizeof call, "build/grader/%s/call-%s.o", q->lesson, q->gpu ? "cuda" : "cpu");
+    const char* run = q->gpu ? "build/cuda/librun.a" : "build/cpu/librun.a";
+    if (copy_matching(work, "lessons/*.h", "include/") != 0 ||
+        copy_matching(work, contract, "include/") != 0 ||
+        copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
+        copy_into(work, "build/cpu/rewrite", "lib/", 0755) != 0 ||
+        copy_into(work, "grader/cpu/cxxflags", "lib/", 0644) != 0 ||
+        copy_into(work, "build/libcpu.a", "lib/", 0644) != 0 ||
+        copy_into(work, run, "lib/", 0644) != 0)
+        return -1;
+    snprintf(path, sizeof path, "%s/lib/call.o", work);
+    return file_copy(call, path, 0644);
+}
+
+// The name the compiler and the student see: the path as given if it stays below the current
+// directory, else only its last part.
+static const char* shown_name(const char* file) {
+    const char* slash = strrchr(file, '/');
+    bool inside = file[0] != '/' && !strstr(file, "..");
+    return inside || !slash ? file : slash + 1;
+}
+
+static void explain_unreadable(struct build* b, const char* file) {
+    const char* why = errno == EISDIR   ? "is a directory; give the .cu file itself"
+                      : errno == EFBIG  ? "is larger than 1 MiB; is it the right file?"
+                      : errno == EINVAL ? "is not a regular file"
+                      : errno == ENOENT ? "does not exist"
+                                        : strerror(errno);
+    b->outcome = BUILD_UNREADABLE;
+    snprintf(b->message, sizeof b->message, "%s %s", file, why);
+}
+
+static void compile(struct build* b, const struct build_request* q, const char* work,
+                    const char* shown, const char* key) {
+    char script[2048], out[PATH_MAX], program[PATH_MAX + 16], folder[PATH_MAX];
+    snprintf(script, sizeof script, "%s%s", cpu_script, q->gpu ? gpu_link : cpu_link);
+    const char* argv[] = {"/bin/sh", "-c", script, "sh", shown, q->gpu ? q->arch : "", NULL};
+    struct wall_job job = {.argv = argv,
+                           .program = -1,
+                           .arena = -1,
+                           .work = work,
+                           .tools = realpath("/usr/local/cuda", folder) ? folder : NULL,
+                           .seconds = q->gpu ? 180 : 60,
+                           .memory = (size_t)4 << 30};
+    struct wall_result r = wall_run(q->level, &job);
+    b->log = r.output ? r.output : strdup("");
+    snprintf(out, sizeof out, "%s/out", work);
+    snprintf(program, sizeof program, "%s/program", out);
+    b->outcome = BUILD_FAILED;
+    if (r.end == WALL_TIMEOUT || r.end == WALL_MEMORY) {
+        b->outcome = BUILD_COMPILE_ERROR;
+        snprintf(b->message, sizeof b->message, "the compiler needs more than %s",
+                 r.end == WALL_TIMEOUT ? "a minute" : "4 GB of memory");
+    } else if (r.end == WALL_EXITED && (r.code == SCRIPT_REWRITE || r.code == SCRIPT_COMPILE)) {
+        b->outcome = BUILD_COMPILE_ERROR;
+        snprintf(b->message, sizeof b->message, "%s does not compile", q->file);
+    } else if (r.end != WALL_EXITED || r.code == SCRIPT_TOOLS || r.code > SCRIPT_LINK) {
+        snprintf(b->message, sizeof b->message,
+                 "the compiler could not be run (%s); make doctor says what is missing",
+                 r.end == WALL_FAILED ? strerror(r.code) : "see the log");
+    } else if (!inspect_unit(out, shown, lesson_function(q->lesson), b->message,
+                             sizeof b->message)) {
+        b->outcome = BUILD_REFUSED;
+    } else if (r.code == SCRIPT_LINK) {
+        b->outcome = BUILD_COMPILE_ERROR;
+        snprintf(b->message, sizeof b->message, "%s does not define %s() as its contract declares",
+                 q->file, lesson_function(q->lesson));
+    } else if ((b->program = load_program(program)) < 0) {
+        snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));
+    } else {
+        b->outcome = BUILD_OK;
+        store(key, program, b->log);
+    }
+}
+
+struct build build_submission(const struct build_request* q) {
+    struct build b = {.outcome = BUILD_OK, .program = -1};
+    size_t size;
+    char key[65];
+    char* source = file_read(q->file, SOURCE_LIMIT, &size);
+    if (!source) {
+        explain_unreadable(&b, q->file);
+        return b;
+    }
+    SHA256Data((const uint8_t*)source, size, b.submission);
+    cache_key(q, source, size, key);
+    if (q->fresh || !fetch(key, &b)) {
+        const char* shown = shown_name(q->file);
+        char* work = file_scratch();
+        if (work && fill_scratch(work, q, shown, source, size) == 0) {
+            compile(&b, q, work, shown, key);
+        } else {
+            b.outcome = BUILD_FAILED;
+            snprintf(b.message, sizeof b.message, "no scratch directory for the compiler: %s",
+                     strerror(errno));
+        }
+        if (work) file_scratch_remove(work);
+    }
+    free(source);
+    return b;
+}

@@ -1,0 +1,53 @@
+// build.h: from a student's .cu to a program that can be run behind the wall.
+#ifndef BUILD_H
+#define BUILD_H
+
+#include <stdbool.h>
+
+#include "wall/wall.h"
+
+struct build_request {
+    const char* lesson;  // "12_flash_forward"
+    const char* file;    // the submission, any path
+    enum wall_level level;
+    bool gpu;          // nvcc instead of the CPU device
+    const char* arch;  // "sm_90a"; with gpu only
+    bool fresh;        // do not look into the cache
+};
+
+enum build_outcome {
+    BUILD_OK,
+    BUILD_UNREADABLE,     // the submission cannot be read
+    BUILD_COMPILE_ERROR,  // log holds the compiler's words, with the student's own lines
+    BUILD_REFUSED,        // message says what a graded file may not do, and where
+    BUILD_FAILED,         // not the student's fault
+};
+
+struct build {
+    enum build_outcome outcome;
+    int program;          // a memfd, or -1; the caller closes it
+    char* log;            // what the compiler said, also warnings; free it
+    char message[512];    // one sentence; empty if BUILD_OK
+    char submission[65];  // SHA-256 of the file
+};
+
+// Compiles, inspects and links in a scratch directory behind the wall, in a place where nothing of
+// this repository but the contract and the headers can be included. The current directory is the
+// repository's root; objects of the grader lie in build/ (make puts them there). What was built once
+// is taken from build/cache.
+struct build build_submission(const struct build_request* request);
+
+// SHA-256 over everything that decides a grade of this lesson besides the submission: its cases,
+// contract and call, and the grader's sources. Returns 0, or -1 if a file cannot be read.
+int build_fingerprint(const char* lesson, char hex[65]);
+
+// "flash_forward" of "12_flash_forward".
+const char* lesson_function(const char* lesson);
+
+// Reads out/ of a finished compile and says whether a graded file may do what this one does: no
+// inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors.
+// False: message tells what and where (inspect.c).
+bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
+                  unsigned long message_size);
+
+#endif

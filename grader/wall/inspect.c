@@ -1,0 +1,158 @@
+// inspect.c: what a graded file may not do, read from its assembly, its dependencies, its
+// symbols and its sections. See build.h.
+//
+// None of this protects the verdict: that comes from the bytes of another process. It keeps what runs
+// in the student's process honest: the runner's copies, and the counters of later lessons.
+#include "wall/build.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wall/file.h"
+
+struct verdict {
+    char* message;
+    size_t size;
+    const char* function;
+    const char* shown_name;
+};
+
+static char* read_out(const char* out, const char* name) {
+    char path[4096];
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", out, name);
+    return file_read(path, (size_t)256 << 20, &size);
+}
+
+// The next line of *text, NUL-terminated in place; NULL at the end.
+static char* next_line(char** text) {
+    char* line = *text;
+    if (!line || !*line) return NULL;
+    char* end = strchr(line, '\n');
+    if (end) *end = '\0';
+    *text = end ? end + 1 : NULL;
+    return line;
+}
+
+// ---- inline assembly
+
+// The compiler marks what it copied from asm statements with #APP, and the line it came from; there is
+// no way to write one that it does not mark.
+static bool find_assembly(char* text, struct verdict* v) {
+    for (char* line; (line = next_line(&text));) {
+        char file[512] = "";
+        long number = 0;
+        bool copied = strncmp(line, "#APP", 4) == 0;
+        const char* word = line + strspn(line, " \t");
+        if (!copied && strncmp(word, ".incbin", 7) != 0 && strncmp(word, ".include", 8) != 0)
+            continue;
+        line = next_line(&text);
+        if (copied && line && sscanf(line, "# %ld \"%511[^\"]\"", &number, file) == 2)
+            snprintf(
+                v->message, v->size,
+                "%s:%ld: inline assembly; the instructions a lesson needs are functions of ptx.h",
+                file, number);
+        else
+            snprintf(v->message, v->size, "%s: assembler directives are not allowed",
+                     v->shown_name);
+        return true;
+    }
+    return false;
+}
+
+// ---- included files
+
+static bool find_foreign_include(char* deps, struct verdict* v) {
+    char* save;
+    char* word = strtok_r(deps, " \t\n", &save);  // "out/unit.o:"
+    while ((word = strtok_r(NULL, " \t\n", &save))) {
+        if (!strcmp(word, "\\") || !strcmp(word, "out/unit.cpp")) continue;
+        if (!strstr(word, "..") && (!strncmp(word, "/usr/", 5) || !strncmp(word, "include/", 8)))
+            continue;
+        snprintf(v->message, v->size, "%s: includes %s; a graded file stands alone", v->shown_name,
+                 word);
+        return true;
+    }
+    return false;
+}
+
+// ---- symbols
+
+static bool is_contract_symbol(const char* name, const char* function) {
+    size_t n = strlen(function);
+    return !strncmp(name, function, n) && (!name[n] || !strcmp(name + n, "_workspace_bytes"));
+}
+
+// operator new and delete in all their forms, and anything in the CPU device's namespace.
+static bool is_forbidden_mangled(const char* name) {
+    const char* const starts[] = {"_Znw", "_Zna", "_Zdl", "_Zda", "_ZN5cudev", "_ZNK5cudev", NULL};
+    for (int i = 0; starts[i]; i++)
+        if (!strncmp(name, starts[i], strlen(starts[i]))) return true;
+    return false;
+}
+
+// A line of `nm -P -l`: name, type, value, size, then a tab and file:line if known.
+static bool bad_symbol(char* line, struct verdict* v) {
+    char name[512], type;
+    if (sscanf(line, "%511s %c", name, &type) != 2) return false;
+    char* where = strrchr(line, '\t');
+    where = where ? where + 1 : (char*)(uintptr_t)v->shown_name;
+    bool defined = !strchr("Uwv", type),
+         local = islower((unsigned char)type) && !strchr("uvwi", type);
+    if (type == 'i') {
+        snprintf(v->message, v->size, "%s: %s is resolved at load time (ifunc)", where, name);
+    } else if (!defined || local) {
+        return false;
+    } else if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function)) {
+        snprintf(v->message, v->size,
+                 "%s: defines the C symbol %s; only %s() may be visible: make it static", where,
+                 name, v->function);
+    } else if (is_forbidden_mangled(name) && type != 'W' && type != 'V') {
+        snprintf(v->message, v->size, "%s: replaces %s, which belongs to the runtime", where, name);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool find_bad_symbol(char* symbols, struct verdict* v) {
+    for (char* line; (line = next_line(&symbols));)
+        if (bad_symbol(line, v)) return true;
+    return false;
+}
+
+// ---- sections
+
+static bool find_constructor(char* sections, struct verdict* v) {
+    const char* const names[] = {".init_array", ".preinit_array", ".fini_array",
+                                 ".ctors",      ".dtors",         NULL};
+    for (char* line; (line = next_line(&sections));)
+        for (int i = 0; names[i]; i++)
+            if (strstr(line, names[i])) {
+                snprintf(v->message, v->size,
+                         "%s: runs code before or after main() (section %s): no constructors, "
+                         "destructors or initialisers that call functions",
+                         v->shown_name, names[i]);
+                return true;
+            }
+    return false;
+}
+
+bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
+                  unsigned long message_size) {
+    struct verdict v = {message, message_size, function, shown_name};
+    char* text = read_out(out, "unit.s");
+    char* deps = read_out(out, "deps");
+    char* symbols = read_out(out, "symbols");
+    char* sections = read_out(out, "sections");
+    bool fine = text && deps && symbols && sections;
+    if (!fine) snprintf(message, message_size, "the compiler's results could not be read");
+    if (fine)
+        fine = !find_assembly(text, &v) && !find_foreign_include(deps, &v) &&
+               !find_bad_symbol(symbols, &v) && !find_constructor(sections, &v);
+    free(text), free(deps), free(symbols), free(sections);
+    return fine;
+}

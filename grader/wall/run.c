@@ -1,0 +1,258 @@
+// run.c: start a job, watch it, end it, and leave nothing of it behind. See wall.h.
+#include "wall/wall.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "wall/arena.h"
+
+enum { PROCESSES = 64, POLL_MS = 20, RESERVED_FDS = 10 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- the child
+
+// How many tasks the caller's user id runs now: RLIMIT_NPROC counts them all.
+static rlim_t tasks_of_user(void) {
+    rlim_t tasks = 0;
+    DIR* proc = opendir("/proc");
+    if (!proc) return 4096;
+    for (struct dirent* e = readdir(proc); e; e = readdir(proc)) {
+        char path[64];
+        struct stat st;
+        if (e->d_name[0] < '0' || e->d_name[0] > '9') continue;
+        snprintf(path, sizeof path, "/proc/%.20s/task", e->d_name);
+        if (stat(path, &st) == 0 && st.st_uid == getuid())
+            tasks += st.st_nlink > 2 ? st.st_nlink - 2 : 1;
+    }
+    closedir(proc);
+    return tasks;
+}
+
+static void limit(int what, rlim_t value) {
+    struct rlimit old, r = {value, value};
+    if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < value)
+        r.rlim_cur = r.rlim_max = old.rlim_max;
+    setrlimit((__rlimit_resource_t)what, &r);
+}
+
+static void set_limits(const struct wall_job* job, int user) {
+    limit(RLIMIT_CORE, 0);
+    limit(RLIMIT_CPU, (rlim_t)(job->seconds * 8) + 2);
+    limit(RLIMIT_FSIZE, (rlim_t)1 << 28);
+    limit(RLIMIT_NOFILE, 256);
+    limit(RLIMIT_NPROC, (user >= 0 ? 0 : tasks_of_user()) + PROCESSES);
+    // CUDA's driver reserves far more address space than it uses: no limit of this kind there, the
+    // watch on resident memory stays.
+    if (!job->gpu) limit(RLIMIT_DATA, job->memory);
+}
+
+static _Noreturn void child(enum wall_level level, const struct wall_job* job, int user, int out,
+                            int failed) {
+    setpgid(0, 0);
+    // High copies first, so that no dup2 overwrites a descriptor that is still needed.
+    int null = fcntl(open("/dev/null", O_RDONLY), F_DUPFD_CLOEXEC, RESERVED_FDS);
+    int high_out = fcntl(out, F_DUPFD_CLOEXEC, RESERVED_FDS);
+    int high_failed = fcntl(failed, F_DUPFD_CLOEXEC, RESERVED_FDS);
+    int high_arena = job->arena < 0 ? -1 : fcntl(job->arena, F_DUPFD_CLOEXEC, RESERVED_FDS);
+    int high_program = job->program < 0 ? -1 : fcntl(job->program, F_DUPFD_CLOEXEC, RESERVED_FDS);
+    dup2(null, 0);
+    dup2(high_out, 1);
+    dup2(high_out, 2);
+    if (high_arena >= 0)
+        dup2(high_arena, ARENA_FD);
+    else
+        close(ARENA_FD);
+    if (high_program >= 0)
+        dup2(high_program, ARENA_FD + 1);
+    else
+        close(ARENA_FD + 1);
+    dup2(high_failed, ARENA_FD + 2);
+    fcntl(ARENA_FD + 2, F_SETFD, FD_CLOEXEC);
+    syscall(SYS_close_range, ARENA_FD + 3, ~0u, 0);
+
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int s = 1; s < 32; s++) signal(s, SIG_DFL);
+    umask(022);
+    if (user >= 0) setgroups(0, NULL);
+    set_limits(job, user);
+    sandbox_exec(level, job, user);
+    int error = errno;
+    (void)!write(ARENA_FD + 2, &error, sizeof error);
+    _exit(127);
+}
+
+// ---- the watch
+
+// Calls visit(pid) for every descendant of this thread, children before grandchildren.
+static void for_descendants(const char* task, void (*visit)(pid_t, void*), void* data) {
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%s/children", task);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    char* save;
+    for (char* word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        char name[64];
+        pid_t pid = (pid_t)atoi(word);
+        visit(pid, data);
+        snprintf(name, sizeof name, "%d/task/%d", pid, pid);
+        for_descendants(name, visit, data);
+    }
+}
+
+static void add_resident(pid_t pid, void* data) {
+    char path[64];
+    unsigned long size = 0, resident = 0, shared = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", pid);
+    FILE* f = fopen(path, "re");
+    if (!f) return;
+    if (fscanf(f, "%lu %lu %lu", &size, &resident, &shared) == 3)
+        *(size_t*)data += resident * (size_t)sysconf(_SC_PAGESIZE);
+    fclose(f);
+}
+
+static size_t resident_bytes(void) {
+    size_t bytes = 0;
+    for_descendants("thread-self", add_resident, &bytes);
+    return bytes;
+}
+
+static void kill_one(pid_t pid, void* data) {
+    (void)data;
+    kill(pid, SIGKILL);
+}
+
+// Kills and reaps every descendant. This process is a subreaper, so whoever left its parent is a
+// child of ours by now. A process that forks while it is hunted has a limit on its number, and loses.
+static void kill_descendants(int user) {
+    for (int i = 0; i < 400; i++) {
+        if (user >= 0) {
+            // Everybody of the throw-away id at once, from a process that has it too.
+            pid_t sweeper = fork();
+            if (sweeper == 0) {
+                if (setresuid((uid_t)user, (uid_t)user, (uid_t)user) == 0) kill(-1, SIGKILL);
+                _exit(0);
+            }
+            if (sweeper > 0) waitpid(sweeper, NULL, 0);
+        }
+        for_descendants("thread-self", kill_one, NULL);
+        pid_t pid;
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+        }
+        if (pid < 0 && errno == ECHILD) return;
+        usleep(1000 + 500 * (useconds_t)i);
+    }
+}
+
+struct capture {
+    char* data;
+    size_t size;
+    bool truncated;
+};
+
+// Reads what is there; false at the end of the file.
+static bool drain(int fd, struct capture* c) {
+    char block[16384];
+    for (;;) {
+        ssize_t n = read(fd, block, sizeof block);
+        if (n < 0) return errno == EAGAIN || errno == EINTR;
+        if (n == 0) return false;
+        size_t room = WALL_OUTPUT - c->size;
+        size_t take = (size_t)n < room ? (size_t)n : room;
+        memcpy(c->data + c->size, block, take);
+        c->size += take;
+        if (take < (size_t)n) c->truncated = true;
+    }
+}
+
+// Waits for the program's end or a limit; returns how it ended. Does not kill.
+static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
+                           int* code) {
+    double end = now() + job->seconds, next_look = now() + 0.05;
+    int handle = (int)syscall(SYS_pidfd_open, pid, 0);
+    bool open_pipe = true;
+    enum wall_end result = WALL_TIMEOUT;
+    while (now() < end) {
+        struct pollfd p[2] = {{open_pipe ? out : -1, POLLIN, 0}, {handle, POLLIN, 0}};
+        poll(p, 2, POLL_MS);
+        if (open_pipe) open_pipe = drain(out, captured);
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == pid) {
+            bool exited = WIFEXITED(status);
+            *code = exited ? WEXITSTATUS(status) : WTERMSIG(status);
+            result = exited ? WALL_EXITED : WALL_SIGNALED;
+            break;
+        }
+        if (now() >= next_look) {
+            next_look = now() + 0.05;
+            if (resident_bytes() > job->memory) {
+                result = WALL_MEMORY;
+                break;
+            }
+        }
+    }
+    if (handle >= 0) close(handle);
+    return result;
+}
+
+struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
+    struct wall_result result = {.end = WALL_FAILED};
+    struct capture captured = {.data = malloc(WALL_OUTPUT + 1)};
+    int out[2] = {-1, -1}, failed[2] = {-1, -1}, lock = -1, user = -1;
+    double start = now();
+    if (!captured.data || pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 ||
+        pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0) {
+        result.code = errno;
+    } else {
+        fcntl(out[1], F_SETFL, 0);  // the student's end blocks as usual
+        if (geteuid() == 0 && level != WALL_LIMITS) user = wall_take_user(&lock);
+        if (user >= 0 && job->work && chown(job->work, (uid_t)user, (gid_t)user) != 0) user = -1;
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        pid_t pid = fork();
+        if (pid == 0) child(level, job, user, out[1], failed[1]);
+        close(out[1]), close(failed[1]);
+        if (pid > 0) {
+            result.end = watch(pid, out[0], job, &captured, &result.code);
+            kill(-pid, SIGKILL);
+            kill_descendants(user);
+            drain(out[0], &captured);
+            int error;
+            if (read(failed[0], &error, sizeof error) == (ssize_t)sizeof error) {
+                result.end = WALL_FAILED;
+                result.code = error;
+            }
+        } else {
+            result.code = errno;
+        }
+        close(out[0]), close(failed[0]);
+        wall_release_user(lock);
+    }
+    result.seconds = now() - start;
+    if (captured.data) captured.data[captured.size] = '\0';
+    result.output = captured.data;
+    result.truncated = captured.truncated;
+    return result;
+}

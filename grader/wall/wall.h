@@ -1,0 +1,75 @@
+// wall.h: running a program that nobody trusts.
+//
+// Three isolation levels, from the strongest down. Each is probed with exactly the flags it will use
+// later, by running /usr/bin/true behind it.
+//
+//   bubblewrap  no network, own process namespace, read-only system, private /tmp, nothing of this
+//               repository in sight; as root first a throw-away user id
+//   userid      a throw-away user id (root only), files limited by Landlock where the kernel has it,
+//               everything of that id killed afterwards
+//   limits      the caller's own id; files limited by Landlock where the kernel has it; descendants
+//               found through a subreaper and killed. For one's own code on one's own machine
+//
+// At every level: resource limits, a clean environment, no inherited descriptor but the ones named
+// here, a wall-clock limit and a limit on the memory of all its processes together.
+#ifndef WALL_H
+#define WALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum wall_level { WALL_LIMITS, WALL_USERID, WALL_BUBBLEWRAP, WALL_LEVELS };
+
+const char* wall_level_name(enum wall_level level);
+
+// The level with this name, or -1.
+int wall_level_from_name(const char* name);
+
+// True if the level works here; else why (a static buffer) says what is missing.
+bool wall_probe(enum wall_level level, const char** why);
+
+// The strongest level that works here.
+enum wall_level wall_strongest(void);
+
+// True if Landlock limits which files the two lower levels see.
+bool wall_has_landlock(void);
+
+struct wall_job {
+    const char* const* argv;  // ends with NULL
+    int program;              // a memfd with the program, or -1 for argv[0] as a path
+    int arena;                // becomes descriptor ARENA_FD; -1: none
+    const char* work;   // this directory is the current one, readable and writable; NULL: none.
+                        // bubblewrap shows it as /work
+    const char* tools;  // one more directory to read, a CUDA toolkit outside /usr; NULL: none
+    const char* const* environment;  // NAME=value ..., ends with NULL; PATH is set anyway
+    double seconds;                  // wall-clock limit
+    size_t memory;                   // bytes, over all processes of the job
+    bool gpu;                        // let it reach the NVIDIA device files
+};
+
+enum wall_end { WALL_EXITED, WALL_SIGNALED, WALL_TIMEOUT, WALL_MEMORY, WALL_FAILED };
+
+struct wall_result {
+    enum wall_end end;
+    int code;  // exit status or signal; errno if WALL_FAILED
+    double seconds;
+    char* output;  // stdout and stderr together, at most WALL_OUTPUT bytes, NUL-terminated; free it
+    bool truncated;  // there was more
+};
+enum { WALL_OUTPUT = 65536 };
+
+// Runs the job to its end and leaves no process of it behind. Never fails silently: what could not
+// be started is WALL_FAILED.
+struct wall_result wall_run(enum wall_level level, const struct wall_job* job);
+
+// ---- between the files of this room
+
+// In the child: everything of the level that is not a resource limit, then exec. Returns only on
+// failure, with errno (sandbox.c). user is the throw-away id, or -1.
+int sandbox_exec(enum wall_level level, const struct wall_job* job, int user);
+
+// A user id that no other grade uses now, or -1; held until wall_release_user() (user.c).
+int wall_take_user(int* lock);
+void wall_release_user(int lock);
+
+#endif
