@@ -38,6 +38,7 @@
     CAUSE(not_divided, "O is not divided by l at the end")                                         \
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
     CAUSE(scale_squared, "scale is applied twice (or 1/d is used for 1/sqrt(d))")                  \
+    CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
     CAUSE(lse_base2, "LSE is in base 2; the contract asks for the natural logarithm")              \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
@@ -45,6 +46,7 @@
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
+    CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
     CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \
     CAUSE(cuda_error, "the CUDA runtime reported an error")                                        \

@@ -16,8 +16,8 @@
 // Every check_*() that finds something wrong records it and ends the item there, so a case reads
 // straight down. An item that compared nothing is a grader error, never a pass: an untouched stub
 // scores 0 in every item.
-#ifndef CHECK_H
-#define CHECK_H
+#ifndef GRADER_CHECK_H
+#define GRADER_CHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -42,6 +42,7 @@ struct arena_tensor {
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
+    uint32_t ghost;      // 1: kernels are not run; what is right nevertheless came from host code
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
     char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
     struct arena_scalar scalar[ARENA_SCALARS];
@@ -54,8 +55,10 @@ struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
-    char kind[32];                 // a diagnosis of the device: "barrier_divergence", ...
-    char text[4096];               // its text
+    int64_t launches[ARENA_ROUNDS];  // kernels the launcher launched
+    int64_t to_host[ARENA_ROUNDS];   // bytes the launcher copied to, or mapped for, the host
+    char kind[32];                   // a diagnosis of the device: "barrier_divergence", ...
+    char text[4096];                 // its text
 };
 
 struct arena_head {

@@ -30,12 +30,12 @@ static const char cpu_script[] =
     "g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols && "
     "readelf -SW out/unit.o >out/sections || exit 12\n";
 static const char cpu_link[] =
-    "g++ -static -no-pie -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpy out/unit.o "
+    "g++ -static -no-pie $(cat lib/wrapped) out/unit.o "
     "lib/call.o lib/librun.a lib/libcpu.a -lpthread -lm -o out/program || exit 13\n";
 static const char gpu_link[] =
     "cuda=$(dirname \"$(dirname \"$(readlink -f \"$(command -v nvcc)\")\")\")\n"
     "nvcc -std=c++17 -O3 -lineinfo -arch=\"$2\" -Iinclude -c \"$1\" -o out/gpu.o || exit 11\n"
-    "g++ -no-pie -Wl,--wrap=cudaMalloc,--wrap=cudaFree,--wrap=cudaMemcpy out/gpu.o lib/call.o "
+    "g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call.o "
     "lib/librun.a -L\"$cuda/lib64\" -lcudart_static -lpthread -ldl -lrt -o out/program || exit "
     "13\n";
 
@@ -58,9 +58,16 @@ static int hash_file(SHA2_CTX* hash, const char* path) {
 }
 
 int build_fingerprint(const char* lesson, char hex[65]) {
-    const char* const rooms[] = {
-        "grader/check/*.[ch]", "grader/wall/*.[ch]",   "grader/run/*.[ch]", "grader/cpu/*.*",
-        "grader/cpu/cxxflags", "grader/cpu/include/*", "lessons/*.h",       NULL};
+    const char* const rooms[] = {"grader/check/*.[ch]",
+                                 "grader/wall/*.[ch]",
+                                 "grader/run/*.[ch]",
+                                 "grader/run/wrapped",
+                                 "grader/cpu/*.[ch]",
+                                 "grader/cpu/cxxflags",
+                                 "grader/cpu/include/*.h",
+                                 "grader/cpu/include/*/*.h",
+                                 "lessons/*.h",
+                                 NULL};
     char pattern[512];
     glob_t files = {0};
     for (int i = 0; rooms[i]; i++) glob(rooms[i], i ? GLOB_APPEND : 0, NULL, &files);
@@ -72,7 +79,7 @@ int build_fingerprint(const char* lesson, char hex[65]) {
     SHA256Init(&hash);
     int result = 0;
     for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
-        if (!strstr(files.gl_pathv[i], ".md")) result = hash_file(&hash, files.gl_pathv[i]);
+        result = hash_file(&hash, files.gl_pathv[i]);
     globfree(&files);
     SHA256End(&hash, hex);
     return result;
@@ -184,12 +191,13 @@ static int copy_matching(const char* work, const char* pattern, const char* fold
 // Everything a compile needs and nothing else. 0 or -1 with errno.
 static int fill_scratch(const char* work, const struct build_request* q, const char* shown,
                         const char* source, size_t size) {
-    const char* const folders[] = {"include", "include/cpu", "lib", "out", NULL};
+    const char* const folders[] = {"out", "include", "include/cpu", "include/cpu/cudev",
+                                   "lib", NULL};
     char path[PATH_MAX];
     if (chmod(work, 0755) != 0) return -1;
     for (int i = 0; folders[i]; i++) {
         snprintf(path, sizeof path, "%s/%s", work, folders[i]);
-        if (mkdir(path, 0777) != 0 || chmod(path, i == 3 ? 0777 : 0755) != 0) return -1;
+        if (mkdir(path, 0777) != 0 || chmod(path, i == 0 ? 0777 : 0755) != 0) return -1;
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
@@ -200,8 +208,10 @@ static int fill_scratch(const char* work, const struct build_request* q, const c
     if (copy_matching(work, "lessons/*.h", "include/") != 0 ||
         copy_matching(work, contract, "include/") != 0 ||
         copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
+        copy_matching(work, "grader/cpu/include/cudev/*.h", "include/cpu/cudev/") != 0 ||
         copy_into(work, "build/cpu/rewrite", "lib/", 0755) != 0 ||
         copy_into(work, "grader/cpu/cxxflags", "lib/", 0644) != 0 ||
+        copy_into(work, "grader/run/wrapped", "lib/", 0644) != 0 ||
         copy_into(work, "build/libcpu.a", "lib/", 0644) != 0 ||
         copy_into(work, run, "lib/", 0644) != 0)
         return -1;

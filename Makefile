@@ -1,0 +1,145 @@
+# The whole interface of the course. `make` alone prints it.
+#
+# Students need: make grade, hint, watch, debug, doctor, reset, update.
+# Everything that is built goes to build/; nothing else is written but saved copies of your work.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+
+CC       = gcc
+CXX      = g++
+CFLAGS   = -O2 -g
+CPPFLAGS =
+LDFLAGS  =
+STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror
+LIBS     = -pthread -lcheck_pic -lsubunit -lrt -ljansson -lmd -lm
+CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
+             $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
+ROOMS    = check wall report
+
+LESSONS := $(sort $(patsubst grader/%/check.c,%,$(wildcard grader/*/check.c)))
+# LESSON=12, 1, flash_forward or 12_flash_forward: the lessons it can mean.
+MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON),$(LESSONS)))
+# %_forward would also match part of a name: keep what is the whole name after the number.
+NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
+             $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
+FUNCTION = $(shell echo $(NAME) | cut -d_ -f2-)
+export FILE FROM DEVICE SEED CASE FORMAT ISOLATION
+
+help:
+	@sh grader/make/help.sh $(LESSONS)
+
+# ---- what is built once
+
+OBJECTS = $(patsubst %.c,build/%.o,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c)))
+CPU     = $(patsubst %.c,build/%.o,$(filter-out grader/cpu/rewrite%.c,$(wildcard grader/cpu/*.c)))
+REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite*.c))
+RUN     = $(notdir $(wildcard grader/run/*.c))
+CHECKS  = $(LESSONS:%=build/grader/%/check)
+CALLS   = $(LESSONS:%=build/grader/%/call-cpu.o) $(if $(CUDA),$(LESSONS:%=build/grader/%/call-cuda.o))
+TOOLS   = $(CHECKS) $(CALLS) build/libcpu.a build/cpu/rewrite build/cpu/librun.a \
+          $(if $(CUDA),build/cuda/librun.a)
+
+tools: $(TOOLS)
+
+build/grader/cpu/%.o: grader/cpu/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader/cpu/include -c $< -o $@
+
+build/%.o: %.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$(notdir $(patsubst %/,%,$(dir $<))) -c $< -o $@
+
+build/libgrader.a: $(OBJECTS)
+build/libcpu.a: $(CPU)
+build/cpu/librun.a: $(RUN:%.c=build/cpu/run/%.o)
+build/cuda/librun.a: $(RUN:%.c=build/cuda/run/%.o)
+%.a:
+	@mkdir -p $(@D)
+	@rm -f $@ && ar rcs $@ $^
+
+build/cpu/rewrite: $(REWRITE)
+	@mkdir -p $(@D)
+	@$(CC) $(CFLAGS) -static $^ -o $@
+
+build/cpu/run/%.o: grader/run/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -DCPU_DEVICE -MMD -MP -Igrader -Igrader/cpu/include -c $< -o $@
+build/cuda/run/%.o: grader/run/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -isystem $(CUDA)/include -c $< -o $@
+
+build/grader/%/call-cpu.o: grader/%/call.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -Igrader/cpu/include -c $< -o $@
+build/grader/%/call-cuda.o: grader/%/call.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
+
+build/grader/%/check: build/grader/%/check.o build/libgrader.a
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+-include $(shell find build -name '*.d' 2>/dev/null)
+
+# ---- students
+
+# Two grades at once must not build the same file at once: one at a time holds the lock.
+ready:
+	@sh grader/make/ready.sh $(CURDIR)
+	@mkdir -p build && flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) tools
+
+lesson:
+	@sh grader/make/lesson.sh "$(LESSON)" "$(NAME)" $(LESSONS)
+
+grade: $(if $(LESSON),lesson) ready  ## grade your kernel
+	@sh grader/make/grade.sh $(or $(NAME),$(LESSONS))
+
+hint: lesson
+	@sh grader/make/hint.sh $(NAME)
+
+watch: lesson ready
+	@sh grader/make/watch.sh $(NAME)
+
+debug: lesson ready
+	@sh grader/make/debug.sh $(NAME)
+
+doctor:
+	@sh grader/make/doctor.sh
+
+reset: lesson
+	@sh grader/make/reset.sh $(NAME)
+
+update:
+	@sh grader/make/update.sh $(LESSONS)
+
+# ---- authors
+
+exercises:
+	@sh grader/make/exercises.sh $(LESSONS)
+
+build/doctor: build/grader/make/doctor.o build/libgrader.a
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+test: $(if $(LESSON),lesson) ready
+	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
+
+mutate-grader: ready
+	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
+
+test-aarch64:
+	@sh grader/cpu/test/aarch64.sh build
+
+bench-cpu: ready
+	@sh grader/cpu/bench/run.sh build
+
+format:
+	@git ls-files '*.c' '*.h' '*.cu' '*.cpp' | xargs clang-format -i
+
+clean:
+	@rm -rf build
+
+.PHONY: help tools ready lesson grade hint watch debug doctor reset update exercises test \
+        mutate-grader test-aarch64 bench-cpu format clean
+.SECONDARY:

@@ -1,0 +1,234 @@
+// case.c: the arguments of a case, and how an item begins and ends.
+#include <check.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/dtype.h"
+#include "check/state.h"
+
+// ---- the record
+
+static void record_append_v(struct result_item* record, const char* format, va_list args) {
+    size_t used = strlen(record->message);
+    vsnprintf(record->message + used, sizeof record->message - used, format, args);
+}
+
+void record_append(struct result_item* record, const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    record_append_v(record, format, args);
+    va_end(args);
+}
+
+void check_error(struct check* c, const char* format, ...) {
+    va_list args;
+    c->record->outcome = OUTCOME_ERROR;
+    if (c->cases) record_append(c->record, "case: %s\n", c->name);
+    va_start(args, format);
+    record_append_v(c->record, format, args);
+    va_end(args);
+    ck_abort_msg("grader error");
+    abort();
+}
+
+void check_end_failed(struct check* c, enum cause cause) {
+    c->record->outcome = OUTCOME_FAIL;
+    snprintf(c->record->cause, sizeof c->record->cause, "%s", cause_id(cause));
+    snprintf(c->record->sentence, sizeof c->record->sentence, "%s", cause_sentence(cause));
+    ck_abort_msg("failed");
+    abort();
+}
+
+void check_fail(struct check* c, enum cause cause, const char* format, ...) {
+    va_list args;
+    record_append(c->record, "case: %s\n", c->name);
+    va_start(args, format);
+    record_append_v(c->record, format, args);
+    va_end(args);
+    check_end_failed(c, cause);
+}
+
+// ---- an item
+
+static void free_case(struct check* c) {
+    for (int i = 0; i < c->tensor_count; i++) {
+        struct tensor_state* s = &c->state[i];
+        free(s->value), free(s->want), free(s->got), free(s->untouched), free(s->poison);
+        free(s->ghost), free(s->ghost_poison);
+    }
+    if (c->ran) arena_free(&c->arena);
+    c->tensor_count = c->scalar_count = 0;
+    c->ran = false;
+}
+
+void check_start(struct check* c, const struct session* session, const struct item* item, int index,
+                 struct result_item* record) {
+    memset(c, 0, sizeof *c);
+    c->session = session;
+    c->item = item;
+    c->record = record;
+    // Far apart for neighbouring items and seeds; check_random() mixes the rest.
+    c->random = session->seed ^ (uint64_t)(index + 1) * 0xd1342543de82ef95ull;
+}
+
+void check_finish(struct check* c) {
+    if (c->compared == 0) check_error(c, "this item compared nothing");
+    free_case(c);
+    c->record->outcome = OUTCOME_PASS;
+    c->record->points = c->record->max_points;
+}
+
+// ---- a case
+
+void check_case(struct check* c, const char* format, ...) {
+    va_list args;
+    free_case(c);
+    va_start(args, format);
+    vsnprintf(c->name, sizeof c->name, format, args);
+    va_end(args);
+    c->cases++;
+    c->rounds = 1;
+    c->round = 0;
+    c->fail_call[0] = '\0';
+    c->fail_at = 0;
+    c->expected = 0;
+    c->otherwise = CAUSE_wrong_status;
+}
+
+static void select_round(struct check* c, struct tensor* t) {
+    struct tensor_state* s = t->state;
+    int64_t first = s->per_round * c->round;
+    t->value = s->value + first;
+    t->want = s->want + first;
+    t->got = s->got + first;
+    t->untouched = s->untouched + first;
+}
+
+void check_rounds(struct check* c, int rounds) {
+    if (c->tensor_count || rounds < 1 || rounds > ARENA_ROUNDS)
+        check_error(c, "check_rounds(%d) after a tensor, or not 1 to %d", rounds, ARENA_ROUNDS);
+    c->rounds = rounds;
+}
+
+void check_round(struct check* c, int round) {
+    c->round = round;
+    for (int i = 0; i < c->tensor_count; i++) select_round(c, &c->tensor[i]);
+}
+
+static struct tensor* add_tensor(struct check* c, const char* name, enum dtype dtype,
+                                 struct shape shape, uint32_t role) {
+    if (c->tensor_count == ARENA_TENSORS) check_error(c, "more than %d tensors", ARENA_TENSORS);
+    struct tensor* t = &c->tensor[c->tensor_count];
+    struct tensor_state* s = &c->state[c->tensor_count++];
+    int64_t count = role == ARENA_NULL ? 0 : 1;
+    for (int i = 0; i < shape.rank; i++) count *= shape.dim[i];
+    if (count < 0) check_error(c, "%s has a negative size", name);
+    size_t all = (size_t)(count * c->rounds) + 1;
+    *s = (struct tensor_state){.role = role, .per_round = count};
+    s->value = calloc(all, sizeof(double));
+    s->want = calloc(all, sizeof(double));
+    s->got = calloc(all, sizeof(double));
+    s->untouched = calloc(all, sizeof(bool));
+    s->poison = calloc(all, sizeof(bool));
+    if (!s->value || !s->want || !s->got || !s->untouched || !s->poison)
+        check_error(c, "out of memory for %s", name);
+    *t = (struct tensor){.name = name, .dtype = dtype, .shape = shape, .count = count, .state = s};
+    select_round(c, t);
+    return t;
+}
+
+struct tensor* check_input(struct check* c, const char* name, enum dtype dtype,
+                           struct shape shape) {
+    return add_tensor(c, name, dtype, shape, ARENA_INPUT);
+}
+
+struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
+                            struct shape shape) {
+    return add_tensor(c, name, dtype, shape, ARENA_OUTPUT);
+}
+
+void check_workspace(struct check* c, const char* name, int64_t bytes) {
+    add_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
+}
+
+void check_null(struct check* c, const char* name) {
+    add_tensor(c, name, F32, SHAPE(0), ARENA_NULL);
+}
+
+void check_on_host(struct tensor* t) {
+    t->state->on_host = true;
+}
+
+static struct arena_scalar* add_scalar(struct check* c, const char* name) {
+    if (c->scalar_count == ARENA_SCALARS) check_error(c, "more than %d scalars", ARENA_SCALARS);
+    struct arena_scalar* s = &c->scalar[c->scalar_count++];
+    *s = (struct arena_scalar){.integer = 0};
+    snprintf(s->name, sizeof s->name, "%s", name);
+    return s;
+}
+
+void check_int(struct check* c, const char* name, int64_t value) {
+    struct arena_scalar* s = add_scalar(c, name);
+    s->integer = value;
+    s->real = (double)value;
+}
+
+void check_real(struct check* c, const char* name, double value) {
+    add_scalar(c, name)->real = value;
+}
+
+void check_fail_call(struct check* c, const char* function, int n) {
+    snprintf(c->fail_call, sizeof c->fail_call, "%s", function);
+    c->fail_at = n;
+}
+
+void check_expect(struct check* c, int status, enum cause otherwise) {
+    c->expected = status;
+    c->otherwise = otherwise;
+}
+
+// ---- looking things up, for explain()
+
+struct tensor* check_tensor(struct check* c, const char* name) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) return &c->tensor[i];
+    return NULL;
+}
+
+static const struct arena_scalar* find_scalar(const struct check* c, const char* name) {
+    static const struct arena_scalar none;
+    for (int i = 0; i < c->scalar_count; i++)
+        if (strcmp(c->scalar[i].name, name) == 0) return &c->scalar[i];
+    return &none;
+}
+
+int64_t check_int_of(struct check* c, const char* name) {
+    return find_scalar(c, name)->integer;
+}
+
+double check_real_of(struct check* c, const char* name) {
+    return find_scalar(c, name)->real;
+}
+
+int64_t check_leaked(struct check* c) {
+    return c->answer.leaked[c->round];
+}
+
+void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns) {
+    *columns = t->shape.rank > 1 ? t->shape.dim[t->shape.rank - 1] : 1;
+    *rows = *columns ? t->count / *columns : 0;
+}
+
+void tensor_index(const struct tensor* t, int64_t element, char* text, size_t size) {
+    int64_t index[4];
+    for (int i = t->shape.rank - 1; i >= 0; i--) {
+        index[i] = element % t->shape.dim[i];
+        element /= t->shape.dim[i];
+    }
+    size_t used = 0;
+    for (int i = 0; i < t->shape.rank && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? ", " : "[",
+                                 (long long)index[i]);
+    if (used < size) snprintf(text + used, size - used, "]");
+}

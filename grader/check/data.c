@@ -1,0 +1,41 @@
+// data.c: random data: fresh for every run, the same for the same seed, item and case.
+#include <math.h>
+
+#include "check/dtype.h"
+#include "check/state.h"
+
+// splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+uint64_t check_random(struct check* c) {
+    uint64_t z = c->random += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+// [0, 1)
+static double uniform(struct check* c) {
+    return (double)(check_random(c) >> 11) * 0x1p-53;
+}
+
+int64_t check_pick(struct check* c, int64_t low, int64_t high) {
+    return low + (int64_t)(check_random(c) % (uint64_t)(high - low + 1));
+}
+
+double check_normal(struct check* c) {
+    double radius = sqrt(-2.0 * log(1.0 - uniform(c)));
+    return radius * cos(2.0 * 3.14159265358979323846 * uniform(c));
+}
+
+void fill_normal(struct check* c, struct tensor* t, double mean, double deviation) {
+    for (int64_t i = 0; i < t->count; i++)
+        t->value[i] = dtype_round(t->dtype, mean + deviation * check_normal(c));
+}
+
+void fill_uniform(struct check* c, struct tensor* t, double low, double high) {
+    for (int64_t i = 0; i < t->count; i++)
+        t->value[i] = dtype_round(t->dtype, low + (high - low) * uniform(c));
+}
+
+void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high) {
+    for (int64_t i = 0; i < t->count; i++) t->value[i] = (double)check_pick(c, low, high);
+}

@@ -1,0 +1,160 @@
+// diagnose.c: the likely cause, read from the picture of the errors alone.
+//
+// These patterns know nothing of a lesson's mathematics: a lesson's explain() is asked first. They go
+// from the most to the least specific; the first that fits is named.
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/dtype.h"
+#include "check/state.h"
+
+// Everything a pattern may look at.
+struct picture {
+    struct check* c;
+    const struct tensor* t;
+    const struct comparison* found;
+    struct budget budget;
+    const bool* poison;
+    int64_t rows, columns;
+    bool* wrong;  // per element
+};
+
+static bool row_all(const struct picture* p, int64_t row, bool wrong) {
+    for (int64_t j = 0; j < p->columns; j++)
+        if (p->wrong[row * p->columns + j] != wrong) return false;
+    return true;
+}
+
+static bool column_all(const struct picture* p, int64_t column, bool wrong) {
+    for (int64_t i = 0; i < p->rows; i++)
+        if (p->wrong[i * p->columns + column] != wrong) return false;
+    return true;
+}
+
+// The first index from which all(p, i, true) holds to the end while all before are right, or -1.
+static int64_t wrong_from(const struct picture* p, int64_t n,
+                          bool (*all)(const struct picture*, int64_t, bool)) {
+    int64_t first = n;
+    while (first > 0 && all(p, first - 1, true)) first--;
+    if (first == 0 || first == n) return -1;
+    for (int64_t i = 0; i < first; i++)
+        if (!all(p, i, false)) return -1;
+    return first;
+}
+
+// The wrong part is what a tile of 2^k elements leaves over at the end.
+static bool is_tail(int64_t first, int64_t n) {
+    for (int64_t tile = 4; tile <= 1024; tile *= 2)
+        if (first >= 0 && n % tile != 0 && first == n / tile * tile) return true;
+    return false;
+}
+
+static enum cause tail(const struct picture* p) {
+    int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
+    if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
+    return row > 0 && (p->rows - row) * 16 > p->rows ? CAUSE_grid_limit : CAUSE_NONE;
+}
+
+// Another call's result, or a sum with it.
+static enum cause earlier_round(const struct picture* p) {
+    const struct tensor* t = p->t;
+    const double* want = t->state->want;
+    for (int r = 0; r < p->c->round; r++, want += t->state->per_round) {
+        bool same = true, sum = true;
+        for (int64_t i = 0; i < t->count; i++) {
+            if (!p->wrong[i]) continue;
+            double slack =
+                p->budget.max + 4 * dtype_ulp(t->dtype, fabs(want[i]) + fabs(t->want[i]));
+            if (!(fabs(t->got[i] - want[i]) <= slack)) same = false;
+            if (!(fabs(t->got[i] - want[i] - t->want[i]) <= slack)) sum = false;
+        }
+        if (same || sum) return same ? CAUSE_stale_state : CAUSE_accumulates;
+    }
+    return CAUSE_NONE;
+}
+
+static enum cause one_batch(const struct picture* p) {
+    const struct tensor* t = p->t;
+    if (t->shape.rank < 2 || t->shape.dim[0] < 2) return CAUSE_NONE;
+    int64_t per_batch = t->count / t->shape.dim[0], bad = 0;
+    if (t->shape.rank == 2 && per_batch == 1) return CAUSE_NONE;
+    for (int64_t i = 0; i < t->count; i++) {
+        if (p->wrong[i] && i < per_batch) return CAUSE_NONE;
+        bad += p->wrong[i];
+    }
+    return bad * 2 > t->count - per_batch ? CAUSE_batch_ignored : CAUSE_NONE;
+}
+
+static enum cause nonfinite(const struct picture* p) {
+    if (p->found->nonfinite == 0) return CAUSE_NONE;
+    for (int i = 0; i < p->c->tensor_count; i++) {
+        const struct tensor* in = &p->c->tensor[i];
+        for (int64_t k = 0; in->state->role == ARENA_INPUT && k < in->count; k++)
+            if (fabs(in->value[k]) > 20 && isfinite(in->value[k])) return CAUSE_overflow;
+    }
+    return CAUSE_NONE;
+}
+
+static enum cause transposed(const struct picture* p) {
+    const struct tensor* t = p->t;
+    int64_t n = p->columns, squares = n > 1 && p->rows % n == 0 ? p->rows / n : 0;
+    for (int64_t s = 0; s < squares; s++)
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++)
+                if (!(fabs(t->got[(s * n + i) * n + j] - t->want[(s * n + j) * n + i]) <=
+                      p->budget.max))
+                    return CAUSE_NONE;
+    return squares ? CAUSE_transposed : CAUSE_NONE;
+}
+
+// got / want is the same everywhere it can be measured.
+static enum cause constant_ratio(const struct picture* p) {
+    const struct tensor* t = p->t;
+    double low = INFINITY, high = -INFINITY, largest = 0;
+    int64_t measured = 0;
+    for (int64_t i = 0; i < t->count; i++)
+        if (isfinite(t->want[i])) largest = fmax(largest, fabs(t->want[i]));
+    for (int64_t i = 0; i < t->count; i++) {
+        if (t->untouched[i] || !(fabs(t->want[i]) > 0.05 * largest)) continue;
+        double ratio = t->got[i] / t->want[i];
+        if (!isfinite(ratio)) return CAUSE_NONE;
+        low = fmin(low, ratio);
+        high = fmax(high, ratio);
+        measured++;
+    }
+    if (measured < 4 || !(high - low <= 0.01 * fabs(high)) || fabs(high - 1) < 0.01)
+        return CAUSE_NONE;
+    record_append(p->c->record, "every element is %.4g times what it should be\n",
+                  (low + high) / 2);
+    return CAUSE_constant_ratio;
+}
+
+// Small errors everywhere: rounding, not logic.
+static enum cause imprecise(const struct picture* p) {
+    double largest = 0;
+    if (p->found->never_written || p->found->nonfinite) return CAUSE_NONE;
+    for (int64_t i = 0; i < p->t->count; i++)
+        if (isfinite(p->t->want[i])) largest = fmax(largest, fabs(p->t->want[i]));
+    return p->found->worst <= 0.02 * largest ? CAUSE_low_precision : CAUSE_NONE;
+}
+
+enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
+                    const struct comparison* found) {
+    static enum cause (*const patterns[])(const struct picture*) = {
+        earlier_round, tail, one_batch, nonfinite, transposed, constant_ratio, imprecise,
+    };
+    struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
+    p.poison = t->state->poison + (t->got - t->state->got);
+    p.wrong = calloc((size_t)t->count, sizeof(bool));
+    if (!p.wrong) return CAUSE_unknown;
+    tensor_matrix(t, &p.rows, &p.columns);
+    for (int64_t i = 0; i < t->count; i++)
+        p.wrong[i] = compare_element(t->want[i], t->got[i], p.poison[i], t->untouched[i],
+                                     budget.max) != RIGHT;
+    enum cause cause = CAUSE_NONE;
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0] && !cause; i++)
+        cause = patterns[i](&p);
+    if (!cause && found->never_written) cause = CAUSE_never_written;
+    free(p.wrong);
+    return cause ? cause : CAUSE_unknown;
+}

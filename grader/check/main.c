@@ -1,0 +1,347 @@
+// main.c: grades one submission of one lesson; linked with that lesson's check.c.
+//
+//     build/grader/12_flash_forward/check FILE.cu [options]        (what `make grade` runs)
+//
+// Exit status: 0 full marks, 1 less, 2 nothing could be graded, 3 an error of the grader.
+#include <check.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check/state.h"
+#include "wall/build.h"
+#include "wall/file.h"
+
+enum { CASE_SECONDS = 10, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
+
+struct options {
+    const char *file, *device, *filter, *isolation, *save, *log, *debug;
+    enum format format;
+    uint64_t seed;
+};
+
+static const char usage[] =
+    "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
+    "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
+    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM]\n"
+    "       check --list      (the items)\n";
+
+static _Noreturn void refuse(const char* what, const char* value) {
+    fprintf(stderr, "%s: %s\n%s", what, value, usage);
+    exit(2);
+}
+
+// The item the child process is to run; libcheck's tests take no arguments.
+static struct {
+    const struct session* session;
+    const struct item* item;
+    int index;
+    struct result_item* record;
+} running;
+
+START_TEST(run_item) {
+    static struct check c;
+    check_start(&c, running.session, running.item, running.index, running.record);
+    running.item->run(&c);
+    check_finish(&c);
+}
+END_TEST
+
+// Runs one item in a process of its own: what check.c does wrong there is a grader error there.
+static void grade_item(const struct session* session, int index, struct result_item* record) {
+    running.session = session;
+    running.item = &lesson.items[index];
+    running.index = index;
+    running.record = record;
+    Suite* suite = suite_create("item");
+    TCase* test = tcase_create("item");
+    tcase_set_timeout(test, ITEM_SECONDS);
+    tcase_add_test(test, run_item);
+    suite_add_tcase(suite, test);
+    SRunner* runner = srunner_create(suite);
+    srunner_set_fork_status(runner, session->debug ? CK_NOFORK : CK_FORK);
+    srunner_run_all(runner, CK_SILENT);
+    if (srunner_ntests_run(runner) != 1) record->outcome = OUTCOME_ERROR;
+    srunner_free(runner);
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static bool chosen(const struct options* o, const struct item* item) {
+    return !o->filter || strstr(item->name, o->filter);
+}
+
+// Grades every chosen item and shows it as soon as it is known.
+static void grade_items(struct result* r, const struct options* o, const struct session* session,
+                        bool colour) {
+    int timeouts = 0;
+    for (int i = 0; lesson.items[i].run; i++) {
+        if (!chosen(o, &lesson.items[i])) continue;
+        struct result_item* record = &r->item[r->item_count++];
+        double start = seconds_now();
+        snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
+        record->max_points = lesson.items[i].points;
+        if (timeouts >= TIMEOUTS_ALLOWED) {
+            record->outcome = OUTCOME_FAIL;
+            snprintf(record->cause, sizeof record->cause, "%s", cause_id(CAUSE_endless_loop));
+            record_append(record, "not run: %d items before did not end in time\n", timeouts);
+        } else {
+            grade_item(session, i, record);
+            if (record->outcome == OUTCOME_ERROR && !record->message[0])
+                record_append(record, "the check of this item ended early\n");
+        }
+        if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
+        record->seconds = seconds_now() - start;
+        if (o->format == FORMAT_TEXT) text_item(record, colour);
+        fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
+                record->message);
+    }
+}
+
+static void parse(int argc, char** argv, struct options* o) {
+    static const struct option names[] = {
+        {"device", 1, 0, 'd'},    {"seed", 1, 0, 's'}, {"case", 1, 0, 'c'}, {"format", 1, 0, 'f'},
+        {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'}, {"log", 1, 0, 'l'},  {"debug", 1, 0, 'g'},
+        {"list", 0, 0, 'n'},      {0, 0, 0, 0}};
+    int option;
+    char* end;
+    if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed) refuse("no random seed", "");
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        switch (option) {
+        case 'd':
+            if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda")) refuse("unknown device", optarg);
+            o->device = optarg;
+            break;
+        case 's':
+            errno = 0;
+            o->seed = strtoull(optarg, &end, 0);
+            if (errno || end == optarg || *end || *optarg == '-') refuse("not a seed", optarg);
+            break;
+        case 'c':
+            o->filter = optarg;
+            break;
+        case 'f':
+            if (strcmp(optarg, "text") == 0)
+                o->format = FORMAT_TEXT;
+            else if (strcmp(optarg, "json") == 0)
+                o->format = FORMAT_JSON;
+            else if (strcmp(optarg, "line") == 0)
+                o->format = FORMAT_LINE;
+            else
+                refuse("unknown format", optarg);
+            break;
+        case 'i':
+            o->isolation = optarg;
+            break;
+        case 'o':
+            o->save = optarg;
+            break;
+        case 'l':
+            o->log = optarg;
+            break;
+        case 'g':
+            o->debug = optarg;
+            break;
+        case 'n':
+            for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
+            exit(0);
+        default:
+            refuse("cannot read the arguments", "");
+        }
+    }
+    if (optind + 1 != argc) refuse("give one file", argc > optind ? argv[argc - 1] : "none given");
+    o->file = argv[optind];
+}
+
+// The first line a command prints, "" if it fails.
+static void first_line(const char* command, char* line, size_t size) {
+    line[0] = '\0';
+    FILE* pipe = popen(command, "re");
+    if (!pipe) return;
+    if (!fgets(line, (int)size, pipe)) line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    pclose(pipe);
+}
+
+// Fills in device and isolation; what was asked for and is not there is said and nothing is graded.
+static void choose_device(struct result* r, const struct options* o, struct session* session,
+                          char* arch, size_t arch_size) {
+    char gpu[96] = "", capability[16] = "";
+    bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
+    if (has_gpu && (!o->device || strcmp(o->device, "cuda") == 0)) {
+        first_line("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", gpu,
+                   sizeof gpu);
+        first_line("nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null",
+                   capability, sizeof capability);
+    }
+    bool has_nvcc = system("command -v nvcc >/dev/null 2>&1") == 0;
+    session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
+    if (session->gpu && (!gpu[0] || !has_nvcc)) {
+        fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",
+                gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
+        exit(2);
+    }
+    int major = 0, minor = 0;
+    if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
+        snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");
+    if (session->gpu)
+        snprintf(r->device, sizeof r->device, "cuda (%s, %s)", gpu, arch);
+    else
+        snprintf(r->device, sizeof r->device, "cpu (%ld cores)", sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static void choose_isolation(struct result* r, const struct options* o, struct session* session) {
+    const char* why = "";
+    session->level = wall_strongest();
+    if (o->isolation) {
+        int level = wall_level_from_name(o->isolation);
+        if (level < 0) refuse("unknown isolation level", o->isolation);
+        if (!wall_probe((enum wall_level)level, &why)) refuse("this level does not work here", why);
+        session->level = (enum wall_level)level;
+    }
+    snprintf(r->isolation, sizeof r->isolation, "%s%s", wall_level_name(session->level),
+             session->level == WALL_BUBBLEWRAP ? ""
+             : wall_has_landlock()             ? " + landlock"
+                                               : " (files not hidden)");
+}
+
+// Why nothing was graded, as every item's failure: the items are listed with 0 points.
+static void fail_all(struct result* r, const struct options* o, const struct build* b) {
+    bool refused = b->outcome == BUILD_REFUSED;
+    enum cause cause = b->outcome == BUILD_FAILED ? CAUSE_NONE
+                       : refused                  ? CAUSE_refused
+                                                  : CAUSE_compile_error;
+    snprintf(r->message, sizeof r->message, "%s", b->message);
+    for (int i = 0; lesson.items[i].run; i++) {
+        if (!chosen(o, &lesson.items[i])) continue;
+        struct result_item* record = &r->item[r->item_count++];
+        snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
+        record->max_points = lesson.items[i].points;
+        record->outcome = b->outcome == BUILD_FAILED ? OUTCOME_ERROR : OUTCOME_FAIL;
+        snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
+        record_append(record, "%s\n", b->message);
+    }
+}
+
+static int count_items(const struct options* o) {
+    int all = 0, some = 0, points = 0;
+    for (; lesson.items[all].run; all++) {
+        some += chosen(o, &lesson.items[all]);
+        points += lesson.items[all].points;
+    }
+    if (points != 100 || all > RESULT_ITEMS) {
+        fprintf(stderr, "%s: the points add up to %d, not 100\n", lesson.name, points);
+        exit(3);
+    }
+    if (some == 0) {
+        fprintf(stderr, "CASE=%s matches no item of %s. The items are:\n", o->filter, lesson.name);
+        for (int i = 0; i < all; i++) fprintf(stderr, "  %s\n", lesson.items[i].name);
+        exit(2);
+    }
+    return some == all;
+}
+
+static void show_end(const struct result* r, const struct options* o, const struct session* session,
+                     bool colour) {
+    char* json = result_to_json(r);
+    if (!json) exit(3);
+    if (o->save &&
+        (file_make_parents(o->save) != 0 || file_write(o->save, json, strlen(json), 0644) != 0))
+        fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));
+    if (o->format == FORMAT_JSON) {
+        fputs(json, stdout);
+    } else if (o->format == FORMAT_LINE) {
+        const char* words[] = {"", ""};
+        if (r->message[0]) words[0] = "  ", words[1] = r->message;
+        printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
+    } else {
+        text_end(r, o->log ? o->log : "none",
+                 session->gpu ? "speed (make bench measures it)"
+                              : "speed on a GPU, races and memory traffic",
+                 colour);
+    }
+    free(json);
+}
+
+int main(int argc, char** argv) {
+    struct options o = {.format = FORMAT_TEXT};
+    struct session session = {.seconds = CASE_SECONDS, .program = -1};
+    parse(argc, argv, &o);
+    // libcheck's own switches could skip the tests or run them in this process.
+    const char* const knobs[] = {"CK_RUN_SUITE",
+                                 "CK_RUN_CASE",
+                                 "CK_FORK",
+                                 "CK_VERBOSITY",
+                                 "CK_INCLUDE_TAGS",
+                                 "CK_EXCLUDE_TAGS",
+                                 "CK_MAX_MSG_SIZE",
+                                 "CK_DEFAULT_TIMEOUT",
+                                 "CK_TIMEOUT_MULTIPLIER",
+                                 "CK_LOG_FILE_NAME",
+                                 "CK_XML_LOG_FILE_NAME",
+                                 "CK_TAP_LOG_FILE_NAME",
+                                 NULL};
+    for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
+
+    struct result* r =
+        mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r == MAP_FAILED) return 3;
+    bool colour = o.format == FORMAT_TEXT && isatty(1) && !getenv("NO_COLOR");
+    char arch[16] = "native";
+    snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
+    snprintf(r->file, sizeof r->file, "%s", o.file);
+    snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o.seed);
+    r->complete = count_items(&o);
+    choose_device(r, &o, &session, arch, sizeof arch);
+    choose_isolation(r, &o, &session);
+    if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
+        fprintf(stderr, "the grader's own files cannot be read; run make in the course's folder\n");
+        return 3;
+    }
+    session.seed = o.seed;
+    session.debug = o.debug;
+    session.log = o.log && file_make_parents(o.log) == 0 ? fopen(o.log, "we") : NULL;
+    if (!session.log) session.log = fopen("/dev/null", "we");
+    if (!session.log) return 3;
+    if (o.format == FORMAT_TEXT) text_begin(r, colour);
+
+    struct build_request request = {.lesson = lesson.name,
+                                    .file = o.file,
+                                    .level = session.level,
+                                    .gpu = session.gpu,
+                                    .arch = arch};
+    struct build b = {.outcome = BUILD_OK, .program = -1};
+    if (!o.debug) b = build_submission(&request);
+    snprintf(r->submission, sizeof r->submission, "%s", b.submission);
+    if (b.log) {
+        fputs(b.log, session.log);
+        if (o.format != FORMAT_JSON) fputs(b.log, stderr);
+    }
+    fflush(stderr);
+    session.program = b.program;
+    if (b.outcome == BUILD_OK)
+        grade_items(r, &o, &session, colour);
+    else
+        fail_all(r, &o, &b);
+    result_total(r);
+    show_end(r, &o, &session, colour);
+    free(b.log);
+    fclose(session.log);
+
+    bool errors = false;
+    for (int i = 0; i < r->item_count; i++) errors |= r->item[i].outcome == OUTCOME_ERROR;
+    if (errors) return 3;
+    if (b.outcome == BUILD_UNREADABLE) return 2;
+    return r->score == r->max_score ? 0 : 1;
+}

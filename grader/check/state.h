@@ -1,0 +1,89 @@
+// state.h: what the files of check/ share about the running item. Lessons do not include this.
+#ifndef STATE_H
+#define STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "check/check.h"
+#include "check/compare.h"
+#include "report/result.h"
+#include "wall/arena.h"
+#include "wall/wall.h"
+
+struct tensor_state {
+    uint32_t role;  // enum arena_role
+    bool on_host;
+    int64_t per_round;  // elements
+    double* value;      // all rounds, one after another; likewise below
+    double* want;
+    double* got;
+    bool* untouched;
+    bool* poison;   // after the run: the element was never written
+    double* ghost;  // what the outputs hold when no kernel runs; NULL if not tried
+    bool* ghost_poison;
+};
+
+// How a whole grade runs; the same for every item.
+struct session {
+    enum wall_level level;
+    bool gpu;
+    int program;  // memfd of the built submission
+    uint64_t seed;
+    double seconds;     // wall-clock limit of one case
+    const char* debug;  // make debug: a program built with -g to run under gdb, or NULL
+    FILE* log;          // everything, for the student to read
+};
+
+struct check {
+    const struct session* session;
+    const struct item* item;
+    struct result_item* record;  // in memory shared with the process that runs the items
+    uint64_t random;             // state of the generator
+    int cases;                   // started so far in this item
+    int64_t compared;            // elements compared so far in this item
+
+    char name[160];  // of the case
+    int rounds, round;
+    int tensor_count;
+    struct tensor tensor[ARENA_TENSORS];
+    struct tensor_state state[ARENA_TENSORS];
+    int scalar_count;
+    struct arena_scalar scalar[ARENA_SCALARS];
+    char fail_call[32];
+    int fail_at;
+    int expected;          // status
+    enum cause otherwise;  // the cause if another is returned
+    bool ran;
+    struct arena arena;
+    struct arena_answer answer;
+};
+
+// The item that is running, for the functions that end it.
+void check_start(struct check* c, const struct session* session, const struct item* item, int index,
+                 struct result_item* record);
+void check_finish(struct check* c);
+
+// Ends the item. What is wrong is the grader, or the machine: never counted against the student.
+_Noreturn void check_error(struct check* c, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Ends the item as failed; the record's message says already what was found.
+_Noreturn void check_end_failed(struct check* c, enum cause cause);
+
+// Appends to the message of the item's record.
+void record_append(struct result_item* record, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// The general patterns: what the errors of t look like (diagnose.c).
+enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
+                    const struct comparison* found);
+
+// t as rows x columns: the last dimension is the columns; a vector is one row per element.
+void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);
+
+// Writes "[2, 0, 17]" for an element.
+void tensor_index(const struct tensor* t, int64_t element, char* text, size_t size);
+
+#endif

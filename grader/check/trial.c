@@ -1,0 +1,270 @@
+// trial.c: one case behind the wall: pack the arguments, run the program, look at what it left.
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check/dtype.h"
+#include "check/state.h"
+#include "wall/file.h"
+
+enum { MEMORY_LIMIT_GB = 2, MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
+
+// ---- before
+
+static void pack(struct check* c, bool ghost) {
+    struct arena* a = &c->arena;
+    *a = (struct arena){.fd = -1};
+    a->layout.rounds = (uint32_t)c->rounds;
+    a->layout.scalar_count = (uint32_t)c->scalar_count;
+    a->layout.tensor_count = (uint32_t)c->tensor_count;
+    a->layout.ghost = ghost;
+    a->layout.fail_at = c->fail_at;
+    memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
+    memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        struct arena_tensor* to = &a->layout.tensor[i];
+        snprintf(to->name, sizeof to->name, "%s", t->name);
+        to->role = t->state->role;
+        to->on_host = t->state->on_host;
+        to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
+    }
+    unsigned char* map;
+    if (arena_open(a, &map) != 0) check_error(c, "no shared memory: %s", strerror(errno));
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        if (t->state->role != ARENA_INPUT) continue;
+        for (int r = 0; r < c->rounds; r++) {
+            double* value = t->state->value + t->state->per_round * r;
+            unsigned char* to = map + a->layout.tensor[i].offset[r];
+            for (int64_t k = 0; k < t->count; k++) {
+                value[k] = dtype_round(t->dtype, value[k]);
+                dtype_store(t->dtype, to + k * dtype_size(t->dtype), value[k]);
+            }
+        }
+    }
+    if (arena_close_writing(a, map) != 0) check_error(c, "munmap: %s", strerror(errno));
+    c->ran = true;
+}
+
+// make debug: the case goes into a file and gdb gets the terminal; nothing is judged.
+static _Noreturn void debug(struct check* c) {
+    const char* path = "build/debug/case";
+    void* map = mmap(NULL, c->arena.size, PROT_READ, MAP_SHARED, c->arena.fd, 0);
+    if (map == MAP_FAILED || file_write(path, map, c->arena.size, 0600) != 0)
+        check_error(c, "%s: %s", path, strerror(errno));
+    printf("case: %s\n", c->name);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setenv("CUDEV_WORKERS", "1", 1);      // one block after another
+        setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
+        if (isatty(0))
+            execlp("gdb", "gdb", "-q", "--args", c->session->debug, path, (char*)NULL);
+        else
+            execlp("gdb", "gdb", "-q", "-batch", "-ex", "run", "-ex", "backtrace", "--args",
+                   c->session->debug, path, (char*)NULL);
+        perror("gdb (sh setup.sh installs it)");
+        _exit(127);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+// ---- after
+
+static void log_output(const struct check* c, const struct wall_result* r) {
+    FILE* log = c->session->log;
+    if (!log) return;
+    fprintf(log, "-- %s: %s (%.2f s)\n%s%s", c->item->name, c->name, r->seconds,
+            r->output ? r->output : "", r->truncated ? "\n(more was printed)\n" : "");
+    fflush(log);
+}
+
+// The first lines of what the program printed, as evidence under a failure.
+static void excerpt(const char* text, char* to, size_t size) {
+    int lines = 0;
+    size_t n = 0;
+    for (; text[n] && n + 1 < size && lines < 12; n++) lines += text[n] == '\n';
+    memcpy(to, text, n);
+    to[n] = '\0';
+}
+
+static enum cause device_cause(const char* kind) {
+    if (strcmp(kind, "assert") == 0) return CAUSE_assertion;
+    enum cause cause = cause_from_id(kind);
+    return cause ? cause : CAUSE_cuda_error;
+}
+
+static bool seal(struct check* c) {
+    for (int i = 0; i < SEAL_TRIES; i++) {
+        if (arena_seal(&c->arena) == 0) return true;
+        if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
+        usleep(4000);
+    }
+    return false;
+}
+
+// Ends the item if the program did not run to its own end.
+static void judge_end(struct check* c, const struct wall_result* r) {
+    char said[2048], text[2048];
+    excerpt(r->output ? r->output : "", said, sizeof said);
+    if (r->end == WALL_FAILED)
+        check_error(c, "the program could not be started: %s", strerror(r->code));
+    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    c->answer = arena_answer(&c->arena);
+    excerpt(c->answer.text, text, sizeof text);
+    if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
+    if (r->end == WALL_TIMEOUT)
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
+                   said);
+    if (r->end == WALL_MEMORY)
+        check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
+                   c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
+    if (r->end == WALL_SIGNALED)
+        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
+                   said);
+    if (r->code == 2 && c->answer.rounds_done == 0 && strstr(said, "check.c"))
+        check_error(c, "%s", said);
+    if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
+        check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
+                   c->answer.rounds_done ? "in a later call" : "before the launcher returned",
+                   said);
+}
+
+// Reads every output into got and poison, or into their ghosts.
+static void unpack(struct check* c, bool ghost) {
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        struct tensor_state* s = t->state;
+        if (s->role != ARENA_OUTPUT) continue;
+        size_t all = (size_t)(s->per_round * c->rounds) + 1;
+        if (ghost && (!(s->ghost = calloc(all, sizeof(double))) ||
+                      !(s->ghost_poison = calloc(all, sizeof(bool)))))
+            check_error(c, "out of memory");
+        double* got = ghost ? s->ghost : s->got;
+        bool* poison = ghost ? s->ghost_poison : s->poison;
+        int size = dtype_size(t->dtype);
+        for (int r = 0; r < c->rounds; r++) {
+            uint64_t at = c->arena.layout.tensor[i].offset[r];
+            int64_t first = s->per_round * r;
+            for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
+                got[k] = dtype_load(t->dtype, c->arena.bytes + at);
+                poison[k] = arena_is_poison(&c->arena, at, size);
+            }
+        }
+    }
+}
+
+static void judge_guards(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    int64_t offset, bytes = t->count * dtype_size(t->dtype);
+    if (arena_guards_intact(&c->arena, i, r, &offset)) return;
+    check_fail(c, CAUSE_out_of_bounds, "%s: byte %lld %s its %lld bytes was overwritten", t->name,
+               (long long)(offset < 0 ? -offset : offset - bytes),
+               offset < 0 ? "before the start of" : "past the end of", (long long)bytes);
+}
+
+static void judge_input(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    const double* value = t->state->value + t->state->per_round * r;
+    const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
+    for (int64_t k = 0; k < t->count; k++) {
+        unsigned char original[8];
+        int size = dtype_size(t->dtype);
+        dtype_store(t->dtype, original, value[k]);
+        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
+        char index[80];
+        tensor_index(t, k, index, sizeof index);
+        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
+                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    }
+}
+
+// An output that must stay as it was, after a refused call.
+static void judge_refused(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    const bool* poison = t->state->poison + t->state->per_round * r;
+    for (int64_t k = 0; k < t->count; k++)
+        if (!poison[k])
+            check_fail(c, c->otherwise, "the call must be refused, but %s was written", t->name);
+}
+
+// Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
+// back. A case that has nothing to read or nothing to write needs no kernel.
+static void judge_host(struct check* c, int round) {
+    int64_t to_read = 0, to_write = 0;
+    bool on_host = false;
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor_state* s = c->tensor[i].state;
+        const bool* untouched = s->untouched + s->per_round * round;
+        if (s->role == ARENA_INPUT) to_read += s->per_round;
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
+            to_write += !untouched[k];
+        on_host |= s->on_host;
+    }
+    if (to_read == 0 || to_write == 0 || c->expected != 0) return;
+    if (c->answer.launches[round] == 0)
+        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
+    if (!on_host && c->answer.to_host[round] > 0)
+        check_fail(c, CAUSE_host_computed, "the launcher brought %lld bytes to the host",
+                   (long long)c->answer.to_host[round]);
+}
+
+static struct wall_result run_program(struct check* c) {
+    static const char* const environment[] = {"CUDEV_TIMEOUT=4", NULL};
+    static const char* const argv[] = {"run", NULL};
+    const struct session* s = c->session;
+    struct wall_job job = {
+        .argv = argv,
+        .program = s->program,
+        .arena = c->arena.fd,
+        .environment = environment,
+        .seconds = s->seconds,
+        .memory = (size_t)(s->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
+        .gpu = s->gpu,
+    };
+    return wall_run(s->level, &job);
+}
+
+// The same case once more without kernels, for the first case of each item: see judge_ghost().
+static void run_ghost(struct check* c) {
+    struct arena real = c->arena;
+    pack(c, true);
+    struct wall_result r = run_program(c);
+    if (r.end == WALL_EXITED && r.code == 0 && arena_seal(&c->arena) == 0) unpack(c, true);
+    free(r.output);
+    arena_free(&c->arena);
+    c->arena = real;
+}
+
+void check_run(struct check* c) {
+    pack(c, false);
+    if (c->session->debug) debug(c);
+    struct wall_result r = run_program(c);
+    log_output(c, &r);
+    judge_end(c, &r);
+    free(r.output);
+    unpack(c, false);
+    for (int round = 0; round < c->rounds; round++) {
+        int status = c->answer.status[round];
+        if (status != c->expected)
+            check_fail(c, c->otherwise, "the launcher returned %d, the contract asks for %d",
+                       status, c->expected);
+        judge_host(c, round);
+        for (int i = 0; i < c->tensor_count; i++) {
+            uint32_t role = c->tensor[i].state->role;
+            if (role == ARENA_NULL) continue;
+            judge_guards(c, i, round);
+            if (role == ARENA_INPUT) judge_input(c, i, round);
+            if (role == ARENA_OUTPUT && c->expected != 0) judge_refused(c, i, round);
+        }
+    }
+    if (c->cases == 1 && c->expected == 0 && !c->fail_at) run_ghost(c);
+}

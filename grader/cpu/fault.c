@@ -1,0 +1,118 @@
+// Faults: a kernel's bad address, host code in device memory, a stack that is full; and asking a
+// running worker where it is, for the watchdog. All of it happens in signal handlers.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+#include "runtime.h"
+
+enum { HANDLER_STACK = 64 << 10 };
+#define ASK_SIGNAL (SIGRTMIN + 4)
+
+struct walk {
+    void** frames;
+    int count, max;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* p) {
+    struct walk* walk = p;
+    void* pc = (void*)_Unwind_GetIP(context);
+    if (!pc || walk->count == walk->max) return _URC_END_OF_STACK;
+    walk->frames[walk->count++] = pc;
+    return _URC_NO_REASON;
+}
+
+// The call stack of the caller, innermost first; through a signal frame, too.
+int cudev_unwind(void** frames, int max) {
+    struct walk walk = {frames, 0, max};
+    _Unwind_Backtrace(visit, &walk);
+    return walk.count;
+}
+
+static void report_kernel_fault(struct worker* w, const void* address, void* const* frames, int n,
+                                int signal) {
+    unsigned t = cudev_current(w);
+    char where[300];
+    cudev_describe_address(where, sizeof where, address);
+    bool overflow = cudev_stack_guard_hit(w, address);
+    if (overflow)
+        cudev_report_begin("stack_overflow",
+                           "stack overflow in thread %s: more than %zu KB of local variables",
+                           cudev_thread_name(w, t), STACK_SIZE >> 10);
+    else if (signal == SIGFPE)
+        cudev_report_begin("bad_address", "integer division by zero in thread %s",
+                           cudev_thread_name(w, t));
+    else
+        cudev_report_begin("bad_address", "bad address %p in thread %s: %s", address,
+                           cudev_thread_name(w, t),
+                           address < (const void*)4096 ? "a NULL pointer" : where);
+    cudev_report_launch(w);
+    cudev_report_frames(frames, n);
+    cudev_report_add(overflow ? "  next: is there a recursion or a large array in the kernel?\n"
+                              : "  next: print the index at that line; is there a guard such as if (i "
+                                "< n)? was the pointer set by cudaMalloc?\n");
+    cudev_report_end(EXIT_BAD_ADDRESS);
+}
+
+static void report_host_access(const void* address, void* const* frames, int n) {
+    char where[300];
+    cudev_describe_address(where, sizeof where, address);
+    cudev_report_begin("host_access", "host code touches device memory: %s", where);
+    cudev_report_frames(frames, n);
+    cudev_report_add("  next: copy with cudaMemcpy; only kernels may follow a device pointer\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+static void on_fault(int number, siginfo_t* info, void* context) {
+    (void)context;
+    void* frames[MAX_FRAMES];
+    int n = cudev_unwind(frames, MAX_FRAMES);
+    if (cudev_self && cudev_self->launch) report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
+    if (number != SIGFPE && cudev_is_device_address(info->si_addr))
+        report_host_access(info->si_addr, frames, n);
+    signal(number, SIG_DFL);  // not ours: let it happen again
+}
+
+static void on_ask(int number) {
+    (void)number;
+    struct worker* w = cudev_self;
+    if (!w) return;
+    w->asked_x = cudev_current(w) - w->row;
+    int n = cudev_unwind(w->frames, MAX_FRAMES);
+    atomic_store(&w->frame_count, n);
+    for (;;) pause();  // the process is about to end
+}
+
+void cudev_faults_init(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    action.sa_handler = on_ask;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(ASK_SIGNAL, &action, NULL);
+}
+
+// Handlers of a worker need a stack of their own: the fiber's may be the problem.
+void cudev_faults_thread(struct worker* w) {
+    (void)w;
+    stack_t stack = {.ss_size = HANDLER_STACK};
+    stack.ss_sp = mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+}
+
+// Stops a worker for good and has its call stack written to w->frames; waits at most a second.
+void cudev_ask_where(struct worker* w) {
+    atomic_store(&w->frame_count, -1);
+    pthread_kill(w->os_thread, ASK_SIGNAL);
+    const struct timespec pause = {0, 1000000};
+    for (int ms = 0; ms < 1000 && atomic_load(&w->frame_count) < 0; ms++) nanosleep(&pause, NULL);
+}

@@ -1,0 +1,219 @@
+// The CUDA runtime API of the CPU device: the part of CUDA's that the course needs, same names, same
+// values, same meaning. Plain C, so host code in C can include it; C++ adds default arguments.
+//
+// Every function returns cudaSuccess or an error that cudaGetLastError() will report as well; a wrong
+// call also prints one sentence to stderr. Copies and kernels are finished when the call returns.
+// What is not declared here is not supported: it fails to compile rather than doing nothing.
+#ifndef CUDEV_CUDA_RUNTIME_API_H
+#define CUDEV_CUDA_RUNTIME_API_H
+
+#include <stddef.h>
+#include "vector_types.h"
+
+#define CUDART_VERSION 12040
+
+#ifdef __cplusplus
+#define CUDEV_DEFAULT(value) = value
+extern "C" {
+#else
+#define CUDEV_DEFAULT(value)
+#endif
+
+typedef enum cudaError {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInitializationError = 3,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidPitchValue = 12,
+    cudaErrorInvalidSymbol = 13,
+    cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701,
+    cudaErrorLaunchTimeout = 702,
+    cudaErrorAssert = 710,
+    cudaErrorLaunchFailure = 719,
+    cudaErrorNotPermitted = 800,
+    cudaErrorNotSupported = 801,
+    cudaErrorUnknown = 999
+} cudaError_t;
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost = 0,
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost = 2,
+    cudaMemcpyDeviceToDevice = 3,
+    cudaMemcpyDefault = 4
+};
+
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+    cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock = 1,
+    cudaDevAttrMaxSharedMemoryPerBlock = 8,
+    cudaDevAttrWarpSize = 10,
+    cudaDevAttrClockRate = 13,
+    cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin = 97
+};
+
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered = 0,
+    cudaMemoryTypeHost = 1,
+    cudaMemoryTypeDevice = 2,
+    cudaMemoryTypeManaged = 3
+};
+
+struct cudaPointerAttributes {
+    enum cudaMemoryType type;
+    int device;
+    void* devicePointer;
+    void* hostPointer;
+};
+
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes;  // static; 0 here, the CPU device learns it only by running the kernel
+    size_t constSizeBytes;
+    size_t localSizeBytes;
+    int maxThreadsPerBlock;
+    int numRegs;
+    int maxDynamicSharedSizeBytes;
+};
+
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem;
+    size_t sharedMemPerBlock;
+    int regsPerBlock;
+    int warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock;
+    int maxThreadsDim[3];
+    int maxGridSize[3];
+    int clockRate;  // kHz
+    size_t totalConstMem;
+    int major;
+    int minor;
+    int multiProcessorCount;
+    int integrated;
+    int canMapHostMemory;
+    int concurrentKernels;
+    int memoryClockRate;  // kHz
+    int memoryBusWidth;   // bits
+    int l2CacheSize;
+    int maxThreadsPerMultiProcessor;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor;
+    int managedMemory;
+    int maxBlocksPerMultiProcessor;
+    size_t sharedMemPerBlockOptin;
+};
+typedef struct cudaDeviceProp cudaDeviceProp;
+
+typedef struct cudev_stream* cudaStream_t;
+typedef struct cudev_event* cudaEvent_t;
+#define cudaStreamDefault 0x00
+#define cudaStreamNonBlocking 0x01
+#define cudaEventDefault 0x00
+#define cudaEventBlockingSync 0x01
+#define cudaEventDisableTiming 0x02
+#define cudaMemAttachGlobal 0x01
+#define cudaHostAllocDefault 0x00
+#define cudaHostAllocPortable 0x01
+#define cudaHostAllocMapped 0x02
+
+// errors
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+
+// device memory: 2 GiB; fresh memory is filled with 0xFF bytes (NaN as float, half and bfloat16).
+// Pointers are aligned to 256 bytes. Host code must not follow them: the program ends if it does.
+cudaError_t cudaMalloc(void** p, size_t bytes);
+cudaError_t cudaFree(void* p);
+cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void* p, cudaStream_t stream);
+cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width_bytes, size_t height);
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes);
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* a, const void* p);
+
+// memory that host and kernels share
+cudaError_t cudaMallocManaged(void** p, size_t bytes,
+                              unsigned flags CUDEV_DEFAULT(cudaMemAttachGlobal));
+cudaError_t cudaMallocHost(void** p, size_t bytes);
+cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void* p);
+cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags);
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream CUDEV_DEFAULT(0));
+cudaError_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                         size_t width_bytes, size_t height, enum cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                              size_t width_bytes, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream CUDEV_DEFAULT(0));
+cudaError_t cudaMemset(void* p, int byte, size_t bytes);
+cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t stream CUDEV_DEFAULT(0));
+cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, size_t height);
+
+// __device__ and __constant__ variables; in C++ the symbol is passed as it stands, no &
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t bytes,
+                               size_t offset CUDEV_DEFAULT(0),
+                               enum cudaMemcpyKind kind CUDEV_DEFAULT(cudaMemcpyHostToDevice));
+cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t bytes,
+                                 size_t offset CUDEV_DEFAULT(0),
+                                 enum cudaMemcpyKind kind CUDEV_DEFAULT(cudaMemcpyDeviceToHost));
+cudaError_t cudaGetSymbolAddress(void** p, const void* symbol);
+cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
+
+// devices: there is one, number 0
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+
+// streams and events: work is done when it is submitted, so they only order and time
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                unsigned flags CUDEV_DEFAULT(0));
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream CUDEV_DEFAULT(0));
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop);
+
+// kernels
+cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attribute, int value);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const void* kernel);
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                          int block_size, size_t shared_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,99 @@
+// What the headers a .cu includes and the C runtime of the CPU device agree on.
+// Nothing here is for a .cu to call: kernels use CUDA's own names, which the headers define.
+#ifndef CUDEV_ABI_H
+#define CUDEV_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "../vector_types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A __shared__ array: one static object per declaration, one piece of memory per block.
+struct cudev_shared_array {
+    const char* name;
+    const char* file;
+    int line;
+    unsigned id;  // given by the runtime at the first use, 0 before
+    size_t bytes;
+    size_t align;
+};
+
+// One launch as written in the source. Sizes in threads, blocks and bytes.
+struct cudev_launch_site {
+    const char* name;    // the kernel as written: "copy<float>"
+    const char* file;    // where <<< >>> stands
+    int line;
+    const void* kernel;  // address for cudaFuncSetAttribute, NULL when it cannot be told
+    unsigned grid[3];
+    unsigned block[3];
+    size_t shared_bytes;
+    void* stream;
+};
+
+enum cudev_warp_op {
+    CUDEV_SYNCWARP,
+    CUDEV_SHFL,
+    CUDEV_SHFL_UP,
+    CUDEV_SHFL_DOWN,
+    CUDEV_SHFL_XOR,
+    CUDEV_BALLOT,
+    CUDEV_ALL,
+    CUDEV_ANY,
+    CUDEV_MATCH_ANY,
+    CUDEV_MATCH_ALL,
+    CUDEV_REDUCE_ADD,
+    CUDEV_REDUCE_AND,
+    CUDEV_REDUCE_OR,
+    CUDEV_REDUCE_XOR,
+    CUDEV_REDUCE_MIN,
+    CUDEV_REDUCE_MAX,
+    CUDEV_REDUCE_MIN_SIGNED,
+    CUDEV_REDUCE_MAX_SIGNED,
+    CUDEV_ACTIVEMASK,
+};
+
+enum cudev_barrier_op { CUDEV_BARRIER, CUDEV_BARRIER_COUNT, CUDEV_BARRIER_AND, CUDEV_BARRIER_OR };
+
+// Threads left in the current row (x direction) of a block none of whose threads has waited yet.
+// Finishing such a thread needs no call: the launch loop counts this down and threadIdx.x up.
+extern __thread unsigned cudev_row_left;
+
+// The calling thread has returned from the kernel. Returns 1 when the caller shall run the kernel
+// once more, now as another thread of the block; 0 when the block is finished.
+int cudev_next_thread(void);
+
+// Runs `run(body)` for every block of the grid; returns a cudaError_t.
+// `run` calls the kernel once per thread, cudev_next_thread() between the calls.
+int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
+
+// Ends the program with a diagnosis unless argument number `index` (from 0) may be used by a kernel.
+void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p);
+
+// Memory of a __shared__ array of the running block, filled with 0xFF bytes when first asked for.
+void* cudev_shared(struct cudev_shared_array* array);
+// The dynamic shared memory of the running block, aligned to 1024 bytes.
+void* cudev_dynamic_shared(void);
+
+// __syncthreads and its voting variants; the result of the vote can be read afterwards.
+void cudev_barrier(enum cudev_barrier_op op, int vote, const char* file, int line);
+int cudev_vote_result(void);
+
+// A function that the lanes named in `mask` execute together. `value` holds the lane's operand
+// (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a shuffle.
+uint64_t cudev_warp(enum cudev_warp_op op, unsigned mask, uint64_t value, unsigned arg,
+                    unsigned width, const char* file, int line);
+
+// Lets other threads of the block run; cudev_spin() does so at every 64th call.
+void cudev_yield(void);
+void cudev_spin(void);
+
+// Ends the program: __trap().
+void cudev_trap(const char* file, int line) __attribute__((noreturn));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+// CUDA C's words: function and variable qualifiers, built-in variables, __shared__ memory.
+#ifndef CUDEV_LANGUAGE_H
+#define CUDEV_LANGUAGE_H
+
+#define __host__
+#define __device__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+// flatten: a kernel and its helpers become one function, as on a GPU
+#define __global__ __attribute__((flatten))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+// __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
+#define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
+
+// Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and the
+// compiler keeps them in registers. Safe because a kernel never continues as another thread: the
+// launch loop calls it anew for each (cudev/launch.h).
+extern "C" {
+extern const __thread uint3 threadIdx;
+extern const __thread uint3 blockIdx;
+extern const dim3 blockDim;
+extern const dim3 gridDim;
+}
+constexpr int warpSize = 32;
+
+namespace cudev {
+
+// extern __shared__ T name[]; at file scope: the address differs from block to block
+template <class T> struct dynamic_array {
+    operator T*() const {
+        return (T*)cudev_dynamic_shared();
+    }
+};
+
+template <size_t bytes> constexpr bool fits_static_shared() {
+    static_assert(bytes <= 48 * 1024, "a __shared__ array is limited to 48 KB; use dynamic shared "
+                                      "memory (extern __shared__) and cudaFuncSetAttribute");
+    return true;
+}
+
+}  // namespace cudev
+
+// What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
+// address of the running block's array. `cudev_type` is a typedef made from the declaration.
+#define CUDEV_SHARED(name, alignment)                                                              \
+    static_assert(::cudev::fits_static_shared<sizeof(cudev_type)>(), "");                          \
+    static ::cudev_shared_array array = {CUDEV_TEXT(name),                                                   \
+                                         __FILE__,                                                 \
+                                         __LINE__,                                                 \
+                                         0,                                                        \
+                                         sizeof(cudev_type),                                       \
+                                         alignof(cudev_type) > alignment ? alignof(cudev_type)     \
+                                                                         : alignment};             \
+    return (cudev_type*)::cudev_shared(&array)
+
+#define CUDEV_TEXT_(...) #__VA_ARGS__
+#define CUDEV_TEXT(...) CUDEV_TEXT_(__VA_ARGS__)
+
+#endif

@@ -1,0 +1,23 @@
+#!/bin/sh
+# debug.sh: what `make debug LESSON=12 CASE=...` does: one case under gdb, on the CPU device, built
+# without optimisation. What the kernel prints with printf is shown. Your own code: no sandbox.
+# usage: debug.sh LESSON
+lesson=$1
+file=${FILE:-${FROM:-exercises}/$lesson/${lesson#*_}.cu}
+[ -f "$file" ] || {
+    echo "$file does not exist." >&2
+    exit 2
+}
+out=build/debug
+mkdir -p "$out" || exit 2
+build/cpu/rewrite "$file" "$out/unit.cpp" "$file" || exit 1
+# shellcheck disable=SC2046  # the flags are words
+g++ $(cat grader/cpu/cxxflags) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
+    -c "$out/unit.cpp" -o "$out/unit.o" &&
+    g++ -static -no-pie $(cat grader/run/wrapped) "$out/unit.o" \
+        "build/grader/$lesson/call-cpu.o" build/cpu/librun.a build/libcpu.a -lpthread -lm \
+        -o "$out/program" || exit 1
+set -- "$file" --device cpu --debug "$out/program"
+[ -n "$CASE" ] && set -- "$@" --case "$CASE"
+[ -n "$SEED" ] && set -- "$@" --seed "$SEED"
+exec "build/grader/$lesson/check" "$@"

@@ -1,0 +1,261 @@
+#!/bin/sh
+# doctor.sh: what `make doctor` does: what this machine can grade, what it cannot, and the one
+# command that mends it. Works before anything is built or installed.
+# Exit status: 0 if grading on the CPU works here, 1 if not.
+# usage: sh grader/make/doctor.sh
+
+setup='sh setup.sh'
+dev='sh setup.sh --dev'
+broken=''
+ok=ok missing=missing weak=weak none=-
+if [ -t 1 ] && [ -z "$NO_COLOR" ]; then
+    ok=$(printf '\033[32mok\033[0m')
+    missing=$(printf '\033[31mmissing\033[0m')
+    weak=$(printf '\033[33mweak\033[0m')
+fi
+
+section() {
+    printf '\n%s\n' "$1"
+}
+
+# row MARK NAME TEXT: a line of the table. The mark may hold colours: pad it by hand.
+row() {
+    case $1 in
+    *missing*) pad='' ;;
+    *weak*) pad='   ' ;;
+    *ok*) pad='     ' ;;
+    *) pad='      ' ;;
+    esac
+    printf '  %s%s  %-16s %s\n' "$1" "$pad" "$2" "$3"
+}
+
+# lacks NAME CONSEQUENCE COMMAND: something optional is not here.
+lacks() {
+    row "$missing" "$1" "$2; mend: $3"
+}
+
+# fatal NAME CONSEQUENCE COMMAND: without this nothing is graded on the CPU.
+fatal() {
+    lacks "$@"
+    broken="$broken $1"
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# version COMMAND: the first number with a dot in the first line of COMMAND --version.
+version() {
+    "$1" --version 2>/dev/null | sed -n '1{s/([^)]*)//;s/[^0-9]*\([0-9][0-9.]*\).*/\1/p;}'
+}
+
+compiler() { # compiler COMMAND WHAT-FOR
+    number=$("$1" -dumpfullversion 2>/dev/null)
+    if [ -z "$number" ]; then
+        fatal "$1" "$2 cannot be compiled" "$setup"
+    elif [ "${number%%.*}" -lt 11 ]; then
+        fatal "$1" "$number is too old, 11 is needed" "a newer system or a container (README.md)"
+    else
+        row "$ok" "$1" "$number"
+    fi
+}
+
+# headers and libraries: library NAME HEADER ARCHIVE WHAT-FOR
+library() {
+    # shellcheck disable=SC2086  # CPPFLAGS is a list of flags
+    if ! printf '#include <%s>\n' "$2" | gcc ${CPPFLAGS:-} -E -xc - >/dev/null 2>&1; then
+        fatal "$1" "no $2: $4" "$setup"
+    elif [ "$3" != - ] && [ "$(g++ -print-file-name="$3")" = "$3" ]; then
+        fatal "$1" "no $3: $4" "$setup"
+    else
+        row "$ok" "$1" ""
+    fi
+}
+
+needed_tool() { # needed_tool NAME COMMAND...: all of them, one line
+    name=$1
+    shift
+    for tool; do
+        have "$tool" || {
+            fatal "$name" "no $tool: nothing can be built" "$setup"
+            return
+        }
+    done
+    row "$ok" "$name" "$(version "$1")"
+}
+
+optional() { # optional COMMAND CONSEQUENCE MEND
+    if have "$1"; then row "$ok" "$1" "$(version "$1")"; else lacks "$1" "$2" "$3"; fi
+}
+
+build_part() {
+    section "To grade on the CPU"
+    compiler gcc "the grader"
+    compiler g++ "kernels"
+    needed_tool make make
+    needed_tool binutils ar nm readelf addr2line
+    needed_tool flock flock
+    if have gcc && have g++; then
+        library "C library" stdio.h libc.a "programs cannot be linked"
+        library "C++ library" stdio.h libstdc++.a "programs cannot be linked"
+        library check check.h - "the grader cannot be built"
+        library jansson jansson.h - "the grader cannot be built"
+        library libmd sha2.h - "the grader cannot be built"
+    fi
+    if mkdir -p build 2>/dev/null && [ -w build ]; then
+        row "$ok" "build/" "can be written"
+    else
+        fatal "build/" "cannot be written" "clone the course into a folder of your own"
+    fi
+}
+
+# ---- isolation
+
+field() { # field NAME COLUMN: of what build/doctor printed
+    printf '%s\n' "$facts" | awk -F '\t' -v name="$1" -v n="$2" '$1 == name { print $n }'
+}
+
+setting() { # setting NAME: the value of a kernel setting, or nothing
+    cat "/proc/sys/$(echo "$1" | tr . /)" 2>/dev/null
+}
+
+# How to get bubblewrap working, from the reasons known to keep it from working.
+mend_bubblewrap() {
+    if ! have bwrap; then
+        echo "$setup"
+    elif [ "$(setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
+        echo "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    elif [ "$(setting kernel.unprivileged_userns_clone)" = 0 ]; then
+        echo "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    elif [ "$(setting user.max_user_namespaces)" = 0 ]; then
+        echo "sudo sysctl -w user.max_user_namespaces=10000"
+    elif [ -e /.dockerenv ] || [ -e /run/.containerenv ]; then
+        echo "start the container with --privileged"
+    else
+        echo "none known; grades use the next level"
+    fi
+}
+
+isolation_part() {
+    section "Isolation of the kernels that are graded (the strongest that works is used)"
+    if [ -n "$broken" ]; then
+        row "$none" "not probed" "mend the above first"
+        return
+    fi
+    if ! log=$(MAKEFLAGS='' flock build/.lock make -s build/doctor 2>&1) ||
+        ! facts=$(build/doctor 2>&1); then
+        printf '%s\n' "$log" "$facts" | sed 's/^/    /'
+        fatal "the probe" "does not build or run (see above)" "report it with these lines"
+        return
+    fi
+    strongest=''
+    for level in bubblewrap userid limits; do
+        if [ "$(field "$level" 2)" = yes ]; then
+            used=''
+            [ -n "$strongest" ] || {
+                strongest=$level
+                used=", used"
+            }
+            case $level in
+            bubblewrap) row "$ok" "$level" "own namespaces, nothing of this machine in sight$used" ;;
+            userid) row "$ok" "$level" "a throw-away user id (root)$used" ;;
+            limits) row "$ok" "$level" "your own user id, resource limits$used" ;;
+            esac
+        elif [ "$level" = userid ] && [ "$(id -u)" != 0 ]; then
+            row "$none" "$level" "for root only"
+        elif [ "$level" = bubblewrap ]; then
+            row "$missing" "$level" "$(field "$level" 3); mend: $(mend_bubblewrap)"
+        else
+            row "$missing" "$level" "$(field "$level" 3)"
+        fi
+    done
+    [ -n "$strongest" ] || fatal isolation "no level works" "report it with these lines"
+    if [ "$(field landlock 2)" = yes ]; then
+        row "$ok" landlock "hides your files at the levels below bubblewrap"
+    elif [ "$strongest" = bubblewrap ]; then
+        row "$none" landlock "not in this kernel; bubblewrap does not need it"
+    else
+        row "$weak" landlock "not in this kernel: kernels see your files; grade only your own"
+    fi
+    if [ "$(field arena 2)" = yes ]; then
+        row "$ok" "sealed memory" ""
+    else
+        fatal "sealed memory" "$(field arena 3)" "Linux 5.1 or newer (WSL 2, not WSL 1)"
+    fi
+    if [ "$(field program 2)" = yes ]; then
+        row "$ok" "program memory" ""
+    else
+        fatal "program memory" "$(field program 3)" "sudo sysctl -w vm.memfd_noexec=0"
+    fi
+}
+
+# ---- the rest
+
+gpu_part() {
+    section "To grade on a GPU (not needed)"
+    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
+    if [ -n "$nvcc" ]; then
+        number=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+        if [ "${number%%.*}" -gt 12 ] || { [ "${number%%.*}" = 12 ] && [ "${number#*.}" -ge 3 ]; }; then
+            row "$ok" nvcc "$number"
+        else
+            row "$weak" nvcc "$number; 12.3 is needed: install a newer CUDA Toolkit"
+        fi
+    else
+        row "$none" nvcc "no CUDA Toolkit: kernels are graded on the CPU"
+    fi
+    gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null) ||
+        gpu=''
+    if [ -z "$gpu" ]; then
+        row "$none" GPU "none with an NVIDIA driver"
+        return
+    fi
+    printf '%s\n' "$gpu" | while IFS=, read -r name driver capability; do
+        capability=${capability# }
+        if [ "${capability%%.*}" -ge 8 ]; then mark=$ok; else mark=$weak; fi
+        row "$mark" GPU "$name, driver$driver, compute capability $capability (8.0 is needed)"
+    done
+    [ -n "$nvcc" ] || row "$none" DEVICE=cuda "needs the CUDA Toolkit 12.3 or newer, from NVIDIA"
+}
+
+machine_part() {
+    section "This machine"
+    row "$ok" cores "$(nproc)"
+    free=$(df -Pm . | awk 'NR == 2 { print $4 }')
+    if [ "${free:-0}" -ge 500 ]; then
+        row "$ok" disk "$free MB free here"
+    else
+        row "$weak" disk "$free MB free here; builds want 500"
+    fi
+    memory=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
+    if [ "${memory:-0}" -ge 2000 ]; then
+        row "$ok" memory "$memory MB free"
+    else
+        row "$weak" memory "$memory MB free; compiling a kernel may want 2000"
+    fi
+    case $(uname -r)/$PWD in
+    *microsoft*/mnt/[a-z]/*)
+        row "$weak" "WSL" "this folder is on the Windows side, which is slow: clone to ~ instead"
+        ;;
+    esac
+}
+
+build_part
+isolation_part
+section "Conveniences"
+optional gdb "make debug will not work" "$setup"
+optional inotifywait "make watch will not work" "$setup"
+optional git "make update and make reset will not work" "$setup"
+section "The course's own tests (make test; not needed to grade)"
+optional shellcheck "make test skips the scripts" "$dev"
+optional clang-format "make format will not work" "$dev"
+optional qemu-aarch64 "make test-aarch64 will not work" "$dev"
+optional aarch64-linux-gnu-g++ "make test-aarch64 will not work" "$dev"
+gpu_part
+machine_part
+echo
+if [ -n "$broken" ]; then
+    echo "Grading on the CPU does not work here yet. First mend:$broken"
+    exit 1
+fi
+echo "Grading on the CPU works here: make grade LESSON=12"

@@ -1,0 +1,31 @@
+#!/bin/sh
+# help.sh: what `make` alone prints: the commands, the lessons, and how far you are.
+# usage: help.sh LESSON...
+cat <<'TEXT'
+make grade LESSON=12          grade your kernel (also LESSON=flash_forward; no LESSON: all of them)
+     FILE=any.cu              ... another file      FROM=solutions   ... the course's own
+     DEVICE=cpu|cuda          ... where             SEED=n           ... the same data again
+     CASE=text                ... only the items whose name contains it
+     FORMAT=json              ... for programs      ISOLATION=limits ... a weaker sandbox
+make hint LESSON=12           the next hint, for what the last grade found
+make watch LESSON=12          grade again whenever you save
+make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
+make doctor                   what this machine can grade, and how to mend what it cannot
+make reset LESSON=12          the untouched exercise again; yours is saved first
+make update                   the course's new version; your work is kept
+
+make exercises                cut the stubs from the solutions (authors)
+make test [LESSON=12]         everything the course checks about itself
+make mutate-grader            is every graded item needed?
+make bench-cpu                how fast the CPU device is
+make format                   clang-format over all sources
+
+TEXT
+for lesson; do
+    result=build/results/$lesson.json
+    score=$(sed -n 's/^  "score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
+    max=$(sed -n 's/^  "max_score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
+    printf '  %-26s %s\n' "$lesson" "${score:+$score/$max}"
+done
+echo
+echo "Start with lessons/README.md; a lesson is lessons/NN_name/README.md."

@@ -1,0 +1,36 @@
+#!/bin/sh
+# hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line),
+# the one that belongs to what the last grade found, if there is one.
+# usage: hint.sh LESSON
+lesson=$1
+hints=lessons/$lesson/hints.md
+[ -f "$hints" ] || {
+    echo "$hints does not exist." >&2
+    exit 2
+}
+cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "build/results/$lesson.json" 2>/dev/null |
+    head -n 1)
+grep -qx "### $cause" "$hints" || cause=
+count=build/hints/$lesson.${cause:-general}
+level=$(($(cat "$count" 2>/dev/null || echo 0) + 1))
+[ "$level" -le 3 ] || level=3
+mkdir -p build/hints && echo "$level" >"$count"
+
+# The general paragraph of a level, or its ### cause section where there is one.
+show() {
+    awk -v level="$1" -v cause="$2" '
+        /^## / { on = ($2 == level); part = ""; next }
+        /^### / { part = $2; next }
+        on { text[part] = text[part] $0 "\n" }
+        END {
+            chosen = (cause != "" && cause in text) ? text[cause] : text[""]
+            gsub(/^\n+|\n+$/, "", chosen)
+            print chosen
+        }' "$hints"
+}
+title=$(sed -n "s/^## $level *//p" "$hints")
+echo "Hint $level of 3 (${title:-hint})${cause:+, for: $cause}"
+echo
+show "$level" "$cause"
+echo
+if [ "$level" = 3 ]; then echo "That was the last one. The text: lessons/$lesson/README.md"; fi

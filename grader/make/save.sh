@@ -1,0 +1,30 @@
+# save.sh: keep a copy of a student's file before anything is done to it. Sourced, not run.
+# shellcheck shell=sh
+
+saved="saved/$(date +%Y-%m-%d_%H.%M.%S)"
+
+# save FILE: copies it to saved/DATE/FILE and says so; ends the script if that fails.
+save() {
+    mkdir -p "$saved/$(dirname "$1")" && cp -p "$1" "$saved/$1" || {
+        echo "$1 could not be saved to $saved; nothing was changed." >&2
+        exit 2
+    }
+    echo "Your $1 was saved as $saved/$1."
+}
+
+# solution LESSON, exercise LESSON: the two files of a lesson.
+solution() {
+    echo "solutions/$1/${1#*_}.cu"
+}
+exercise() {
+    echo "exercises/$1/${1#*_}.cu"
+}
+
+# stub LESSON: prints the untouched exercise.
+stub() {
+    if [ -f "$(solution "$1")" ]; then
+        awk -f grader/make/cut.awk "$(solution "$1")"
+    else
+        git show "HEAD:$(exercise "$1")"
+    fi
+}

@@ -1,0 +1,106 @@
+// result.c: the result and its JSON. See result.h.
+#include "report/result.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char* const outcomes[] = {"error", "fail", "pass"};
+
+const char* outcome_name(enum outcome outcome) {
+    return outcomes[outcome];
+}
+
+void result_total(struct result* r) {
+    r->score = r->max_score = 0;
+    for (int i = 0; i < r->item_count; i++) {
+        r->score += r->item[i].points;
+        r->max_score += r->item[i].max_points;
+    }
+}
+
+// A student's text may hold any bytes; JSON holds UTF-8. What is not becomes '?'.
+static json_t* text_value(const char* s) {
+    json_t* value = json_string(s);
+    if (value) return value;
+    char* copy = strdup(s);
+    for (char* c = copy; c && *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    value = copy ? json_string(copy) : NULL;
+    free(copy);
+    return value;
+}
+
+static json_t* item_value(const struct result_item* i) {
+    return json_pack("{so ss si si sf so ss}", "name", text_value(i->name), "outcome",
+                     outcomes[i->outcome], "points", i->points, "max_points", i->max_points,
+                     "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause);
+}
+
+char* result_to_json(const struct result* r) {
+    json_t* items = json_array();
+    for (int i = 0; i < r->item_count; i++) json_array_append_new(items, item_value(&r->item[i]));
+    json_t* root =
+        json_pack("{si ss so ss ss ss si si sb ss ss so so}", "version", RESULT_VERSION, "lesson",
+                  r->lesson, "file", text_value(r->file), "device", r->device, "isolation",
+                  r->isolation, "seed", r->seed, "score", r->score, "max_score", r->max_score,
+                  "complete", (int)r->complete, "fingerprint", r->fingerprint, "submission",
+                  r->submission, "message", text_value(r->message), "items", items);
+    if (!root) return NULL;
+    char* compact = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    json_decref(root);
+    if (!compact) return NULL;
+    char* text;
+    if (asprintf(&text, "%s\n", compact) < 0) text = NULL;
+    free(compact);
+    return text;
+}
+
+static void copy_text(char* to, size_t size, const json_t* object, const char* key) {
+    const char* s = json_string_value(json_object_get(object, key));
+    snprintf(to, size, "%s", s ? s : "");
+}
+
+static int number(const json_t* object, const char* key) {
+    return (int)json_integer_value(json_object_get(object, key));
+}
+
+static void item_from(const json_t* o, struct result_item* i) {
+    char outcome[16];
+    copy_text(i->name, sizeof i->name, o, "name");
+    copy_text(i->message, sizeof i->message, o, "message");
+    copy_text(i->cause, sizeof i->cause, o, "cause");
+    copy_text(outcome, sizeof outcome, o, "outcome");
+    i->points = number(o, "points");
+    i->max_points = number(o, "max_points");
+    i->seconds = json_number_value(json_object_get(o, "seconds"));
+    for (int k = OUTCOME_ERROR; k <= OUTCOME_PASS; k++)
+        if (strcmp(outcome, outcomes[k]) == 0) i->outcome = (enum outcome)k;
+}
+
+bool result_from_json(const char* text, struct result* r) {
+    json_t* root = json_loads(text, 0, NULL);
+    memset(r, 0, sizeof *r);
+    bool fine = root && number(root, "version") == RESULT_VERSION;
+    if (fine) {
+        copy_text(r->lesson, sizeof r->lesson, root, "lesson");
+        copy_text(r->file, sizeof r->file, root, "file");
+        copy_text(r->device, sizeof r->device, root, "device");
+        copy_text(r->isolation, sizeof r->isolation, root, "isolation");
+        copy_text(r->seed, sizeof r->seed, root, "seed");
+        copy_text(r->fingerprint, sizeof r->fingerprint, root, "fingerprint");
+        copy_text(r->submission, sizeof r->submission, root, "submission");
+        copy_text(r->message, sizeof r->message, root, "message");
+        r->complete = json_is_true(json_object_get(root, "complete"));
+        r->score = number(root, "score");
+        r->max_score = number(root, "max_score");
+        size_t index;
+        json_t* item;
+        json_array_foreach(json_object_get(root, "items"), index, item) {
+            if (index < RESULT_ITEMS) item_from(item, &r->item[r->item_count++]);
+        }
+    }
+    json_decref(root);
+    return fine;
+}

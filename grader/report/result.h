@@ -1,0 +1,60 @@
+// result.h: one grade. Everything that is shown or exported is a view of this, with one total.
+//
+// As JSON (version 1; lessons/README.md has an example):
+//   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
+//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause}
+// outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
+#ifndef RESULT_H
+#define RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
+
+enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
+
+struct result_item {
+    char name[80];
+    int points, max_points;
+    enum outcome outcome;
+    double seconds;
+    char message[6144];  // what was found, several lines; empty if passed
+    char cause[32];      // an id of check/cause.h; empty if passed
+    char sentence[160];  // the cause in words
+};
+
+struct result {
+    char lesson[64];       // "12_flash_forward"
+    char file[512];        // as the student named it
+    char device[128];      // "cpu (2 cores)", "cuda (NVIDIA H200)"
+    char isolation[128];   // "bubblewrap"
+    char seed[24];         // replays the data: make grade SEED=...
+    char fingerprint[65];  // SHA-256 of cases, contract and grader
+    char submission[65];   // SHA-256 of the file
+    char message[512];     // why nothing could be graded; empty otherwise
+    bool complete;         // every item was graded (no CASE=)
+    int score, max_score;
+    int item_count;
+    struct result_item item[RESULT_ITEMS];
+};
+
+const char* outcome_name(enum outcome outcome);
+
+// Sets score and max_score from the items.
+void result_total(struct result* r);
+
+// The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.
+char* result_to_json(const struct result* r);
+
+// Reads what result_to_json() wrote. False if it is not a result of this version.
+bool result_from_json(const char* text, struct result* r);
+
+// ---- the text a student reads (text.c). Colours only if `colour`.
+
+void text_begin(const struct result* r, bool colour);
+void text_item(const struct result_item* item, bool colour);
+// log: the path of the full log; unchecked: what was not checked here, one sentence a line.
+void text_end(const struct result* r, const char* log, const char* unchecked, bool colour);
+
+#endif

@@ -1,0 +1,165 @@
+// meter.c: what the launcher does with the CUDA runtime. See meter.h.
+//
+// WRAP(f) names the pair that the linker's --wrap=f makes: calls of f arrive at __wrap_f, and
+// __real_f is the runtime's own. The list of --wrap options is in run/wrapped.
+#include "run/meter.h"
+
+#include <cuda_runtime_api.h>
+#include <string.h>
+
+enum { ALLOCATIONS = 256 };
+
+static struct {
+    void* address;
+    size_t bytes;
+} live[ALLOCATIONS];
+static bool on, ghost;
+static char failing[32];
+static int calls_left;  // until the call that fails; 0: none fails
+static struct meter meter;
+
+void meter_start(const char* fail_call, int fail_at, bool as_ghost) {
+    strncpy(failing, fail_call, sizeof failing - 1);
+    calls_left = fail_at;
+    memset(live, 0, sizeof live);
+    memset(&meter, 0, sizeof meter);
+    ghost = as_ghost;
+    on = true;
+}
+
+struct meter meter_stop(void) {
+    for (int i = 0; i < ALLOCATIONS; i++) meter.leaked += (int64_t)live[i].bytes;
+    on = false;
+    return meter;
+}
+
+static bool fails_now(const char* function) {
+    return on && calls_left > 0 && strcmp(function, failing) == 0 && --calls_left == 0;
+}
+
+// ---- device memory
+
+static void note_allocation(void* address, size_t bytes) {
+    for (int i = 0; on && i < ALLOCATIONS; i++)
+        if (!live[i].bytes) {
+            live[i].address = address;
+            live[i].bytes = bytes;
+            return;
+        }
+}
+
+cudaError_t __real_cudaMalloc(void** address, size_t bytes);
+cudaError_t __wrap_cudaMalloc(void** address, size_t bytes) {
+    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMalloc(address, bytes);
+    if (error == cudaSuccess) note_allocation(*address, bytes);
+    return error;
+}
+
+#ifdef CPU_DEVICE  // where a .cu calls cudaMalloc(), the CPU device notes the line as well
+cudaError_t __real_cudev_malloc_at(void** address, size_t bytes, const char* file, int line);
+cudaError_t __wrap_cudev_malloc_at(void** address, size_t bytes, const char* file, int line) {
+    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudev_malloc_at(address, bytes, file, line);
+    if (error == cudaSuccess) note_allocation(*address, bytes);
+    return error;
+}
+#endif
+
+cudaError_t __real_cudaFree(void* address);
+cudaError_t __wrap_cudaFree(void* address) {
+    for (int i = 0; address && i < ALLOCATIONS; i++)
+        if (live[i].bytes && live[i].address == address) live[i].bytes = 0;
+    return __real_cudaFree(address);
+}
+
+// ---- copies to the host
+
+static void note_to_host(size_t bytes, enum cudaMemcpyKind kind) {
+    if (on && (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault))
+        meter.to_host += (int64_t)bytes;
+}
+
+cudaError_t __real_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t __wrap_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    note_to_host(bytes, kind);
+    return __real_cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t __real_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
+                                   enum cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
+                                   enum cudaMemcpyKind kind, cudaStream_t stream) {
+    note_to_host(bytes, kind);
+    return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
+}
+
+cudaError_t __real_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                size_t width, size_t height, enum cudaMemcpyKind kind);
+cudaError_t __wrap_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                size_t width, size_t height, enum cudaMemcpyKind kind) {
+    note_to_host(width * height, kind);
+    return __real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t __real_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                        enum cudaMemcpyKind kind);
+cudaError_t __wrap_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
+                                        enum cudaMemcpyKind kind) {
+    note_to_host(bytes, kind);
+    return __real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+}
+
+cudaError_t __real_cudaMallocManaged(void** address, size_t bytes, unsigned flags);
+cudaError_t __wrap_cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
+    note_to_host(bytes, cudaMemcpyDefault);
+    return __real_cudaMallocManaged(address, bytes, flags);
+}
+
+cudaError_t __real_cudaMallocHost(void** address, size_t bytes);
+cudaError_t __wrap_cudaMallocHost(void** address, size_t bytes) {
+    note_to_host(bytes, cudaMemcpyDefault);
+    return __real_cudaMallocHost(address, bytes);
+}
+
+cudaError_t __real_cudaHostAlloc(void** address, size_t bytes, unsigned flags);
+cudaError_t __wrap_cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
+    note_to_host(bytes, cudaMemcpyDefault);
+    return __real_cudaHostAlloc(address, bytes, flags);
+}
+
+// ---- launches
+
+static bool runs_now(void) {
+    meter.launches += on;
+    return !(on && ghost);
+}
+
+#ifdef CPU_DEVICE
+#include "cudev/abi.h"
+
+int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
+int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+    return runs_now() ? __real_cudev_launch(site, run, body) : cudaSuccess;
+}
+#else
+// What nvcc puts in the place of <<<>>>: cudaLaunchKernel() itself up to CUDA 12, this since 13.
+cudaError_t __real_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes, cudaStream_t stream);
+cudaError_t __wrap_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes, cudaStream_t stream) {
+    if (!runs_now()) return cudaSuccess;
+    return __real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+
+#if CUDART_VERSION >= 13000
+cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                      size_t shared_bytes, cudaStream_t stream);
+cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                      size_t shared_bytes, cudaStream_t stream) {
+    if (!runs_now()) return cudaSuccess;
+    return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+}
+#endif
+#endif

@@ -1,0 +1,24 @@
+// meter.h: what the launcher allocates, and calls that are made to fail.
+//
+// The program is linked with --wrap for the functions below, so the student's calls and ours come
+// through meter.c on both devices. It counts between start and stop only.
+#ifndef METER_H
+#define METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none), and if ghost no
+// kernel runs: a launch does nothing and returns success.
+void meter_start(const char* fail_call, int fail_at, bool ghost);
+
+struct meter {
+    int64_t leaked;    // bytes of device memory allocated and not freed
+    int64_t launches;  // kernels
+    int64_t to_host;   // bytes copied to the host, or allocated where both sides reach them
+};
+
+// What happened since meter_start().
+struct meter meter_stop(void);
+
+#endif

@@ -1,0 +1,149 @@
+// run.c: the student's side of the wall: one case, from the arena to the launcher and back.
+//
+// Nothing here is trusted and nothing here decides: this program runs in one process with the
+// student's code, and the grader looks only at the bytes it leaves. The same source serves the CPU
+// device and a GPU: it speaks the CUDA runtime API.
+#include "run/run.h"
+
+#include <cuda_runtime_api.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/meter.h"
+#include "wall/arena.h"
+
+static unsigned char* arena;
+static struct arena_layout* layout;
+static struct arena_answer* answer;
+static unsigned char* device[ARENA_TENSORS];  // of the front guard band; NULL for host tensors
+static uint32_t round_now;
+
+static _Noreturn void give_up(const char* kind, const char* text) {
+    snprintf(answer->kind, sizeof answer->kind, "%s", kind);
+    snprintf(answer->text, sizeof answer->text, "%s", text);
+    fprintf(stderr, "%s\n", text);
+    exit(1);
+}
+
+// What the CPU device calls when it has diagnosed something (grader/cpu/README.md): the kind and
+// the whole report travel to the grader beside the results.
+void cudev_on_error(const char* kind, const char* text) {
+    if (!answer) return;
+    snprintf(answer->kind, sizeof answer->kind, "%s", kind);
+    snprintf(answer->text, sizeof answer->text, "%s", text);
+}
+
+static void must(cudaError_t error, const char* what) {
+    char text[256];
+    if (error == cudaSuccess) return;
+    snprintf(text, sizeof text, "%s: %s (%s)", what, cudaGetErrorString(error),
+             cudaGetErrorName(error));
+    give_up("cuda_error", text);
+}
+
+// ---- what call.c asks for
+
+static int find_tensor(const char* name) {
+    for (uint32_t i = 0; i < layout->tensor_count; i++)
+        if (strcmp(layout->tensor[i].name, name) == 0) return (int)i;
+    fprintf(stderr, "call.c asks for a tensor %s that check.c does not declare\n", name);
+    exit(2);
+}
+
+static const struct arena_scalar* find_scalar(const char* name) {
+    for (uint32_t i = 0; i < layout->scalar_count; i++)
+        if (strcmp(layout->scalar[i].name, name) == 0) return &layout->scalar[i];
+    fprintf(stderr, "call.c asks for a scalar %s that check.c does not declare\n", name);
+    exit(2);
+}
+
+void* run_gpu(const char* name) {
+    int i = find_tensor(name);
+    return layout->tensor[i].role == ARENA_NULL ? NULL : device[i] + ARENA_GUARD;
+}
+
+void* run_cpu(const char* name) {
+    const struct arena_tensor* t = &layout->tensor[find_tensor(name)];
+    return t->role == ARENA_NULL ? NULL : arena + t->offset[round_now];
+}
+
+int64_t run_int(const char* name) {
+    return find_scalar(name)->integer;
+}
+
+double run_real(const char* name) {
+    return find_scalar(name)->real;
+}
+
+// ---- one case
+
+static void map_arena(const char* path) {
+    int fd = path ? open(path, O_RDWR) : ARENA_FD;
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof(struct arena_head)) {
+        fprintf(stderr, "this program is started by the grader (make grade, make debug)\n");
+        exit(2);
+    }
+    arena = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (arena == MAP_FAILED) exit(2);
+    close(fd);
+    struct arena_head* head = (struct arena_head*)arena;
+    layout = &head->layout;
+    answer = &head->answer;
+    if (layout->magic != ARENA_MAGIC || layout->version != ARENA_VERSION) {
+        fprintf(stderr, "the arena is of another version; run make again\n");
+        exit(2);
+    }
+}
+
+static size_t with_guards(const struct arena_tensor* t) {
+    return t->bytes + 2 * ARENA_GUARD;
+}
+
+static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        if (!device[i]) continue;
+        unsigned char* here = arena + t->offset[r] - ARENA_GUARD;
+        if (direction == cudaMemcpyHostToDevice)
+            must(cudaMemcpy(device[i], here, with_guards(t), direction), "copying the inputs");
+        else
+            must(cudaMemcpy(here, device[i], with_guards(t), direction), "after the launcher");
+    }
+}
+
+static void run_round(uint32_t r) {
+    round_now = r;
+    copy_tensors(r, cudaMemcpyHostToDevice);
+    must(cudaDeviceSynchronize(), "copying the inputs");
+    meter_start(layout->fail_call, layout->fail_at, layout->ghost);
+    int status = call();
+    struct meter meter = meter_stop();
+    answer->leaked[r] = meter.leaked;
+    answer->launches[r] = meter.launches;
+    answer->to_host[r] = meter.to_host;
+    must(cudaDeviceSynchronize(), "in the kernel");
+    if (status == 0)
+        must(cudaGetLastError(), "after the launcher");
+    else
+        (void)cudaGetLastError();  // the launcher has reported it: the next round starts clean
+    answer->status[r] = status;
+    copy_tensors(r, cudaMemcpyDeviceToHost);
+    answer->rounds_done = r + 1;
+}
+
+int main(int argc, char** argv) {
+    map_arena(argc > 1 ? argv[1] : NULL);
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        if (t->role == ARENA_NULL || t->on_host) continue;
+        must(cudaMalloc((void**)&device[i], with_guards(t)), "making room for the case");
+    }
+    for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
+    return 0;
+}

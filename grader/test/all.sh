@@ -1,0 +1,30 @@
+#!/bin/sh
+# all.sh: what `make test` runs. One line per test; the exit status says it all.
+# usage: all.sh LESSON...   (a single lesson: only what belongs to it)
+start=$(date +%s)
+status=0
+run() {
+    echo "== $*"
+    "$@" || {
+        status=1
+        broken="$broken
+  $*"
+    }
+}
+
+if [ $# = 1 ]; then
+    run sh grader/test/lesson.sh "$1"
+    run sh grader/test/nvcc.sh "$1"
+else
+    run sh grader/test/style.sh
+    run sh grader/test/unit.sh
+    run sh grader/cpu/test/run.sh build
+    run sh grader/cpu/test/aarch64.sh build
+    run sh grader/test/exploits.sh
+    run sh grader/test/interface.sh
+    for lesson; do run sh grader/test/lesson.sh "$lesson"; done
+    run sh grader/test/nvcc.sh "$@"
+fi
+echo "== $(($(date +%s) - start)) s"
+[ "$status" = 0 ] && echo "All tests passed." || echo "Failed:$broken"
+exit $status

@@ -1,0 +1,55 @@
+#!/bin/sh
+# lesson.sh: everything a lesson must prove about itself.
+# usage: lesson.sh LESSON
+. grader/test/tell.sh
+lesson=$1
+function=${lesson#*_}
+solution=solutions/$lesson/$function.cu
+exercise=exercises/$lesson/$function.cu
+out=build/test/$lesson
+rm -rf "$out"
+mkdir -p "$out"
+
+for file in "lessons/$lesson/README.md" "lessons/$lesson/hints.md" "lessons/$lesson/$function.h" \
+    "$solution" "$exercise" "grader/$lesson/call.c"; do
+    [ -s "$file" ] || tell FAIL "$lesson" "$file is missing"
+done
+
+# The stub: cut from the solution, committed as cut, and a student's own edit is not our business.
+stub=$out/$function.cu
+expect "$lesson stub is cut" sh -c "awk -f grader/make/cut.awk $solution >$stub"
+if git cat-file -e "HEAD:$exercise" 2>/dev/null; then
+    expect "$lesson stub is committed" sh -c "git show HEAD:$exercise | cmp - $stub"
+else
+    expect "$lesson stub is there" cmp "$exercise" "$stub"
+fi
+
+wrong=$(find "grader/$lesson/wrong" -name '*.cu' | sort)
+right=$(find "grader/$lesson/right" -name '*.cu' | sort)
+[ "$(echo "$wrong" | wc -l)" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
+[ "$(echo "$right" | wc -l)" -ge 2 ] || tell FAIL "$lesson" "fewer than 2 right variants"
+for level in 1 2 3; do
+    grep -q "^## $level " "lessons/$lesson/hints.md" || tell FAIL "$lesson" "no hint of level $level"
+done
+
+# One job a line; two at a time is what a laptop has.
+jobs=$out/jobs
+{
+    echo "$stub stub 1 ${ISOLATION:-strongest}"
+    echo "$solution right 3 ${ISOLATION:-strongest}"
+    find "solutions/$lesson/steps" -name '*.cu' | sort | sed 's/$/ right 3/'
+    echo "$wrong" | sed 's/$/ wrong 3/'
+    echo "$right" | sed 's/$/ right 100/'
+} >"$jobs"
+results=$out/results
+xargs -P "$(nproc)" -L 1 sh grader/test/kernel.sh "$lesson" <"$jobs" >"$results"
+cat "$results"
+passed=$((passed + $(grep -c '^ok' "$results")))
+failed=$((failed + $(grep -c '^FAIL' "$results")))
+[ "$(grep -cE '^(ok|FAIL)' "$results")" = "$(wc -l <"$jobs")" ] ||
+    tell FAIL "$lesson" "a test ended without a word"
+
+# No check is idle: for every item there is a wrong kernel that fails it and no other, so that it
+# would pass if the item were not there.
+expect "$lesson no check is idle" sh grader/test/mutate.sh "$lesson"
+finish

@@ -1,0 +1,37 @@
+#!/bin/sh
+# nvcc.sh: every .cu compiles for sm_80 and sm_90a without a warning. What compiled once and has not
+# changed since is not compiled again.
+# usage: nvcc.sh LESSON...
+. grader/test/tell.sh
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+if [ ! -x "$nvcc" ]; then
+    # CI machines are expected to have it: NVCC_EXPECTED=1 makes its absence a failure.
+    if [ "${NVCC_EXPECTED:-0}" = 1 ]; then tell FAIL "nvcc" "is not installed"; else
+        tell skip "nvcc" "is not installed: the kernels were not compiled for a GPU"
+    fi
+    finish
+    exit
+fi
+done=build/test/nvcc
+mkdir -p "$done"
+version=$("$nvcc" --version | tail -n 1)
+for lesson; do
+    headers=$(cat lessons/*.h "lessons/$lesson"/*.h)
+    for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
+        "grader/$lesson"/wrong/*.cu "grader/$lesson"/right/*.cu; do
+        key=$({ echo "$version$headers"; cat "$file"; } | sha256sum | cut -c1-32)
+        [ -e "$done/$key" ] || echo "$lesson $file $key"
+    done
+done >"$done/jobs"
+cat >"$done/one.sh" <<TEXT
+if said=\$("$nvcc" -std=c++17 -Werror all-warnings -gencode arch=compute_80,code=sm_80 \\
+    -gencode arch=compute_90a,code=sm_90a -Ilessons "-Ilessons/\$1" -c "\$2" -o "$done/\$3.o" 2>&1)
+then : >"$done/\$3"; else echo "FAIL  nvcc \$2: \$said"; fi
+rm -f "$done/\$3.o"
+TEXT
+xargs -P "$(nproc)" -L 1 sh "$done/one.sh" <"$done/jobs" >"$done/said"
+cat "$done/said"
+if [ -s "$done/said" ]; then failed=1; else
+    tell ok "nvcc: every .cu compiles for sm_80 and sm_90a ($(wc -l <"$done/jobs") compiled now)"
+fi
+finish

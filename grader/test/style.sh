@@ -1,0 +1,29 @@
+#!/bin/sh
+# style.sh: formatting, shell scripts, and what must not be in the repository.
+# usage: style.sh
+. grader/test/tell.sh
+files() {
+    git ls-files --cached --others --exclude-standard -- "$@" | while read -r f; do
+        [ -f "$f" ] && echo "$f"
+    done
+}
+if command -v clang-format >/dev/null 2>&1; then
+    expect "clang-format leaves every file as it is (make format)" sh -c "
+        git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cu' '*.cpp' |
+            grep -v '^exercises/' | xargs clang-format --dry-run -Werror"
+else
+    tell skip "clang-format" "is not installed (sh setup.sh --dev)"
+fi
+if command -v shellcheck >/dev/null 2>&1; then
+    # shellcheck disable=SC2046  # one word a file
+    expect "shellcheck" shellcheck -x -e SC1091,SC2015,SC2154 $(files '*.sh') .ci/run
+else
+    tell skip "shellcheck" "is not installed (sh setup.sh --dev)"
+fi
+binaries=$(files | xargs grep -LI . | while read -r f; do [ -s "$f" ] && echo "$f"; done)
+if [ -z "$binaries" ]; then tell ok "no binary files"; else tell FAIL "no binary files" "$binaries"; fi
+long=$(files '*.c' '*.h' '*.cu' '*.sh' '*.awk' | xargs wc -l | awk '$2 != "total" && $1 > 600 {print $2, $1}')
+if [ -z "$long" ]; then tell ok "no source file over 600 lines"; else
+    tell FAIL "no source file over 600 lines" "$long"
+fi
+finish

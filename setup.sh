@@ -1,0 +1,238 @@
+#!/bin/sh
+# setup.sh: installs what grading needs and this machine lacks. Safe to run twice.
+#
+#   sh setup.sh          what grading needs: about 70 MB to fetch
+#   sh setup.sh --dev    also what the project's own tests need (make test)
+#
+# Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
+# Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
+# Toolkit is never installed: grading does not need it.
+
+# What is needed, one thing a line:
+#   probe | package on Debian and Ubuntu | Fedora | Arch | Alpine | what for
+# The probe is a command, a header (*.h), a library (*.a) or a file (/...). "-": comes with the rest.
+grading() {
+    cat <<'TABLE'
+gcc          | gcc             | gcc              | gcc             | gcc           | builds the grader
+g++          | g++             | gcc-c++          | gcc             | g++           | compiles the kernels
+make         | make            | make             | make            | make          | runs everything
+readelf      | binutils        | binutils         | binutils        | binutils      | looks into what was compiled
+stdio.h      | libc6-dev       | glibc-devel      | glibc           | musl-dev      | the headers of C
+libc.a       | libc6-dev       | glibc-static     | glibc           | musl-dev      | links a kernel's program
+libstdc++.a  | g++             | libstdc++-static | gcc             | g++           | links a kernel's program
+check.h      | check           | check-devel      | check           | check-dev     | runs each graded item apart
+jansson.h    | libjansson-dev  | jansson-devel    | jansson         | jansson-dev   | the result as JSON
+sha2.h       | libmd-dev       | libmd-devel      | libmd           | libmd-dev     | fingerprints
+bwrap        | bubblewrap      | bubblewrap       | bubblewrap      | bubblewrap    | the sandbox kernels run in
+flock        | util-linux      | util-linux       | util-linux      | util-linux    | two grades at once
+gdb          | gdb             | gdb              | gdb             | gdb           | make debug
+inotifywait  | inotify-tools   | inotify-tools    | inotify-tools   | inotify-tools | make watch
+git          | git             | git              | git             | git           | make update, make reset
+/etc/ssl/certs/ca-certificates.crt | ca-certificates | ca-certificates | ca-certificates | ca-certificates | git over https
+TABLE
+}
+
+development() {
+    cat <<'TABLE'
+shellcheck   | shellcheck      | ShellCheck       | shellcheck      | shellcheck    | checks the scripts
+clang-format | clang-format    | clang-tools-extra | clang          | clang-extra-tools | make format
+qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch64  | make test-aarch64
+aarch64-linux-gnu-g++ | g++-aarch64-linux-gnu | gcc-c++-aarch64-linux-gnu | aarch64-linux-gnu-gcc | - | make test-aarch64
+/usr/aarch64-linux-gnu/lib/libc.a | libc6-dev-arm64-cross | - | aarch64-linux-gnu-glibc | - | make test-aarch64
+debootstrap  | debootstrap     | debootstrap      | debootstrap     | debootstrap   | grader/test/fresh.sh
+/usr/share/keyrings/debian-archive-keyring.gpg | debian-archive-keyring | debian-keyring | debian-archive-keyring | - | grader/test/fresh.sh
+TABLE
+}
+
+say() {
+    printf '%s\n' "$*"
+}
+
+# present PROBE: is it there?
+present() {
+    case $1 in
+    /*) [ -e "$1" ] ;;
+    *.h)
+        if command -v gcc >/dev/null 2>&1; then
+            # shellcheck disable=SC2086  # CPPFLAGS is a list of flags
+            printf '#include <%s>\n' "$1" | gcc ${CPPFLAGS:-} -E -xc - >/dev/null 2>&1
+        else
+            [ -e "/usr/include/$1" ]
+        fi
+        ;;
+    *.a)
+        # gcc answers with the bare name when it finds none.
+        case $(g++ -print-file-name="$1" 2>/dev/null) in
+        /*) ;;
+        *) false ;;
+        esac
+        ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+    esac
+}
+
+# look COLUMN: sets `missing` to the packages (named as in that column) whose probe fails, and
+# `reasons` to one line for each.
+look() {
+    column=$1 missing='' reasons=''
+    while IFS=' |' read -r probe debian fedora arch alpine why; do
+        case $column in
+        debian) package=$debian ;;
+        fedora) package=$fedora ;;
+        arch) package=$arch ;;
+        alpine) package=$alpine ;;
+        esac
+        case " $missing " in *" $package "*) continue ;; esac
+        if [ "$package" = - ] || present "$probe"; then continue; fi
+        missing="$missing $package"
+        reasons="$reasons$(printf '  %-24s%s' "$package" "$why")
+"
+    done <<TABLE
+$wanted
+TABLE
+    missing=${missing# }
+}
+
+container() {
+    say "The course is tested on Debian and Ubuntu. A Debian in a container does as well:"
+    say "  docker run -it -v \"\$PWD\":/course -w /course debian:12"
+    say "  sh setup.sh && make grade LESSON=12          (inside; README.md says more)"
+}
+
+# One line about the CUDA Toolkit; nothing depends on it.
+cuda() {
+    if command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; then
+        say "nvcc is here: with an NVIDIA GPU, make grade LESSON=12 DEVICE=cuda runs on it."
+    else
+        say "nvcc is not here: kernels are graded on the CPU. Nothing is missing for that."
+    fi
+}
+
+# The compiler of an old system knows too little of C++17 and of the sanitizers.
+old_compiler() {
+    version=$(gcc -dumpversion 2>/dev/null | cut -d. -f1)
+    [ "${version:-0}" -lt 11 ] || return 1
+    say "gcc ${version:-(none)} is too old: 11 or newer is needed (Debian 12, Ubuntu 22.04)." >&2
+    container >&2
+}
+
+finish() {
+    if old_compiler; then exit 1; fi
+    cuda
+    say "Next: make grade LESSON=12 (make doctor says what this machine can grade)"
+    exit 0
+}
+
+# Not a Debian: names the packages. elsewhere NAME COLUMN COMMAND
+elsewhere() {
+    look "$2"
+    if [ -z "$missing" ]; then
+        say "$1: everything is there, nothing to do."
+        finish
+    fi
+    say "This is $1; setup.sh installs with apt-get only. What is missing here:" >&2
+    printf '%s' "$reasons" >&2
+    say "As root, run:" >&2
+    say "  $3 $missing" >&2
+    container >&2
+    exit 1
+}
+
+# as_root_apt ARGUMENT...: apt-get, asking nothing; what it says goes to $log.
+as_root_apt() {
+    $root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -y -o DPkg::Lock::Timeout=300 "$@" \
+        >>"$log" 2>&1 </dev/null
+}
+
+with_apt() {
+    look debian
+    if [ -z "$missing" ]; then
+        say "$PRETTY_NAME: everything is there, nothing to do."
+        finish
+    fi
+    say "$PRETTY_NAME: missing and needed:"
+    printf '%s' "$reasons"
+    root=''
+    if [ "$(id -u)" != 0 ]; then
+        root=sudo
+        if ! command -v sudo >/dev/null 2>&1; then
+            refused="you are not root, and there is no sudo"
+        elif ! sudo -n true 2>/dev/null && ! sudo -v; then
+            refused="you are not root, and sudo refused"
+        fi
+        if [ -n "$refused" ]; then
+            say "Nothing was installed: $refused." >&2
+            say "Ask an administrator of this machine to run:" >&2
+            say "  apt-get update && apt-get install --no-install-recommends $missing" >&2
+            say "or use a container (README.md, Platforms). make doctor says what works without." >&2
+            exit 1
+        fi
+    fi
+    log=$(mktemp) || exit 1
+    trap 'rm -f "$log"' EXIT
+    trap 'exit 130' INT TERM HUP
+    say "Installing them${root:+ with sudo} (a minute or two) ..."
+    # A package list that cannot be refreshed may still be good enough: the installation decides.
+    as_root_apt update || updated="The package lists could not all be refreshed."
+    # shellcheck disable=SC2086  # missing is a list of packages
+    if ! as_root_apt install --no-install-recommends $missing; then
+        say "apt-get could not install them. $updated It said:" >&2
+        tail -n 15 "$log" | sed 's/^/  /' >&2
+        if [ "$ID" = ubuntu ] && grep -q 'Unable to locate' "$log"; then
+            say "On Ubuntu, first run: sudo add-apt-repository universe" >&2
+        fi
+        say "Mend that, then run again: sh setup.sh$options" >&2
+        exit 1
+    fi
+    look debian
+    if [ -n "$missing" ]; then
+        say "Installed, but still not found; is something else first in PATH?" >&2
+        printf '%s' "$reasons" >&2
+        exit 1
+    fi
+    say "Installed."
+    finish
+}
+
+wanted=$(grading) options='' refused='' updated=''
+for option; do
+    case $option in
+    --dev)
+        options=' --dev'
+        wanted=$wanted'
+'$(development)
+        ;;
+    -h | --help)
+        sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *)
+        say "setup.sh: unknown option $option" >&2
+        say "usage: sh setup.sh [--dev]" >&2
+        exit 2
+        ;;
+    esac
+done
+
+ID='' ID_LIKE='' PRETTY_NAME=$(uname -s)
+# shellcheck source=/dev/null
+[ ! -r /etc/os-release ] || . /etc/os-release
+case $(uname -s)/$(uname -r) in
+Linux/*Microsoft)
+    say "This is WSL 1, which lacks what the sandbox needs. In Windows: wsl --set-version $ID 2" >&2
+    exit 1
+    ;;
+Linux/*) ;;
+*)
+    say "The grader needs a Linux kernel, and this is $(uname -s)." >&2
+    container >&2
+    exit 1
+    ;;
+esac
+if command -v apt-get >/dev/null 2>&1; then with_apt; fi
+case " $ID $ID_LIKE " in
+*' fedora '* | *' rhel '*) elsewhere "$PRETTY_NAME" fedora 'dnf install' ;;
+*' arch '*) elsewhere "$PRETTY_NAME" arch 'pacman -S --needed' ;;
+*' alpine '*) elsewhere "$PRETTY_NAME" alpine 'apk add' ;;
+*) elsewhere "$PRETTY_NAME (package names as in Debian)" debian 'install with its package manager:' ;;
+esac
