@@ -14,7 +14,9 @@ CFLAGS   = -O2 -g
 CPPFLAGS =
 LDFLAGS  =
 STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror
-LIBS     = -pthread -lcheck_pic -lsubunit -lrt -ljansson -lmd -lm
+# Debian and Ubuntu have Check as a static library only, others as a shared one.
+CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_pic.a)),-lcheck_pic -lsubunit,-lcheck)
+LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
 ROOMS    = check wall report

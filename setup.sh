@@ -85,7 +85,7 @@ look() {
         case " $missing " in *" $package "*) continue ;; esac
         if [ "$package" = - ] || present "$probe"; then continue; fi
         missing="$missing $package"
-        reasons="$reasons$(printf '  %-24s%s' "$package" "$why")
+        reasons="$reasons$(printf '  %-26s%s' "$package" "$why")
 "
     done <<TABLE
 $wanted
@@ -123,7 +123,7 @@ finish() {
     exit 0
 }
 
-# Not a Debian: names the packages. elsewhere NAME COLUMN COMMAND
+# Not a Debian: names the packages. elsewhere NAME COLUMN HOW-TO-INSTALL
 elsewhere() {
     look "$2"
     if [ -z "$missing" ]; then
@@ -132,8 +132,7 @@ elsewhere() {
     fi
     say "This is $1; setup.sh installs with apt-get only. What is missing here:" >&2
     printf '%s' "$reasons" >&2
-    say "As root, run:" >&2
-    say "  $3 $missing" >&2
+    say "As root: $3 $missing" >&2
     container >&2
     exit 1
 }
@@ -234,5 +233,5 @@ case " $ID $ID_LIKE " in
 *' fedora '* | *' rhel '*) elsewhere "$PRETTY_NAME" fedora 'dnf install' ;;
 *' arch '*) elsewhere "$PRETTY_NAME" arch 'pacman -S --needed' ;;
 *' alpine '*) elsewhere "$PRETTY_NAME" alpine 'apk add' ;;
-*) elsewhere "$PRETTY_NAME (package names as in Debian)" debian 'install with its package manager:' ;;
+*) elsewhere "$PRETTY_NAME" debian 'install what Debian calls' ;;
 esac

@@ -25,10 +25,7 @@ static double* row_of(const struct batch* b, int64_t row) {
     return b->x->value + row * b->stride;
 }
 
-static struct batch begin(struct check* c, const char* what, int64_t rows, int64_t cols,
-                          int64_t stride) {
-    check_case(c, "%s: rows = %lld, cols = %lld, stride_row = %lld", what, (long long)rows,
-               (long long)cols, (long long)stride);
+static struct batch declare(struct check* c, int64_t rows, int64_t cols, int64_t stride) {
     check_int(c, "rows", rows);
     check_int(c, "cols", cols);
     check_int(c, "stride_row", stride);
@@ -40,6 +37,13 @@ static struct batch begin(struct check* c, const char* what, int64_t rows, int64
         .cols = cols,
         .stride = stride,
     };
+}
+
+static struct batch begin(struct check* c, const char* what, int64_t rows, int64_t cols,
+                          int64_t stride) {
+    check_case(c, "%s: rows = %lld, cols = %lld, stride_row = %lld", what, (long long)rows,
+               (long long)cols, (long long)stride);
+    return declare(c, rows, cols, stride);
 }
 
 static double uniform(struct check* c, double low, double high) {
@@ -139,9 +143,8 @@ static void narrow(struct check* c) {
 // largest elements come last. 50257 is the vocabulary of GPT-2.
 static void wide(struct check* c) {
     int64_t cols[] = {4321, 2 * check_pick(c, 1030, 3000) + 1, 50257};
-    int64_t rows[] = {4, 4, 2};
     for (int i = 0; i < 3; i++) {
-        struct batch b = begin(c, "wide", rows[i], cols[i], cols[i]);
+        struct batch b = begin(c, "wide", 4, cols[i], cols[i]);
         fill_rising(c, b);
         run(c, b);
     }
@@ -219,17 +222,7 @@ static void three_calls(struct check* c) {
     enum { CALLS = 3 };
     check_case(c, "three calls: rows = %d, cols = %d", ROWS, COLS);
     check_rounds(c, CALLS);
-    check_int(c, "rows", ROWS);
-    check_int(c, "cols", COLS);
-    check_int(c, "stride_row", COLS);
-    struct batch b = {
-        .m = check_output(c, "m", F32, SHAPE(ROWS)),
-        .l = check_output(c, "l", F32, SHAPE(ROWS)),
-        .x = check_input(c, "x", F32, SHAPE(ROWS, COLS)),
-        .rows = ROWS,
-        .cols = COLS,
-        .stride = COLS,
-    };
+    struct batch b = declare(c, ROWS, COLS, COLS);
     for (int call = 0; call < CALLS; call++) {
         check_round(c, call);
         fill_rows(c, b, -1.0, 9.0 - 3.0 * call);
@@ -247,21 +240,21 @@ static void three_calls(struct check* c) {
 static void call_untouched(struct check* c, int64_t rows, int64_t cols, int64_t stride,
                            const char* missing, int status, enum cause otherwise) {
     static const char* const names[] = {"m", "l", "x"};
-    check_case(c, "rows = %lld, cols = %lld, stride_row = %lld%s%s%s", (long long)rows,
-               (long long)cols, (long long)stride, missing ? ", " : "", missing ? missing : "",
-               missing ? " = NULL" : "");
+    check_case(c, "rows = %lld, cols = %lld, stride_row = %lld%s%s", (long long)rows,
+               (long long)cols, (long long)stride, missing ? ", NULL for " : "",
+               missing ? missing : "");
     check_int(c, "rows", rows);
     check_int(c, "cols", cols);
     check_int(c, "stride_row", stride);
     struct tensor* output[2] = {NULL, NULL};
     for (int i = 0; i < 3; i++) {
-        if (missing == names[i] || (missing && *missing == *names[i])) {
+        if (missing && *missing == *names[i]) {
             check_null(c, names[i]);
-        } else if (i < 2) {
+        } else if (i == 2) {
+            fill_uniform(c, check_input(c, "x", F32, SHAPE(4, 128)), -9.0, 1.0);
+        } else {
             output[i] = check_output(c, names[i], F32, SHAPE(4));
             for (int row = 0; row < 4; row++) output[i]->untouched[row] = true;
-        } else {
-            fill_uniform(c, check_input(c, names[i], F32, SHAPE(4, 128)), -9.0, 1.0);
         }
     }
     check_expect(c, status, otherwise);
@@ -301,7 +294,7 @@ static const struct item items[] = {
 typedef struct state mistake(const struct batch* b, int64_t row, int64_t p);
 
 static bool near(double want, double got, double relative) {
-    if (!isfinite(want) || !isfinite(got)) return want == got;
+    if (!isfinite(want) || !isfinite(got)) return want == got || (isnan(want) && isnan(got));
     return fabs(got - want) <= relative * fabs(want);
 }
 
@@ -374,23 +367,8 @@ static struct state first_unguarded(const struct batch* b, int64_t row, int64_t 
     return s;
 }
 
-static struct state prefix(const struct batch* b, int64_t row, int64_t p) {
-    return state_of(row_of(b, row), p < b->cols ? p : b->cols);
-}
-
 static struct state whole_tiles(const struct batch* b, int64_t row, int64_t p) {
     return p > b->cols ? right(b, row) : state_of(row_of(b, row), b->cols / p * p);
-}
-
-static struct state first_warp(const struct batch* b, int64_t row, int64_t p) {
-    struct state s = {-INFINITY, 0.0};
-    for (int64_t j = 0; j < b->cols; j++) {
-        if (j % p < 32) s.m = fmax(s.m, row_of(b, row)[j]);
-    }
-    for (int64_t j = 0; j < b->cols && s.m > -INFINITY; j++) {
-        if (j % p < 32) s.l += exp(row_of(b, row)[j] - s.m);
-    }
-    return s;
 }
 
 static struct state padded_with_0(const struct batch* b, int64_t row, int64_t p) {
@@ -462,8 +440,6 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (fits(&b, max_started, 0)) return CAUSE_max_init;
     if (fits_any(&b, sum_started, 1, 1024)) return CAUSE_sum_init;
     if (fits_any(&b, first_unguarded, 32, 1024)) return CAUSE_sum_init;
-    if (fits(&b, prefix, 0) || fits_any(&b, prefix, 32, 1024)) return CAUSE_merge_lost;
-    if (fits_any(&b, first_warp, 64, 1024)) return CAUSE_merge_lost;
     if (fits_any(&b, whole_tiles, 2, 16384)) return CAUSE_inner_tail;
     if (fits_any(&b, padded_with_0, 4, 16384)) return CAUSE_inner_tail;
     if (fits_any(&b, padded_with_old, 4, 16384)) return CAUSE_inner_tail;

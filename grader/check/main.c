@@ -17,7 +17,7 @@
 #include "wall/build.h"
 #include "wall/file.h"
 
-enum { CASE_SECONDS = 10, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
+enum { CASE_SECONDS = 6, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
 

@@ -12,7 +12,7 @@
 #include "check/state.h"
 #include "wall/file.h"
 
-enum { MEMORY_LIMIT_GB = 2, MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
+enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
 // ---- before
 

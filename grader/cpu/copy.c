@@ -4,6 +4,13 @@
 #include <string.h>
 #include "runtime.h"
 
+// called by include/cudev/api.h
+cudaError_t cudev_symbol_address(void** p, const void* symbol);
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind);
+
 enum { MAX_SYMBOLS = 256 };
 static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away
 static int symbol_count;
@@ -138,9 +145,8 @@ bool cudev_is_symbol(const void* p) {
     return false;
 }
 
-cudaError_t cudaGetSymbolAddress(void** p, const void* symbol) {
-    if (!p || !symbol)
-        return cudev_fail(cudaErrorInvalidSymbol, "cudaGetSymbolAddress", "a pointer is NULL");
+cudaError_t cudev_symbol_address(void** p, const void* symbol) {
+    if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaGetSymbolAddress", "the pointer is NULL");
     *p = (void*)(uintptr_t)symbol;
     if (cudev_is_symbol(symbol)) return cudaSuccess;
     if (symbol_count == MAX_SYMBOLS)
@@ -150,19 +156,53 @@ cudaError_t cudaGetSymbolAddress(void** p, const void* symbol) {
     return cudaSuccess;
 }
 
-cudaError_t cudev_copy_symbol(const char* function, void* dst, const void* src, void* symbol_side,
-                              size_t symbol_bytes, size_t offset, size_t bytes) {
-    if (cudev_is_device_address(symbol_side))
-        return cudev_fail(cudaErrorInvalidSymbol, function, "%p is a pointer, not a __device__ or "
-                                                            "__constant__ variable", symbol_side);
+// A copy whose one side is part of a variable. `other` is the other side.
+static cudaError_t check_symbol(const char* function, const void* symbol, size_t symbol_bytes,
+                                const void* other, size_t bytes, size_t offset, int other_wants) {
+    if (cudev_is_device_address(symbol))
+        return cudev_fail(cudaErrorInvalidSymbol, function,
+                          "the symbol is memory behind a pointer, not a __device__ or __constant__ "
+                          "variable");
     if (offset > symbol_bytes || bytes > symbol_bytes - offset)
         return cudev_fail(cudaErrorInvalidValue, function,
-                          "%zu bytes from byte %zu do not fit: the variable has %zu bytes", bytes, offset,
-                          symbol_bytes);
+                          "%zu bytes from byte %zu on do not fit: the variable has %zu bytes", bytes,
+                          offset, symbol_bytes);
+    if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
+    return check_range(function, "other side", other, bytes, other_wants);
+}
+
+static void move(void* dst, const void* src, size_t bytes) {
     cudev_lock();
     cudev_memory_open();
     memmove(dst, src, bytes);
     cudev_memory_close();
     cudev_unlock();
-    return cudaSuccess;
+}
+
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind) {
+    const char* name = "cudaMemcpyToSymbol";
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies to the device");
+    int wants = kind == cudaMemcpyHostToDevice ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
+    cudaError_t error = check_symbol(name, symbol, symbol_bytes, src, bytes, offset, wants);
+    if (error == cudaSuccess) {
+        move((char*)symbol + offset, src, bytes);
+        cudev_count_copy(cudev_is_device_address(src) ? 0 : bytes, 0);
+    }
+    return error;
+}
+
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind) {
+    const char* name = "cudaMemcpyFromSymbol";
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies from the device");
+    int wants = kind == cudaMemcpyDeviceToHost ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
+    cudaError_t error = check_symbol(name, symbol, symbol_bytes, dst, bytes, offset, wants);
+    if (error == cudaSuccess) {
+        move(dst, (const char*)symbol + offset, bytes);
+        cudev_count_copy(0, cudev_is_device_address(dst) ? 0 : bytes);
+    }
+    return error;
 }

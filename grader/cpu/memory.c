@@ -263,6 +263,41 @@ cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned flags) {
     return allocate_checked(&host, p, bytes, cudaMemoryTypeManaged, NULL, 0);
 }
 
+cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return cudaMalloc(p, bytes);
+}
+
+cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width_bytes, size_t height) {
+    if (!pitch) return cudev_fail(cudaErrorInvalidValue, __func__, "the pitch is NULL");
+    *pitch = round_up(width_bytes, ALIGNMENT);
+    return cudaMalloc(p, *pitch * height);
+}
+
+cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned flags) {
+    (void)flags;
+    return cudaMallocHost(p, bytes);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* pinned, unsigned flags) {
+    (void)flags;
+    const struct allocation* a = cudev_allocation_at(pinned);
+    if (!device || !a || a->type == cudaMemoryTypeDevice)
+        return cudev_fail(cudaErrorInvalidValue, __func__, "this is not memory of cudaHostAlloc");
+    *device = pinned;
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* out, const void* p) {
+    if (!out) return cudev_fail(cudaErrorInvalidValue, __func__, "the first argument is NULL");
+    const struct allocation* a = cudev_allocation_at(p);
+    void* q = (void*)(uintptr_t)p;
+    *out = (struct cudaPointerAttributes){
+        a ? a->type : cudaMemoryTypeUnregistered, 0, a ? q : NULL,
+        a && a->type == cudaMemoryTypeDevice ? NULL : q};
+    return cudaSuccess;
+}
+
 static cudaError_t not_allocated(const char* function, const void* p) {
     for (unsigned i = 0; i < REMEMBERED && i < freed_count; i++) {
         const struct allocation* a = &freed[(freed_count - 1 - i) % REMEMBERED];
@@ -322,6 +357,11 @@ cudaError_t cudaFree(void* p) {
 
 cudaError_t cudaFreeHost(void* p) {
     return release("cudaFreeHost", p, false);
+}
+
+cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
+    (void)stream;
+    return cudaFree(p);
 }
 
 // Frees everything: cudaDeviceReset().

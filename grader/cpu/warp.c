@@ -192,7 +192,7 @@ static void check_same_call(struct worker* w, unsigned t, unsigned first, enum c
     report_mask(w, text);
 }
 
-uint64_t cudev_warp(enum cudev_warp_op op, unsigned mask, uint64_t value, unsigned arg,
+unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value, unsigned arg,
                     unsigned width, const char* file, int line) {
     struct worker* w = cudev_self;
     if (!w) return value;

@@ -6,6 +6,8 @@
 
 setup='sh setup.sh'
 dev='sh setup.sh --dev'
+sudo='sudo '
+[ "$(id -u)" != 0 ] || sudo=''
 broken=''
 ok=ok missing=missing weak=weak none=-
 if [ -t 1 ] && [ -z "$NO_COLOR" ]; then
@@ -26,7 +28,7 @@ row() {
     *ok*) pad='     ' ;;
     *) pad='      ' ;;
     esac
-    printf '  %s%s  %-16s %s\n' "$1" "$pad" "$2" "$3"
+    printf '  %s%s  %-21s %s\n' "$1" "$pad" "$2" "$3"
 }
 
 # lacks NAME CONSEQUENCE COMMAND: something optional is not here.
@@ -44,12 +46,12 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# version COMMAND: the first number with a dot in the first line of COMMAND --version.
+# version COMMAND [OPTION]: the first thing like 12.2.0 that COMMAND says about itself.
 version() {
-    "$1" --version 2>/dev/null | sed -n '1{s/([^)]*)//;s/[^0-9]*\([0-9][0-9.]*\).*/\1/p;}'
+    "$1" "${2:---version}" 2>/dev/null | grep -o '[0-9]\{1,\}\.[0-9.]*[0-9]' | head -n 1
 }
 
-compiler() { # compiler COMMAND WHAT-FOR
+compiler() { # compiler COMMAND WHAT-IT-COMPILES
     number=$("$1" -dumpfullversion 2>/dev/null)
     if [ -z "$number" ]; then
         fatal "$1" "$2 cannot be compiled" "$setup"
@@ -60,7 +62,7 @@ compiler() { # compiler COMMAND WHAT-FOR
     fi
 }
 
-# headers and libraries: library NAME HEADER ARCHIVE WHAT-FOR
+# library NAME HEADER ARCHIVE CONSEQUENCE; "-" where no archive matters
 library() {
     # shellcheck disable=SC2086  # CPPFLAGS is a list of flags
     if ! printf '#include <%s>\n' "$2" | gcc ${CPPFLAGS:-} -E -xc - >/dev/null 2>&1; then
@@ -68,11 +70,11 @@ library() {
     elif [ "$3" != - ] && [ "$(g++ -print-file-name="$3")" = "$3" ]; then
         fatal "$1" "no $3: $4" "$setup"
     else
-        row "$ok" "$1" ""
+        if [ "$3" = - ]; then row "$ok" "$1" "$2"; else row "$ok" "$1" "$3"; fi
     fi
 }
 
-needed_tool() { # needed_tool NAME COMMAND...: all of them, one line
+needed_tool() { # needed_tool NAME COMMAND...: all of them, in one line
     name=$1
     shift
     for tool; do
@@ -84,8 +86,8 @@ needed_tool() { # needed_tool NAME COMMAND...: all of them, one line
     row "$ok" "$name" "$(version "$1")"
 }
 
-optional() { # optional COMMAND CONSEQUENCE MEND
-    if have "$1"; then row "$ok" "$1" "$(version "$1")"; else lacks "$1" "$2" "$3"; fi
+optional() { # optional COMMAND CONSEQUENCE MEND [VERSION-OPTION]
+    if have "$1"; then row "$ok" "$1" "$(version "$1" "$4")"; else lacks "$1" "$2" "$3"; fi
 }
 
 build_part() {
@@ -124,11 +126,11 @@ mend_bubblewrap() {
     if ! have bwrap; then
         echo "$setup"
     elif [ "$(setting kernel.apparmor_restrict_unprivileged_userns)" = 1 ]; then
-        echo "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+        echo "${sudo}sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     elif [ "$(setting kernel.unprivileged_userns_clone)" = 0 ]; then
-        echo "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+        echo "${sudo}sysctl -w kernel.unprivileged_userns_clone=1"
     elif [ "$(setting user.max_user_namespaces)" = 0 ]; then
-        echo "sudo sysctl -w user.max_user_namespaces=10000"
+        echo "${sudo}sysctl -w user.max_user_namespaces=10000"
     elif [ -e /.dockerenv ] || [ -e /run/.containerenv ]; then
         echo "start the container with --privileged"
     else
@@ -178,14 +180,14 @@ isolation_part() {
         row "$weak" landlock "not in this kernel: kernels see your files; grade only your own"
     fi
     if [ "$(field arena 2)" = yes ]; then
-        row "$ok" "sealed memory" ""
+        row "$ok" "sealed memory" "what a kernel leaves cannot change later"
     else
         fatal "sealed memory" "$(field arena 3)" "Linux 5.1 or newer (WSL 2, not WSL 1)"
     fi
     if [ "$(field program 2)" = yes ]; then
-        row "$ok" "program memory" ""
+        row "$ok" "program memory" "a kernel's program needs no file"
     else
-        fatal "program memory" "$(field program 3)" "sudo sysctl -w vm.memfd_noexec=0"
+        fatal "program memory" "$(field program 3)" "${sudo}sysctl -w vm.memfd_noexec=0"
     fi
 }
 
@@ -244,13 +246,14 @@ build_part
 isolation_part
 section "Conveniences"
 optional gdb "make debug will not work" "$setup"
-optional inotifywait "make watch will not work" "$setup"
+optional inotifywait "make watch will not work" "$setup" --help
 optional git "make update and make reset will not work" "$setup"
 section "The course's own tests (make test; not needed to grade)"
 optional shellcheck "make test skips the scripts" "$dev"
 optional clang-format "make format will not work" "$dev"
 optional qemu-aarch64 "make test-aarch64 will not work" "$dev"
 optional aarch64-linux-gnu-g++ "make test-aarch64 will not work" "$dev"
+optional debootstrap "grader/test/fresh.sh will not work" "$dev"
 gpu_part
 machine_part
 echo

@@ -35,8 +35,8 @@ done
 # One job a line; two at a time is what a laptop has.
 jobs=$out/jobs
 {
-    echo "$stub stub 1 ${ISOLATION:-strongest}"
-    echo "$solution right 3 ${ISOLATION:-strongest}"
+    echo "$stub stub 1"
+    echo "$solution right 3"
     find "solutions/$lesson/steps" -name '*.cu' | sort | sed 's/$/ right 3/'
     echo "$wrong" | sed 's/$/ wrong 3/'
     echo "$right" | sed 's/$/ right 100/'

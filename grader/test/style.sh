@@ -7,12 +7,13 @@ files() {
         [ -f "$f" ] && echo "$f"
     done
 }
-if command -v clang-format >/dev/null 2>&1; then
+# Another version formats differently.
+if clang-format --version 2>/dev/null | grep -q 'version 14'; then
     expect "clang-format leaves every file as it is (make format)" sh -c "
         git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cu' '*.cpp' |
             grep -v '^exercises/' | xargs clang-format --dry-run -Werror"
 else
-    tell skip "clang-format" "is not installed (sh setup.sh --dev)"
+    tell skip "clang-format" "version 14 is not installed (sh setup.sh --dev)"
 fi
 if command -v shellcheck >/dev/null 2>&1; then
     # shellcheck disable=SC2046  # one word a file

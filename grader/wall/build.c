@@ -17,7 +17,7 @@
 
 #include "wall/file.h"
 
-enum { SOURCE_LIMIT = 1 << 20, CACHE_ENTRIES = 256 };
+enum { SOURCE_LIMIT = 1 << 20, CACHE_ENTRIES = 256, MEMFD_EXEC = 0x10 };
 
 // What of the build's own text reaches the student, and how it ended.
 enum { SCRIPT_REWRITE = 10, SCRIPT_COMPILE = 11, SCRIPT_TOOLS = 12, SCRIPT_LINK = 13 };
@@ -110,7 +110,9 @@ static int load_program(const char* path) {
     size_t size;
     char* data = file_read(path, (size_t)256 << 20, &size);
     if (!data) return -1;
-    int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    // Hardened kernels make a memfd executable only when asked; older ones do not know the flag.
+    int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING | MEMFD_EXEC);
+    if (fd < 0 && errno == EINVAL) fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     size_t done = 0;
     while (fd >= 0 && done < size) {
         ssize_t n = write(fd, data + done, size - done);
@@ -261,7 +263,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     } else if (r.end == WALL_EXITED && (r.code == SCRIPT_REWRITE || r.code == SCRIPT_COMPILE)) {
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not compile", q->file);
-    } else if (r.end != WALL_EXITED || r.code == SCRIPT_TOOLS || r.code > SCRIPT_LINK) {
+    } else if (r.end != WALL_EXITED || r.code > SCRIPT_LINK) {
         snprintf(b->message, sizeof b->message,
                  "the compiler could not be run (%s); make doctor says what is missing",
                  r.end == WALL_FAILED ? strerror(r.code) : "see the log");

@@ -161,16 +161,25 @@ static bool find_constructor(char* sections, struct verdict* v) {
 
 bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
                   unsigned long message_size) {
+    static const struct {
+        const char* file;
+        bool (*find)(char* text, struct verdict* v);
+    } looks[] = {
+        {"unit.s", find_assembly},
+        {"deps", find_foreign_include},
+        {"symbols", find_bad_symbol},
+        {"sections", find_constructor},
+    };
     struct verdict v = {message, message_size, function, shown_name};
-    char* text = read_out(out, "unit.s");
-    char* deps = read_out(out, "deps");
-    char* symbols = read_out(out, "symbols");
-    char* sections = read_out(out, "sections");
-    bool fine = text && deps && symbols && sections;
-    if (!fine) snprintf(message, message_size, "the compiler's results could not be read");
-    if (fine)
-        fine = !find_assembly(text, &v) && !find_foreign_include(deps, &v) &&
-               !find_bad_symbol(symbols, &v) && !find_constructor(sections, &v);
-    free(text), free(deps), free(symbols), free(sections);
-    return fine;
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        char* text = read_out(out, looks[i].file);
+        if (!text) {
+            snprintf(message, message_size, "the compiler left no %s", looks[i].file);
+            return false;
+        }
+        bool found = looks[i].find(text, &v);
+        free(text);
+        if (found) return false;
+    }
+    return true;
 }

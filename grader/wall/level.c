@@ -28,6 +28,10 @@ bool wall_probe(enum wall_level level, const char** why) {
         snprintf(text, sizeof text, "only root can run a program under another user id");
         return false;
     }
+    if (level == WALL_LIMITS && geteuid() == 0 && wall_probe(WALL_USERID, why)) {
+        snprintf(text, sizeof text, "limits do not hold root; as root the weakest level is userid");
+        return false;
+    }
     struct wall_result r = wall_run(level, &job);
     bool works = r.end == WALL_EXITED && r.code == 0;
     if (!works && r.end == WALL_FAILED)

@@ -10,7 +10,7 @@ enum {
 enum {
     KEPT = 1 << 18,  // elements of B that can be kept transposed
 };
-__device__ float B_kept[KEPT];  // (N, K)
+static __device__ float B_kept[KEPT];  // (N, K)
 
 // ---- GPU kernel
 

@@ -9,7 +9,7 @@
 #define THREADS 128
 #define MAX_ROWS 1024
 
-__device__ unsigned m_key[MAX_ROWS];
+static __device__ unsigned m_key[MAX_ROWS];
 
 __device__ unsigned to_key(float x) {
     unsigned bits = __float_as_uint(x);

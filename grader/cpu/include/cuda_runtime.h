@@ -15,5 +15,8 @@
 #include "cudev/launch.h"
 #include "cudev/api.h"
 #include "cudev/sync.h"
+#include "cudev/atomics.h"
+#include "cudev/math.h"
+#include "vector_functions.h"
 #endif
 #endif

@@ -170,16 +170,6 @@ cudaError_t cudaMemset(void* p, int byte, size_t bytes);
 cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t stream CUDEV_DEFAULT(0));
 cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, size_t height);
 
-// __device__ and __constant__ variables; in C++ the symbol is passed as it stands, no &
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* src, size_t bytes,
-                               size_t offset CUDEV_DEFAULT(0),
-                               enum cudaMemcpyKind kind CUDEV_DEFAULT(cudaMemcpyHostToDevice));
-cudaError_t cudaMemcpyFromSymbol(void* dst, const void* symbol, size_t bytes,
-                                 size_t offset CUDEV_DEFAULT(0),
-                                 enum cudaMemcpyKind kind CUDEV_DEFAULT(cudaMemcpyDeviceToHost));
-cudaError_t cudaGetSymbolAddress(void** p, const void* symbol);
-cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol);
-
 // devices: there is one, number 0
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);

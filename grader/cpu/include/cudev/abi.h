@@ -4,7 +4,6 @@
 #define CUDEV_ABI_H
 
 #include <stddef.h>
-#include <stdint.h>
 #include "../vector_types.h"
 
 #ifdef __cplusplus
@@ -83,12 +82,15 @@ int cudev_vote_result(void);
 
 // A function that the lanes named in `mask` execute together. `value` holds the lane's operand
 // (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a shuffle.
-uint64_t cudev_warp(enum cudev_warp_op op, unsigned mask, uint64_t value, unsigned arg,
+unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value, unsigned arg,
                     unsigned width, const char* file, int line);
 
 // Lets other threads of the block run; cudev_spin() does so at every 64th call.
 void cudev_yield(void);
 void cudev_spin(void);
+
+// A clock that counts nanoseconds.
+long long cudev_clock(void);
 
 // Ends the program: __trap().
 void cudev_trap(const char* file, int line) __attribute__((noreturn));

@@ -2,12 +2,110 @@
 #ifndef CUDEV_API_H
 #define CUDEV_API_H
 
-extern "C" cudaError_t cudev_malloc_at(void** p, size_t bytes, const char* file, int line);
+extern "C" {
+cudaError_t cudev_malloc_at(void** p, size_t bytes, const char* file, int line);
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_symbol_address(void** p, const void* symbol);
+}
 
 template <class T>
 inline cudaError_t cudaMalloc(T** p, size_t bytes, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
     return cudev_malloc_at((void**)p, bytes, file, line);
+}
+
+// The other allocations, for pointers of any type.
+template <class T>
+inline cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t, const char* file = __builtin_FILE(),
+                                   int line = __builtin_LINE()) {
+    return cudev_malloc_at((void**)p, bytes, file, line);
+}
+template <class T>
+inline cudaError_t cudaMallocPitch(T** p, size_t* pitch, size_t width_bytes, size_t height) {
+    return cudaMallocPitch((void**)p, pitch, width_bytes, height);
+}
+template <class T> inline cudaError_t cudaMallocHost(T** p, size_t bytes) {
+    return cudaMallocHost((void**)p, bytes);
+}
+template <class T> inline cudaError_t cudaHostAlloc(T** p, size_t bytes, unsigned flags) {
+    return cudaHostAlloc((void**)p, bytes, flags);
+}
+template <class T>
+inline cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
+    return cudaMallocManaged((void**)p, bytes, flags);
+}
+template <class T> inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+    return cudaHostGetDevicePointer((void**)device, host, flags);
+}
+
+// Symbols: a __device__ or __constant__ variable is passed as it stands.
+template <class T>
+inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* src, size_t bytes, size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+    return cudev_to_symbol((void*)&symbol, sizeof symbol, src, bytes, offset, kind);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbol(void* dst, const T& symbol, size_t bytes, size_t offset = 0,
+                                        cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+    return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
+}
+template <class T, class S> inline cudaError_t cudaGetSymbolAddress(T** p, const S& symbol) {
+    return cudev_symbol_address((void**)p, &symbol);
+}
+template <class T> inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
+    *bytes = sizeof symbol;
+    return cudaSuccess;
+}
+
+// Kernels.
+template <class R, class... A>
+inline cudaError_t cudaFuncSetAttribute(R (*kernel)(A...), cudaFuncAttribute attribute, int value) {
+    return cudaFuncSetAttribute((const void*)kernel, attribute, value);
+}
+template <class R, class... A>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, R (*kernel)(A...)) {
+    return cudaFuncGetAttributes(attributes, (const void*)kernel);
+}
+template <class R, class... A>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, R (*kernel)(A...),
+                                                                 int block_size, size_t shared_bytes) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)kernel, block_size,
+                                                         shared_bytes);
+}
+
+// cudaLaunchKernel: args[i] points at argument i of a kernel of known type.
+namespace cudev {
+template <size_t... I> struct indices {};
+template <size_t n, size_t... I> struct count_to : count_to<n - 1, n - 1, I...> {};
+template <size_t... I> struct count_to<0, I...> {
+    typedef indices<I...> type;
+};
+template <class... A, size_t... I>
+inline cudaError_t launch_kernel(void (*kernel)(A...), const cudev_launch_site& site, void** args,
+                                 indices<I...>) {
+    (void)args;
+    (check_argument(&site, (int)I, *(A*)args[I]), ...);
+    auto body = [&] { kernel(*(A*)args[I]...); };
+    return (cudaError_t)cudev_launch(&site, run_threads<decltype(body)>, &body);
+}
+}  // namespace cudev
+
+template <class... A>
+inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,
+                                    size_t shared_bytes = 0, cudaStream_t stream = 0,
+                                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    cudev_launch_site site = {"cudaLaunchKernel",
+                              file,
+                              line,
+                              (const void*)kernel,
+                              {grid.x, grid.y, grid.z},
+                              {block.x, block.y, block.z},
+                              shared_bytes,
+                              stream};
+    return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
 }
 
 #endif

@@ -1,8 +1,11 @@
-// Barriers and fences. The default arguments record the caller's line for the diagnoses.
+// Barriers, fences, warp functions. The default arguments record the caller's line for the diagnoses;
+// nobody passes them.
 #ifndef CUDEV_SYNC_H
 #define CUDEV_SYNC_H
 
 #define CUDEV_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+// ---- the block ----
 
 inline void __syncthreads(CUDEV_HERE) {
     cudev_barrier(CUDEV_BARRIER, 0, file, line);
@@ -19,5 +22,101 @@ inline int __syncthreads_or(int predicate, CUDEV_HERE) {
     cudev_barrier(CUDEV_BARRIER_OR, predicate, file, line);
     return cudev_vote_result();
 }
+
+// ---- the warp ----
+
+inline void __syncwarp(unsigned mask = 0xffffffff, CUDEV_HERE) {
+    cudev_warp(CUDEV_SYNCWARP, mask, 0, 0, 0, file, line);
+}
+inline unsigned __activemask(CUDEV_HERE) {
+    return (unsigned)cudev_warp(CUDEV_ACTIVEMASK, 0, 0, 0, 0, file, line);
+}
+inline unsigned __ballot_sync(unsigned mask, int predicate, CUDEV_HERE) {
+    return (unsigned)cudev_warp(CUDEV_BALLOT, mask, predicate != 0, 0, 0, file, line);
+}
+inline int __all_sync(unsigned mask, int predicate, CUDEV_HERE) {
+    return (int)cudev_warp(CUDEV_ALL, mask, predicate != 0, 0, 0, file, line);
+}
+inline int __any_sync(unsigned mask, int predicate, CUDEV_HERE) {
+    return (int)cudev_warp(CUDEV_ANY, mask, predicate != 0, 0, 0, file, line);
+}
+
+namespace cudev {
+template <class T> inline unsigned long long to_bits(T value) {
+    static_assert(sizeof(T) <= sizeof(unsigned long long), "");
+    unsigned long long bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+template <class T> inline T from_bits(unsigned long long bits) {
+    T value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+}  // namespace cudev
+
+#define CUDEV_SHUFFLE(T, name, op, arg)                                                            \
+    inline T name(unsigned mask, T value, arg, int width = warpSize, CUDEV_HERE) {                 \
+        return cudev::from_bits<T>(cudev_warp(op, mask, cudev::to_bits(value), (unsigned)lane,     \
+                                              (unsigned)width, file, line));                       \
+    }
+// The four shuffles of one type, as CUDA overloads them.
+#define CUDEV_SHUFFLES(T)                                                                          \
+    CUDEV_SHUFFLE(T, __shfl_sync, CUDEV_SHFL, int lane)                                            \
+    CUDEV_SHUFFLE(T, __shfl_up_sync, CUDEV_SHFL_UP, unsigned lane)                                 \
+    CUDEV_SHUFFLE(T, __shfl_down_sync, CUDEV_SHFL_DOWN, unsigned lane)                             \
+    CUDEV_SHUFFLE(T, __shfl_xor_sync, CUDEV_SHFL_XOR, int lane)
+
+#define CUDEV_MATCHES(T)                                                                           \
+    inline unsigned __match_any_sync(unsigned mask, T value, CUDEV_HERE) {                         \
+        return (unsigned)cudev_warp(CUDEV_MATCH_ANY, mask, cudev::to_bits(value), 0, 0, file,      \
+                                    line);                                                         \
+    }                                                                                              \
+    inline unsigned __match_all_sync(unsigned mask, T value, int* all, CUDEV_HERE) {               \
+        unsigned lanes =                                                                           \
+            (unsigned)cudev_warp(CUDEV_MATCH_ALL, mask, cudev::to_bits(value), 0, 0, file, line);  \
+        *all = lanes != 0;                                                                         \
+        return lanes;                                                                              \
+    }
+
+#define CUDEV_FOR_NUMBERS(f)                                                                       \
+    f(int) f(unsigned) f(long) f(unsigned long) f(long long) f(unsigned long long) f(float) f(double)
+CUDEV_FOR_NUMBERS(CUDEV_SHUFFLES)
+CUDEV_FOR_NUMBERS(CUDEV_MATCHES)
+
+#define CUDEV_REDUCE(T, name, op)                                                                  \
+    inline T name(unsigned mask, T value, CUDEV_HERE) {                                            \
+        return (T)cudev_warp(op, mask, (unsigned)value, 0, 0, file, line);                         \
+    }
+CUDEV_REDUCE(unsigned, __reduce_add_sync, CUDEV_REDUCE_ADD)
+CUDEV_REDUCE(int, __reduce_add_sync, CUDEV_REDUCE_ADD)
+CUDEV_REDUCE(unsigned, __reduce_min_sync, CUDEV_REDUCE_MIN)
+CUDEV_REDUCE(int, __reduce_min_sync, CUDEV_REDUCE_MIN_SIGNED)
+CUDEV_REDUCE(unsigned, __reduce_max_sync, CUDEV_REDUCE_MAX)
+CUDEV_REDUCE(int, __reduce_max_sync, CUDEV_REDUCE_MAX_SIGNED)
+CUDEV_REDUCE(unsigned, __reduce_and_sync, CUDEV_REDUCE_AND)
+CUDEV_REDUCE(unsigned, __reduce_or_sync, CUDEV_REDUCE_OR)
+CUDEV_REDUCE(unsigned, __reduce_xor_sync, CUDEV_REDUCE_XOR)
+
+// ---- fences, waiting, time, giving up ----
+
+// A loop that waits for another thread with a fence or __nanosleep in it lets that thread run.
+inline void __threadfence() {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    cudev_spin();
+}
+inline void __threadfence_block() {
+    __threadfence();
+}
+inline void __threadfence_system() {
+    __threadfence();
+}
+inline void __nanosleep(unsigned) {
+    cudev_yield();
+}
+inline long long clock64() {
+    return cudev_clock();
+}
+#define __trap() cudev_trap(__FILE__, __LINE__)
 
 #endif

@@ -1,0 +1,31 @@
+// assert() and __trap() in a kernel.
+#include <stdio.h>
+#include <stdlib.h>
+#include "runtime.h"
+
+static _Noreturn void report_assert(const char* what, const char* file, unsigned line,
+                                    const char* function) {
+    struct worker* w = cudev_self;
+    cudev_report_begin("assert", "%s at %s:%u%s%s in thread %s", what, file, line,
+                       function ? " in " : "", function ? function : "",
+                       cudev_thread_name(w, cudev_current(w)));
+    cudev_report_launch(w);
+    cudev_report_add("  next: print the values that the condition uses\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+void cudev_trap(const char* file, int line) {
+    if (!cudev_self) abort();
+    report_assert("__trap()", file, (unsigned)line, NULL);
+}
+
+// What assert() calls in glibc; this definition takes the place of the library's.
+void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
+    if (cudev_self) {
+        char what[300];
+        snprintf(what, sizeof what, "assertion `%s' failed", condition);
+        report_assert(what, file, line, function);
+    }
+    fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
+    abort();
+}

@@ -1,0 +1,68 @@
+// Atomic operations on global and shared memory. Relaxed, as on a GPU: ordering needs a fence.
+// Each call may let other threads run, so that a loop waiting on an atomic ends.
+#ifndef CUDEV_ATOMICS_H
+#define CUDEV_ATOMICS_H
+
+namespace cudev {
+
+// *p = f(*p); returns the old value. T is one machine word the compiler can compare and swap as
+// the integer type Word.
+template <class Word, class T, class F> inline T update(T* p, F f) {
+    Word* word = (Word*)p;
+    Word old = __atomic_load_n(word, __ATOMIC_RELAXED), wanted;
+    T value;
+    do {
+        __builtin_memcpy(&value, &old, sizeof value);
+        T result = f(value);
+        __builtin_memcpy(&wanted, &result, sizeof wanted);
+    } while (!__atomic_compare_exchange_n(word, &old, wanted, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    cudev_spin();
+    return value;
+}
+
+}  // namespace cudev
+
+#define CUDEV_ATOMIC_FETCH(T, name, builtin)                                                       \
+    inline T name(T* p, T value) {                                                                 \
+        T old = builtin(p, value, __ATOMIC_RELAXED);                                               \
+        cudev_spin();                                                                              \
+        return old;                                                                                \
+    }
+#define CUDEV_ATOMIC_UPDATE(T, Word, name, expression)                                             \
+    inline T name(T* p, T value) {                                                                 \
+        return cudev::update<Word>(p, [=](T old) -> T { return expression; });                     \
+    }
+#define CUDEV_ATOMIC_CAS(T)                                                                        \
+    inline T atomicCAS(T* p, T compare, T value) {                                                 \
+        __atomic_compare_exchange_n(p, &compare, value, false, __ATOMIC_RELAXED,                   \
+                                    __ATOMIC_RELAXED);                                             \
+        cudev_spin();                                                                              \
+        return compare;                                                                            \
+    }
+#define CUDEV_ATOMIC_INTEGERS(T)                                                                   \
+    CUDEV_ATOMIC_FETCH(T, atomicAdd, __atomic_fetch_add)                                           \
+    CUDEV_ATOMIC_FETCH(T, atomicExch, __atomic_exchange_n)                                         \
+    CUDEV_ATOMIC_CAS(T)                                                                            \
+    CUDEV_ATOMIC_BITS(T)
+#define CUDEV_ATOMIC_BITS(T)                                                                       \
+    CUDEV_ATOMIC_UPDATE(T, T, atomicMin, old < value ? old : value)                                \
+    CUDEV_ATOMIC_UPDATE(T, T, atomicMax, old > value ? old : value)                                \
+    CUDEV_ATOMIC_FETCH(T, atomicAnd, __atomic_fetch_and)                                           \
+    CUDEV_ATOMIC_FETCH(T, atomicOr, __atomic_fetch_or)                                             \
+    CUDEV_ATOMIC_FETCH(T, atomicXor, __atomic_fetch_xor)
+
+CUDEV_ATOMIC_INTEGERS(int)
+CUDEV_ATOMIC_INTEGERS(unsigned)
+CUDEV_ATOMIC_INTEGERS(unsigned long long)
+CUDEV_ATOMIC_BITS(long long)
+CUDEV_ATOMIC_CAS(unsigned short)
+CUDEV_ATOMIC_FETCH(int, atomicSub, __atomic_fetch_sub)
+CUDEV_ATOMIC_FETCH(unsigned, atomicSub, __atomic_fetch_sub)
+CUDEV_ATOMIC_UPDATE(unsigned, unsigned, atomicInc, old >= value ? 0 : old + 1)
+CUDEV_ATOMIC_UPDATE(unsigned, unsigned, atomicDec, old == 0 || old > value ? value : old - 1)
+CUDEV_ATOMIC_UPDATE(float, unsigned, atomicAdd, old + value)
+CUDEV_ATOMIC_UPDATE(float, unsigned, atomicExch, ((void)old, value))
+CUDEV_ATOMIC_UPDATE(double, unsigned long long, atomicAdd, old + value)
+
+#endif

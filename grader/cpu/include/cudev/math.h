@@ -1,0 +1,254 @@
+// Mathematics that CUDA C has and C has not. The fast variants (__expf, ...) are as exact as the
+// others here. They round differently from a GPU's: compare with a tolerance.
+#ifndef CUDEV_MATH_H
+#define CUDEV_MATH_H
+
+// nvcc includes these in front of every file, too
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// Macros, because glibc declares functions of these names.
+#define __expf(x) expf(x)
+#define __exp10f(x) exp10f(x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __powf(x, y) powf(x, y)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanf(x) tanf(x)
+#define __sincosf(x, s, c) sincosf(x, s, c)
+#define rsqrtf(x) cudev::reciprocal_root((float)(x))
+#define rsqrt(x) cudev::reciprocal_root(x)
+
+namespace cudev {
+inline float reciprocal_root(float x) {
+    return (float)(1.0 / ::sqrt((double)x));
+}
+inline double reciprocal_root(double x) {
+    return 1.0 / ::sqrt(x);
+}
+}  // namespace cudev
+
+inline float fdividef(float x, float y) {
+    return x / y;
+}
+inline float __fdividef(float x, float y) {
+    return x / y;
+}
+inline float __saturatef(float x) {
+    return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;  // NaN gives 0
+}
+inline float __frcp_rn(float x) {
+    return 1.0f / x;
+}
+inline float __fsqrt_rn(float x) {
+    return ::sqrtf(x);
+}
+inline float __frsqrt_rn(float x) {
+    return rsqrtf(x);
+}
+inline float __fadd_rn(float x, float y) {
+    return x + y;
+}
+inline float __fsub_rn(float x, float y) {
+    return x - y;
+}
+inline float __fmul_rn(float x, float y) {
+    return x * y;
+}
+inline float __fdiv_rn(float x, float y) {
+    return x / y;
+}
+inline float __fmaf_rn(float x, float y, float z) {
+    return ::fmaf(x, y, z);
+}
+inline double __dadd_rn(double x, double y) {
+    return x + y;
+}
+inline double __dmul_rn(double x, double y) {
+    return x * y;
+}
+inline double __fma_rn(double x, double y, double z) {
+    return ::fma(x, y, z);
+}
+
+// min and max of two numbers of any types: of the common type, NaN loses
+#define CUDEV_MINMAX(T)                                                                            \
+    inline T min(T a, T b) {                                                                       \
+        return a < b ? a : b;                                                                      \
+    }                                                                                              \
+    inline T max(T a, T b) {                                                                       \
+        return a > b ? a : b;                                                                      \
+    }
+CUDEV_MINMAX(int)
+CUDEV_MINMAX(unsigned)
+CUDEV_MINMAX(long)
+CUDEV_MINMAX(unsigned long)
+CUDEV_MINMAX(long long)
+CUDEV_MINMAX(unsigned long long)
+#undef CUDEV_MINMAX
+#define CUDEV_MIXED(A, B, T)                                                                       \
+    inline T min(A a, B b) {                                                                       \
+        return min((T)a, (T)b);                                                                    \
+    }                                                                                              \
+    inline T max(A a, B b) {                                                                       \
+        return max((T)a, (T)b);                                                                    \
+    }
+CUDEV_MIXED(int, unsigned, unsigned)
+CUDEV_MIXED(unsigned, int, unsigned)
+CUDEV_MIXED(long, unsigned long, unsigned long)
+CUDEV_MIXED(unsigned long, long, unsigned long)
+CUDEV_MIXED(long long, unsigned long long, unsigned long long)
+CUDEV_MIXED(unsigned long long, long long, unsigned long long)
+inline float min(float a, float b) {
+    return ::fminf(a, b);
+}
+inline float max(float a, float b) {
+    return ::fmaxf(a, b);
+}
+inline double min(double a, double b) {
+    return ::fmin(a, b);
+}
+inline double max(double a, double b) {
+    return ::fmax(a, b);
+}
+CUDEV_MIXED(float, double, double)
+CUDEV_MIXED(double, float, double)
+#undef CUDEV_MIXED
+
+// ---- bits ----
+
+inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+inline int __popcll(unsigned long long x) {
+    return __builtin_popcountll(x);
+}
+inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+inline int __clzll(long long x) {
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+inline int __ffs(int x) {
+    return __builtin_ffs(x);
+}
+inline int __ffsll(long long x) {
+    return __builtin_ffsll(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+    x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
+    x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
+    x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
+    return __builtin_bswap64(x);
+}
+inline unsigned __brev(unsigned x) {
+    return (unsigned)(__brevll(x) >> 32);
+}
+// Four bytes out of the eight of (y, x); nibble i of the selector names the byte.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    unsigned long long both = (unsigned long long)y << 32 | x;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned byte = both >> (selector >> 4 * i & 7) * 8 & 0xff;
+        if (selector >> 4 * i & 8) byte = byte & 0x80 ? 0xff : 0;
+        result |= byte << 8 * i;
+    }
+    return result;
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) << (shift & 31) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
+}
+inline unsigned __umulhi(unsigned x, unsigned y) {
+    return (unsigned)((unsigned long long)x * y >> 32);
+}
+inline int __mulhi(int x, int y) {
+    return (int)((long long)x * y >> 32);
+}
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+    return (unsigned long long)((unsigned __int128)x * y >> 64);
+}
+inline int __float_as_int(float x) {
+    return cudev::from_bits<int>(cudev::to_bits(x));
+}
+inline unsigned __float_as_uint(float x) {
+    return cudev::from_bits<unsigned>(cudev::to_bits(x));
+}
+inline float __int_as_float(int x) {
+    return cudev::from_bits<float>(cudev::to_bits(x));
+}
+inline float __uint_as_float(unsigned x) {
+    return cudev::from_bits<float>(cudev::to_bits(x));
+}
+inline long long __double_as_longlong(double x) {
+    return cudev::from_bits<long long>(cudev::to_bits(x));
+}
+inline double __longlong_as_double(long long x) {
+    return cudev::from_bits<double>(cudev::to_bits(x));
+}
+
+// ---- conversions ----
+
+inline int __float2int_rn(float x) {
+    return (int)::rintf(x);
+}
+inline int __float2int_rz(float x) {
+    return (int)x;
+}
+inline int __float2int_rd(float x) {
+    return (int)::floorf(x);
+}
+inline int __float2int_ru(float x) {
+    return (int)::ceilf(x);
+}
+inline unsigned __float2uint_rn(float x) {
+    return (unsigned)::rintf(x);
+}
+inline float __int2float_rn(int x) {
+    return (float)x;
+}
+inline float __uint2float_rn(unsigned x) {
+    return (float)x;
+}
+inline float __double2float_rn(double x) {
+    return (float)x;
+}
+
+// ---- loads and stores with a hint to the cache, and assumptions ----
+
+template <class T> inline T __ldg(const T* p) {
+    return *p;
+}
+template <class T> inline T __ldca(const T* p) {
+    return *p;
+}
+template <class T> inline T __ldcg(const T* p) {
+    return *p;
+}
+template <class T> inline T __ldcs(const T* p) {
+    return *p;
+}
+template <class T> inline void __stcg(T* p, T value) {
+    *p = value;
+}
+template <class T> inline void __stcs(T* p, T value) {
+    *p = value;
+}
+template <class T> inline void __stwb(T* p, T value) {
+    *p = value;
+}
+inline size_t __cvta_generic_to_global(const void* p) {
+    return (size_t)p;
+}
+#define __builtin_assume(condition)                                                                \
+    do {                                                                                           \
+        if (!(condition)) __builtin_unreachable();                                                 \
+    } while (0)
+
+#endif
