@@ -165,6 +165,8 @@ isolation_part() {
             esac
         elif [ "$level" = userid ] && [ "$(id -u)" != 0 ]; then
             row "$none" "$level" "for root only"
+        elif [ "$level" = limits ] && [ "$(id -u)" = 0 ]; then
+            row "$none" "$level" "not for root, whom limits do not hold"
         elif [ "$level" = bubblewrap ]; then
             row "$missing" "$level" "$(field "$level" 3); mend: $(mend_bubblewrap)"
         else

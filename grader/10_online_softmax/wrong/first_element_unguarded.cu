@@ -1,4 +1,4 @@
-// cause: sum_init
+// cause: inner_tail
 // Every thread starts from its first element, (x, 1), and does not ask whether the row has one for it:
 // in a narrow row it takes elements of the next rows.
 

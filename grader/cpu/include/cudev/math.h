@@ -4,6 +4,7 @@
 #define CUDEV_MATH_H
 
 // nvcc includes these in front of every file, too
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,190 @@
+// The runtime API: memory, copies, errors, events, streams, properties, limits.
+#include "test.h"
+#include "cudev.h"
+
+__global__ void nothing() {
+}
+__global__ void fill(float* p, int n, float value) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) p[i] = value;
+}
+__global__ void use_dynamic(int* out, int last) {
+    extern __shared__ char bytes[];
+    bytes[last] = 7;
+    *out = bytes[last];
+}
+template <int n> __global__ void use_dynamic_n(int* out) {
+    extern __shared__ char bytes[];
+    bytes[n] = 8;
+    *out = bytes[n];
+}
+
+static void memory(void) {
+    size_t before, after, total;
+    float *p = NULL, host[100];
+    CHECK_CUDA(cudaMemGetInfo(&before, &total));
+    CHECK(total == (size_t)2 << 30);
+    CHECK_CUDA(cudaMalloc(&p, sizeof host));
+    CHECK((size_t)p % 256 == 0);
+    CHECK_CUDA(cudaMemcpy(host, p, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(isnan(host[0]) && isnan(host[99]));  // fresh memory
+    CHECK_CUDA(cudaMemset(p, 0, sizeof host));
+    CHECK_CUDA(cudaMemcpy(host, p, sizeof host, cudaMemcpyDeviceToHost));
+    CHECK(host[0] == 0 && host[99] == 0);
+    CHECK_CUDA(cudaMemGetInfo(&after, NULL));
+    CHECK(before - after == sizeof host);
+
+    CHECK(cudaMemcpy(p, host, sizeof host + 1, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(p + 1, host, sizeof host, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(host, p, sizeof host, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(p, host, sizeof host, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(p, NULL, 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(p, host, 4, (cudaMemcpyKind)9) == cudaErrorInvalidMemcpyDirection);
+    CHECK_CUDA(cudaMemcpy(p, host, sizeof host, cudaMemcpyDefault));
+    CHECK_CUDA(cudaMemcpy(p, NULL, 0, cudaMemcpyHostToDevice));
+    CHECK(cudaFree(p + 1) == cudaErrorInvalidValue);
+    CHECK(cudaFree(host) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(p));
+    CHECK(cudaFree(p) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpy(p, host, 4, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(NULL));
+    CHECK(cudaMalloc(&p, (size_t)3 << 30) == cudaErrorMemoryAllocation && !p);
+    CHECK_CUDA(cudaMalloc(&p, 0));
+    CHECK(cudaGetLastError() == cudaErrorMemoryAllocation && cudaGetLastError() == cudaSuccess);
+}
+
+// Many allocations of different sizes, freed in another order; contents stay apart.
+static void many(void) {
+    enum { COUNT = 200 };
+    float* p[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_CUDA(cudaMalloc(&p[i], (i + 1) * 52));
+        fill<<<2, 128>>>(p[i], (i + 1) * 13 < 256 ? (i + 1) * 13 : 256, (float)i);
+        if (i % 3 == 2) CHECK_CUDA(cudaFree(p[i - 1]));
+    }
+    for (int i = 0; i < COUNT; i++) {
+        float first = -1;
+        if (i % 3 == 1 && i + 1 < COUNT) continue;
+        CHECK_CUDA(cudaMemcpy(&first, p[i], sizeof first, cudaMemcpyDeviceToHost));
+        CHECK(first == (float)i);
+        CHECK_CUDA(cudaFree(p[i]));
+    }
+    cudev_stats stats;
+    cudev_get_stats(&stats);
+    CHECK(stats.live_count == 0 && stats.live_bytes == 0 && stats.peak_bytes > 0);
+}
+
+static void shared_with_host(void) {
+    float *managed, *pinned, *mapped, *pitched, host[6] = {1, 2, 3, 4, 5, 6}, back[6] = {0};
+    size_t pitch;
+    CHECK_CUDA(cudaMallocManaged(&managed, 64));
+    CHECK_CUDA(cudaMallocHost(&pinned, 64));
+    fill<<<1, 16>>>(managed, 16, 3.0f);
+    CHECK_CUDA(cudaHostGetDevicePointer(&mapped, pinned, 0));
+    fill<<<1, 16>>>(mapped, 16, 4.0f);
+    CHECK_CUDA(cudaDeviceSynchronize());
+    CHECK(managed[15] == 3.0f && pinned[15] == 4.0f);
+    cudaPointerAttributes attributes;
+    CHECK_CUDA(cudaPointerGetAttributes(&attributes, managed));
+    CHECK(attributes.type == cudaMemoryTypeManaged);
+    CHECK(cudaFree(pinned) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(managed));
+    CHECK_CUDA(cudaFreeHost(pinned));
+
+    CHECK_CUDA(cudaMallocPitch(&pitched, &pitch, 3 * sizeof(float), 2));
+    CHECK_CUDA(cudaMemcpy2D(pitched, pitch, host, 12, 12, 2, cudaMemcpyHostToDevice));
+    CHECK_CUDA(cudaMemcpy2D(back, 12, pitched, pitch, 12, 2, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 6; i++) CHECK(back[i] == host[i]);
+    CHECK(cudaMemcpy2D(back, 8, pitched, pitch, 12, 2, cudaMemcpyDeviceToHost) ==
+          cudaErrorInvalidPitchValue);
+    CHECK_CUDA(cudaFree(pitched));
+    cudaGetLastError();
+}
+
+static cudaError_t try_launch(dim3 grid, dim3 block, size_t bytes = 0) {
+    nothing<<<grid, block, bytes>>>();
+    cudaError_t error = cudaPeekAtLastError();
+    CHECK(cudaGetLastError() == error && cudaGetLastError() == cudaSuccess);
+    return error;
+}
+
+static void limits(void) {
+    const cudaError_t bad = cudaErrorInvalidConfiguration;
+    CHECK_CUDA(try_launch(1, 1024));
+    CHECK(try_launch(1, 1025) == bad && try_launch(1, dim3(33, 32)) == bad);
+    CHECK_CUDA(try_launch(1, dim3(1, 1, 64)));
+    CHECK(try_launch(1, dim3(1, 1, 65)) == bad);
+    CHECK(try_launch(0, 32) == bad && try_launch(1, 0) == bad && try_launch(1, dim3(4, 0)) == bad);
+    CHECK_CUDA(try_launch(dim3(1, 65535), 1));
+    CHECK(try_launch(dim3(1, 65536), 1) == bad && try_launch(dim3(1, 1, 65536), 1) == bad);
+    CHECK(try_launch(1u << 31, 1) == bad);
+    CHECK_CUDA(try_launch(1, 1, 48 * 1024));
+    CHECK(try_launch(1, 1, 48 * 1024 + 1) == cudaErrorInvalidValue);
+
+    int* out = new_ints(1, 0);
+    const int large = 227 * 1024;
+    const cudaFuncAttribute attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    use_dynamic<<<1, 1, large>>>(out, large - 1);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue && int_at(out, 0) == 0);
+    CHECK_CUDA(cudaFuncSetAttribute(use_dynamic, attribute, large));
+    use_dynamic<<<1, 1, large>>>(out, large - 1);
+    CHECK(cudaGetLastError() == cudaSuccess && int_at(out, 0) == 7);
+    CHECK(cudaFuncSetAttribute(use_dynamic, attribute, large + 1) == cudaErrorInvalidValue);
+    // the permission is the kernel's own, each instance of a template has its own
+    use_dynamic_n<60000><<<1, 1, 65536>>>(out);
+    CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue && int_at(out, 0) == 7);
+    CHECK_CUDA(cudaFuncSetAttribute(use_dynamic_n<60000>, attribute, 65536));
+    use_dynamic_n<60000><<<1, 1, 65536>>>(out);
+    CHECK(int_at(out, 0) == 8);
+    use_dynamic_n<60001><<<1, 1, 65536>>>(out);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    cudaFree(out);
+}
+
+static void time_and_device(void) {
+    cudaEvent_t start, stop;
+    cudaStream_t stream;
+    float ms = -1, *p;
+    CHECK_CUDA(cudaEventCreate(&start));
+    CHECK_CUDA(cudaEventCreate(&stop));
+    CHECK(cudaEventElapsedTime(&ms, start, stop) == cudaErrorInvalidResourceHandle);
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    CHECK_CUDA(cudaMallocAsync(&p, 4 << 20, stream));
+    CHECK_CUDA(cudaEventRecord(start, stream));
+    fill<<<4096, 256, 0, stream>>>(p, 1 << 20, 1.0f);
+    CHECK_CUDA(cudaEventRecord(stop, stream));
+    CHECK_CUDA(cudaEventSynchronize(stop));
+    CHECK_CUDA(cudaEventElapsedTime(&ms, start, stop));
+    CHECK(ms > 0.01f && ms < 10000.0f);
+    CHECK_CUDA(cudaMemsetAsync(p, 0, 16, stream));
+    CHECK_CUDA(cudaFreeAsync(p, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    CHECK_CUDA(cudaEventDestroy(start));
+    CHECK_CUDA(cudaEventDestroy(stop));
+
+    int count = 0, value = 0;
+    cudaDeviceProp prop;
+    CHECK_CUDA(cudaGetDeviceCount(&count));
+    CHECK_CUDA(cudaGetDeviceProperties(&prop, 0));
+    CHECK(count == 1 && prop.warpSize == 32 && prop.sharedMemPerBlockOptin == 227 * 1024);
+    CHECK(prop.name[0] == 'C' && prop.name[4] == 'd');
+    CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    CHECK(value == 227 * 1024);
+    CHECK(cudaSetDevice(1) == cudaErrorInvalidDevice);
+    CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, nothing, 128, 0));
+    CHECK(value == 1);
+    CHECK(cudaGetErrorString(cudaErrorInvalidDevice)[0] == 'i');
+}
+
+int main(void) {
+    memory();
+    many();
+    shared_with_host();
+    limits();
+    time_and_device();
+    cudev_stats stats;
+    cudev_get_stats(&stats);
+    CHECK(stats.launches > 200 && stats.bytes_to_host > 0 && stats.bytes_to_device > 0);
+    return failures != 0;
+}

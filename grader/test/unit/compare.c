@@ -1,0 +1,123 @@
+// compare.c: the comparer's own tests: every class of value, and both sides of the boundary.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/compare.h"
+
+static enum verdict judge(double want, double got, double tolerance) {
+    return compare_element(want, got, false, false, tolerance);
+}
+
+START_TEST(test_boundary) {
+    const double tolerances[] = {1e-30, 1e-6, 1e-3, 0.5, 1.0, 1e10};
+    const double tolerance = tolerances[_i];
+    ck_assert_int_eq(judge(0, tolerance, tolerance), RIGHT);
+    ck_assert_int_eq(judge(0, -tolerance, tolerance), RIGHT);
+    ck_assert_int_eq(judge(0, tolerance * (1 - 1e-15), tolerance), RIGHT);
+    ck_assert_int_eq(judge(0, tolerance * (1 + 1e-15), tolerance), WRONG);
+    ck_assert_int_eq(judge(0, -tolerance * (1 + 1e-15), tolerance), WRONG);
+}
+END_TEST
+
+START_TEST(test_exact) {
+    ck_assert_int_eq(judge(3, 3, 0), RIGHT);
+    ck_assert_int_eq(judge(0.0, -0.0, 0), RIGHT);
+    ck_assert_int_eq(judge(3, nextafter(3, 4), 0), WRONG);
+}
+END_TEST
+
+START_TEST(test_nan_never_passes) {
+    ck_assert_int_eq(judge(1, NAN, 1e30), WRONG);
+    ck_assert_int_eq(judge(INFINITY, NAN, INFINITY), WRONG);
+    ck_assert_int_eq(judge(1, 1, NAN), WRONG);  // nor does a tolerance that is one
+    ck_assert_int_eq(judge(NAN, NAN, 0), RIGHT);
+    ck_assert_int_eq(judge(NAN, 1, 1e30), WRONG);
+}
+END_TEST
+
+START_TEST(test_infinities) {
+    ck_assert_int_eq(judge(INFINITY, INFINITY, 0), RIGHT);
+    ck_assert_int_eq(judge(-INFINITY, -INFINITY, 0), RIGHT);
+    ck_assert_int_eq(judge(INFINITY, -INFINITY, INFINITY), WRONG);
+    ck_assert_int_eq(judge(INFINITY, 1e308, INFINITY), WRONG);
+    ck_assert_int_eq(judge(1e308, INFINITY, INFINITY), WRONG);
+    ck_assert_int_eq(judge(0, -INFINITY, INFINITY), WRONG);
+}
+END_TEST
+
+START_TEST(test_poison) {
+    ck_assert_int_eq(compare_element(1, NAN, true, false, 1e30), NEVER_WRITTEN);
+    ck_assert_int_eq(compare_element(NAN, NAN, true, false, 1e30), NEVER_WRITTEN);
+    ck_assert_int_eq(compare_element(1, NAN, true, true, 0), RIGHT);
+    ck_assert_int_eq(compare_element(1, 1, false, true, 0), TOUCHED);
+}
+END_TEST
+
+START_TEST(test_array) {
+    const double want[] = {1, 2, 3, 4}, got[] = {1, 2.5, NAN, 4};
+    const bool poisoned[] = {false, false, false, true};
+    struct comparison c = compare(want, got, poisoned, NULL, 4, (struct budget){0.4, 1});
+    ck_assert_int_eq(c.count, 4);
+    ck_assert_int_eq(c.wrong, 3);
+    ck_assert_int_eq(c.never_written, 1);
+    ck_assert_int_eq(c.nonfinite, 1);
+    ck_assert_int_eq(c.first, 1);
+    ck_assert_int_eq(c.worst_at, 1);
+    ck_assert_double_eq(c.worst, 0.5);
+    ck_assert(!comparison_passes(&c));
+}
+END_TEST
+
+START_TEST(test_short_write) {
+    enum { N = 100 };
+    double want[N], got[N];
+    bool poisoned[N] = {false};
+    for (int i = 0; i < N; i++) want[i] = got[i] = i;
+    struct comparison c = compare(want, got, poisoned, NULL, N, budget_exact());
+    ck_assert(comparison_passes(&c));
+    poisoned[N - 1] = true;  // one element short
+    c = compare(want, got, poisoned, NULL, N, budget_exact());
+    ck_assert(!comparison_passes(&c));
+    ck_assert_int_eq(c.first, N - 1);
+}
+END_TEST
+
+START_TEST(test_mean) {
+    const double want[] = {0, 0, 0, 0}, got[] = {1, 1, 1, 1};
+    struct comparison c = compare(want, got, NULL, NULL, 4, (struct budget){1, 0.9});
+    ck_assert_int_eq(c.wrong, 0);
+    ck_assert(c.mean_exceeded);
+    ck_assert(!comparison_passes(&c));
+    ck_assert_int_ge(c.first, 0);
+}
+END_TEST
+
+START_TEST(test_nothing_is_no_pass) {
+    struct comparison c = compare(NULL, NULL, NULL, NULL, 0, budget_exact());
+    ck_assert(!comparison_passes(&c));
+}
+END_TEST
+
+// check/ expects a lesson; these tests need none.
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    Suite* suite = suite_create("compare");
+    TCase* t = tcase_create("compare");
+    tcase_add_loop_test(t, test_boundary, 0, 6);
+    tcase_add_test(t, test_exact);
+    tcase_add_test(t, test_nan_never_passes);
+    tcase_add_test(t, test_infinities);
+    tcase_add_test(t, test_poison);
+    tcase_add_test(t, test_array);
+    tcase_add_test(t, test_short_write);
+    tcase_add_test(t, test_mean);
+    tcase_add_test(t, test_nothing_is_no_pass);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != 14 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,78 @@
+// dtype.c: rounding to fp16 and bf16, against every value the formats have.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/dtype.h"
+
+// Every finite 16-bit value is itself, and comes back as the same bits.
+START_TEST(test_every_value) {
+    const enum dtype dtype = _i ? BF16 : F16;
+    for (unsigned bits = 0; bits < 65536; bits++) {
+        uint16_t in = (uint16_t)bits, out;
+        double x = dtype_load(dtype, &in);
+        if (isnan(x)) continue;
+        dtype_store(dtype, &out, x);
+        ck_assert_uint_eq(in, out);
+        if (isfinite(x)) ck_assert(dtype_round(dtype, x) == x);
+    }
+}
+END_TEST
+
+// Between two neighbours: to the nearer, a tie to the even one.
+START_TEST(test_nearest_even) {
+    const enum dtype dtype = _i ? BF16 : F16;
+    const unsigned infinity = _i ? 0x7f80 : 0x7c00;
+    for (unsigned bits = 0; bits + 1 < infinity; bits++) {
+        uint16_t low = (uint16_t)bits, high = (uint16_t)(bits + 1);
+        double a = dtype_load(dtype, &low), b = dtype_load(dtype, &high), middle = (a + b) / 2;
+        double even = bits % 2 ? b : a;
+        ck_assert(dtype_round(dtype, middle) == even);
+        ck_assert(dtype_round(dtype, nextafter(middle, a)) == a);
+        ck_assert(dtype_round(dtype, nextafter(middle, b)) == b);
+        ck_assert(dtype_round(dtype, -middle) == -even);
+    }
+}
+END_TEST
+
+START_TEST(test_ends) {
+    ck_assert(dtype_round(F16, 65504) == 65504);
+    ck_assert(dtype_round(F16, 65519.99) == 65504);
+    ck_assert(isinf(dtype_round(F16, 65520)));
+    ck_assert(dtype_round(F16, -1e300) == -INFINITY);
+    ck_assert(isnan(dtype_round(F16, NAN)));
+    ck_assert(dtype_round(F16, 0x1p-25) == 0);  // a tie with 0, which is even
+    ck_assert(dtype_round(F16, 0x1.8p-25) == 0x1p-24);
+    ck_assert(isinf(dtype_round(BF16, 0x1.ffp127)));
+    ck_assert(isfinite(dtype_round(BF16, 0x1.fep127)));
+    ck_assert(dtype_round(F32, 1.0 + 0x1p-25) == 1.0);
+    ck_assert(dtype_round(I32, 2.5) == 2);
+}
+END_TEST
+
+START_TEST(test_nan_bits) {
+    uint16_t bits;
+    dtype_store(F16, &bits, NAN);
+    ck_assert((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0);
+    dtype_store(BF16, &bits, NAN);
+    ck_assert((bits & 0x7f80) == 0x7f80 && (bits & 0x7f) != 0);
+}
+END_TEST
+
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    Suite* suite = suite_create("dtype");
+    TCase* t = tcase_create("dtype");
+    tcase_add_loop_test(t, test_every_value, 0, 2);
+    tcase_add_loop_test(t, test_nearest_even, 0, 2);
+    tcase_add_test(t, test_ends);
+    tcase_add_test(t, test_nan_bits);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != 6 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,76 @@
+// result.c: a result goes to JSON and comes back, whatever a student's program printed into it.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check.h"
+#include "report/result.h"
+
+START_TEST(test_there_and_back) {
+    static struct result r, back;
+    memset(&r, 0, sizeof r);
+    strcpy(r.lesson, "12_flash_forward");
+    strcpy(r.seed, "18446744073709551615");
+    strcpy(r.file, "a \"quoted\"\\name\n\xff.cu");
+    r.complete = true;
+    r.item_count = 2;
+    strcpy(r.item[0].name, "one");
+    r.item[0].outcome = OUTCOME_PASS;
+    r.item[0].points = r.item[0].max_points = 60;
+    strcpy(r.item[1].name, "two");
+    strcpy(r.item[1].message, "\033[31m \x80\xfe ]]> \t\x01 <b>&");
+    strcpy(r.item[1].cause, "tail_dropped");
+    r.item[1].outcome = OUTCOME_FAIL;
+    r.item[1].max_points = 40;
+    result_total(&r);
+    ck_assert_int_eq(r.score, 60);
+    ck_assert_int_eq(r.max_score, 100);
+    char* json = result_to_json(&r);
+    ck_assert_ptr_nonnull(json);
+    ck_assert(result_from_json(json, &back));
+    ck_assert_int_eq(back.score, 60);
+    ck_assert_int_eq(back.item_count, 2);
+    ck_assert_str_eq(back.seed, r.seed);
+    ck_assert_int_eq(back.item[1].outcome, OUTCOME_FAIL);
+    ck_assert_str_eq(back.item[1].cause, "tail_dropped");
+    ck_assert_ptr_nonnull(strstr(back.item[1].message, "]]>"));
+    free(json);
+}
+END_TEST
+
+START_TEST(test_other_versions_are_refused) {
+    static struct result r;
+    ck_assert(!result_from_json("", &r));
+    ck_assert(!result_from_json("{}", &r));
+    ck_assert(!result_from_json("[1, 2]", &r));
+    ck_assert(!result_from_json("{\"version\": 2, \"score\": 100}", &r));
+}
+END_TEST
+
+START_TEST(test_causes) {
+    for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++) {
+        enum cause cause = (enum cause)i;
+        ck_assert_int_eq(cause_from_id(cause_id(cause)), cause);
+        ck_assert_uint_gt(strlen(cause_sentence(cause)), 10);
+        ck_assert_uint_lt(strlen(cause_sentence(cause)), sizeof((struct result_item*)0)->sentence);
+        ck_assert_uint_lt(strlen(cause_id(cause)), sizeof((struct result_item*)0)->cause);
+    }
+    ck_assert_int_eq(cause_from_id("no such cause"), CAUSE_NONE);
+}
+END_TEST
+
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    Suite* suite = suite_create("result");
+    TCase* t = tcase_create("result");
+    tcase_add_test(t, test_there_and_back);
+    tcase_add_test(t, test_other_versions_are_refused);
+    tcase_add_test(t, test_causes);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != 3 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
