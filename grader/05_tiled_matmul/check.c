@@ -10,12 +10,9 @@
 #include "tiled_matmul.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-enum {
-    WHOLE = 32,  // a whole number of tiles of any usual size, elements
-};
+enum { WHOLE = 32 };  // elements: a whole number of tiles of any usual size
 
 // The tile sizes a student may have chosen. explain() tries them all.
 static const int tiles[] = {8, 16, 32, 64, 128};
@@ -97,16 +94,14 @@ static void inner_ragged(struct check* c) {
     multiply_whole(c);
     multiply(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
     static const int64_t hard[] = {17, 15, 1, 4321};
-    for (size_t i = 0; i < sizeof hard / sizeof hard[0]; i++) multiply(c, WHOLE, WHOLE, hard[i]);
+    for (int i = 0; i < 4; i++) multiply(c, WHOLE, WHOLE, hard[i]);
 }
 
 static void outer_ragged(struct check* c) {
     int64_t size = ragged_size(c);
     multiply(c, size, size, 2 * WHOLE);
     static const int64_t hard[] = {33, 15, 1};
-    for (size_t i = 0; i < sizeof hard / sizeof hard[0]; i++) {
-        multiply(c, hard[i], hard[i], 2 * WHOLE);
-    }
+    for (int i = 0; i < 3; i++) multiply(c, hard[i], hard[i], 2 * WHOLE);
 }
 
 // sum_k a[k] * b[k * stride] over n elements in float, halving: the error grows with log n.

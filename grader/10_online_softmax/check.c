@@ -284,25 +284,28 @@ static const struct item items[] = {
 
 // ---- diagnosis: what would a mistake leave, and is it what is there?
 
-// What a kernel with this mistake leaves for a row; p is a size it depends on (a block, a sweep).
+// What a kernel with this mistake leaves for a row (an l of NaN: not known); p is a size it depends
+// on, a block or a sweep.
 typedef struct state mistake(const struct batch* b, int64_t row, int64_t p);
 
 static bool near(double want, double got, double relative) {
-    if (!isfinite(want) || !isfinite(got)) return want == got || (isnan(want) && isnan(got));
-    return fabs(got - want) <= relative * fabs(want);
+    return want == got || fabs(got - want) <= relative * fabs(want);
 }
 
 // Do m and l both look like the mistake, in every row, and does the mistake show at all? l is held
 // to a budget per row: what mistakes leave differs by many orders of magnitude from row to row.
 static bool fits(const struct batch* b, mistake* guess, int64_t p) {
-    bool differs = false;
+    bool shows = false;
     for (int64_t row = 0; row < b->rows; row++) {
         struct state s = guess(b, row, p);
         s.l = dtype_round(F32, s.l);  // overflows where a float would
-        if (s.m != b->m->got[row] || !near(s.l, b->l->got[row], b->relative)) return false;
-        differs |= s.m != b->m->want[row] || !near(b->l->want[row], s.l, b->relative);
+        if (s.m != b->m->got[row]) return false;
+        shows |= s.m != b->m->want[row];
+        if (isnan(s.l)) continue;
+        if (!near(s.l, b->l->got[row], b->relative)) return false;
+        shows |= !near(b->l->want[row], s.l, b->relative);
     }
-    return differs;
+    return shows;
 }
 
 // sum_j exp(x_j - shift)
@@ -347,7 +350,7 @@ static struct state sum_started(const struct batch* b, int64_t row, int64_t p) {
 static struct state past_the_end(const struct batch* b, int64_t row, int64_t p) {
     int64_t n = CEIL_DIV(b->cols, p) * p, left = b->x->count - row * b->stride;
     struct state s = state_of(row_of(b, row), n < left ? n : left);
-    if (n > left) s.l = b->l->got[row];
+    if (n > left) s.l = NAN;
     return s;
 }
 

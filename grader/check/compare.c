@@ -26,6 +26,7 @@ struct comparison compare(const double* want, const double* got, const bool* poi
             if (c.first < 0) c.first = i;
             c.wrong++;
         }
+        c.expected += !skip;
         if (v == NEVER_WRITTEN) c.never_written++;
         if (skip || poison || !isfinite(want[i])) continue;
         if (!isfinite(got[i])) {

@@ -16,6 +16,7 @@ enum verdict {
 
 struct comparison {
     int64_t count;          // elements looked at
+    int64_t expected;       // of them to be written
     int64_t wrong;          // of them not RIGHT
     int64_t never_written;  // of them NEVER_WRITTEN
     int64_t nonfinite;      // NaN or infinite where a finite value is wanted, and written

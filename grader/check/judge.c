@@ -130,7 +130,8 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     }
     struct result_item* record = c->record;
     enum cause cause = CAUSE_NONE;
-    if (found.never_written == found.count) cause = CAUSE_never_written;
+    bool nothing = found.never_written == found.expected;
+    if (nothing) cause = CAUSE_never_written;
     if (!cause && lesson.explain) cause = lesson.explain(c, t, budget);
     if (!cause) cause = diagnose(c, t, budget, &found);
     record_append(record, "case: %s", c->name);
@@ -145,6 +146,6 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
     record_append(record, "\n");
     append_error(record, &found, budget);
-    if (found.wrong) append_map(record, t, poison, budget.max);
+    if (found.wrong && !nothing) append_map(record, t, poison, budget.max);
     check_end_failed(c, cause);
 }

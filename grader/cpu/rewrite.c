@@ -404,12 +404,14 @@ static void rewrite_launch(size_t open) {
         fail(tokens[close].line, "the kernel's arguments (...) must follow >>>");
     struct text kernel = {0};
     add_tokens(&kernel, first, last + 1);
-    bool address = has_address(last);
-    replace(open, "(cudev_arguments...); }, CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ", kernel.data,
-            address ? "(const void*)(" : "nullptr", address ? kernel.data : "", address ? ")" : "");
-    replace(close, ")");
-    replace(first, "::cudev::configure([&](auto... cudev_arguments) { %.*s", (int)tokens[first].length,
-            tokens[first].text);
+    bool known = has_address(last);
+    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ",
+            known ? ")>{" : "(cudev_arguments...); }, ", kernel.data,
+            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
+    replace(close, ")}");
+    replace(first, "%s%.*s",
+            known ? "::cudev::known<(" : "::cudev::deduced{[&](auto... cudev_arguments) { ",
+            (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
 }
 

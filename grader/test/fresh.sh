@@ -86,7 +86,7 @@ if su student -c 'make grade LESSON=12' >/tmp/said; then
 fi
 expect 'Score: 0/100' /tmp/said
 step root 'sh setup.sh --dev'
-step root 'make test'
+step student 'make test'
 INSIDE
 
 # bubblewrap does not work inside a chroot: the new root has to be the root of its mount namespace.

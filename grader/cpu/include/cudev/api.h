@@ -87,9 +87,8 @@ template <class... A, size_t... I>
 inline cudaError_t launch_kernel(void (*kernel)(A...), const cudev_launch_site& site, void** args,
                                  indices<I...>) {
     (void)args;
-    (check_argument(&site, (int)I, *(A*)args[I]), ...);
-    auto body = [&] { kernel(*(A*)args[I]...); };
-    return (cudaError_t)cudev_launch(&site, run_threads<decltype(body)>, &body);
+    check_arguments(site, *(A*)args[I]...);
+    return (cudaError_t)launch(site, [&] { kernel(*(A*)args[I]...); });
 }
 }  // namespace cudev
 

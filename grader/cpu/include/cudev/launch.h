@@ -1,10 +1,13 @@
 // kernel<<<grid, block, shared_bytes, stream>>>(arguments): what the rewriter turns it into.
 //
 //     k<T><<<g, b>>>(x, y)
-// becomes
-//     ::cudev::configure([&](auto... a) { k<T>(a...); }, "k<T>", address, file, line, g, b)(x, y)
+// becomes, when the file declares k and all its template arguments are given,
+//     ::cudev::known<(k<T>)>{::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b)}(x, y)
+// and otherwise (deduced template arguments, function pointers, macro parameters)
+//     ::cudev::deduced{[&](auto... a) { k(a...); }, ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
 //
-// Calling the kernel inside a lambda lets the compiler deduce, convert and complain as in any call.
+// The first converts the arguments to the kernel's parameter types where they are written; the second
+// leaves that to the call in the lambda. Either way the compiler complains as in any other call.
 #ifndef CUDEV_LAUNCH_H
 #define CUDEV_LAUNCH_H
 
@@ -45,39 +48,55 @@ template <class T> inline void check_argument(const cudev_launch_site* site, int
     if constexpr (!is_function<T>::value) cudev_check_argument(site, index, p);
 }
 
-template <class Kernel> struct configured {
-    Kernel kernel;
+template <class Body> inline int launch(const cudev_launch_site& site, Body body) {
+    return cudev_launch(&site, run_threads<Body>, &body);
+}
+
+template <class... Args> inline void check_arguments(const cudev_launch_site& site, Args... args) {
+    int index = 0;
+    (check_argument(&site, index++, args), ...);
+    (void)index;
+}
+
+template <auto kernel> struct known;
+template <class... Parameters, void (*kernel)(Parameters...)> struct known<kernel> {
     cudev_launch_site site;
 
-    template <class... Args> void operator()(Args... args) {
-        int index = 0;
-        (check_argument(&site, index++, args), ...);
-        (void)index;
-        auto body = [&] { kernel(args...); };
-        cudev_launch(&site, run_threads<decltype(body)>, &body);
+    void operator()(Parameters... args) {
+        check_arguments(site, args...);
+        launch(site, [&] { kernel(args...); });
     }
 };
 
-template <class Kernel>
-configured<Kernel> configure(Kernel kernel, const char* name, const void* address,
-                             const char* file, int line, dim3 grid, dim3 block,
-                             size_t shared_bytes = 0, cudaStream_t stream = 0) {
-    return {kernel,
-            {name,
-             file,
-             line,
-             address,
-             {grid.x, grid.y, grid.z},
-             {block.x, block.y, block.z},
-             shared_bytes,
-             stream}};
+template <class Call> struct deduced {
+    Call call;
+    cudev_launch_site site;
+
+    template <class... Args> void operator()(Args... args) {
+        check_arguments(site, args...);
+        launch(site, [&] { call(args...); });
+    }
+};
+template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
+
+inline cudev_launch_site site(const char* name, const void* address, const char* file, int line,
+                              dim3 grid, dim3 block, size_t shared_bytes = 0,
+                              cudaStream_t stream = 0) {
+    return {name,
+            file,
+            line,
+            address,
+            {grid.x, grid.y, grid.z},
+            {block.x, block.y, block.z},
+            shared_bytes,
+            stream};
 }
 
-template <class Kernel>
-configured<Kernel> configure(Kernel kernel, const char*, const void*, const char*, int, dim3) {
-    static_assert(sizeof(Kernel) == 0,
+template <class Grid>
+cudev_launch_site site(const char*, const void*, const char*, int, Grid) {
+    static_assert(sizeof(Grid) == 0,
                   "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
-    return {kernel, {}};
+    return {};
 }
 
 }  // namespace cudev

@@ -1,0 +1,223 @@
+// One mistake per case; `diagnoses NAME` makes it. run.sh reads the CASE lines:
+//   CASE name kind exit-code text...
+// and expects exactly that kind from the hook and the text in the report, where @mark stands for
+// "file:line" of the line with the comment "// @mark".
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include "cudev.h"
+
+extern "C" void cudev_on_error(const char* kind, const char* text) {
+    fprintf(stderr, "hook: %s, %s\n", kind, strncmp(text, "==CPU device== ERROR: ", 22) == 0 ? "ok" : "?");
+}
+
+static float* new_floats(int n) {
+    float* p_gpu = NULL;
+    cudaMalloc(&p_gpu, n * sizeof(float));  // @malloc
+    return p_gpu;
+}
+
+// CASE divergence barrier_divergence 86 thread (16,0,0) reached __syncthreads() at @else while 16 threads wait at @then
+// CASE divergence barrier_divergence 86 16 threads (first: (0,0,0)) waiting in __syncthreads() at @then
+// CASE divergence barrier_divergence 86 15 threads (first: (17,0,0)) not yet started
+// CASE divergence barrier_divergence 86 kernel diverge<<<(2,1,1), (32,1,1)>>> launched at @diverge_launch, block (0,0,0)
+__global__ void diverge(float* p) {
+    if (threadIdx.x < 16)
+        __syncthreads();  // @then
+    else
+        __syncthreads();  // @else
+}
+
+// CASE exited exited_threads 86 36 threads wait at __syncthreads() (@exited) but 28 have already returned
+// CASE exited exited_threads 86 28 threads (first: (36,0,0)) returned from the kernel
+__global__ void exited(int n) {
+    if (threadIdx.x >= n) return;
+    __syncthreads();  // @exited
+}
+
+// CASE exited_first exited_threads 86 63 threads wait at __syncthreads_or() (@exited_first) but 1 has already
+__global__ void exited_first() {
+    if (threadIdx.x == 0) return;
+    __syncthreads_or(1);  // @exited_first
+}
+
+// CASE not_in_mask bad_mask 86 thread (4,0,0) (lane 4) calls __shfl_sync() at @not_in_mask with the mask 0x0000000f, which does not name its own lane
+__global__ void not_in_mask() {
+    __shfl_sync(0xf, 1, 0);  // @not_in_mask
+}
+
+// CASE lane_returned bad_mask 86 (lane 0) calls __shfl_down_sync() at @lane_returned with the mask 0xffffffff, but lane 20 has already returned
+__global__ void lane_returned(float* p) {
+    if (threadIdx.x >= 20) return;
+    p[threadIdx.x] = __shfl_down_sync(0xffffffff, 1.0f, 1);  // @lane_returned
+}
+
+// CASE lane_elsewhere bad_mask 86 waits in __ballot_sync() at @ballot with the mask 0xffffffff, which names lane 8, but that lane waits in __syncthreads() at @not_ballot
+__global__ void lane_elsewhere() {
+    if (threadIdx.x < 8) __ballot_sync(0xffffffff, 1);  // @ballot
+    __syncthreads();                                    // @not_ballot
+}
+
+// CASE two_calls bad_mask 86 thread (0,0,0) in __shfl_xor_sync() at @call_one, thread (8,0,0) in __shfl_xor_sync() at @call_two
+__global__ void two_calls(int* p) {
+    if (threadIdx.x < 8)
+        p[0] = __shfl_xor_sync(0xffffffff, 1, 1);  // @call_one
+    else
+        p[1] = __shfl_xor_sync(0xffffffff, 1, 1);  // @call_two
+}
+
+// CASE width bad_mask 86 __shfl_sync() at @width has width 20
+__global__ void width() {
+    __shfl_sync(0xffffffff, 1, 0, 20);  // @width
+}
+
+// CASE deadlock deadlock 86 8 threads (first: (0,0,0)) waiting in __syncwarp() at @syncwarp
+// CASE deadlock deadlock 86 24 threads (first: (8,0,0)) waiting in __syncthreads() at @not_syncwarp
+__global__ void deadlock() {
+    if (threadIdx.x < 8) __syncwarp();  // @syncwarp
+    __syncthreads();                    // @not_syncwarp
+}
+
+// CASE endless endless_loop 87 at @endless  in endless(
+// CASE endless endless_loop 87 still running after 0.2 s
+// CASE endless endless_loop 87 2 threads (first: (0,0,0)) returned from the kernel
+__global__ void endless(float* p, int start) {
+    if (threadIdx.x < 2) return;
+    volatile float* q = p;
+    for (int i = start; i != 1; i += 2) *q = (float)i;  // @endless
+}
+
+// CASE endless_yield endless_loop 87 at @endless_yield
+__global__ void endless_yield(int* p) {
+    while (atomicAdd(p, 0) != 12345) {}  // @endless_yield
+}
+
+// CASE null bad_address 88 bad address (nil) in thread (3,0,0): a NULL pointer
+// CASE null bad_address 88 at @bad_address  in write_at(
+// CASE wild bad_address 88 at @bad_address  in write_at(
+__global__ void write_at(float* p, long long i) {
+    if (threadIdx.x == 3) p[i] = 1.0f;  // @bad_address
+}
+
+// CASE division bad_address 88 integer division by zero in thread (0,0,0)
+__global__ void division(int* p, int n) {
+    p[0] = 10 / n;  // @division
+}
+
+// CASE overflow stack_overflow 88 stack overflow in thread (1,0,0)
+// CASE overflow stack_overflow 88 deep(
+__device__ __attribute__((noinline)) int deep(int n) {
+    volatile char room[1000];
+    room[n % 1000] = 1;
+    return n == 0 ? 0 : deep(n - 1) + room[n % 1000];
+}
+__global__ void overflow(int* p, int n) {
+    __syncthreads();
+    if (threadIdx.x == 1) *p = deep(n);
+}
+
+// CASE past_end out_of_bounds 86 out-of-bounds write: 1 byte past the end byte 400 of the 400 bytes cudaMalloc'ed at @malloc was overwritten (after the kernel)
+// CASE past_end out_of_bounds 86 kernel write_all<<<
+// CASE before_start out_of_bounds 86 4 bytes before the start byte -4 of the 400 bytes
+__global__ void write_all(float* p, int from, int to) {
+    for (int i = from; i < to; i++) p[i] = 1.0f;
+}
+
+// CASE at_exit out_of_bounds 86 (at the end of the program)
+// CASE at_free out_of_bounds 86 (when it was freed)
+
+// CASE shared_end out_of_bounds 86 byte 0 past the end of __shared__ tile (128 bytes, @tile)
+__global__ void shared_end(int n) {
+    __shared__ float tile[32];  // @tile
+    volatile float* p = tile;
+    p[n] = 1.0f;
+}
+
+// CASE dynamic_end out_of_bounds 86 past the end of the dynamic shared memory (64 bytes
+__global__ void dynamic_end(int n) {
+    extern __shared__ float dynamic[];
+    volatile float* p = dynamic;
+    p[n] = 1.0f;
+}
+
+// CASE static_limit shared_memory 86 __shared__ b (@too_much) brings the block to 49156 static + 0 dynamic bytes; the limit is 49152
+__global__ void static_limit() {
+    __shared__ char a[48 * 1024];
+    __shared__ int b;  // @too_much
+    a[b & 1] = 0;
+}
+
+// CASE assertion assert 86 assertion `threadIdx.x < 7' failed at @assert
+// CASE assertion assert 86 in thread (7,0,0)
+__global__ void assertion() {
+    assert(threadIdx.x < 7);  // @assert
+}
+
+// CASE trap assert 86 __trap() at @trap in thread (1,0,0)
+__global__ void trap() {
+    if (threadIdx.x == 1) __trap();  // @trap
+}
+
+// CASE host_read host_access 86 host code touches device memory: byte 8 of the 400 bytes cudaMalloc'ed at @malloc
+// CASE host_read host_access 86 at @host_read
+// CASE host_memcpy host_access 86 at @host_memcpy
+// CASE host_write host_access 86 at @host_write
+
+// CASE malloced host_pointer 86 argument 1 of write_all at @malloced
+// CASE on_stack host_pointer 86 argument 1 of write_all at @on_stack
+// CASE global host_pointer 86 argument 1 of write_all at @global
+// CASE freed_first host_pointer 86 argument 1 of write_all at @freed_first
+static float host_array[100];
+
+// CASE printed assert 86 thread 0 before
+__global__ void printed() {
+    printf("thread %d before\n", threadIdx.x);
+    assert(threadIdx.x == 0);
+}
+
+int main(int argc, char** argv) {
+    const char* name = argc > 1 ? argv[1] : "";
+    float* p = new_floats(100);
+    if (!strcmp(name, "divergence")) diverge<<<2, 32>>>(p);  // @diverge_launch
+    if (!strcmp(name, "exited")) exited<<<1, 64>>>(36);
+    if (!strcmp(name, "exited_first")) exited_first<<<1, 64>>>();
+    if (!strcmp(name, "not_in_mask")) not_in_mask<<<1, 32>>>();
+    if (!strcmp(name, "lane_returned")) lane_returned<<<1, 32>>>(p);
+    if (!strcmp(name, "lane_elsewhere")) lane_elsewhere<<<1, 32>>>();
+    if (!strcmp(name, "two_calls")) two_calls<<<1, 32>>>((int*)p);
+    if (!strcmp(name, "width")) width<<<1, 32>>>();
+    if (!strcmp(name, "deadlock")) deadlock<<<1, 32>>>();
+    if (!strcmp(name, "endless")) endless<<<1, 4>>>(p, 0);
+    if (!strcmp(name, "endless_yield")) endless_yield<<<1, 64>>>((int*)p);
+    if (!strcmp(name, "null")) write_at<<<1, 32>>>(NULL, 0);
+    if (!strcmp(name, "wild")) write_at<<<1, 32>>>(p, 1ll << 33);
+    if (!strcmp(name, "division")) division<<<1, 1>>>((int*)p, 0);
+    if (!strcmp(name, "overflow")) overflow<<<1, 2>>>((int*)p, 1000000);
+    if (!strcmp(name, "past_end")) write_all<<<1, 1>>>(p, 0, 101);
+    if (!strcmp(name, "before_start")) write_all<<<1, 1>>>(p, -1, 1);
+    if (!strcmp(name, "shared_end")) shared_end<<<1, 1>>>(32);
+    if (!strcmp(name, "dynamic_end")) dynamic_end<<<1, 1, 64>>>(17);
+    if (!strcmp(name, "static_limit")) static_limit<<<1, 1>>>();
+    if (!strcmp(name, "assertion")) assertion<<<1, 32>>>();
+    if (!strcmp(name, "trap")) trap<<<1, 32>>>();
+    if (!strcmp(name, "host_read")) printf("%f\n", p[2]);               // @host_read
+    if (!strcmp(name, "host_write")) p[0] = 1.0f;                       // @host_write
+    if (!strcmp(name, "host_memcpy")) memcpy(p, host_array, argc * 200);  // @host_memcpy
+    if (!strcmp(name, "malloced")) write_all<<<1, 1>>>((float*)malloc(4), 0, 1);  // @malloced
+    if (!strcmp(name, "on_stack")) write_all<<<1, 1>>>((float*)&argc, 0, 1);      // @on_stack
+    if (!strcmp(name, "global")) write_all<<<1, 1>>>(host_array, 0, 1);           // @global
+    if (!strcmp(name, "printed")) printed<<<1, 2>>>();
+    if (!strcmp(name, "at_exit") || !strcmp(name, "at_free")) {
+        float* managed;
+        cudaMallocManaged(&managed, 40);
+        managed[10] = 1.0f;
+        if (!strcmp(name, "at_free")) cudaFree(managed);
+    }
+    if (!strcmp(name, "freed_first")) {
+        float* pinned;
+        cudaMallocHost(&pinned, 40);
+        cudaFreeHost(pinned);
+        write_all<<<1, 1>>>(pinned, 0, 1);  // @freed_first
+    }
+    return 0;
+}

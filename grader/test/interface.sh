@@ -1,0 +1,140 @@
+#!/bin/sh
+# interface.sh: what a person can type, and get wrong. Runs make in copies of the course, so that
+# nobody's exercises are touched.
+# usage: interface.sh
+. grader/test/tell.sh
+lesson=01_vector_add
+file=exercises/$lesson/vector_add.cu
+root=$(pwd -P)
+top=$(mktemp -d "${TMPDIR:-/tmp}/interface test.XXXXXX") || exit 1
+trap 'rm -rf "$top"' EXIT
+
+# A clone in a path with spaces, with what is built here already, and an origin to update from.
+git clone -q --no-hardlinks "$root" "$top/origin" 2>/dev/null
+(cd "$top/origin" && git checkout -q -B main)
+# What is not committed yet is tested too.
+git ls-files --cached --others --exclude-standard | while read -r f; do
+    [ ! -f "$f" ] || { mkdir -p "$top/origin/$(dirname "$f")" && cp -p "$f" "$top/origin/$f"; }
+done
+(cd "$top/origin" && git add -A && git -c user.name=t -c user.email=t@t commit -qm now) >/dev/null 2>&1
+git clone -q "$top/origin" "$top/my clone"
+cd "$top/my clone" || exit 1
+git config user.name t
+git config user.email t@t
+mkdir build && cp -rp "$root/build/grader" "$root/build/cpu" "$root"/build/*.a build/ 2>/dev/null
+
+# says STATUS TEXT COMMAND...: the command ends with this status (! for any but 0) and prints TEXT.
+says() {
+    want=$1 text=$2
+    shift 2
+    output=$("$@" 2>&1)
+    status=$?
+    if [ "$want" = '!' ] && [ "$status" = 0 ]; then
+        tell FAIL "$name" "exit 0: $output"
+    elif [ "$want" != '!' ] && [ "$status" != "$want" ]; then
+        tell FAIL "$name" "exit $status, want $want: $output"
+    elif ! printf '%s\n' "$output" | grep -qF -- "$text"; then
+        tell FAIL "$name" "does not say \"$text\": $output"
+    else
+        tell ok "$name"
+    fi
+}
+
+name="make prints the commands" says 0 "make grade LESSON=12" make
+name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1 FROM=solutions
+name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
+name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
+name="unknown lesson" says ! "There is no lesson 99" make grade LESSON=99
+name="no lesson for hint" says ! "Say which lesson" make hint
+name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
+name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
+mkfifo fifo
+name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE=fifo
+head -c 2000000 /dev/zero >big.cu
+name="a huge file" says ! "larger than 1 MiB" make grade LESSON=1 FILE=big.cu
+name="unknown device" says ! "unknown device" make grade LESSON=1 DEVICE=tpu
+name="not a seed" says ! "not a seed" make grade LESSON=1 SEED=abc
+name="no such case" says ! "matches no item" make grade LESSON=1 CASE=zebra
+name="unknown format" says ! "unknown format" make grade LESSON=1 FORMAT=xml
+if [ ! -e /dev/nvidiactl ]; then
+    name="no GPU" says ! "DEVICE=cuda needs" make grade LESSON=1 DEVICE=cuda
+fi
+name="one case" says 0 "Only the items that match" make grade LESSON=1 FROM=solutions CASE="n = 0"
+
+printf '#include "vector_add.h"\nint x = ;\n' >broken.cu
+name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
+printf '#include "vector_add.h"\n' >empty.cu
+name="no launcher" says ! "does not define vector_add()" make grade LESSON=1 FILE=empty.cu
+cp "solutions/$lesson/vector_add.cu" "my kernel's file.cu"
+name="a file name with spaces and a quote" says 0 "Score: 100/100" \
+    make grade LESSON=1 FILE="my kernel's file.cu"
+
+# The same seed gives the same numbers; JSON stands alone on stdout.
+one=$(make -s grade LESSON=1 SEED=7 FORMAT=json 2>/dev/null | sed '/"seconds"/d')
+two=$(make -s grade LESSON=1 SEED=7 FORMAT=json 2>/dev/null | sed '/"seconds"/d')
+if [ -n "$one" ] && [ "$one" = "$two" ]; then tell ok "a seed replays"; else
+    tell FAIL "a seed replays" "$one / $two"
+fi
+first=$(printf '%s' "$one" | head -c 1)
+if [ "$first" = '{' ]; then tell ok "JSON stands alone"; else tell FAIL "JSON stands alone" "$one"; fi
+make -s grade LESSON=1 FROM=solutions >plain.txt 2>&1
+if grep -q "$(printf '\033')" plain.txt; then tell FAIL "plain in a pipe"; else tell ok "plain in a pipe"; fi
+
+# Hints follow the failure; three of them.
+make -s grade LESSON=1 >/dev/null 2>&1
+name="first hint" says 0 "Hint 1 of 3" make hint LESSON=1
+make -s hint LESSON=1 >/dev/null
+name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
+name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
+
+# A student's edit survives everything.
+mine='// my work'
+echo "$mine" >>"$file"
+name="reset saves first" says 0 "was saved as" make reset LESSON=1
+if grep -qrF "$mine" saved && ! grep -qF "$mine" "$file"; then tell ok "reset: saved and reset"; else
+    tell FAIL "reset: saved and reset"
+fi
+echo "$mine" >>"$file"
+(cd "$top/origin" && echo "// new version" >>"$file" && echo >>README.md &&
+    git add -A && git -c user.name=t -c user.email=t@t commit -qm "new version")
+name="update keeps an edit" says 0 "yours was kept" make update
+if grep -qF "$mine" "$file" && [ "$(git rev-parse HEAD)" = "$(git rev-parse '@{u}')" ]; then
+    tell ok "update: new version, own file"
+else
+    tell FAIL "update: new version, own file" "$(git status --short)"
+fi
+git add "$file" && git commit -qm "my work"
+(cd "$top/origin" && echo "// newer" >>"$file" && git add -A &&
+    git -c user.name=t -c user.email=t@t commit -qm "newer")
+name="update keeps a committed edit" says 0 "Updated to" make update
+if grep -qF "$mine" "$file"; then tell ok "update: committed work kept"; else
+    tell FAIL "update: committed work kept"
+fi
+name="update without news" says 0 "newest version" make update
+before=$(cat "$file")
+make -s exercises >/dev/null 2>&1
+if grep -qrF "$mine" saved; then tell ok "exercises saves an edit"; else
+    tell FAIL "exercises saves an edit" "$before"
+fi
+
+# Two grades at once, one of them cold; a read-only home; an interrupted grade.
+rm -rf build
+make -s grade LESSON=1 FROM=solutions >one.txt 2>&1 &
+make -s grade LESSON=1 FROM=solutions >two.txt 2>&1
+wait
+if grep -q 100/100 one.txt && grep -q 100/100 two.txt; then tell ok "two grades at once"; else
+    tell FAIL "two grades at once" "$(tail -n 3 one.txt two.txt)"
+fi
+name="a home that cannot be written" says 0 "Score: 100/100" \
+    env HOME=/proc make grade LESSON=1 FROM=solutions
+cp "$file" before.cu
+printf '#include "vector_add.h"\nextern "C" int vector_add(float*, const float*, const float*, int64_t) { for (volatile int i = 0;; i++) {} }\n' >loop.cu
+timeout -s INT 1.5 make -s grade LESSON=1 FILE=loop.cu >/dev/null 2>&1
+sleep 0.5
+if find /proc -maxdepth 2 -name exe -exec readlink {} + 2>/dev/null | grep -q 'memfd:program'; then
+    tell FAIL "nothing runs on after Ctrl-C"
+else
+    tell ok "nothing runs on after Ctrl-C"
+fi
+expect "and the exercise is untouched" cmp "$file" before.cu
+finish
