@@ -124,11 +124,14 @@ exercises:
 build/doctor: build/grader/make/doctor.o build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
-test: $(if $(LESSON),lesson) ready
+test: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
 mutate-grader: ready
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
+
+test-gpu: ready build/doctor
+	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
 test-aarch64:
 	@sh grader/cpu/test/aarch64.sh build
@@ -143,5 +146,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready lesson grade hint watch debug doctor reset update exercises test \
-        mutate-grader test-aarch64 bench-cpu format clean
+        mutate-grader test-gpu test-aarch64 bench-cpu format clean
 .SECONDARY:

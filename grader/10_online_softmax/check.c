@@ -6,7 +6,6 @@
 #include "online_softmax.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum {
     ROWS = 8,
@@ -26,7 +25,11 @@ static double* row_of(const struct batch* b, int64_t row) {
     return b->x->value + row * b->stride;
 }
 
-static struct batch declare(struct check* c, int64_t rows, int64_t cols, int64_t stride) {
+static struct batch begin(struct check* c, const char* what, int calls, int64_t rows, int64_t cols,
+                          int64_t stride) {
+    check_case(c, "%s: rows = %lld, cols = %lld, stride_row = %lld", what, (long long)rows,
+               (long long)cols, (long long)stride);
+    check_rounds(c, calls);
     check_int(c, "rows", rows);
     check_int(c, "cols", cols);
     check_int(c, "stride_row", stride);
@@ -38,13 +41,6 @@ static struct batch declare(struct check* c, int64_t rows, int64_t cols, int64_t
         .cols = cols,
         .stride = stride,
     };
-}
-
-static struct batch begin(struct check* c, const char* what, int64_t rows, int64_t cols,
-                          int64_t stride) {
-    check_case(c, "%s: rows = %lld, cols = %lld, stride_row = %lld", what, (long long)rows,
-               (long long)cols, (long long)stride);
-    return declare(c, rows, cols, stride);
 }
 
 static double uniform(struct check* c, double low, double high) {
@@ -100,6 +96,8 @@ static void measure(struct batch* b) {
     b->relative = ldexp(8.0 + 4.0 * sqrt((double)b->cols) + 4.0 * largest, -24);
 }
 
+static struct batch compared;  // the last one, for explain()
+
 // The maximum is one of the scores, so it is exact.
 static void compare(struct check* c, struct batch b) {
     double largest = 0;
@@ -110,6 +108,7 @@ static void compare(struct check* c, struct batch b) {
         largest = fmax(largest, s.l);
     }
     measure(&b);
+    compared = b;
     check_compare(c, b.m, budget_exact());
     check_compare(c, b.l, (struct budget){b.relative * largest, b.relative * largest});
 }
@@ -120,7 +119,7 @@ static void run(struct check* c, struct batch b) {
 }
 
 static void run_random(struct check* c, int64_t rows) {
-    struct batch b = begin(c, "random", rows, COLS, COLS);
+    struct batch b = begin(c, "random", 1, rows, COLS, COLS);
     fill_rows(c, b, -9.0, 1.0);
     run(c, b);
 }
@@ -131,7 +130,7 @@ static void run_random(struct check* c, int64_t rows) {
 static void narrow(struct check* c) {
     int64_t cols[] = {31, check_pick(c, 17, 30), check_pick(c, 2, 15), 1};
     for (int i = 0; i < 4; i++) {
-        struct batch b = begin(c, "narrow", ROWS, cols[i], cols[i]);
+        struct batch b = begin(c, "narrow", 1, ROWS, cols[i], cols[i]);
         fill_rows(c, b, 0.5, 10.5);
         run(c, b);
     }
@@ -142,7 +141,7 @@ static void narrow(struct check* c) {
 static void wide(struct check* c) {
     int64_t cols[] = {4321, 2 * check_pick(c, 1030, 3000) + 1, 50257};
     for (int i = 0; i < 3; i++) {
-        struct batch b = begin(c, "wide", 4, cols[i], cols[i]);
+        struct batch b = begin(c, "wide", 1, 4, cols[i], cols[i]);
         fill_rising(c, b);
         run(c, b);
     }
@@ -155,17 +154,17 @@ static void any_rows(struct check* c) {
 
 // What lies between the rows is large and finite, so it shows in m wherever it is taken in.
 static void strided(struct check* c) {
-    struct batch b = begin(c, "gaps between the rows", ROWS, COLS, COLS + check_pick(c, 1, 40));
+    struct batch b = begin(c, "gaps between the rows", 1, ROWS, COLS, COLS + check_pick(c, 1, 40));
     fill_uniform(c, b.x, 100.0, 200.0);
     fill_rows(c, b, -9.0, 1.0);
     run(c, b);
 }
 
 static void negative(struct check* c) {
-    struct batch b = begin(c, "all below -2", ROWS, COLS, COLS);
+    struct batch b = begin(c, "all below -2", 1, ROWS, COLS, COLS);
     fill_rows(c, b, -12.0, -2.0);
     run(c, b);
-    b = begin(c, "all below -20000", ROWS, COLS, COLS);
+    b = begin(c, "all below -20000", 1, ROWS, COLS, COLS);
     fill_rows(c, b, -20010.0, -20000.0);
     run(c, b);
 }
@@ -179,7 +178,7 @@ static bool hidden(struct check* c, int64_t row, int64_t j) {
 }
 
 static void masked(struct check* c) {
-    struct batch b = begin(c, "with -inf", ROWS, COLS, COLS);
+    struct batch b = begin(c, "with -inf", 1, ROWS, COLS, COLS);
     fill_rows(c, b, 0.5, 10.5);
     for (int64_t row = 0; row < ROWS; row++)
         for (int64_t j = 0; j < COLS; j++)
@@ -189,22 +188,22 @@ static void masked(struct check* c) {
 
 static void rising_equal_large(struct check* c) {
     // several sweeps of any block, so that every thread has to rescale
-    struct batch b = begin(c, "rising", 4, 8 * COLS, 8 * COLS);
+    struct batch b = begin(c, "rising", 1, 4, 8 * COLS, 8 * COLS);
     fill_rising(c, b);
     run(c, b);
 
-    b = begin(c, "all equal", ROWS, COLS, COLS);
+    b = begin(c, "all equal", 1, ROWS, COLS, COLS);
     for (int64_t row = 0; row < ROWS; row++) {
         double value = uniform(c, 1.0, 9.0);
         for (int64_t j = 0; j < COLS; j++) row_of(&b, row)[j] = value;
     }
     run(c, b);
 
-    b = begin(c, "normal, times 30", ROWS, COLS, COLS);
+    b = begin(c, "normal, times 30", 1, ROWS, COLS, COLS);
     fill_normal(c, b.x, 0.0, 30.0);
     run(c, b);
 
-    b = begin(c, "one outlier", ROWS, COLS, COLS);
+    b = begin(c, "one outlier", 1, ROWS, COLS, COLS);
     fill_rows(c, b, -9.0, 1.0);
     for (int64_t row = 0; row < ROWS; row++) {
         row_of(&b, row)[check_pick(c, 1, COLS - 1)] = uniform(c, 120.0, 200.0);
@@ -215,9 +214,7 @@ static void rising_equal_large(struct check* c) {
 // The scores shrink from call to call: what is left of an earlier maximum shows.
 static void three_calls(struct check* c) {
     enum { CALLS = 3 };
-    check_case(c, "three calls: rows = %d, cols = %d", ROWS, COLS);
-    check_rounds(c, CALLS);
-    struct batch b = declare(c, ROWS, COLS, COLS);
+    struct batch b = begin(c, "three calls", CALLS, ROWS, COLS, COLS);
     for (int call = 0; call < CALLS; call++) {
         check_round(c, call);
         fill_rows(c, b, -1.0, 9.0 - 3.0 * call);
@@ -253,9 +250,9 @@ static void call_untouched(struct check* c, int64_t rows, int64_t cols, int64_t 
     }
     check_expect(c, status, otherwise);
     check_run(c);
-    for (int i = 0; i < 2; i++) {
+    compared.rows = 0;  // nothing to explain
+    for (int i = 0; i < 2; i++)
         if (output[i]) check_compare(c, output[i], budget_exact());
-    }
 }
 
 static void arguments(struct check* c) {
@@ -284,20 +281,85 @@ static const struct item items[] = {
 
 // ---- diagnosis: what would a mistake leave, and is it what is there?
 
-// What a kernel with this mistake leaves for a row (an l of NaN: not known); p is a size it depends
-// on, a block or a sweep.
-typedef struct state mistake(const struct batch* b, int64_t row, int64_t p);
+enum mistake {
+    ROWS_PACKED,
+    MAX_KEPT,
+    MAX_STARTED,
+    SUM_STARTED,
+    REST_DROPPED,
+    REST_FROM_NEXT,
+    REST_ZERO,
+    REST_FROM_BEFORE
+};
+
+static const struct {
+    enum mistake mistake;
+    int64_t low, high;  // the mistake's p is a power of 2 in this range
+    enum cause cause;
+} mistakes[] = {
+    {ROWS_PACKED, 1, 1, CAUSE_stride_ignored},
+    {MAX_KEPT, 1, 1, CAUSE_overflow},        // not subtracted before exp
+    {MAX_STARTED, 1, 1, CAUSE_max_init},     // at a finite number, which the first wrong m shows
+    {SUM_STARTED, 1, 1024, CAUSE_sum_init},  // at 1, in p threads; shows where nothing follows
+    {REST_DROPPED, 2, 16384, CAUSE_inner_tail},    // what does not fill p elements
+    {REST_FROM_NEXT, 4, 16384, CAUSE_inner_tail},  // the last sweep of p reads on into the next row
+    {REST_ZERO, 4, 16384, CAUSE_inner_tail},       // it is filled up with zeros
+    {REST_FROM_BEFORE, 4, 16384, CAUSE_inner_tail},  // it still holds part of the sweep before
+};
+
+// sum_j exp(x_j - shift)
+static double sum_exp(const double* x, int64_t n, double shift) {
+    double sum = 0;
+    for (int64_t j = 0; j < n; j++) sum += exp(x[j] - shift);
+    return sum;
+}
+
+// What the mistake leaves for a row; an l of NaN is not known.
+static struct state left_by(enum mistake mistake, int64_t p, const struct batch* b, int64_t row) {
+    const double* x = row_of(b, row);
+    struct state s = {b->m->want[row], b->l->want[row]};
+    int64_t pad = (p - b->cols % p) % p, left = b->x->count - row * b->stride, i = 0;
+    switch (mistake) {
+    case ROWS_PACKED:
+        return state_of(b->x->value + row * b->cols, b->cols);
+    case MAX_KEPT:
+        s.l = sum_exp(x, b->cols, 0.0);
+        return s;
+    case MAX_STARTED:
+        while (i < b->rows - 1 && b->m->got[i] == b->m->want[i]) i++;
+        s.m = fmax(s.m, b->m->got[i]);
+        s.l = sum_exp(x, b->cols, s.m);
+        return s;
+    case SUM_STARTED:
+        if (s.m == -INFINITY) s.l = (double)p;
+        return s;
+    case REST_DROPPED:
+        return p > b->cols ? s : state_of(x, b->cols - b->cols % p);
+    case REST_FROM_NEXT:
+        if (b->cols + pad <= left) return state_of(x, b->cols + pad);
+        // past the end of x lies a guard band: NaN, that no maximum takes in
+        return (struct state){state_of(x, left).m, NAN};
+    case REST_ZERO:
+        if (pad) s.m = fmax(s.m, 0.0);
+        s.l = sum_exp(x, b->cols, s.m) + (double)pad * exp(-s.m);
+        return s;
+    case REST_FROM_BEFORE:
+        if (p <= b->cols) s.l += sum_exp(x + b->cols - p, pad, s.m);
+        return s;
+    }
+    return s;
+}
 
 static bool near(double want, double got, double relative) {
-    return want == got || fabs(got - want) <= relative * fabs(want);
+    return want == got || (isfinite(want) && fabs(got - want) <= relative * fabs(want));
 }
 
 // Do m and l both look like the mistake, in every row, and does the mistake show at all? l is held
 // to a budget per row: what mistakes leave differs by many orders of magnitude from row to row.
-static bool fits(const struct batch* b, mistake* guess, int64_t p) {
+static bool fits(enum mistake mistake, int64_t p, const struct batch* b) {
     bool shows = false;
     for (int64_t row = 0; row < b->rows; row++) {
-        struct state s = guess(b, row, p);
+        struct state s = left_by(mistake, p, b, row);
         s.l = dtype_round(F32, s.l);  // overflows where a float would
         if (s.m != b->m->got[row]) return false;
         shows |= s.m != b->m->want[row];
@@ -308,101 +370,23 @@ static bool fits(const struct batch* b, mistake* guess, int64_t p) {
     return shows;
 }
 
-// sum_j exp(x_j - shift)
-static double sum_exp(const struct batch* b, int64_t row, double shift) {
-    double sum = 0;
-    for (int64_t j = 0; j < b->cols; j++) sum += exp(row_of(b, row)[j] - shift);
-    return sum;
-}
-
-static struct state right(const struct batch* b, int64_t row) {
-    return (struct state){b->m->want[row], b->l->want[row]};
-}
-
-static struct state packed(const struct batch* b, int64_t row, int64_t p) {
-    (void)p;
-    return state_of(b->x->value + row * b->cols, b->cols);
-}
-
-static struct state without_max(const struct batch* b, int64_t row, int64_t p) {
-    (void)p;
-    return (struct state){b->m->want[row], sum_exp(b, row, 0.0)};
-}
-
-// The maximum started at the value that the first wrong m shows.
-static struct state max_started(const struct batch* b, int64_t row, int64_t p) {
-    (void)p;
-    int64_t i = 0;
-    while (i < b->rows - 1 && b->m->got[i] == b->m->want[i]) i++;
-    double m = fmax(b->m->want[row], b->m->got[i]);
-    return (struct state){m, sum_exp(b, row, m)};
-}
-
-// The sum started at 1; it shows where nothing follows.
-static struct state sum_started(const struct batch* b, int64_t row, int64_t p) {
-    struct state s = right(b, row);
-    if (s.m == -INFINITY) s.l = (double)p;
-    return s;
-}
-
-// The last sweep of p elements reads on past the end of the row, into the next one. What lies past
-// the end of x is not known: a guard band of NaN, that no maximum takes in.
-static struct state past_the_end(const struct batch* b, int64_t row, int64_t p) {
-    int64_t n = CEIL_DIV(b->cols, p) * p, left = b->x->count - row * b->stride;
-    struct state s = state_of(row_of(b, row), n < left ? n : left);
-    if (n > left) s.l = NAN;
-    return s;
-}
-
-static struct state whole_tiles(const struct batch* b, int64_t row, int64_t p) {
-    return p > b->cols ? right(b, row) : state_of(row_of(b, row), b->cols / p * p);
-}
-
-static struct state padded_with_0(const struct batch* b, int64_t row, int64_t p) {
-    int64_t pad = (p - b->cols % p) % p;
-    if (pad == 0) return right(b, row);
-    double m = fmax(b->m->want[row], 0.0);
-    return (struct state){m, sum_exp(b, row, m) + (double)pad * exp(-m)};
-}
-
-// Past the end, the last sweep of p elements still holds the one before it.
-static struct state padded_with_old(const struct batch* b, int64_t row, int64_t p) {
-    struct state s = right(b, row);
-    if (b->cols < p || b->cols % p == 0) return s;
-    for (int64_t j = b->cols; j % p != 0; j++) s.l += exp(row_of(b, row)[j - p] - s.m);
-    return s;
-}
-
-static const struct {
-    mistake* guess;
-    int64_t low, high;  // p is a power of 2 in this range
-    enum cause cause;
-} mistakes[] = {
-    {packed, 1, 1, CAUSE_stride_ignored},        {without_max, 1, 1, CAUSE_overflow},
-    {max_started, 1, 1, CAUSE_max_init},         {sum_started, 1, 1024, CAUSE_sum_init},
-    {whole_tiles, 2, 16384, CAUSE_inner_tail},   {past_the_end, 4, 16384, CAUSE_inner_tail},
-    {padded_with_0, 4, 16384, CAUSE_inner_tail}, {padded_with_old, 4, 16384, CAUSE_inner_tail},
-};
-
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
-    int64_t wrong = 0, first = 0, last = 0, nan = 0, not_finite = 0, small = 0, above = 0;
+    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0;
     double largest = 0;
     for (int64_t row = 0; row < b->rows; row++) {
         double want = b->l->want[row], got = b->l->got[row];
         if (fabs(got - want) <= budget) continue;
         if (wrong++ == 0) first = row;
-        last = row;
         nan += isnan(got);
         not_finite += !isfinite(got);
         small += fabs(got - want) <= 0.005 * want;
         above += got > want;
         largest = fmax(largest, got);
     }
-    if (nan == wrong && first > 0 && last - first + 1 == wrong && last == b->rows - 1) {
-        return CAUSE_NONE;  // the last rows were never reached
-    }
+    // the last rows, and only they: perhaps never reached
+    if (nan == wrong && first > 0 && first + wrong == b->rows) return CAUSE_NONE;
     if (not_finite == wrong && b->reach > 80.0) return CAUSE_overflow;
     if (nan == wrong) return CAUSE_empty_state;
     if (small == wrong) return CAUSE_low_precision;
@@ -412,19 +396,12 @@ static enum cause from_l(const struct batch* b, double budget) {
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    struct batch b = {
-        .m = check_tensor(c, "m"),
-        .l = check_tensor(c, "l"),
-        .x = check_tensor(c, "x"),
-        .rows = check_int_of(c, "rows"),
-        .cols = check_int_of(c, "cols"),
-        .stride = check_int_of(c, "stride_row"),
-    };
-    if (b.rows < 1) return CAUSE_NONE;
-    measure(&b);
+    (void)c;
+    struct batch b = compared;
+    if (b.rows == 0) return CAUSE_NONE;
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
         for (int64_t p = mistakes[i].low; p <= mistakes[i].high; p *= 2) {
-            if (fits(&b, mistakes[i].guess, p)) return mistakes[i].cause;
+            if (fits(mistakes[i].mistake, p, &b)) return mistakes[i].cause;
         }
     }
     if (t == b.l) return from_l(&b, budget.max);

@@ -91,7 +91,7 @@ struct mistake {
         bool l_kept, O_kept;  // not multiplied by alpha
         bool reversed;        // alpha is exp(m_new - m)
         bool unscaled_first;  // the first tile does not multiply by alpha at all
-        bool no_maximum;      // m stays at its first value
+        enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
     } flaw;
     struct view Q, K, V, O, LSE;
@@ -132,7 +132,8 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, double* 
             double s = 0;
             for (int64_t x = 0; x < w->columns; x++) s += q[x] * k[x];
             S[j] = s * w->scale;
-            if (!f->no_maximum) m_new = fmax(m_new, S[j]);
+            if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
+                m_new = fmax(m_new, S[j]);
         }
         double alpha = exp32(f->reversed ? m_new - m : m - m_new);
         if (f->unscaled_first && j0 == 0) alpha = 1;
@@ -219,7 +220,7 @@ static enum cause explain_tile(int64_t tile) {
     };
     struct mistake w = no_mistake();
     w.keys = now.N_k / tile * tile;  // a last tile that is not full does not count
-    if (w.keys < now.N_k && (w.keys > 0 || saw_nothing()) && is_it(&w)) return CAUSE_inner_tail;
+    if (w.keys > 0 && w.keys < now.N_k && is_it(&w)) return CAUSE_inner_tail;
     w.keys = now.N_k - tile;  // the last tile does not count
     if (w.keys > 0 && is_it(&w)) return CAUSE_inner_tail;
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
@@ -251,7 +252,9 @@ static enum cause explain_arithmetic(void) {
     w.flaw.divided = NEVER;
     if (is_it(&w)) return CAUSE_not_divided;
     w = no_mistake();
-    w.flaw.no_maximum = true;
+    w.flaw.subtracted = FIRST_SCORE;
+    if (is_it(&w)) return CAUSE_overflow;
+    w.flaw.subtracted = CONSTANT;
     w.m = 0;
     if (is_it(&w)) return CAUSE_overflow;
     w = no_mistake();
@@ -383,8 +386,9 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     suspect.budget = budget;
     enum cause cause = t == now.LSE.tensor ? explain_LSE() : CAUSE_NONE;
     if (!cause) cause = explain_arithmetic();
+    if (!cause && saw_nothing()) cause = CAUSE_inner_tail;
     for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
-        if (tiles[n] <= now.N_k || saw_nothing()) cause = explain_tile(tiles[n]);
+        if (tiles[n] <= now.N_k) cause = explain_tile(tiles[n]);
     if (!cause) cause = explain_places();
     return !cause && is_rounding() ? CAUSE_low_precision : cause;
 }

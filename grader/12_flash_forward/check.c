@@ -1,8 +1,8 @@
 // check.c: lesson 12, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps: where rescaling is
-// not the subject, the largest score of every row stands at key 0; where the scale is not the subject,
-// it is 1 / sqrt(d); and so on. All items but "LSE" compare O alone.
+// not the subject, the largest score of every row stands at key 0 (or among the first few); where the
+// scale is not the subject, it is 1 / sqrt(d); and so on. All items but "LSE" compare O alone.
 #include "check/check.h"
 
 #include <math.h>
@@ -109,15 +109,16 @@ static void set_column(const struct array* a, int64_t N, int64_t x, double value
         for (int64_t n = 0; n < N; n++) at(a, b, n)[x] = value;
 }
 
-// Makes key 0 the one with the largest score of every row, by what it has in column x.
-static void put_maximum_first(int64_t x) {
+// Makes `key` the one with the largest score of every row, by what it has in column x.
+static void put_maximum(int64_t key, int64_t x) {
     set_column(&now.Q, now.N_q, x, 1.0);
     set_column(&now.K, now.N_k, x, 0.0);
     for (int64_t b = 0; b < now.B; b++) {
         double gap = 0;
         for (int64_t i = 0; i < now.N_q; i++)
-            for (int64_t j = 1; j < now.N_k; j++) gap = fmax(gap, score(b, i, j) - score(b, i, 0));
-        at(&now.K, b, 0)[x] = ceil(4 * (gap + 0.25) / now.scale) / 4;
+            for (int64_t j = 0; j < now.N_k; j++)
+                gap = fmax(gap, score(b, i, j) - score(b, i, key));
+        at(&now.K, b, key)[x] = ceil(4 * (gap + 0.25) / now.scale) / 4;
     }
 }
 
@@ -129,13 +130,16 @@ static void fill_random(struct check* c) {
 
 static void fill_plain(struct check* c) {
     fill_random(c);
-    put_maximum_first(0);
+    put_maximum(0, 0);
 }
 
-// Moves all scores of every second row by `shift`, through column x. fp16 holds both factors.
-static void shift_every_second_row(int64_t x, double shift) {
-    set_column(&now.K, now.N_k, x, 4.0);
-    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i)[x] = i % 2 ? 0 : shift / now.scale / 4;
+// Moves all scores of a row: of one by `shift`, of the next by 120, of the third not at all, and so
+// on. fp16 holds both factors. An exp(S) without a maximum spoils the second kind as well, and so
+// differs from an m that starts too high.
+static void shift_rows(double shift) {
+    const double shifts[] = {shift, 120, 0};
+    set_column(&now.K, now.N_k, 0, 4.0);
+    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i)[0] = shifts[i % 3] / now.scale / 4;
 }
 
 // ---- judging -------------------------------------------------------------------------------
@@ -214,22 +218,20 @@ static void oblong(struct check* c) {
 }
 
 static void batches(struct check* c) {
-    int64_t N = pick_power(c, 5, 6);
-    begin(c, check_pick(c, 2, 4), N, N, 32, "");
-    fill_plain(c);
-    run_and_judge(c, JUDGE_O);
-}
-
-static void strides(struct check* c) {
-    int64_t N = pick_power(c, 5, 6);
-    sizes(2, N, N, 32);
-    check_case(c, "B = 2, N_q = N_k = %d, d = 32, gaps between rows and batches", (int)N);
-    declare(c, ROW_GAPS, &none);
+    begin(c, check_pick(c, 2, 4), 32, 32, 32, "");
     fill_plain(c);
     run_and_judge(c, JUDGE_O);
     sizes(check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)now.B);
     declare(c, HEADS_INSIDE, &none);
+    fill_plain(c);
+    run_and_judge(c, JUDGE_O);
+}
+
+static void strides(struct check* c) {
+    sizes(1, pick_power(c, 5, 6), 32, 32);
+    check_case(c, "N_q = %d, N_k = 32, d = 32, gaps between rows", (int)now.N_q);
+    declare(c, ROW_GAPS, &none);
     fill_plain(c);
     run_and_judge(c, JUDGE_O);
 }
@@ -242,36 +244,43 @@ static void wide_heads(struct check* c) {
     }
 }
 
-// Some rows are of ordinary size, so that a mistake which spoils every row can be told apart.
+// The largest score is never at key 0, but always in the first tile: the reference that exp needs is the
+// maximum, not just any score, and nothing has to be rescaled. Some rows are ordinary, so that a
+// mistake which spoils every row can be told apart.
 static void large(struct check* c) {
     begin(c, 1, 64, 64, pick_power(c, 4, 6), ", scores of 30 times the usual size");
-    fill_plain(c);
+    fill_random(c);
+    put_maximum(check_pick(c, 1, 15), 0);
     for (int64_t i = 0; i < now.N_q; i += 2)
         for (int64_t x = 0; x < now.d; x++) at(&now.Q, 0, i)[x] *= 30;
     run_and_judge(c, JUDGE_O);
-    begin(c, 1, 64, 64, pick_power(c, 4, 6), ", scores around 120");
+    begin(c, 1, 64, 64, pick_power(c, 4, 6), ", one score of 300 among ordinary ones");
     fill_random(c);
-    shift_every_second_row(0, 120);
-    put_maximum_first(1);
+    int64_t key = check_pick(c, 1, 15);
+    set_column(&now.K, now.N_k, 0, 0);
+    at(&now.K, 0, key)[0] = 300 / now.scale;
+    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i)[0] = i % 2;
+    put_maximum(key, 1);
     run_and_judge(c, JUDGE_O);
     begin(c, 1, 64, 64, 16, ", all scores equal");
-    fill_integers(c, now.K.tensor, -4, 4);
     fill_integers(c, now.V.tensor, -8, 8);
-    run_and_judge(c, JUDGE_EXACT_O);  // P is 1, l is 64
+    set_column(&now.Q, now.N_q, 0, 25);
+    set_column(&now.K, now.N_k, 0, 16);  // every score is 100
+    run_and_judge(c, JUDGE_EXACT_O);     // P is 1, l is 64
 }
 
 static void negative(struct check* c) {
-    begin(c, 1, 32, 32, pick_power(c, 4, 6), ", scores around -130");
+    begin(c, 1, 32, 32, pick_power(c, 4, 6), ", rows of scores around -130, 120 and 0");
     fill_random(c);
-    shift_every_second_row(0, -130);
-    put_maximum_first(1);
+    shift_rows(-130);
+    put_maximum(0, 1);
     run_and_judge(c, JUDGE_O);
-    begin(c, 1, 32, 32, 16, ", scores around -20000");
+    begin(c, 1, 32, 32, 16, ", rows of scores around -20000, 120 and 0");
     fill_integers(c, now.Q.tensor, -2, 2);  // integers: fp32 holds even these scores exactly
     fill_integers(c, now.K.tensor, -2, 2);
     fill_normal(c, now.V.tensor, 0, 1);
-    shift_every_second_row(0, -20000);
-    put_maximum_first(1);
+    shift_rows(-20000);
+    put_maximum(0, 1);
     run_and_judge(c, JUDGE_O);
 }
 
@@ -342,7 +351,8 @@ static void arguments(struct check* c) {
         {"d", 48, COURSE_UNSUPPORTED},          {"N_k", 24, COURSE_UNSUPPORTED},
         {"N_q", 8, COURSE_UNSUPPORTED},         {"B", -1, COURSE_BAD_ARGUMENT},
         {"stride_kn", 15, COURSE_BAD_ARGUMENT}, {"LSE", 0, COURSE_BAD_ARGUMENT},
-        {"V", 0, COURSE_BAD_ARGUMENT},
+        {"V", 0, COURSE_BAD_ARGUMENT},          {"N_k", 0, COURSE_BAD_ARGUMENT},
+        {"stride_vb", -1, COURSE_BAD_ARGUMENT},
     };
     for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
         sizes(1, 32, 32, 16);
@@ -358,7 +368,7 @@ static const struct item items[] = {
     {16, "scores that grow from tile to tile", growing},
     {8, "N_q and N_k differ", oblong},
     {8, "several batches", batches},
-    {8, "rows and batches with strides", strides},
+    {8, "rows with strides", strides},
     {8, "d = 128 and 256", wide_heads},
     {10, "large scores", large},
     {8, "very negative scores", negative},

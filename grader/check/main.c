@@ -17,7 +17,7 @@
 #include "wall/build.h"
 #include "wall/file.h"
 
-enum { CASE_SECONDS = 6, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
+enum { CASE_SECONDS = 6, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
 
@@ -311,6 +311,7 @@ int main(int argc, char** argv) {
     }
     session.seed = o.seed;
     session.debug = o.debug;
+    if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
     session.log = o.log && file_make_parents(o.log) == 0 ? fopen(o.log, "we") : NULL;
     if (!session.log) session.log = fopen("/dev/null", "we");
     if (!session.log) return 3;

@@ -166,8 +166,9 @@ static void judge_guards(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     int64_t offset, bytes = t->count * dtype_size(t->dtype);
     if (arena_guards_intact(&c->arena, i, r, &offset)) return;
-    check_fail(c, CAUSE_out_of_bounds, "memory %lld bytes %s the %lld bytes of %s was overwritten",
-               (long long)(offset < 0 ? -offset : offset - bytes + 1),
+    int64_t distance = offset < 0 ? -offset : offset - bytes + 1;
+    check_fail(c, CAUSE_out_of_bounds, "memory %lld byte%s %s the %lld bytes of %s was overwritten",
+               (long long)distance, distance == 1 ? "" : "s",
                offset < 0 ? "before the start of" : "past the end of", (long long)bytes, t->name);
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include "runtime.h"
 
-enum { MAX_KERNELS = 512 };
+enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
 static struct {
     const void* kernel;
     size_t bytes;
@@ -40,6 +40,17 @@ bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
             asked = limits[i].bytes;
     *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
     return asked > STATIC_SHARED_LIMIT;
+}
+
+static __thread struct cudev_launch_site sites[MAX_NESTED];
+static __thread unsigned site_count;
+
+void cudev_push_site(const struct cudev_launch_site* site) {
+    sites[site_count++ % MAX_NESTED] = *site;
+}
+
+void cudev_pop_site(struct cudev_launch_site* site) {
+    *site = sites[--site_count % MAX_NESTED];
 }
 
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p) {

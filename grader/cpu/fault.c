@@ -20,9 +20,10 @@ struct walk {
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* p) {
     struct walk* walk = p;
-    void* pc = (void*)_Unwind_GetIP(context);
+    int exact = 0;  // or a return address, which belongs to the instruction before it
+    uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
     if (!pc || walk->count == walk->max) return _URC_END_OF_STACK;
-    walk->frames[walk->count++] = pc;
+    walk->frames[walk->count++] = (void*)(pc - !exact);
     return _URC_NO_REASON;
 }
 
@@ -36,20 +37,19 @@ int cudev_unwind(void** frames, int max) {
 static void report_kernel_fault(struct worker* w, const void* address, void* const* frames, int n,
                                 int signal) {
     unsigned t = cudev_current(w);
-    char where[300];
-    cudev_describe_address(where, sizeof where, address);
+    char where[300] = "a NULL pointer";
+    if ((uintptr_t)address >= 4096) cudev_describe_address(where, sizeof where, address);
     bool overflow = cudev_stack_guard_hit(w, address);
     if (overflow)
         cudev_report_begin("stack_overflow",
                            "stack overflow in thread %s: more than %zu KB of local variables",
-                           cudev_thread_name(w, t), STACK_SIZE >> 10);
+                           cudev_thread_name(w, t), (STACK_SIZE - 4096) >> 10);
     else if (signal == SIGFPE)
         cudev_report_begin("bad_address", "integer division by zero in thread %s",
                            cudev_thread_name(w, t));
     else
-        cudev_report_begin("bad_address", "bad address %p in thread %s: %s", address,
-                           cudev_thread_name(w, t),
-                           address < (const void*)4096 ? "a NULL pointer" : where);
+        cudev_report_begin("bad_address", "bad address %#lx in thread %s: %s",
+                           (unsigned long)address, cudev_thread_name(w, t), where);
     cudev_report_launch(w);
     cudev_report_frames(frames, n);
     cudev_report_add(overflow ? "  next: is there a recursion or a large array in the kernel?\n"

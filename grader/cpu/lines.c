@@ -20,9 +20,7 @@ static int start(void* const* pcs, int count, pid_t* pid) {
     if (n <= 0 || pipe(pipe_ends) != 0) return -1;
     program[n] = '\0';
     for (int i = 0; i < count && i < MAX_FRAMES; i++) {
-        // a return address belongs to the line before it
-        uintptr_t pc = (uintptr_t)pcs[i] - (i > 0);
-        snprintf(address[i], sizeof address[i], "%#lx", (unsigned long)pc);
+        snprintf(address[i], sizeof address[i], "%#lx", (unsigned long)pcs[i]);
         argv[argc++] = address[i];
     }
     posix_spawn_file_actions_t actions;

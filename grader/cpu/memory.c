@@ -151,12 +151,8 @@ static void check_guard(const struct allocation* a, const char* guard, size_t by
         if ((unsigned char)guard[i] == GUARD_BYTE) continue;
         char where[300];
         cudev_describe_address(where, sizeof where, guard + i);
-        ptrdiff_t offset = guard + i - a->data;
-        cudev_report_begin("out_of_bounds",
-                           "out-of-bounds write: %td byte%s %s was overwritten (%s), found %s",
-                           offset < 0 ? -offset : offset - (ptrdiff_t)a->bytes,
-                           offset == -1 || offset == (ptrdiff_t)a->bytes + 1 ? "" : "s",
-                           offset < 0 ? "before the start" : "past the end", where, when);
+        cudev_report_begin("out_of_bounds", "out-of-bounds write %s: %s was overwritten, found %s",
+                           guard + i < a->data ? "before the start" : "past the end", where, when);
         if (cudev_current_launch()->site.name) cudev_report_launch(NULL);
         cudev_report_add("  next: which index reaches that byte? the last block and the last tile are "
                          "the usual suspects\n");

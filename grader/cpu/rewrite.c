@@ -337,6 +337,8 @@ static void note_kernel(size_t global) {
         size_t open = matching_back(before);
         if (is(previous(open), "template")) parameters = count_entries(open, before);
     }
+    for (size_t k = i, end = matching(i); k < end; k = next(k))
+        if (is(k, "=")) parameters = UNKNOWN_COUNT;  // a default argument: let the compiler supply it
     struct kernel* known = find_kernel(name);
     if (known) {
         if (known->template_parameters != parameters) known->template_parameters = UNKNOWN_COUNT;
@@ -406,9 +408,9 @@ static void rewrite_launch(size_t open) {
     add_tokens(&kernel, first, last + 1);
     bool known = has_address(last);
     replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ",
-            known ? ")>{" : "(cudev_arguments...); }, ", kernel.data,
+            known ? ")>::at(" : "(cudev_arguments...); }, ", kernel.data,
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
-    replace(close, ")}");
+    replace(close, known ? "))" : ")}");
     replace(first, "%s%.*s",
             known ? "::cudev::known<(" : "::cudev::deduced{[&](auto... cudev_arguments) { ",
             (int)tokens[first].length, tokens[first].text);
@@ -514,7 +516,8 @@ static void add_static(struct text* out, struct text* type, size_t first, size_t
     add_kept(out, first, name);  // the * of a pointer
     add(out, "cudev_type ");
     add_kept(out, name + 1, end);
-    add(out, "; CUDEV_SHARED(");
+    add(out, "; static_assert(sizeof(cudev_type) <= 48 * 1024, \"a __shared__ array has at most 48 KB; "
+             "more needs extern __shared__ and cudaFuncSetAttribute\"); CUDEV_SHARED(");
     add_bytes(out, tokens[name].text, tokens[name].length);
     add(out, ", ");
     add(out, align);

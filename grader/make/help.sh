@@ -16,6 +16,7 @@ make update                   the course's new version; your work is kept
 
 make exercises                cut the stubs from the solutions (authors)
 make test [LESSON=12]         everything the course checks about itself
+make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?
 make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources

@@ -70,7 +70,7 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
     float l = 0.0f;                     // sum_j exp(S[i][j] - m) so far
     float O_reg[d / BLOCK_K] = {0.0f};  // sum_j exp(S[i][j] - m) V[j][x] so far
 
-    load_tile<d>(Q_smem, Q, BLOCK_Q, stride_qn, thread);
+    load_tile<d>(Q_smem, Q, N_q < BLOCK_Q ? N_q : BLOCK_Q, stride_qn, thread);
 
     for (int64_t first_key = 0; first_key < N_k; first_key += BLOCK_K) {
         load_tile<d>(K_smem, K + first_key * stride_kn, BLOCK_K, stride_kn, thread);

@@ -78,7 +78,7 @@ __global__ void deadlock() {
     __syncthreads();                    // @not_syncwarp
 }
 
-// CASE endless endless_loop 87 at @endless  in endless(
+// CASE endless endless_loop 87 at @endless in endless(
 // CASE endless endless_loop 87 still running after 0.2 s
 // CASE endless endless_loop 87 2 threads (first: (0,0,0)) returned from the kernel
 __global__ void endless(float* p, int start) {
@@ -92,14 +92,15 @@ __global__ void endless_yield(int* p) {
     while (atomicAdd(p, 0) != 12345) {}  // @endless_yield
 }
 
-// CASE null bad_address 88 bad address (nil) in thread (3,0,0): a NULL pointer
-// CASE null bad_address 88 at @bad_address  in write_at(
-// CASE wild bad_address 88 at @bad_address  in write_at(
+// CASE null bad_address 88 bad address 0 in thread (3,0,0): a NULL pointer
+// CASE null bad_address 88 at @bad_address in write_at(
+// CASE wild bad_address 88 at @bad_address in write_at(
 __global__ void write_at(float* p, long long i) {
     if (threadIdx.x == 3) p[i] = 1.0f;  // @bad_address
 }
 
 // CASE division bad_address 88 integer division by zero in thread (0,0,0)
+// CASE division bad_address 88 at @division in division(
 __global__ void division(int* p, int n) {
     p[0] = 10 / n;  // @division
 }
@@ -116,15 +117,15 @@ __global__ void overflow(int* p, int n) {
     if (threadIdx.x == 1) *p = deep(n);
 }
 
-// CASE past_end out_of_bounds 86 out-of-bounds write: 1 byte past the end byte 400 of the 400 bytes cudaMalloc'ed at @malloc was overwritten (after the kernel)
+// CASE past_end out_of_bounds 86 out-of-bounds write past the end: byte 400 of the 400 bytes cudaMalloc'ed at @malloc was overwritten, found after the kernel
 // CASE past_end out_of_bounds 86 kernel write_all<<<
-// CASE before_start out_of_bounds 86 4 bytes before the start byte -4 of the 400 bytes
+// CASE before_start out_of_bounds 86 write before the start: byte -4 of the 400 bytes
 __global__ void write_all(float* p, int from, int to) {
     for (int i = from; i < to; i++) p[i] = 1.0f;
 }
 
-// CASE at_exit out_of_bounds 86 (at the end of the program)
-// CASE at_free out_of_bounds 86 (when it was freed)
+// CASE at_exit out_of_bounds 86 byte 40 of the 40 bytes of cudaMallocManaged number 2 was overwritten, found at the end of the program
+// CASE at_free out_of_bounds 86 found when it was freed
 
 // CASE shared_end out_of_bounds 86 byte 0 past the end of __shared__ tile (128 bytes, @tile)
 __global__ void shared_end(int n) {

@@ -68,6 +68,10 @@ int cudev_next_thread(void);
 // `run` calls the kernel once per thread, cudev_next_thread() between the calls.
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
 
+// Keeps a configuration while the launch's arguments are evaluated, per host thread.
+void cudev_push_site(const struct cudev_launch_site* site);
+void cudev_pop_site(struct cudev_launch_site* site);
+
 // Ends the program with a diagnosis unless argument number `index` (from 0) may be used by a kernel.
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p);
 

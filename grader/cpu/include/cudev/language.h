@@ -35,18 +35,11 @@ template <class T> struct dynamic_array {
     }
 };
 
-template <size_t bytes> constexpr bool fits_static_shared() {
-    static_assert(bytes <= 48 * 1024, "a __shared__ array is limited to 48 KB; use dynamic shared "
-                                      "memory (extern __shared__) and cudaFuncSetAttribute");
-    return true;
-}
-
 }  // namespace cudev
 
 // What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
 #define CUDEV_SHARED(name, alignment)                                                              \
-    static_assert(::cudev::fits_static_shared<sizeof(cudev_type)>(), "");                          \
     static ::cudev_shared_array array = {CUDEV_TEXT(name),                                                   \
                                          __FILE__,                                                 \
                                          __LINE__,                                                 \

@@ -2,12 +2,12 @@
 //
 //     k<T><<<g, b>>>(x, y)
 // becomes, when the file declares k and all its template arguments are given,
-//     ::cudev::known<(k<T>)>{::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b)}(x, y)
+//     ::cudev::known<(k<T>)>::at(::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b))(x, y)
 // and otherwise (deduced template arguments, function pointers, macro parameters)
 //     ::cudev::deduced{[&](auto... a) { k(a...); }, ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
 //
-// The first converts the arguments to the kernel's parameter types where they are written; the second
-// leaves that to the call in the lambda. Either way the compiler complains as in any other call.
+// The first is a call of a function with the kernel's own parameters, so the compiler converts and
+// complains as in any other call; the second leaves that to the call in the lambda.
 #ifndef CUDEV_LAUNCH_H
 #define CUDEV_LAUNCH_H
 
@@ -58,13 +58,19 @@ template <class... Args> inline void check_arguments(const cudev_launch_site& si
     (void)index;
 }
 
+// at() leaves the configuration with the runtime until the arguments have been evaluated; those may
+// launch kernels themselves, so the runtime keeps a stack of them.
 template <auto kernel> struct known;
 template <class... Parameters, void (*kernel)(Parameters...)> struct known<kernel> {
-    cudev_launch_site site;
-
-    void operator()(Parameters... args) {
+    static void run(Parameters... args) {
+        cudev_launch_site site;
+        cudev_pop_site(&site);
         check_arguments(site, args...);
         launch(site, [&] { kernel(args...); });
+    }
+    static auto at(const cudev_launch_site& site) -> void (*)(Parameters...) {
+        cudev_push_site(&site);
+        return run;
     }
 };
 

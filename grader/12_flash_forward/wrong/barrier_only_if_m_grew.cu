@@ -1,5 +1,6 @@
 // cause: barrier_divergence
-// One thread per row finds the maximum and tells the others, with a barrier that only it reaches.
+// Nothing to rescale when the maximum did not grow: right, but the barrier, not needed at all, went
+// into the branch with it, and not all rows of a block take it.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>
@@ -85,14 +86,8 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
 
         // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new)                (README eq. 5, 6)
         // P[i][j] = exp(S[i][j] - m_new)                                           (README eq. 7)
-        __shared__ float m_smem[BLOCK_Q];
-        if (j == 0) {
-            float row = m;
-            for (int k = 0; k < BLOCK_K; k++) row = fmaxf(row, S_smem[i][k]);
-            m_smem[i] = row;
-            __syncthreads();
-        }
-        float m_new = m_smem[i];
+        float m_new = m;
+        for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
         float alpha = expf(m - m_new);  // 0 at the first tile: nothing has been summed yet
         P_smem[i][j] = expf(S_smem[i][j] - m_new);
         m = m_new;
@@ -101,8 +96,11 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
         // l = alpha l + sum_k P[i][k]                                              (README eq. 8)
         // O = alpha O + P V                                                        (README eq. 9)
         // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],   x = j + c BLOCK_K
-        l *= alpha;
-        for (int c = 0; c < d / BLOCK_K; c++) O_reg[c] *= alpha;
+        if (alpha != 1.0f) {
+            l *= alpha;
+            for (int c = 0; c < d / BLOCK_K; c++) O_reg[c] *= alpha;
+            __syncthreads();
+        }
         for (int k = 0; k < BLOCK_K; k++) {
             float p = P_smem[i][k];
             l += p;

@@ -1,0 +1,4 @@
+void f() {
+
+    asm("x" ; // ERROR: is not closed
+}

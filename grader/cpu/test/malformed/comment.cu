@@ -1,0 +1,3 @@
+void f() {
+}
+/* a comment // ERROR: comment does not end

@@ -1,0 +1,5 @@
+__global__ void k() {
+}
+int main(void) {
+    k<<<1, 1>>(); // ERROR: <<< has no matching >>>
+}

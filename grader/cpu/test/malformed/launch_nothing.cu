@@ -1,0 +1,3 @@
+int main(void) {
+    ; <<<1, 1>>>(); // ERROR: <<< must follow the name of a kernel
+}

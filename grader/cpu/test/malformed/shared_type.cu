@@ -1,0 +1,3 @@
+__global__ void k() {
+    __shared__ tile[4]; // ERROR: without a type
+}

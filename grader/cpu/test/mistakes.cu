@@ -1,0 +1,26 @@
+// Mistakes the compiler reports. run.sh compiles this file once and expects an error with the text
+// behind "ERROR:" on each line that has one, and on no other line.
+#include <stdio.h>
+
+__global__ void kernel(float* p, int n) {
+    p[0] = n;
+    threadIdx.x = 3;             // ERROR: read-only
+    __shared__ float big[20000]; // ERROR: at most 48 KB
+    big[n] = 0;
+    asm volatile("add.s32 %0, %1, %2;" : "=r"(n) : "r"(n), "r"(1));  // ERROR: inline PTX: use the helpers of ptx.h
+    undeclared(n);               // ERROR: not declared
+}
+
+/* a comment
+   of two lines, and a launch that is
+   spread out */
+int main(void) {
+    int* numbers = NULL;
+    kernel<<<1, 32>>>(
+        numbers,  // ERROR: cannot convert 'int*' to 'float*'
+        3);
+    kernel<<<1, 32>>>(NULL);   // ERROR: too few arguments
+    kernel<<<1>>>(NULL, 3);    // ERROR: required from here
+    kernel(NULL, 3);           // ERROR: a kernel is launched with <<<blocks, threads>>>: kernel<<<...>>>(...)
+    return 0                   // ERROR: expected ';' before
+}

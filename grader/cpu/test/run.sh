@@ -1,0 +1,110 @@
+#!/bin/sh
+# Tests of the CPU device: sh run.sh BUILD_DIR
+# BUILD_DIR holds cpu/rewrite and libcpu.a. One line per test; the exit status is 1 if any failed.
+set -u
+build=${1:?usage: run.sh BUILD_DIR}
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+build=$(cd "$build" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+cxx=${CXX:-g++}
+export LC_ALL=C  # the compiler's messages in English
+failed=0
+
+# result NAME STATUS: prints the line of one test, and its output if it failed
+result() {
+    if [ "$2" -eq 0 ]; then
+        echo "ok      $1"
+    else
+        echo "FAILED  $1"
+        sed 's/^/        /' "$work/log" | head -40
+        failed=1
+    fi
+}
+
+# compile NAME: test/NAME.cu -> $work/NAME, warnings are failures
+compile() {
+    "$build/cpu/rewrite" "$here/$1.cu" "$work/$1.cpp" "$1.cu" &&
+        "$cxx" $flags -Werror "-I$here/../include" "-I$here" -c "$work/$1.cpp" -o "$work/$1.o" &&
+        "$cxx" -no-pie "$work/$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/$1"
+}
+flags=$(cat "$here/../cxxflags")
+
+# programs: name = status of the compile, in $work/name.compiled
+compile_all() {
+    for name in "$@"; do
+        compile "$name" > "$work/$name.log" 2>&1
+        echo $? > "$work/$name.compiled"
+    done
+}
+compile_all language threads &
+compile_all api numbers diagnoses
+wait
+
+compiled() {
+    cp "$work/$1.log" "$work/log"
+    [ "$(cat "$work/$1.compiled")" -eq 0 ]
+}
+
+# ---- right programs, also with one worker and with more workers than cores ----
+for name in language threads api numbers; do
+    for workers in 1 3; do
+        compiled "$name" && CUDEV_WORKERS=$workers timeout 60 "$work/$name" > "$work/log" 2>&1
+        result "$name, $workers worker(s)" $?
+    done
+done
+
+# as in the grader's sandbox: little data, few processes
+compiled threads && (
+    ulimit -d 2097152
+    timeout 60 "$work/threads" > "$work/log" 2>&1
+)
+result "threads, data limited to 2 GiB" $?
+
+# ---- diagnoses ----
+# diagnosis NAME KIND EXIT TEXT: the case ends with this kind, exit code and text (@marks resolved)
+diagnosis() {
+    [ -f "$work/$1.report" ] || {
+        CUDEV_TIMEOUT=0.2 timeout 20 "$work/diagnoses" "$1" > "$work/$1.out" 2> "$work/$1.report"
+        echo $? > "$work/$1.exit"
+    }
+    cp "$work/$1.report" "$work/log"
+    [ "$(cat "$work/$1.exit")" -eq "$3" ] || return 1
+    grep -qxF "hook: $2, ok" "$work/log" && cat "$work/$1.out" "$work/log" | grep -qF -- "$4"
+}
+compiled diagnoses
+result "diagnoses compile" $?
+sed -n 's|.*// @\([a-z_]*\)$|\1|p' "$here/diagnoses.cu" | while read -r mark; do
+    line=$(grep -n "// @$mark\$" "$here/diagnoses.cu" | cut -d: -f1)
+    echo "s|@$mark\\>|diagnoses.cu:$line|g"
+done > "$work/marks"
+sed -n 's|^// CASE ||p' "$here/diagnoses.cu" | sed -f "$work/marks" > "$work/cases"
+while read -r name kind code text; do
+    diagnosis "$name" "$kind" "$code" "$text"
+    result "$name: $text" $?
+done < "$work/cases"
+
+# ---- messages of the compiler and the rewriter ----
+"$build/cpu/rewrite" "$here/mistakes.cu" "$work/mistakes.cpp" mistakes.cu
+"$cxx" $flags "-I$here/../include" -fsyntax-only "$work/mistakes.cpp" > "$work/log" 2>&1
+sed -n 's/^mistakes.cu:\([0-9]*\):.*error:.*/\1/p' "$work/log" | sort -u > "$work/lines"
+grep -n 'ERROR: ' "$here/mistakes.cu" | sed 's|:.*// ERROR: | |' | grep '^[0-9]' > "$work/wanted"
+while read -r line text; do
+    grep "^mistakes.cu:$line:" "$work/log" | grep -qF -- "$text"
+    result "mistakes.cu:$line: $text" $?
+done < "$work/wanted"
+cut -d' ' -f1 "$work/wanted" | sort -u > "$work/wanted_lines"
+comm -23 "$work/lines" "$work/wanted_lines" > "$work/log"
+[ ! -s "$work/log" ]
+result "mistakes.cu: no other line has an error" $?
+
+for file in "$here"/malformed/*.cu; do
+    name=$(basename "$file")
+    want=$(grep -n 'ERROR: ' "$file" | sed 's|:.*// ERROR: |: error: |')
+    "$build/cpu/rewrite" "$file" "$work/out.cpp" "$name" > "$work/log" 2>&1
+    [ $? -eq 1 ] && grep -F "$name:${want%%:*}: error: " "$work/log" | grep -qF -- "${want#*error: }"
+    result "malformed/$name: ${want#*error: }" $?
+done
+
+exit $failed
