@@ -65,8 +65,8 @@ static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
 }
 
-// The arguments of a call that must not touch c: n elements in a and b, more in c, and NULL for those
-// named in `null` ("ab": a and b).
+// The arguments of a call that must not touch c: n elements in a and b, more in c, and NULL for
+// those named in `null` ("ab": a and b).
 static void declare_untouched(struct check* c, int64_t n, const char* null) {
     check_int(c, "n", n);
     static const char* const inputs[] = {"a", "b"};
@@ -185,8 +185,8 @@ static int64_t start_of_wrong_end(const struct tensor* t) {
     return start < t->count ? start : -1;
 }
 
-// A grid that is too small leaves everything from some element on: less than one block, if n / BLOCK
-// was rounded down; more, if the number of blocks is not computed from n at all.
+// A grid that is too small leaves everything from some element on: less than one block, if n /
+// BLOCK was rounded down; more, if the number of blocks is not computed from n at all.
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)c;
     (void)budget;

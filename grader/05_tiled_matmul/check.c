@@ -111,8 +111,8 @@ static float pairwise(const double* a, const double* b, int64_t stride, int64_t 
     return pairwise(a, b, stride, half) + pairwise(a + half, b + half * stride, stride, n - half);
 }
 
-// The standard is pairwise summation in float. A plain loop over k is less exact, but with K = 64 it
-// stays below half of the budget; operands or sums of 11 bits exceed it a hundred times.
+// The standard is pairwise summation in float. A plain loop over k is less exact, but with K = 64
+// it stays below half of the budget; operands or sums of 11 bits exceed it a hundred times.
 static void precise(struct check* c) {
     struct matrices m = begin(c, 1, WHOLE, WHOLE, 2 * WHOLE);
     fill_normal(c, m.A, 0.0, 1.0);
@@ -129,9 +129,9 @@ static void precise(struct check* c) {
     check_compare(c, m.C, budget_from(m.C, standard));
 }
 
-// Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C must
-// know nothing of it. All else is positive, so that infinity times anything is infinity. The odd
-// ones stand at the beginning and the end of rows, where a tile too many would fetch them.
+// Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
+// must know nothing of it. All else is positive, so that infinity times anything is infinity. The
+// odd ones stand at the beginning and the end of rows, where a tile too many would fetch them.
 static void not_finite(struct check* c) {
     struct matrices m = begin(c, 1, WHOLE, WHOLE, 2 * WHOLE);
     fill_integers(c, m.A, 1, 4);
@@ -165,8 +165,8 @@ static void three_calls(struct check* c) {
     round_shown = 0;
 }
 
-// A call with these sizes that must leave C alone and has nothing to read; the matrix named by `null`
-// ("": none) is missing.
+// A call with these sizes that must leave C alone and has nothing to read; the matrix named by
+// `null` ("": none) is missing.
 static void call_untouched(struct check* c, int64_t M, int64_t N, int64_t K, const char* null,
                            int status, enum cause otherwise) {
     check_case(c, "M = %lld, N = %lld, K = %lld%s%s%s", (long long)M, (long long)N, (long long)K,

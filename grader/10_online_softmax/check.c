@@ -7,10 +7,7 @@
 
 #include <math.h>
 
-enum {
-    ROWS = 8,
-    COLS = 1024,
-};
+enum { ROWS = 8, COLS = 1024 };
 
 // ---- cases
 
@@ -193,10 +190,9 @@ static void rising_equal_large(struct check* c) {
     run(c, b);
 
     b = begin(c, "all equal", 1, ROWS, COLS, COLS);
-    for (int64_t row = 0; row < ROWS; row++) {
-        double value = uniform(c, 1.0, 9.0);
-        for (int64_t j = 0; j < COLS; j++) row_of(&b, row)[j] = value;
-    }
+    fill_rows(c, b, 1.0, 9.0);
+    for (int64_t row = 0; row < ROWS; row++)
+        for (int64_t j = 1; j < COLS; j++) row_of(&b, row)[j] = row_of(&b, row)[0];
     run(c, b);
 
     b = begin(c, "normal, times 30", 1, ROWS, COLS, COLS);
@@ -205,9 +201,8 @@ static void rising_equal_large(struct check* c) {
 
     b = begin(c, "one outlier", 1, ROWS, COLS, COLS);
     fill_rows(c, b, -9.0, 1.0);
-    for (int64_t row = 0; row < ROWS; row++) {
+    for (int64_t row = 0; row < ROWS; row++)
         row_of(&b, row)[check_pick(c, 1, COLS - 1)] = uniform(c, 120.0, 200.0);
-    }
     run(c, b);
 }
 
@@ -231,9 +226,8 @@ static void three_calls(struct check* c) {
 static void call_untouched(struct check* c, int64_t rows, int64_t cols, int64_t stride,
                            const char* missing, int status, enum cause otherwise) {
     static const char* const names[] = {"m", "l", "x"};
-    check_case(c, "rows = %lld, cols = %lld, stride_row = %lld%s%s", (long long)rows,
-               (long long)cols, (long long)stride, missing ? ", NULL for " : "",
-               missing ? missing : "");
+    check_case(c, "rows = %lld, cols = %lld, stride_row = %lld, NULL: %s", (long long)rows,
+               (long long)cols, (long long)stride, missing ? missing : "none");
     check_int(c, "rows", rows);
     check_int(c, "cols", cols);
     check_int(c, "stride_row", stride);
@@ -282,29 +276,24 @@ static const struct item items[] = {
 // ---- diagnosis: what would a mistake leave, and is it what is there?
 
 enum mistake {
-    ROWS_PACKED,
-    MAX_KEPT,
-    MAX_STARTED,
-    SUM_STARTED,
-    REST_DROPPED,
-    REST_FROM_NEXT,
-    REST_ZERO,
-    REST_FROM_BEFORE
+    ROWS_PACKED,       // the stride is ignored
+    MAX_KEPT,          // not subtracted before exp
+    MAX_STARTED,       // at a finite number: what the first wrong m shows
+    SUM_STARTED,       // at 1 in p threads; it shows where nothing follows
+    REST_DROPPED,      // what does not fill p elements at the end of the row
+    REST_FROM_NEXT,    // the last sweep of p elements reads on into the next row
+    REST_ZERO,         // the last sweep is filled up with zeros
+    REST_FROM_BEFORE,  // past the end, the last sweep still holds the one before it
+    MISTAKES
 };
 
 static const struct {
-    enum mistake mistake;
-    int64_t low, high;  // the mistake's p is a power of 2 in this range
+    int64_t largest_p;  // p is a power of 2
     enum cause cause;
-} mistakes[] = {
-    {ROWS_PACKED, 1, 1, CAUSE_stride_ignored},
-    {MAX_KEPT, 1, 1, CAUSE_overflow},        // not subtracted before exp
-    {MAX_STARTED, 1, 1, CAUSE_max_init},     // at a finite number, which the first wrong m shows
-    {SUM_STARTED, 1, 1024, CAUSE_sum_init},  // at 1, in p threads; shows where nothing follows
-    {REST_DROPPED, 2, 16384, CAUSE_inner_tail},    // what does not fill p elements
-    {REST_FROM_NEXT, 4, 16384, CAUSE_inner_tail},  // the last sweep of p reads on into the next row
-    {REST_ZERO, 4, 16384, CAUSE_inner_tail},       // it is filled up with zeros
-    {REST_FROM_BEFORE, 4, 16384, CAUSE_inner_tail},  // it still holds part of the sweep before
+} mistakes[MISTAKES] = {
+    {1, CAUSE_stride_ignored}, {1, CAUSE_overflow},       {1, CAUSE_max_init},
+    {1024, CAUSE_sum_init},    {16384, CAUSE_inner_tail}, {16384, CAUSE_inner_tail},
+    {16384, CAUSE_inner_tail}, {16384, CAUSE_inner_tail},
 };
 
 // sum_j exp(x_j - shift)
@@ -343,11 +332,10 @@ static struct state left_by(enum mistake mistake, int64_t p, const struct batch*
         if (pad) s.m = fmax(s.m, 0.0);
         s.l = sum_exp(x, b->cols, s.m) + (double)pad * exp(-s.m);
         return s;
-    case REST_FROM_BEFORE:
+    default:  // REST_FROM_BEFORE
         if (p <= b->cols) s.l += sum_exp(x + b->cols - p, pad, s.m);
         return s;
     }
-    return s;
 }
 
 static bool near(double want, double got, double relative) {
@@ -399,11 +387,9 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     (void)c;
     struct batch b = compared;
     if (b.rows == 0) return CAUSE_NONE;
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        for (int64_t p = mistakes[i].low; p <= mistakes[i].high; p *= 2) {
-            if (fits(mistakes[i].mistake, p, &b)) return mistakes[i].cause;
-        }
-    }
+    for (int i = 0; i < MISTAKES; i++)
+        for (int64_t p = 1; p <= mistakes[i].largest_p; p *= 2)
+            if (fits((enum mistake)i, p, &b)) return mistakes[i].cause;
     if (t == b.l) return from_l(&b, budget.max);
     for (int64_t row = 0; row < b.rows; row++)
         if (!(b.m->got[row] <= b.m->want[row])) return CAUSE_NONE;

@@ -95,7 +95,11 @@ struct mistake {
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
     } flaw;
     struct view Q, K, V, O, LSE;
+    int64_t rows;  // not 0: every so many rows of O, one is where it belongs again
 };
+
+// An element that several blocks wrote: any of them may have been the last.
+#define DISPUTED 1e300
 
 static struct view view_of(const struct array* a) {
     return (struct view){a->tensor->value, a->stride_b, a->stride_n};
@@ -149,8 +153,10 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, double* 
         m = m_new;
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
-    double* o = O + b * w->O.stride_b + i * w->O.stride_n;
-    for (int64_t x = 0; x < now.d; x++) o[x] = divided ? acc[x] / l : acc[x];
+    int64_t first = w->rows ? i / w->rows * w->rows : 0;
+    double* o = O + b * w->O.stride_b + first * now.O.stride_n + (i - first) * w->O.stride_n;
+    for (int64_t x = 0; x < now.d; x++)
+        o[x] = !isnan(o[x]) ? DISPUTED : divided ? acc[x] / l : acc[x];
     LSE[b * w->LSE.stride_b + i] = m + log(l);
 }
 
@@ -167,11 +173,13 @@ static bool is_hypothesis(const double* hypothesis) {
     double largest = 0;
     bool differs = false;
     for (int64_t e = 0; e < t->count; e++)
-        if (isfinite(hypothesis[e])) largest = fmax(largest, fabs(hypothesis[e]));
+        if (isfinite(hypothesis[e]) && hypothesis[e] != DISPUTED)
+            largest = fmax(largest, fabs(hypothesis[e]));
     // A mistake may give far larger numbers than are wanted; their own rounding is no evidence.
     double slack = suspect.budget.max + largest * (t->dtype == F16 ? 0x1p-9 : 0x1p-20);
     for (int64_t e = 0; e < t->count; e++) {
         double got = t->got[e], guess = hypothesis[e], want = t->untouched[e] ? NAN : t->want[e];
+        if (guess == DISPUTED) continue;
         if (isfinite(guess) ? !(fabs(got - guess) <= slack)
                             : !(got == guess || (isnan(got) && isnan(guess))))
             return false;
@@ -297,6 +305,10 @@ static bool is_it_in_some(const struct view other[4]) {
 static enum cause explain_places(void) {
     const struct array* arrays[] = {&now.Q, &now.K, &now.V, &now.O};
     const double* first[] = {now.first_Q, now.first_K, now.first_V, NULL};
+    struct mistake w = no_mistake();
+    w.O.stride_n = now.d;
+    for (w.rows = 8; w.rows <= 128; w.rows *= 2)  // queries per block
+        if (is_it(&w)) return CAUSE_stride_ignored;
     enum { FIRST_BATCH, FIRST_CALL, ROWS, BATCHES, BOTH, AS_Q, AS_K, WAYS };
     for (int way = 0; way < WAYS; way++) {
         struct view other[4];

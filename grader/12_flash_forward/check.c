@@ -229,8 +229,9 @@ static void batches(struct check* c) {
 }
 
 static void strides(struct check* c) {
-    sizes(1, pick_power(c, 5, 6), 32, 32);
-    check_case(c, "N_q = %d, N_k = 32, d = 32, gaps between rows", (int)now.N_q);
+    int64_t N = pick_power(c, 5, 6);
+    sizes(1, N, N, 32);
+    check_case(c, "N_q = N_k = %d, d = 32, gaps between rows", (int)N);
     declare(c, ROW_GAPS, &none);
     fill_plain(c);
     run_and_judge(c, JUDGE_O);

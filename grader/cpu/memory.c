@@ -125,6 +125,13 @@ const struct allocation* cudev_allocation_at(const void* p) {
     return NULL;
 }
 
+// A source file that has called cudaMalloc, NULL if there is none.
+const char* cudev_allocation_file(void) {
+    for (size_t i = 0; i < heap.count; i++)
+        if (heap.table[i].file) return heap.table[i].file;
+    return NULL;
+}
+
 static const char* call_name(const struct allocation* a) {
     return a->type == cudaMemoryTypeHost      ? "cudaMallocHost"
            : a->type == cudaMemoryTypeManaged ? "cudaMallocManaged"

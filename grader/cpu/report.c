@@ -67,9 +67,9 @@ enum state { RETURNED, NOT_STARTED, RUNNING, READY, WAITING };
 
 static enum state state_of(const struct worker* w, unsigned t, unsigned current) {
     if (cudev_place_of(w, t)) return WAITING;
+    if (!(w->live[t / WARP_SIZE] >> t % WARP_SIZE & 1)) return RETURNED;
     if (t == current) return RUNNING;
     if (w->direct) return t < current ? RETURNED : NOT_STARTED;
-    if (!(w->live[t / WARP_SIZE] >> t % WARP_SIZE & 1)) return RETURNED;
     return t >= w->next ? NOT_STARTED : READY;
 }
 
@@ -134,14 +134,25 @@ static bool is_ours(const struct source_line* s) {
            strncmp(s->function, "worker_main", 11) == 0;
 }
 
+// The name under which the source was compiled, where that is known: debug information has the
+// directory of the compilation in front.
+static const char* shown_file(const char* path) {
+    const char* known[] = {cudev_current_launch()->site.file, cudev_allocation_file()};
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(path), k = known[i] ? strlen(known[i]) : n;
+        if (k < n && path[n - k - 1] == '/' && strcmp(path + n - k, known[i]) == 0) return known[i];
+    }
+    return path;
+}
+
 // The program's lines on a call stack, innermost first.
 void cudev_report_frames(void* const* frames, int count) {
     static struct source_line lines[64];
     int n = cudev_lines(frames, count, lines, 64), shown = 0;
     for (int i = 0; i < n && shown < 6; i++) {
         if (is_ours(&lines[i])) continue;
-        cudev_report_add("    %s %s:%d  in %s\n", shown++ ? "called at" : "at", lines[i].file,
-                         lines[i].line, lines[i].function);
+        cudev_report_add("    %s %s:%d in %s\n", shown++ ? "called at" : "at",
+                         shown_file(lines[i].file), lines[i].line, lines[i].function);
     }
     if (!shown)
         cudev_report_add("    (no source line: is addr2line installed, was the file compiled with "

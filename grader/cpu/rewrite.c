@@ -130,6 +130,7 @@ static size_t length_of_space(const char* p, int line, bool line_start) {
             while (p[i] && p[i] != '\n') i += p[i] == '\\' && p[i + 1] ? 2 : 1;
         } else if (p[i] == '/' && p[i + 1] == '*') {
             const char* end = strstr(p + i + 2, "*/");
+            for (size_t k = 0; !end && k < i; k++) line += p[k] == '\n';
             if (!end) fail(line, "comment does not end");
             i = (size_t)(end - p) + 2;
         } else if (p[i] == '#' && line_start) {
@@ -460,19 +461,21 @@ static void add_kept(struct text* t, size_t from, size_t to) {
 static size_t declared_name(size_t from, size_t to) {
     size_t name = to;
     int angles = 0, braces = 0;
+    bool named = false;
     for (size_t i = from; i < to; i = next(i)) {
         if (tokens[i].replacement) continue;
         braces += is(i, "{") - is(i, "}");
         angles += is(i, "<") - is(i, ">");
         if (angles > 0 || braces > 0) continue;
-        if (is(i, "[")) break;
         if (is(i, "="))
             fail(tokens[i].line, "a __shared__ variable cannot have an initial value; let a thread "
                                  "write it, then __syncthreads()");
         if (is(i, "("))
             fail(tokens[i].line, "cannot read this __shared__ declaration; give the type a name with "
                                  "typedef first");
-        if (tokens[i].kind == WORD) name = i;
+        named = named || is(i, "[");
+        if (is(i, "[")) i = matching(i);
+        if (tokens[i].kind == WORD && !named) name = i;
     }
     if (name == to) fail(tokens[from].line, "a __shared__ declaration without a name");
     return name;

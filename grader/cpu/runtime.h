@@ -186,6 +186,7 @@ void cudev_memory_open(void);   // kernels and copies may touch device memory
 void cudev_memory_close(void);  // host code may not
 void cudev_memory_check(const char* when);
 const struct allocation* cudev_allocation_at(const void* p);
+const char* cudev_allocation_file(void);
 bool cudev_is_device_address(const void* p);
 void cudev_describe_address(char* text, size_t size, const void* p);
 void cudev_lock(void);

@@ -103,6 +103,15 @@ cudaError_t __wrap_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, siz
     return __real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
+#ifdef CPU_DEVICE  // there the copy from a symbol is a template, and this is behind it
+cudaError_t __real_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
+                                     size_t bytes, size_t offset, enum cudaMemcpyKind kind);
+cudaError_t __wrap_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
+                                     size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+    note_to_host(bytes, kind);
+    return __real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind);
+}
+#else
 cudaError_t __real_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                         enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
@@ -110,6 +119,7 @@ cudaError_t __wrap_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t byt
     note_to_host(bytes, kind);
     return __real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
+#endif
 
 cudaError_t __real_cudaMallocManaged(void** address, size_t bytes, unsigned flags);
 cudaError_t __wrap_cudaMallocManaged(void** address, size_t bytes, unsigned flags) {

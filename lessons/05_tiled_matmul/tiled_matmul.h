@@ -18,9 +18,9 @@ COURSE_BEGIN_C
 // when the stream has been waited for.
 //
 // The matrices are device memory owned by the caller, row-major and packed: a row begins where the
-// last one ends, aligned to 4 bytes (one float) and no more. C overlaps neither A nor B. What C held
-// before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its column,
-// and nowhere else. Nothing is allocated.
+// last one ends, aligned to 4 bytes (one float) and no more. C overlaps neither A nor B. What C
+// held before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its
+// column, and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

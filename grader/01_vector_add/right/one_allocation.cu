@@ -1,4 +1,5 @@
-// One allocation, cut in three. Each part is rounded up to 256 bytes, the alignment cudaMalloc gives.
+// One allocation, cut in three. Each part is rounded up to 256 bytes, the alignment cudaMalloc
+// gives.
 #include "vector_add.h"
 
 enum {

@@ -1,6 +1,6 @@
 // cause: out_of_bounds
-// The device arrays are rounded up to whole blocks, so that no guard is needed there; but the copies
-// are rounded up too, and the host arrays are not.
+// The device arrays are rounded up to whole blocks, so that no guard is needed there; but the
+// copies are rounded up too, and the host arrays are not.
 #include "vector_add.h"
 
 enum {

@@ -1,6 +1,6 @@
 // cause: inner_tail
-// Two pairs of tiles: while one is added up, the next is loaded. The first load takes it for granted
-// that there is one whole tile.
+// Two pairs of tiles: while one is added up, the next is loaded. The first load takes it for
+// granted that there is one whole tile.
 #include "tiled_matmul.h"
 
 enum {

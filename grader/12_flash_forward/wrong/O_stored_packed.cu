@@ -1,5 +1,5 @@
 // cause: stride_ignored
-// Rows of O are stored d elements apart, whatever stride_on says.
+// Rows of O are stored d elements apart, whatever stride_on says; the tiles start where they should.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>
@@ -57,7 +57,7 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
     Q += batch * stride_qb + first_row * stride_qn;
     K += batch * stride_kb;
     V += batch * stride_vb;
-    O += batch * stride_ob + first_row * d;
+    O += batch * stride_ob + first_row * stride_on;
     LSE += batch * stride_lb + first_row;
 
     // The tiles S_smem and P_smem, (BLOCK_Q, BLOCK_K), in shared memory. In registers the state of

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086  # $flags is a list of words
 # Tests of the CPU device: sh run.sh BUILD_DIR
 # BUILD_DIR holds cpu/rewrite and libcpu.a. One line per test; the exit status is 1 if any failed.
 set -u
@@ -57,6 +58,7 @@ done
 
 # as in the grader's sandbox: little data, few processes
 compiled threads && (
+    # shellcheck disable=SC3045  # dash and bash have it
     ulimit -d 2097152
     timeout 60 "$work/threads" > "$work/log" 2>&1
 )

@@ -1,8 +1,8 @@
 // 1_one_thread.cu: the C loop, moved to the GPU as it stands.
 //
-// The host's part is whole: allocate, copy, launch, copy back, free. What is wrong is the launch: one
-// thread of one block does all the work, on a machine that can run more than 200,000 at a time, and
-// one GPU thread is slower than one CPU core. Next: 2_one_block.cu.
+// The host's part is whole: allocate, copy, launch, copy back, free. What is wrong is the launch:
+// one thread of one block does all the work, on a machine that can run more than 200,000 at a time,
+// and one GPU thread is slower than one CPU core. Next: 2_one_block.cu.
 #include "vector_add.h"
 
 // ---- GPU kernel

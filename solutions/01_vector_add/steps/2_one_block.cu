@@ -2,8 +2,8 @@
 //
 // What was wrong with 1_one_thread.cu: one thread works. Here BLOCK threads take the elements in
 // turn, so that in each step neighbours read neighbouring addresses, and 32 threads of a warp need
-// one 128-byte piece of memory instead of 32 separate ones. But a block lives on one multiprocessor:
-// of the 132 of an H200, 131 are idle. Next: many blocks, vector_add.cu.
+// one 128-byte piece of memory instead of 32 separate ones. But a block lives on one
+// multiprocessor: of the 132 of an H200, 131 are idle. Next: many blocks, vector_add.cu.
 #include "vector_add.h"
 
 enum {

@@ -1,8 +1,8 @@
 // 1_naive.cu: one thread per element of C, straight from the definition.
 //
 // Threads that are neighbours in a warp own neighbours in a column of C. In each round of the loop
-// they read A, and at the end write C, in as many rows as there are threads: every access is a piece
-// of memory of its own, of which 4 bytes in 32 are wanted. Next: 2_coalesced.cu.
+// they read A, and at the end write C, in as many rows as there are threads: every access is a
+// piece of memory of its own, of which 4 bytes in 32 are wanted. Next: 2_coalesced.cu.
 #include "tiled_matmul.h"
 
 enum {

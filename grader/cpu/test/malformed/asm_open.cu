@@ -1,4 +1,3 @@
 void f() {
-
-    asm("x" ; // ERROR: is not closed
+    asm("nop" ; // ERROR: is not closed
 }
