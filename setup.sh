@@ -1,8 +1,8 @@
 #!/bin/sh
 # setup.sh: installs what grading needs and this machine lacks. Safe to run twice.
 #
-#   sh setup.sh          what grading needs: about 70 MB to fetch
-#   sh setup.sh --dev    also what the project's own tests need (make test)
+#   sh setup.sh          what grading needs: at most 110 MB to fetch
+#   sh setup.sh --dev    also what the project's own tests need (make test): 120 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
 # Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
@@ -163,7 +163,8 @@ with_apt() {
             say "Nothing was installed: $refused." >&2
             say "Ask an administrator of this machine to run:" >&2
             say "  apt-get update && apt-get install --no-install-recommends $missing" >&2
-            say "or use a container (README.md, Platforms). make doctor says what works without." >&2
+            say "or use a container (README.md, Platforms). What works without them says:" >&2
+            say "  sh grader/make/doctor.sh" >&2
             exit 1
         fi
     fi
@@ -172,11 +173,14 @@ with_apt() {
     trap 'exit 130' INT TERM HUP
     say "Installing them${root:+ with sudo} (a minute or two) ..."
     # A package list that cannot be refreshed may still be good enough: the installation decides.
-    as_root_apt update || updated="The package lists could not all be refreshed."
+    as_root_apt update || :
     # shellcheck disable=SC2086  # missing is a list of packages
     if ! as_root_apt install --no-install-recommends $missing; then
-        say "apt-get could not install them. $updated It said:" >&2
-        tail -n 15 "$log" | sed 's/^/  /' >&2
+        say "apt-get could not install them. It said:" >&2
+        tail -n 8 "$log" | sed 's/^/  /' >&2
+        if grep -q 'Failed to fetch' "$log"; then
+            say "Something could not be fetched: is this machine on the network?" >&2
+        fi
         if [ "$ID" = ubuntu ] && grep -q 'Unable to locate' "$log"; then
             say "On Ubuntu, first run: sudo add-apt-repository universe" >&2
         fi
@@ -193,7 +197,7 @@ with_apt() {
     finish
 }
 
-wanted=$(grading) options='' refused='' updated=''
+wanted=$(grading) options='' refused=''
 for option; do
     case $option in
     --dev)

@@ -34,6 +34,9 @@
 // read one column of K_smem would queue at a few banks, from d = 64 on at a single one.
 #define PAD 2
 
+static_assert(MIN_LENGTH % BLOCK_Q == 0 && MIN_LENGTH % BLOCK_K == 0,
+              "the shortest sequence has to be whole tiles: nothing below guards an edge");
+
 // ---- device helper -------------------------------------------------------------------------
 
 // tile[n][x] = rows[n * stride_n + x] for n_rows rows. All threads of the block take part, and
@@ -62,6 +65,7 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
                                      int64_t stride_lb, int64_t stride_qb, int64_t stride_qn,
                                      int64_t stride_kb, int64_t stride_kn, int64_t stride_vb,
                                      int64_t stride_vn, float scale) {
+    static_assert(d % BLOCK_K == 0, "the BLOCK_K threads of a row share its d columns evenly");
     __shared__ fp16 Q_smem[BLOCK_Q][d + PAD];
     __shared__ fp16 K_smem[BLOCK_K][d + PAD];
     __shared__ fp16 V_smem[BLOCK_K][d + PAD];

@@ -13,7 +13,9 @@
     CAUSE(out_of_bounds, "the kernel wrote outside an array: guard the last block or tile")        \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
-    CAUSE(inner_tail, "the last, partly filled tile of the inner loop is left out or not zeroed")  \
+    CAUSE(inner_tail,                                                                              \
+          "the last, partly filled tile of the inner loop is left out, or not filled with "        \
+          "what adds nothing")                                                                     \
     CAUSE(grid_limit, "only elements far from the start are wrong: the grid does not reach them")  \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \

@@ -11,7 +11,8 @@ static int limit_count;
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attribute, int value) {
     if (!kernel)
-        return cudev_fail(cudaErrorInvalidDeviceFunction, "cudaFuncSetAttribute", "no kernel given");
+        return cudev_fail(cudaErrorInvalidDeviceFunction, "cudaFuncSetAttribute",
+                          "no kernel given");
     if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;  // a hint
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "unknown attribute %d",
@@ -58,10 +59,12 @@ void cudev_check_argument(const struct cudev_launch_site* site, int index, const
     if (!p || cudev_is_device_address(address) || cudev_allocation_at(address) ||
         cudev_is_symbol(address))
         return;
-    cudev_report_begin("host_pointer",
-                       "host pointer passed to a kernel: argument %d of %s at %s:%d is %p, which is not "
-                       "device memory",
-                       index + 1, site->name, site->file, site->line, address);
-    cudev_report_add("  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer\n");
+    cudev_report_begin(
+        "host_pointer",
+        "host pointer passed to a kernel: argument %d of %s at %s:%d is %p, which is not "
+        "device memory",
+        index + 1, site->name, site->file, site->line, address);
+    cudev_report_add(
+        "  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }

@@ -11,7 +11,7 @@
 
 __thread uint3 threadIdx;
 __thread uint3 blockIdx;
-__thread unsigned cudev_row_left;
+__thread unsigned cudev_row_end;
 
 // The compiler would keep the address of a thread-local variable across a switch. That is fine as
 // long as fibers never move to another OS thread, and they do not.
@@ -32,7 +32,7 @@ static void fiber_main(void) {
 static void leave_direct(struct worker* w) {
     unsigned t = w->row + threadIdx.x;
     w->direct = false;
-    cudev_row_left = 0;
+    cudev_row_end = 0;
     w->current = t;
     w->next = t + 1;
     w->running = w->launch->threads - t;
@@ -152,9 +152,10 @@ static const char* plural(unsigned n) {
 static __attribute__((noinline)) void report_exited(struct worker* w) {
     const struct place* at = &w->barrier_place;
     unsigned returned = w->launch->threads - w->running;
-    cudev_report_begin("exited_threads", "%u thread%s wait%s at %s (%s:%d) but %u ha%s already returned",
-                       w->at_barrier, plural(w->at_barrier), w->at_barrier == 1 ? "s" : "", at->what,
-                       at->file, at->line, returned, returned == 1 ? "s" : "ve");
+    cudev_report_begin("exited_threads",
+                       "%u thread%s wait%s at %s (%s:%d) but %u ha%s already returned",
+                       w->at_barrier, plural(w->at_barrier), w->at_barrier == 1 ? "s" : "",
+                       at->what, at->file, at->line, returned, returned == 1 ? "s" : "ve");
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_report_add("  next: every thread of the block has to reach the barrier; instead of "
@@ -169,7 +170,6 @@ int cudev_next_thread(void) {
         w->row += launch->site.block[0];
         if (w->row == launch->threads) return 0;
         threadIdx = launch->index[w->row];
-        cudev_row_left = launch->site.block[0] - 1;
         return 1;
     }
     unsigned t = w->current;
@@ -204,8 +204,9 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
     cudev_report_begin("barrier_divergence",
                        "barrier divergence: thread %s reached %s at %s:%d while %u thread%s "
                        "wait%s at %s:%d",
-                       cudev_thread_name(w, w->current), barrier_name(op), file, line, w->at_barrier,
-                       plural(w->at_barrier), w->at_barrier == 1 ? "s" : "", at->file, at->line);
+                       cudev_thread_name(w, w->current), barrier_name(op), file, line,
+                       w->at_barrier, plural(w->at_barrier), w->at_barrier == 1 ? "s" : "",
+                       at->file, at->line);
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_report_add("  next: all threads of a block have to meet at the same barrier; move it out "
@@ -275,7 +276,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     w->warp = w->turns = 0;
     w->lane = WARP_SIZE - 1;
     threadIdx = launch->index[0];
-    cudev_row_left = launch->site.block[0] - 1;
+    cudev_row_end = launch->site.block[0];
 
     cudev_shared_begin(w);
     w->stack = cudev_stack_take(w);

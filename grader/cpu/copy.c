@@ -22,16 +22,17 @@ static cudaError_t check_range(const char* function, const char* side, const voi
     const struct allocation* a = cudev_allocation_at(p);
     bool device = cudev_is_device_address(p);
     if (want == 1 && !device && !a && !cudev_is_symbol(p))
-        return cudev_fail(cudaErrorInvalidValue, function,
-                          "the %s should be device memory, but it is a host pointer: is the direction "
-                          "right, are the arguments in the order (to, from)?",
-                          side);
+        return cudev_fail(
+            cudaErrorInvalidValue, function,
+            "the %s should be device memory, but it is a host pointer: is the direction "
+            "right, are the arguments in the order (to, from)?",
+            side);
     if (want == 0 && device) {
         char where[300];
         cudev_describe_address(where, sizeof where, p);
         return cudev_fail(cudaErrorInvalidValue, function,
-                          "the %s should be host memory, but it is %s: is the direction right?", side,
-                          where);
+                          "the %s should be host memory, but it is %s: is the direction right?",
+                          side, where);
     }
     if (device && !a)
         return cudev_fail(cudaErrorInvalidValue, function,
@@ -43,19 +44,20 @@ static cudaError_t check_range(const char* function, const char* side, const voi
     char where[300];
     cudev_describe_address(where, sizeof where, p);
     return cudev_fail(cudaErrorInvalidValue, function,
-                      "%zu bytes do not fit: the %s is %s (count in bytes: n * sizeof(float)?)", bytes,
-                      side, where);
+                      "%zu bytes do not fit: the %s is %s (count in bytes: n * sizeof(float)?)",
+                      bytes, side, where);
 }
 
 static cudaError_t check_copy(const char* function, const void* dst, const void* src,
                               size_t dst_bytes, size_t src_bytes, enum cudaMemcpyKind kind) {
     static const int dst_wants[] = {0, 1, 0, 1, -1}, src_wants[] = {0, 0, 1, 1, -1};
     if (cudev_self)
-        return cudev_fail(cudaErrorNotSupported, function, "called by a kernel; kernels copy with a "
-                                                           "loop");
+        return cudev_fail(cudaErrorNotSupported, function,
+                          "called by a kernel; kernels copy with a "
+                          "loop");
     if ((unsigned)kind > cudaMemcpyDefault)
-        return cudev_fail(cudaErrorInvalidMemcpyDirection, function, "the direction %d does not exist",
-                          (int)kind);
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, function,
+                          "the direction %d does not exist", (int)kind);
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     cudaError_t error = check_range(function, "destination", dst, dst_bytes, dst_wants[kind]);
     if (error == cudaSuccess)
@@ -67,8 +69,10 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
                         size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     if (width == 0 || height == 0) return cudaSuccess;
     if (height > 1 && (width > dst_pitch || width > src_pitch))
-        return cudev_fail(cudaErrorInvalidPitchValue, function, "a row of %zu bytes is longer than the "
-                                                                "pitch", width);
+        return cudev_fail(cudaErrorInvalidPitchValue, function,
+                          "a row of %zu bytes is longer than the "
+                          "pitch",
+                          width);
     cudaError_t error = check_copy(function, dst, src, (height - 1) * dst_pitch + width,
                                    (height - 1) * src_pitch + width, kind);
     if (error != cudaSuccess) return error;
@@ -110,8 +114,10 @@ static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, s
                         size_t height) {
     if (width == 0 || height == 0) return cudaSuccess;
     if (height > 1 && width > pitch)
-        return cudev_fail(cudaErrorInvalidPitchValue, function, "a row of %zu bytes is longer than the "
-                                                                "pitch", width);
+        return cudev_fail(cudaErrorInvalidPitchValue, function,
+                          "a row of %zu bytes is longer than the "
+                          "pitch",
+                          width);
     if (cudev_self) return cudev_fail(cudaErrorNotSupported, function, "called by a kernel");
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     cudaError_t error = check_range(function, "destination", p, (height - 1) * pitch + width, 1);
@@ -165,8 +171,8 @@ static cudaError_t check_symbol(const char* function, const void* symbol, size_t
                           "variable");
     if (offset > symbol_bytes || bytes > symbol_bytes - offset)
         return cudev_fail(cudaErrorInvalidValue, function,
-                          "%zu bytes from byte %zu on do not fit: the variable has %zu bytes", bytes,
-                          offset, symbol_bytes);
+                          "%zu bytes from byte %zu on do not fit: the variable has %zu bytes",
+                          bytes, offset, symbol_bytes);
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     return check_range(function, "other side", other, bytes, other_wants);
 }
@@ -182,7 +188,8 @@ static void move(void* dst, const void* src, size_t bytes) {
 cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
                             size_t offset, enum cudaMemcpyKind kind) {
     const char* name = "cudaMemcpyToSymbol";
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
         return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies to the device");
     int wants = kind == cudaMemcpyHostToDevice ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
     cudaError_t error = check_symbol(name, symbol, symbol_bytes, src, bytes, offset, wants);
@@ -196,7 +203,8 @@ cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, 
 cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
                               size_t offset, enum cudaMemcpyKind kind) {
     const char* name = "cudaMemcpyFromSymbol";
-    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
         return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies from the device");
     int wants = kind == cudaMemcpyDeviceToHost ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
     cudaError_t error = check_symbol(name, symbol, symbol_bytes, dst, bytes, offset, wants);

@@ -52,9 +52,10 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
                            (unsigned long)address, cudev_thread_name(w, t), where);
     cudev_report_launch(w);
     cudev_report_frames(frames, n);
-    cudev_report_add(overflow ? "  next: is there a recursion or a large array in the kernel?\n"
-                              : "  next: print the index at that line; is there a guard such as if (i "
-                                "< n)? was the pointer set by cudaMalloc?\n");
+    cudev_report_add(overflow
+                         ? "  next: is there a recursion or a large array in the kernel?\n"
+                         : "  next: print the index at that line; is there a guard such as if (i "
+                           "< n)? was the pointer set by cudaMalloc?\n");
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 
@@ -71,7 +72,8 @@ static void on_fault(int number, siginfo_t* info, void* context) {
     (void)context;
     void* frames[MAX_FRAMES];
     int n = cudev_unwind(frames, MAX_FRAMES);
-    if (cudev_self && cudev_self->launch) report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
+    if (cudev_self && cudev_self->launch)
+        report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
     if (number != SIGFPE && cudev_is_device_address(info->si_addr))
         report_host_access(info->si_addr, frames, n);
     signal(number, SIG_DFL);  // not ours: let it happen again
@@ -105,7 +107,8 @@ void cudev_faults_init(void) {
 void cudev_faults_thread(struct worker* w) {
     (void)w;
     stack_t stack = {.ss_size = HANDLER_STACK};
-    stack.ss_sp = mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack.ss_sp =
+        mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
 }
 

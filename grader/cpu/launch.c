@@ -44,7 +44,8 @@ static void* worker_main(void* p) {
     cudev_stacks_map(w);
     cudev_shared_map(w);
     for (;;) {
-        while (sem_wait(&w->go) != 0) {}
+        while (sem_wait(&w->go) != 0) {
+        }
         struct launch* l = w->launch;
         uint64_t block;
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
@@ -60,8 +61,8 @@ static void* worker_main(void* p) {
 static int start_workers(int count) {
     static int started;
     for (; started < count; started++) {
-        struct worker* w = mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        struct worker* w =
+            mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (w == MAP_FAILED) break;
         w->number = started;
         sem_init(&w->go, 0, 0);
@@ -94,7 +95,8 @@ static double worker_seconds(const struct worker* w) {
 static void report_endless(int used, double limit) {
     for (int i = 0; i < used; i++) cudev_ask_where(cudev_worker[i]);
     cudev_report_begin("endless_loop",
-                       "endless loop: the kernel is still running after %g s (CUDEV_TIMEOUT)", limit);
+                       "endless loop: the kernel is still running after %g s (CUDEV_TIMEOUT)",
+                       limit);
     for (int i = 0; i < used; i++) {
         struct worker* w = cudev_worker[i];
         int count = atomic_load(&w->frame_count);
@@ -155,9 +157,10 @@ static cudaError_t check_site(const struct cudev_launch_site* s) {
                           "a block has at most 1024 threads, 64 in z");
     size_t limit;
     if (!cudev_shared_limit(s, &limit) && s->shared_bytes > limit)
-        return bad_launch(s, cudaErrorInvalidValue,
-                          "more than 48 KB of dynamic shared memory needs cudaFuncSetAttribute(kernel, "
-                          "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first");
+        return bad_launch(
+            s, cudaErrorInvalidValue,
+            "more than 48 KB of dynamic shared memory needs cudaFuncSetAttribute(kernel, "
+            "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first");
     if (s->shared_bytes > limit)
         return bad_launch(s, cudaErrorInvalidValue,
                           "more dynamic shared memory than cudaFuncSetAttribute asked for");
@@ -199,7 +202,8 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     if ((uint64_t)used > l->blocks) used = (int)l->blocks;
     if (used == 0) {
         cudev_unlock();
-        return bad_launch(site, cudaErrorInitializationError, "the system allows no further thread");
+        return bad_launch(site, cudaErrorInitializationError,
+                          "the system allows no further thread");
     }
     l->chunk = l->blocks / ((uint64_t)used * 16) + 1;
     atomic_store(&l->next_block, 0);
@@ -210,9 +214,9 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
         sem_post(&cudev_worker[i]->go);
     }
     wait_for_workers(used);
+    cudev_memory_check("after the kernel");
     cudev_memory_close();
     cudev_count_launch();
-    cudev_memory_check("after the kernel");
     cudev_unlock();
     return cudaSuccess;
 }

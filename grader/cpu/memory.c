@@ -15,12 +15,18 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-enum { ALIGNMENT = 256, FRONT_GUARD = 256, BACK_GUARD = 4096, GUARD_BYTE = 0xc5, FRESH_BYTE = 0xff };
+enum {
+    ALIGNMENT = 256,
+    FRONT_GUARD = 256,
+    BACK_GUARD = 4096,
+    GUARD_BYTE = 0xc5,
+    FRESH_BYTE = 0xff
+};
 
 struct pool {
     char* base;
-    size_t space;  // bytes of address space
-    size_t limit;  // bytes that may be allocated
+    size_t space;      // bytes of address space
+    size_t limit;      // bytes that may be allocated
     size_t used, top;  // top: bytes from base up to the end of the highest allocation ever
     struct allocation* table;
     size_t count, capacity;
@@ -62,16 +68,18 @@ static void at_exit(void) {
 bool cudev_memory_init(void) {
     static enum { NOT_TRIED, READY, FAILED } state;
     if (forked) {
-        fprintf(stderr, "==CPU device== this process was forked from one that already used the device; "
-                        "as with CUDA, it cannot use it: fork before the first CUDA call\n");
+        fprintf(stderr,
+                "==CPU device== this process was forked from one that already used the device; "
+                "as with CUDA, it cannot use it: fork before the first CUDA call\n");
         return false;
     }
     cudev_lock();
     if (state == NOT_TRIED) {
         void* got = mmap(HEAP_BASE, HEAP_SPACE, PROT_NONE,
                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        void* got_host = mmap(HOST_BASE, HOST_SPACE, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        void* got_host =
+            mmap(HOST_BASE, HOST_SPACE, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
         state = got == HEAP_BASE && got_host == HOST_BASE ? READY : FAILED;
         if (state == FAILED) {
             perror("CPU device: cannot reserve 3.5 GiB of address space (see ulimit -v)");
@@ -148,8 +156,8 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
         snprintf(text, size, "byte %td of the %zu bytes of %s number %u", (const char*)p - a->data,
                  a->bytes, call_name(a), a->number);
     else
-        snprintf(text, size, "%s", pool_of(p) ? "device memory that is not allocated (freed?)"
-                                              : "not device memory");
+        snprintf(text, size, "%s",
+                 pool_of(p) ? "device memory that is not allocated (freed?)" : "not device memory");
 }
 
 static void check_guard(const struct allocation* a, const char* guard, size_t bytes,
@@ -161,8 +169,9 @@ static void check_guard(const struct allocation* a, const char* guard, size_t by
         cudev_report_begin("out_of_bounds", "out-of-bounds write %s: %s was overwritten, found %s",
                            guard + i < a->data ? "before the start" : "past the end", where, when);
         if (cudev_current_launch()->site.name) cudev_report_launch(NULL);
-        cudev_report_add("  next: which index reaches that byte? the last block and the last tile are "
-                         "the usual suspects\n");
+        cudev_report_add(
+            "  next: which index reaches that byte? the last block and the last tile are "
+            "the usual suspects\n");
         cudev_report_end(EXIT_DIAGNOSIS);
     }
 }
@@ -235,8 +244,9 @@ static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cuda
 static cudaError_t allocate_checked(struct pool* pool, void** p, size_t bytes,
                                     enum cudaMemoryType type, const char* file, int line) {
     if (cudev_self)
-        return cudev_fail(cudaErrorNotSupported, "cudaMalloc", "called by a kernel; allocate before "
-                                                               "the launch");
+        return cudev_fail(cudaErrorNotSupported, "cudaMalloc",
+                          "called by a kernel; allocate before "
+                          "the launch");
     if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaMalloc", "the first argument is NULL");
     *p = NULL;
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
@@ -295,9 +305,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* out, const vo
     if (!out) return cudev_fail(cudaErrorInvalidValue, __func__, "the first argument is NULL");
     const struct allocation* a = cudev_allocation_at(p);
     void* q = (void*)(uintptr_t)p;
-    *out = (struct cudaPointerAttributes){
-        a ? a->type : cudaMemoryTypeUnregistered, 0, a ? q : NULL,
-        a && a->type == cudaMemoryTypeDevice ? NULL : q};
+    *out = (struct cudaPointerAttributes){a ? a->type : cudaMemoryTypeUnregistered, 0, a ? q : NULL,
+                                          a && a->type == cudaMemoryTypeDevice ? NULL : q};
     return cudaSuccess;
 }
 
@@ -306,8 +315,8 @@ static cudaError_t not_allocated(const char* function, const void* p) {
         const struct allocation* a = &freed[(freed_count - 1 - i) % REMEMBERED];
         if (a->data != p) continue;
         return cudev_fail(cudaErrorInvalidValue, function,
-                          "double free: the %zu bytes allocated at %s:%d were freed before", a->bytes,
-                          a->file ? a->file : "?", a->line);
+                          "double free: the %zu bytes allocated at %s:%d were freed before",
+                          a->bytes, a->file ? a->file : "?", a->line);
     }
     const struct allocation* a = cudev_allocation_at(p);
     if (a)
@@ -315,8 +324,8 @@ static cudaError_t not_allocated(const char* function, const void* p) {
                           "the pointer is %td bytes into an allocation; pass the pointer that "
                           "cudaMalloc gave (%s:%d)",
                           (const char*)p - a->data, a->file ? a->file : "?", a->line);
-    return cudev_fail(cudaErrorInvalidValue, function, "%p does not come from the device's allocator",
-                      p);
+    return cudev_fail(cudaErrorInvalidValue, function,
+                      "%p does not come from the device's allocator", p);
 }
 
 // Gives the pages back to the system; the addresses stay reserved.

@@ -45,8 +45,9 @@ void cudev_report_begin(const char* kind, const char* format, ...) {
 // "  kernel k<<<(1,1,1), (64,1,1)>>> launched at k.cu:15, block (0,0,0)"; w may be NULL
 void cudev_report_launch(const struct worker* w) {
     const struct cudev_launch_site* s = &cudev_current_launch()->site;
-    cudev_report_add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d", s->name, s->grid[0],
-                     s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2], s->file, s->line);
+    cudev_report_add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d", s->name,
+                     s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
+                     s->file, s->line);
     if (w)
         cudev_report_add(", block (%u,%u,%u)", (unsigned)(w->block % s->grid[0]),
                          (unsigned)(w->block / s->grid[0] % s->grid[1]),

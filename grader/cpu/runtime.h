@@ -31,16 +31,16 @@ enum {
 #else
 #define ARENA_BASE ((char*)0x200000000000)
 #endif
-#define HEAP_SPACE ((size_t)5 << 29)             // cudaMalloc: 2.5 GiB for 2 GiB and the guards
-#define HOST_SPACE ((size_t)1 << 30)             // cudaMallocHost, cudaMallocManaged
-#define SHARED_WINDOW ((size_t)1 << 20)          // shared memory of the block a worker runs
+#define HEAP_SPACE ((size_t)5 << 29)     // cudaMalloc: 2.5 GiB for 2 GiB and the guards
+#define HOST_SPACE ((size_t)1 << 30)     // cudaMallocHost, cudaMallocManaged
+#define SHARED_WINDOW ((size_t)1 << 20)  // shared memory of the block a worker runs
 #define HEAP_BASE ARENA_BASE
 #define HOST_BASE (HEAP_BASE + HEAP_SPACE)
 #define WINDOW_BASE (ARENA_BASE + ((size_t)15 << 28))
 #define STACK_BASE (ARENA_BASE + ((size_t)1 << 32))
 #define STACK_SIZE (((size_t)256 << 10) + 4096)  // of one thread: 256 KB and a guard page; an odd
 // number of pages, or all stacks would compete for the same few TLB entries
-#define WORKER_STACKS (STACK_SIZE * MAX_THREADS) // of one worker
+#define WORKER_STACKS (STACK_SIZE * MAX_THREADS)  // of one worker
 
 // Where a thread waits, for the table of a report. what == NULL: it does not wait.
 struct place {
@@ -73,8 +73,8 @@ struct launch {
     unsigned threads;  // per block
     uint64_t blocks;
     _Atomic uint64_t next_block;
-    uint64_t chunk;     // blocks a worker takes at a time
-    atomic_int active;  // workers still running
+    uint64_t chunk;            // blocks a worker takes at a time
+    atomic_int active;         // workers still running
     uint3 index[MAX_THREADS];  // threadIdx of each thread
 };
 
@@ -99,7 +99,7 @@ struct worker {
     unsigned warp, lane;          // resumed last
     unsigned turns;               // resumptions since that warp began
 
-    uint32_t all_warps;           // bit w: the block has a warp w
+    uint32_t all_warps;  // bit w: the block has a warp w
 
     unsigned at_barrier;             // threads waiting in __syncthreads
     uint32_t in_barrier[MAX_WARPS];  // which

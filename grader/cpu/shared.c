@@ -37,7 +37,8 @@ void cudev_shared_begin(struct worker* w) {
     put_guard(w);
 }
 
-static void check_guard(struct worker* w, const char* guard, const struct cudev_shared_array* array) {
+static void check_guard(struct worker* w, const char* guard,
+                        const struct cudev_shared_array* array) {
     for (int i = 0; i < GUARD; i++) {
         if ((unsigned char)guard[i] == GUARD_BYTE) continue;
         if (array)
@@ -46,10 +47,11 @@ static void check_guard(struct worker* w, const char* guard, const struct cudev_
                                "bytes, %s:%d) was overwritten",
                                i, array->name, array->bytes, array->file, array->line);
         else
-            cudev_report_begin("out_of_bounds",
-                               "out-of-bounds write: byte %d past the end of the dynamic shared memory "
-                               "(%zu bytes, given at the launch) was overwritten",
-                               i, w->launch->site.shared_bytes);
+            cudev_report_begin(
+                "out_of_bounds",
+                "out-of-bounds write: byte %d past the end of the dynamic shared memory "
+                "(%zu bytes, given at the launch) was overwritten",
+                i, w->launch->site.shared_bytes);
         cudev_report_launch(w);
         cudev_report_add("  next: compare the largest index written there with the size\n");
         cudev_report_end(EXIT_DIAGNOSIS);

@@ -8,13 +8,11 @@
 
 static const char* op_name(enum cudev_warp_op op) {
     static const char* const names[] = {
-        "__syncwarp()",         "__shfl_sync()",       "__shfl_up_sync()",
-        "__shfl_down_sync()",   "__shfl_xor_sync()",   "__ballot_sync()",
-        "__all_sync()",         "__any_sync()",        "__match_any_sync()",
-        "__match_all_sync()",   "__reduce_add_sync()", "__reduce_and_sync()",
-        "__reduce_or_sync()",   "__reduce_xor_sync()", "__reduce_min_sync()",
-        "__reduce_max_sync()",  "__reduce_min_sync()", "__reduce_max_sync()",
-        "__activemask()",
+        "__syncwarp()",        "__shfl_sync()",       "__shfl_up_sync()",    "__shfl_down_sync()",
+        "__shfl_xor_sync()",   "__ballot_sync()",     "__all_sync()",        "__any_sync()",
+        "__match_any_sync()",  "__match_all_sync()",  "__reduce_add_sync()", "__reduce_and_sync()",
+        "__reduce_or_sync()",  "__reduce_xor_sync()", "__reduce_min_sync()", "__reduce_max_sync()",
+        "__reduce_min_sync()", "__reduce_max_sync()", "__activemask()",
     };
     return names[op];
 }
@@ -37,8 +35,9 @@ static void report_mask(struct worker* w, const char* text) {
     cudev_report_begin("bad_mask", "%s", text);
     cudev_report_launch(w);
     cudev_report_threads(w);
-    cudev_report_add("  next: every lane named in the mask has to execute the same call; for a whole "
-                     "warp move it out of the if, or build the mask with __ballot_sync() before\n");
+    cudev_report_add(
+        "  next: every lane named in the mask has to execute the same call; for a whole "
+        "warp move it out of the if, or build the mask with __ballot_sync() before\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
@@ -115,7 +114,8 @@ static uint64_t common_result(enum cudev_warp_op op, const struct lane* lane, ui
         unsigned i = (unsigned)__builtin_ctz(rest);
         if (lane[i].value) set |= 1u << i;
         if (lane[i].value == first) equal |= 1u << i;
-        if (op >= CUDEV_REDUCE_ADD && rest != group) folded = fold(op, folded, (uint32_t)lane[i].value);
+        if (op >= CUDEV_REDUCE_ADD && rest != group)
+            folded = fold(op, folded, (uint32_t)lane[i].value);
     }
     switch (op) {
     case CUDEV_BALLOT:
@@ -138,7 +138,8 @@ static void complete(struct lane* lane, enum cudev_warp_op op, uint32_t group) {
         match_any(lane, group);
     } else if (op != CUDEV_SYNCWARP) {
         uint64_t result = common_result(op, lane, group);
-        for (uint32_t rest = group; rest; rest &= rest - 1) lane[__builtin_ctz(rest)].value = result;
+        for (uint32_t rest = group; rest; rest &= rest - 1)
+            lane[__builtin_ctz(rest)].value = result;
     }
 }
 
@@ -162,17 +163,20 @@ static void check_call(struct worker* w, unsigned t, enum cudev_warp_op op, unsi
         report_mask(w, text);
     }
     if (is_shuffle(op) && (width == 0 || width > WARP_SIZE || (width & (width - 1)))) {
-        snprintf(text, sizeof text, "bad mask: %s at %s:%d has width %u; it has to be 1, 2, 4, 8, 16 "
-                 "or 32", at->what, at->file, at->line, width);
+        snprintf(text, sizeof text,
+                 "bad mask: %s at %s:%d has width %u; it has to be 1, 2, 4, 8, 16 "
+                 "or 32",
+                 at->what, at->file, at->line, width);
         report_mask(w, text);
     }
     uint32_t returned = mask & lanes_that_exist(w, warp) & ~w->live[warp];
     if (is_shuffle(op) && returned) {
-        snprintf(text, sizeof text,
-                 "bad mask: thread %s (lane %u) calls %s at %s:%d with the mask 0x%08x, but lane %d "
-                 "has already returned from the kernel",
-                 cudev_thread_name(w, t), lane, at->what, at->file, at->line, mask,
-                 __builtin_ctz(returned));
+        snprintf(
+            text, sizeof text,
+            "bad mask: thread %s (lane %u) calls %s at %s:%d with the mask 0x%08x, but lane %d "
+            "has already returned from the kernel",
+            cudev_thread_name(w, t), lane, at->what, at->file, at->line, mask,
+            __builtin_ctz(returned));
         report_mask(w, text);
     }
 }
@@ -187,13 +191,13 @@ static void check_same_call(struct worker* w, unsigned t, unsigned first, enum c
     snprintf(text, sizeof text,
              "bad mask: lanes of one mask are in different calls: thread %s in %s at %s:%d, thread "
              "%s in %s at %s:%d",
-             cudev_thread_name(w, first), a->what, a->file, a->line, cudev_thread_name(w, t), b->what,
-             b->file, b->line);
+             cudev_thread_name(w, first), a->what, a->file, a->line, cudev_thread_name(w, t),
+             b->what, b->file, b->line);
     report_mask(w, text);
 }
 
-unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value, unsigned arg,
-                    unsigned width, const char* file, int line) {
+unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
+                              unsigned arg, unsigned width, const char* file, int line) {
     struct worker* w = cudev_self;
     if (!w) return value;
     unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE, lane = t % WARP_SIZE;
@@ -281,12 +285,13 @@ bool cudev_warp_blames_mask(struct worker* w) {
             unsigned other = warp * WARP_SIZE + (unsigned)__builtin_ctz(missing);
             const struct place* at = cudev_place_of(w, other);
             char text[400];
-            snprintf(text, sizeof text,
-                     "bad mask: thread %s waits in %s at %s:%d with the mask 0x%08x, which names lane "
-                     "%d, but that lane waits in %s at %s:%d",
-                     cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
-                     in->group[g].mask, __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
-                     at ? at->line : 0);
+            snprintf(
+                text, sizeof text,
+                "bad mask: thread %s waits in %s at %s:%d with the mask 0x%08x, which names lane "
+                "%d, but that lane waits in %s at %s:%d",
+                cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
+                in->group[g].mask, __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
+                at ? at->line : 0);
             report_mask(w, text);
         }
     }

@@ -1,12 +1,12 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|wrong SEEDS
+# usage: kernel.sh LESSON FILE stub|right|wrong SEEDS [LEVEL]     (the strongest isolation level)
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   wrong  fails at least one item, and each one it fails names the cause of the file's first line
 # Prints one line (tell.sh); the items a wrong kernel fails go to build/test/LESSON/NAME.items.
 . grader/test/tell.sh
-lesson=$1 file=$2 kind=$3 seeds=$4
+lesson=$1 file=$2 kind=$3 seeds=$4 level=${5:+--isolation $5}
 name="$kind $file"
 cause=$(sed -n '1s|^// cause: \([a-zA-Z0-9_]*\)$|\1|p' "$file")
 [ "$kind" != wrong ] || [ -n "$cause" ] || {
@@ -23,7 +23,8 @@ while [ "$seed" -lt "$seeds" ]; do
     seed=$((seed + 1))
     # Fresh seeds, printed on a failure.
     value=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
-    json=$("build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" 2>&1)
+    # shellcheck disable=SC2086  # two words or none
+    json=$("build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level 2>&1)
     found=$(printf '%s\n' "$json" | awk -f grader/test/verdict.awk)
     read -r score max errors causes failed_items <<TEXT
 $found

@@ -32,14 +32,16 @@ for level in 1 2 3; do
     grep -q "^## $level " "lessons/$lesson/hints.md" || tell FAIL "$lesson" "no hint of level $level"
 done
 
-# One job a line; two at a time is what a laptop has.
+# One job a line; two at a time is what a laptop has. The hundreds of runs of our own kernels are at the
+# quickest isolation level; what it does not hold back is the exploits' business.
+quickest=$(build/doctor | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 jobs=$out/jobs
 {
     echo "$stub stub 1"
     echo "$solution right 3"
-    find "solutions/$lesson/steps" -name '*.cu' | sort | sed 's/$/ right 3/'
-    echo "$wrong" | sed 's/$/ wrong 3/'
-    echo "$right" | sed 's/$/ right 100/'
+    find "solutions/$lesson/steps" -name '*.cu' | sort | sed "s/\$/ right 3 $quickest/"
+    echo "$wrong" | sed "s/\$/ wrong 3 $quickest/"
+    echo "$right" | sed "s/\$/ right 100 $quickest/"
 } >"$jobs"
 results=$out/results
 xargs -P "$(nproc)" -L 1 sh grader/test/kernel.sh "$lesson" <"$jobs" >"$results"

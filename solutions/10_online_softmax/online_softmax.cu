@@ -34,8 +34,8 @@ struct state {
 
 // The state s after TILE more elements. Elements of -INFINITY add nothing.
 inline __device__ struct state fold(struct state s, const float x_tile[TILE]) {
-    // BEGIN SOLUTION (about 8 lines): bring s up to date; if all is -INFINITY so far, leave it
-    // m_new = max(m, max_i x_i)                                           (README eq. 7)
+    // BEGIN SOLUTION (about 7 lines): bring s up to date; if all is -INFINITY so far, leave it
+    // m_new = max(m, max_i x_i)                                            (README eq. 7)
     float m_new = s.m;
     for (int i = 0; i < TILE; i++) m_new = fmaxf(m_new, x_tile[i]);
     if (m_new == -INFINITY) return s;  // (-inf) - (-inf) is NaN
@@ -54,7 +54,7 @@ inline __device__ struct state merge(struct state a, struct state b) {
     // BEGIN SOLUTION (about 3 lines): fill in both; two empty states make an empty one
     both.m = fmaxf(a.m, b.m);
     if (both.m == -INFINITY) return both;  // (-inf) - (-inf) is NaN
-    // l = l_a * exp(m_a - m) + l_b * exp(m_b - m)                         (README eq. 6)
+    // l = l_a * exp(m_a - m) + l_b * exp(m_b - m)                          (README eq. 6)
     both.l = a.l * expf(a.m - both.m) + b.l * expf(b.m - both.m);
     // END SOLUTION
     return both;

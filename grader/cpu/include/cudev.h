@@ -17,10 +17,10 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {
-    unsigned long long launches;        // kernels that ran
+    unsigned long long launches;  // kernels that ran
     unsigned long long bytes_to_device;
     unsigned long long bytes_to_host;
-    size_t live_bytes;                  // allocated on the device and not freed
+    size_t live_bytes;  // allocated on the device and not freed
     size_t live_count;
     size_t peak_bytes;
 };

@@ -2,8 +2,7 @@
 #include "test.h"
 #include "cudev.h"
 
-__global__ void nothing() {
-}
+__global__ void nothing() {}
 __global__ void fill(float* p, int n, float value) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) p[i] = value;

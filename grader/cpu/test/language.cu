@@ -2,12 +2,12 @@
 #include "test.h"
 #include <string.h>
 
-#define BLOCKS(n, size) (((n) + (size) - 1) / (size))
+#define BLOCKS(n, size) (((n) + (size)-1) / (size))
 #define LAUNCH(kernel, ...) kernel<<<1, 32>>>(__VA_ARGS__)
-#define LAUNCH_TWICE(kernel, p)                                                                    \
-    do {                                                                                           \
-        kernel<<<1, 32>>>(p);                                                                      \
-        kernel<<<dim3(1), dim3(32)>>>(p);                                                          \
+#define LAUNCH_TWICE(kernel, p)           \
+    do {                                  \
+        kernel<<<1, 32>>>(p);             \
+        kernel<<<dim3(1), dim3(32)>>>(p); \
     } while (0)
 
 __global__ void add_one(int* p) {
@@ -36,6 +36,7 @@ static __global__ __launch_bounds__(32) void add_three(int* __restrict__ p) {
     if (threadIdx.x == 0) *p += 3;
 }
 
+// clang-format off
 static void launches(void) {
     int* p = new_ints(1, 0);
     const char* text = "a string with <<< and >>> and __shared__ in it";  // and a comment: <<<
@@ -62,9 +63,10 @@ static void launches(void) {
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
     CHECK(int_at(p, 0) == 30);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 65);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 66);
     cudaFree(p);
 }
+// clang-format on
 
 // Every thread sees its own index in a grid of three dimensions.
 __global__ void indices(int* seen) {
@@ -103,9 +105,7 @@ __global__ void shared_forms(int* out, int n) {
     static __shared__ volatile int total;
     __shared__ __align__(128) unsigned char bytes[64];
     alignas(64) __shared__ row_t rows[2];
-    __shared__ struct {
-        int x, y;
-    } both;
+    __shared__ struct { int x, y; } both;
     __shared__ pair<int, float> mixed[3];
     extern __shared__ float dynamic[];
     int i = threadIdx.x;

@@ -1,5 +1,6 @@
 // Mistakes the compiler reports. run.sh compiles this file once and expects an error with the text
 // behind "ERROR:" on each line that has one, and on no other line.
+// clang-format off
 #include <stdio.h>
 
 __global__ void kernel(float* p, int n) {

@@ -39,7 +39,8 @@ template <class H> static void conversions(int exponent_bits, int mantissa_bits)
     }
     H nan(NAN), inf(INFINITY);
     wrong += !isnan((float)nan) || inf.__x != infinity || H(-INFINITY).__x != (infinity | 0x8000);
-    wrong += H(1e39).__x != infinity || !isnan((float)(inf - inf)) || (float)(inf + inf) != INFINITY;
+    wrong +=
+        H(1e39).__x != infinity || !isnan((float)(inf - inf)) || (float)(inf + inf) != INFINITY;
     CHECK(wrong == 0);
 }
 
@@ -78,7 +79,8 @@ __global__ void together(float* out) {
     atomicAdd(&total, __float2half(0.5f));
     atomicAdd(&pair, __floats2half2_rn(1.0f, 2.0f));
     __syncthreads();
-    if (lane == 0) out[0] = h, out[1] = total, out[2] = __low2float(pair), out[3] = __high2float(pair);
+    if (lane == 0)
+        out[0] = h, out[1] = total, out[2] = __low2float(pair), out[3] = __high2float(pair);
 }
 
 static void vectors(void) {
@@ -90,7 +92,8 @@ static void vectors(void) {
 }
 
 static void bits_and_math(void) {
-    CHECK(__popc(0xf0f0u) == 8 && __clz(1) == 31 && __clz(0) == 32 && __ffs(8) == 4 && __ffs(0) == 0);
+    CHECK(__popc(0xf0f0u) == 8 && __clz(1) == 31 && __clz(0) == 32 && __ffs(8) == 4 &&
+          __ffs(0) == 0);
     CHECK(__brev(1u) == 0x80000000u && __brevll(2) == 1ull << 62 && __popcll(~0ull) == 64);
     CHECK(__byte_perm(0x33221100, 0x77665544, 0x7421) == 0x77442211);
     CHECK(__float_as_uint(1.0f) == 0x3f800000 && __int_as_float(0x40000000) == 2.0f);

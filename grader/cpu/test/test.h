@@ -7,12 +7,12 @@
 
 static int failures;
 
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                         \
-            failures++;                                                                            \
-        }                                                                                          \
+#define CHECK(condition)                                                   \
+    do {                                                                   \
+        if (!(condition)) {                                                \
+            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+            failures++;                                                    \
+        }                                                                  \
     } while (0)
 #define CHECK_CUDA(call) CHECK((call) == cudaSuccess)
 

@@ -76,7 +76,8 @@ __global__ void early_return(int* out) {
     out[threadIdx.x] = __ballot_sync(0xffffffff, 1) != 0xfffff;
 }
 
-__global__ void atomics(int* sum, unsigned* ring, float* real, unsigned long long* wide, int* bits) {
+__global__ void atomics(int* sum, unsigned* ring, float* real, unsigned long long* wide,
+                        int* bits) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     atomicAdd(sum, 1);
     atomicAdd(real, 0.5f);
@@ -94,7 +95,8 @@ __global__ void atomics(int* sum, unsigned* ring, float* real, unsigned long lon
 // Thread 0 waits for thread 64, which starts after it.
 __global__ void hand_over(int* flag, int* out) {
     if (threadIdx.x == 0) {
-        while (atomicAdd(flag, 0) == 0) {}
+        while (atomicAdd(flag, 0) == 0) {
+        }
         *out = 1;
     } else if (threadIdx.x == 64) {
         atomicExch(flag, 1);
@@ -105,7 +107,8 @@ __global__ void hand_over(int* flag, int* out) {
 
 // A lock around a plain counter, taken by all threads of all blocks in turn.
 __global__ void locked(int* lock, int* count) {
-    while (atomicCAS(lock, 0, 1) != 0) {}
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
     __threadfence();
     *count = *count + 1;
     __threadfence();
@@ -167,7 +170,8 @@ int main(void) {
     roles<<<2, 96>>>(out);
     CHECK(nonzero(out, 64) == 0);
 
-    int *sum = new_ints(5, 0), *bits = new_ints(4, 0), *ring = new_ints(2, 0), *wide = new_ints(2, 0);
+    int *sum = new_ints(5, 0), *bits = new_ints(4, 0), *ring = new_ints(2, 0),
+        *wide = new_ints(2, 0);
     int* real = new_ints(1, 0);
     atomics<<<10, 100>>>(sum, (unsigned*)ring, (float*)real, (unsigned long long*)wide, bits);
     CHECK(int_at(sum, 0) == 1000 && int_at(sum, 1) == 999 && int_at(sum, 2) == -999);

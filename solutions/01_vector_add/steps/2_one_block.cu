@@ -1,9 +1,9 @@
 // 2_one_block.cu: one block of threads shares the loop.
 //
 // What was wrong with 1_one_thread.cu: one thread works. Here BLOCK threads take the elements in
-// turn, so that in each step neighbours read neighbouring addresses, and 32 threads of a warp need
-// one 128-byte piece of memory instead of 32 separate ones. But a block lives on one
-// multiprocessor: of the 132 of an H200, 131 are idle. Next: many blocks, vector_add.cu.
+// turn: neighbouring threads read neighbouring addresses, and the 32 threads of a warp are served
+// by one 128-byte piece of memory. But a block lives on one multiprocessor: of the 132 of an H200,
+// 131 are idle. Next: many blocks, vector_add.cu.
 #include "vector_add.h"
 
 enum {

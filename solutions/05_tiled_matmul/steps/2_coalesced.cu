@@ -2,7 +2,7 @@
 //
 // What was wrong with 1_naive.cu: neighbouring threads worked in different rows, so their addresses
 // lay a row apart. Here threadIdx.x counts columns: a warp reads B and writes C in pieces of memory
-// that are used whole, and the A it needs is one number for all. Still, every thread fetches 2 K
+// that are used whole, and of A it needs one number per row. Still, every thread fetches 2 K
 // numbers for itself, and each number of A is fetched N times in all, each of B M times. Next:
 // fetch once per block, share, tiled_matmul.cu.
 #include "tiled_matmul.h"

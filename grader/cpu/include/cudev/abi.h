@@ -22,8 +22,8 @@ struct cudev_shared_array {
 
 // One launch as written in the source. Sizes in threads, blocks and bytes.
 struct cudev_launch_site {
-    const char* name;    // the kernel as written: "copy<float>"
-    const char* file;    // where <<< >>> stands
+    const char* name;  // the kernel as written: "copy<float>"
+    const char* file;  // where <<< >>> stands
     int line;
     const void* kernel;  // address for cudaFuncSetAttribute, NULL when it cannot be told
     unsigned grid[3];
@@ -56,9 +56,9 @@ enum cudev_warp_op {
 
 enum cudev_barrier_op { CUDEV_BARRIER, CUDEV_BARRIER_COUNT, CUDEV_BARRIER_AND, CUDEV_BARRIER_OR };
 
-// Threads left in the current row (x direction) of a block none of whose threads has waited yet.
-// Finishing such a thread needs no call: the launch loop counts this down and threadIdx.x up.
-extern __thread unsigned cudev_row_left;
+// blockDim.x as long as no thread of the running block has waited, 0 from then on. Up to there the
+// launch loop starts the threads of a row by itself.
+extern __thread unsigned cudev_row_end;
 
 // The calling thread has returned from the kernel. Returns 1 when the caller shall run the kernel
 // once more, now as another thread of the block; 0 when the block is finished.
@@ -86,8 +86,8 @@ int cudev_vote_result(void);
 
 // A function that the lanes named in `mask` execute together. `value` holds the lane's operand
 // (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a shuffle.
-unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value, unsigned arg,
-                    unsigned width, const char* file, int line);
+unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
+                              unsigned arg, unsigned width, const char* file, int line);
 
 // Lets other threads of the block run; cudev_spin() does so at every 64th call.
 void cudev_yield(void);

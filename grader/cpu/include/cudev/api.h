@@ -19,7 +19,8 @@ inline cudaError_t cudaMalloc(T** p, size_t bytes, const char* file = __builtin_
 
 // The other allocations, for pointers of any type.
 template <class T>
-inline cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t, const char* file = __builtin_FILE(),
+inline cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t,
+                                   const char* file = __builtin_FILE(),
                                    int line = __builtin_LINE()) {
     return cudev_malloc_at((void**)p, bytes, file, line);
 }
@@ -37,13 +38,15 @@ template <class T>
 inline cudaError_t cudaMallocManaged(T** p, size_t bytes, unsigned flags = cudaMemAttachGlobal) {
     return cudaMallocManaged((void**)p, bytes, flags);
 }
-template <class T> inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
+template <class T>
+inline cudaError_t cudaHostGetDevicePointer(T** device, void* host, unsigned flags) {
     return cudaHostGetDevicePointer((void**)device, host, flags);
 }
 
 // Symbols: a __device__ or __constant__ variable is passed as it stands.
 template <class T>
-inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* src, size_t bytes, size_t offset = 0,
+inline cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* src, size_t bytes,
+                                      size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
     return cudev_to_symbol((void*)&symbol, sizeof symbol, src, bytes, offset, kind);
 }
@@ -71,7 +74,8 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, R (*ker
 }
 template <class R, class... A>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, R (*kernel)(A...),
-                                                                 int block_size, size_t shared_bytes) {
+                                                                 int block_size,
+                                                                 size_t shared_bytes) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)kernel, block_size,
                                                          shared_bytes);
 }
@@ -80,22 +84,21 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, R 
 namespace cudev {
 template <size_t... I> struct indices {};
 template <size_t n, size_t... I> struct count_to : count_to<n - 1, n - 1, I...> {};
-template <size_t... I> struct count_to<0, I...> {
-    typedef indices<I...> type;
-};
+template <size_t... I> struct count_to<0, I...> { typedef indices<I...> type; };
 template <class... A, size_t... I>
 inline cudaError_t launch_kernel(void (*kernel)(A...), const cudev_launch_site& site, void** args,
                                  indices<I...>) {
     (void)args;
     check_arguments(site, *(A*)args[I]...);
-    return (cudaError_t)launch(site, [&] { kernel(*(A*)args[I]...); });
+    return (cudaError_t)launch(site, [=] { kernel(*(A*)args[I]...); });
 }
 }  // namespace cudev
 
 template <class... A>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,
                                     size_t shared_bytes = 0, cudaStream_t stream = 0,
-                                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+                                    const char* file = __builtin_FILE(),
+                                    int line = __builtin_LINE()) {
     cudev_launch_site site = {"cudaLaunchKernel",
                               file,
                               line,

@@ -23,33 +23,33 @@ template <class Word, class T, class F> inline T update(T* p, F f) {
 
 }  // namespace cudev
 
-#define CUDEV_ATOMIC_FETCH(T, name, builtin)                                                       \
-    inline T name(T* p, T value) {                                                                 \
-        T old = builtin(p, value, __ATOMIC_RELAXED);                                               \
-        cudev_spin();                                                                              \
-        return old;                                                                                \
+#define CUDEV_ATOMIC_FETCH(T, name, builtin)         \
+    inline T name(T* p, T value) {                   \
+        T old = builtin(p, value, __ATOMIC_RELAXED); \
+        cudev_spin();                                \
+        return old;                                  \
     }
-#define CUDEV_ATOMIC_UPDATE(T, Word, name, expression)                                             \
-    inline T name(T* p, T value) {                                                                 \
-        return cudev::update<Word>(p, [=](T old) -> T { return expression; });                     \
+#define CUDEV_ATOMIC_UPDATE(T, Word, name, expression)                         \
+    inline T name(T* p, T value) {                                             \
+        return cudev::update<Word>(p, [=](T old) -> T { return expression; }); \
     }
-#define CUDEV_ATOMIC_CAS(T)                                                                        \
-    inline T atomicCAS(T* p, T compare, T value) {                                                 \
-        __atomic_compare_exchange_n(p, &compare, value, false, __ATOMIC_RELAXED,                   \
-                                    __ATOMIC_RELAXED);                                             \
-        cudev_spin();                                                                              \
-        return compare;                                                                            \
+#define CUDEV_ATOMIC_CAS(T)                                                      \
+    inline T atomicCAS(T* p, T compare, T value) {                               \
+        __atomic_compare_exchange_n(p, &compare, value, false, __ATOMIC_RELAXED, \
+                                    __ATOMIC_RELAXED);                           \
+        cudev_spin();                                                            \
+        return compare;                                                          \
     }
-#define CUDEV_ATOMIC_INTEGERS(T)                                                                   \
-    CUDEV_ATOMIC_FETCH(T, atomicAdd, __atomic_fetch_add)                                           \
-    CUDEV_ATOMIC_FETCH(T, atomicExch, __atomic_exchange_n)                                         \
-    CUDEV_ATOMIC_CAS(T)                                                                            \
+#define CUDEV_ATOMIC_INTEGERS(T)                           \
+    CUDEV_ATOMIC_FETCH(T, atomicAdd, __atomic_fetch_add)   \
+    CUDEV_ATOMIC_FETCH(T, atomicExch, __atomic_exchange_n) \
+    CUDEV_ATOMIC_CAS(T)                                    \
     CUDEV_ATOMIC_BITS(T)
-#define CUDEV_ATOMIC_BITS(T)                                                                       \
-    CUDEV_ATOMIC_UPDATE(T, T, atomicMin, old < value ? old : value)                                \
-    CUDEV_ATOMIC_UPDATE(T, T, atomicMax, old > value ? old : value)                                \
-    CUDEV_ATOMIC_FETCH(T, atomicAnd, __atomic_fetch_and)                                           \
-    CUDEV_ATOMIC_FETCH(T, atomicOr, __atomic_fetch_or)                                             \
+#define CUDEV_ATOMIC_BITS(T)                                        \
+    CUDEV_ATOMIC_UPDATE(T, T, atomicMin, old < value ? old : value) \
+    CUDEV_ATOMIC_UPDATE(T, T, atomicMax, old > value ? old : value) \
+    CUDEV_ATOMIC_FETCH(T, atomicAnd, __atomic_fetch_and)            \
+    CUDEV_ATOMIC_FETCH(T, atomicOr, __atomic_fetch_or)              \
     CUDEV_ATOMIC_FETCH(T, atomicXor, __atomic_fetch_xor)
 
 CUDEV_ATOMIC_INTEGERS(int)

@@ -7,8 +7,9 @@
 #define __constant__
 #define __managed__
 #define __grid_constant__
+// noinline: each thread is a call of its own, see threadIdx below
 // flatten: a kernel and its helpers become one function, as on a GPU
-#define __global__ __attribute__((flatten))
+#define __global__ __attribute__((noinline, flatten))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
@@ -17,7 +18,7 @@
 
 // Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and the
 // compiler keeps them in registers. Safe because a kernel never continues as another thread: the
-// launch loop calls it anew for each (cudev/launch.h).
+// launch loop calls it anew for each (cudev/launch.h), and kernels are never inlined into it.
 extern "C" {
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;
@@ -39,14 +40,11 @@ template <class T> struct dynamic_array {
 
 // What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
-#define CUDEV_SHARED(name, alignment)                                                              \
-    static ::cudev_shared_array array = {CUDEV_TEXT(name),                                                   \
-                                         __FILE__,                                                 \
-                                         __LINE__,                                                 \
-                                         0,                                                        \
-                                         sizeof(cudev_type),                                       \
-                                         alignof(cudev_type) > alignment ? alignof(cudev_type)     \
-                                                                         : alignment};             \
+#define CUDEV_SHARED(name, alignment)                                                           \
+    static ::cudev_shared_array array = {                                                       \
+        CUDEV_TEXT(name),   __FILE__,                                                           \
+        __LINE__,           0,                                                                  \
+        sizeof(cudev_type), alignof(cudev_type) > alignment ? alignof(cudev_type) : alignment}; \
     return (cudev_type*)::cudev_shared(&array)
 
 #define CUDEV_TEXT_(...) #__VA_ARGS__

@@ -16,34 +16,27 @@ namespace cudev {
 // Declared under a second C++ name: the only place that may write threadIdx.
 extern __thread uint3 thread_index __asm__("threadIdx");
 
-// One thread. Never inlined: threadIdx is const, so a second thread must be a new call.
-template <class Body> __attribute__((noinline)) void run_thread(Body* body) {
-    (*body)();
-}
-
-// One block, or the part of it that one stack runs: thread after thread as plain calls.
+// One block, or the part of it that one stack runs: thread after thread as plain calls. The copy keeps
+// the arguments in registers; the empty asm makes the compiler write threadIdx before each call.
 template <class Body> void run_threads(void* p) {
-    Body* body = (Body*)p;
+    Body body = *(Body*)p;
+    unsigned x = thread_index.x;
     for (;;) {
-        run_thread(body);
-        if (__builtin_expect(cudev_row_left != 0, 1)) {
-            cudev_row_left--;
-            thread_index.x++;
-        } else if (!cudev_next_thread()) {
-            return;
+        __asm__ volatile("" ::: "memory");
+        body();
+        if (__builtin_expect(++x < cudev_row_end, 1)) {
+            thread_index.x = x;
+        } else {
+            if (!cudev_next_thread()) return;
+            x = thread_index.x;
         }
     }
 }
 
 // Object pointers are checked; everything else a kernel takes by value is passed as it is.
-template <class T> inline void check_argument(const cudev_launch_site*, int, const T&) {
-}
-template <class T> struct is_function {
-    static constexpr bool value = false;
-};
-template <class R, class... A> struct is_function<R(A...)> {
-    static constexpr bool value = true;
-};
+template <class T> inline void check_argument(const cudev_launch_site*, int, const T&) {}
+template <class T> struct is_function { static constexpr bool value = false; };
+template <class R, class... A> struct is_function<R(A...)> { static constexpr bool value = true; };
 template <class T> inline void check_argument(const cudev_launch_site* site, int index, T* p) {
     if constexpr (!is_function<T>::value) cudev_check_argument(site, index, p);
 }
@@ -66,7 +59,7 @@ template <class... Parameters, void (*kernel)(Parameters...)> struct known<kerne
         cudev_launch_site site;
         cudev_pop_site(&site);
         check_arguments(site, args...);
-        launch(site, [&] { kernel(args...); });
+        launch(site, [=] { kernel(args...); });
     }
     static auto at(const cudev_launch_site& site) -> void (*)(Parameters...) {
         cudev_push_site(&site);
@@ -80,7 +73,7 @@ template <class Call> struct deduced {
 
     template <class... Args> void operator()(Args... args) {
         check_arguments(site, args...);
-        launch(site, [&] { call(args...); });
+        launch(site, [=, call = call] { call(args...); });
     }
 };
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
@@ -88,18 +81,12 @@ template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
 inline cudev_launch_site site(const char* name, const void* address, const char* file, int line,
                               dim3 grid, dim3 block, size_t shared_bytes = 0,
                               cudaStream_t stream = 0) {
-    return {name,
-            file,
-            line,
-            address,
-            {grid.x, grid.y, grid.z},
-            {block.x, block.y, block.z},
-            shared_bytes,
-            stream};
+    return {
+        name,         file,  line, address, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
+        shared_bytes, stream};
 }
 
-template <class Grid>
-cudev_launch_site site(const char*, const void*, const char*, int, Grid) {
+template <class Grid> cudev_launch_site site(const char*, const void*, const char*, int, Grid) {
     static_assert(sizeof(Grid) == 0,
                   "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
     return {};

@@ -77,12 +77,12 @@ inline double __fma_rn(double x, double y, double z) {
 }
 
 // min and max of two numbers of any types: of the common type, NaN loses
-#define CUDEV_MINMAX(T)                                                                            \
-    inline T min(T a, T b) {                                                                       \
-        return a < b ? a : b;                                                                      \
-    }                                                                                              \
-    inline T max(T a, T b) {                                                                       \
-        return a > b ? a : b;                                                                      \
+#define CUDEV_MINMAX(T)       \
+    inline T min(T a, T b) {  \
+        return a < b ? a : b; \
+    }                         \
+    inline T max(T a, T b) {  \
+        return a > b ? a : b; \
     }
 CUDEV_MINMAX(int)
 CUDEV_MINMAX(unsigned)
@@ -91,12 +91,12 @@ CUDEV_MINMAX(unsigned long)
 CUDEV_MINMAX(long long)
 CUDEV_MINMAX(unsigned long long)
 #undef CUDEV_MINMAX
-#define CUDEV_MIXED(A, B, T)                                                                       \
-    inline T min(A a, B b) {                                                                       \
-        return min((T)a, (T)b);                                                                    \
-    }                                                                                              \
-    inline T max(A a, B b) {                                                                       \
-        return max((T)a, (T)b);                                                                    \
+#define CUDEV_MIXED(A, B, T)    \
+    inline T min(A a, B b) {    \
+        return min((T)a, (T)b); \
+    }                           \
+    inline T max(A a, B b) {    \
+        return max((T)a, (T)b); \
     }
 CUDEV_MIXED(int, unsigned, unsigned)
 CUDEV_MIXED(unsigned, int, unsigned)
@@ -247,9 +247,9 @@ template <class T> inline void __stwb(T* p, T value) {
 inline size_t __cvta_generic_to_global(const void* p) {
     return (size_t)p;
 }
-#define __builtin_assume(condition)                                                                \
-    do {                                                                                           \
-        if (!(condition)) __builtin_unreachable();                                                 \
+#define __builtin_assume(condition)                \
+    do {                                           \
+        if (!(condition)) __builtin_unreachable(); \
     } while (0)
 
 #endif

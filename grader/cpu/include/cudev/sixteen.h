@@ -15,7 +15,8 @@ inline unsigned short half_bits(float x) {
     if (size > 0x7f800000) return CANONICAL_NAN;
     if (size >= 0x47800000) return (unsigned short)(sign | 0x7c00);  // from 65536 on: infinity
     if (size < 0x38800000)  // below 2^-14: subnormal; 0.5f has the same last place, 2^-24
-        return (unsigned short)(sign | (__float_as_uint(__uint_as_float(size) + 0.5f) - 0x3f000000));
+        return (unsigned short)(sign |
+                                (__float_as_uint(__uint_as_float(size) + 0.5f) - 0x3f000000));
     unsigned odd = size >> 13 & 1;
     return (unsigned short)(sign | (size - (112u << 23) + 0xfff + odd) >> 13);
 }

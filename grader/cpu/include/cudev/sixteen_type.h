@@ -12,22 +12,14 @@ struct __attribute__((aligned(2))) CUDEV_H {
     unsigned short __x;
 
     CUDEV_H() = default;
-    CUDEV_H(float x) : __x(CUDEV_BITS(x)) {
-    }
-    CUDEV_H(double x) : __x(CUDEV_BITS(cudev::round_to_odd(x, 0))) {
-    }
-    CUDEV_H(int x) : CUDEV_H((double)x) {
-    }
-    CUDEV_H(unsigned x) : CUDEV_H((double)x) {
-    }
-    CUDEV_H(long x) : CUDEV_H((double)x) {
-    }
-    CUDEV_H(unsigned long x) : CUDEV_H((double)x) {
-    }
-    CUDEV_H(long long x) : CUDEV_H((double)x) {
-    }
-    CUDEV_H(unsigned long long x) : CUDEV_H((double)x) {
-    }
+    CUDEV_H(float x) : __x(CUDEV_BITS(x)) {}
+    CUDEV_H(double x) : __x(CUDEV_BITS(cudev::round_to_odd(x, 0))) {}
+    CUDEV_H(int x) : CUDEV_H((double)x) {}
+    CUDEV_H(unsigned x) : CUDEV_H((double)x) {}
+    CUDEV_H(long x) : CUDEV_H((double)x) {}
+    CUDEV_H(unsigned long x) : CUDEV_H((double)x) {}
+    CUDEV_H(long long x) : CUDEV_H((double)x) {}
+    CUDEV_H(unsigned long long x) : CUDEV_H((double)x) {}
     operator float() const {
         return CUDEV_VALUE(__x);
     }
@@ -37,8 +29,7 @@ struct __attribute__((aligned(4))) CUDEV_H2 {
     CUDEV_H x, y;
 
     CUDEV_H2() = default;
-    CUDEV_H2(CUDEV_H x, CUDEV_H y) : x(x), y(y) {
-    }
+    CUDEV_H2(CUDEV_H x, CUDEV_H y) : x(x), y(y) {}
 };
 
 // ---- conversions ----
@@ -126,42 +117,42 @@ inline CUDEV_H2 __lowhigh2highlow(CUDEV_H2 v) {
 
 // ---- arithmetic: a name for one number, a name for a pair, the value in float ----
 
-#define CUDEV_UNARY(one, pair, value)                                                              \
-    inline CUDEV_H one(CUDEV_H h) {                                                                \
-        float a = h;                                                                               \
-        return CUDEV_H(value);                                                                     \
-    }                                                                                              \
-    inline CUDEV_H2 pair(CUDEV_H2 v) {                                                             \
-        return CUDEV_H2(one(v.x), one(v.y));                                                       \
+#define CUDEV_UNARY(one, pair, value)        \
+    inline CUDEV_H one(CUDEV_H h) {          \
+        float a = h;                         \
+        return CUDEV_H(value);               \
+    }                                        \
+    inline CUDEV_H2 pair(CUDEV_H2 v) {       \
+        return CUDEV_H2(one(v.x), one(v.y)); \
     }
-#define CUDEV_BINARY(one, pair, value)                                                             \
-    inline CUDEV_H one(CUDEV_H g, CUDEV_H h) {                                                     \
-        float a = g, b = h;                                                                        \
-        return CUDEV_H(value);                                                                     \
-    }                                                                                              \
-    inline CUDEV_H2 pair(CUDEV_H2 v, CUDEV_H2 w) {                                                 \
-        return CUDEV_H2(one(v.x, w.x), one(v.y, w.y));                                             \
+#define CUDEV_BINARY(one, pair, value)                 \
+    inline CUDEV_H one(CUDEV_H g, CUDEV_H h) {         \
+        float a = g, b = h;                            \
+        return CUDEV_H(value);                         \
+    }                                                  \
+    inline CUDEV_H2 pair(CUDEV_H2 v, CUDEV_H2 w) {     \
+        return CUDEV_H2(one(v.x, w.x), one(v.y, w.y)); \
     }
-#define CUDEV_COMPARE(one, pair, condition)                                                        \
-    inline bool one(CUDEV_H g, CUDEV_H h) {                                                        \
-        float a = g, b = h;                                                                        \
-        return condition;                                                                          \
-    }                                                                                              \
-    inline CUDEV_H2 pair(CUDEV_H2 v, CUDEV_H2 w) {                                                 \
-        return CUDEV_H2(one(v.x, w.x) ? 1.0f : 0.0f, one(v.y, w.y) ? 1.0f : 0.0f);                 \
+#define CUDEV_COMPARE(one, pair, condition)                                        \
+    inline bool one(CUDEV_H g, CUDEV_H h) {                                        \
+        float a = g, b = h;                                                        \
+        return condition;                                                          \
+    }                                                                              \
+    inline CUDEV_H2 pair(CUDEV_H2 v, CUDEV_H2 w) {                                 \
+        return CUDEV_H2(one(v.x, w.x) ? 1.0f : 0.0f, one(v.y, w.y) ? 1.0f : 0.0f); \
     }
-#define CUDEV_OPERATOR(op, one, pair)                                                              \
-    inline CUDEV_H operator op(const CUDEV_H& g, const CUDEV_H& h) {                               \
-        return one(g, h);                                                                          \
-    }                                                                                              \
-    inline CUDEV_H& operator op##=(CUDEV_H & g, const CUDEV_H& h) {                                \
-        return g = one(g, h);                                                                      \
-    }                                                                                              \
-    inline CUDEV_H2 operator op(const CUDEV_H2& v, const CUDEV_H2& w) {                            \
-        return pair(v, w);                                                                         \
-    }                                                                                              \
-    inline CUDEV_H2& operator op##=(CUDEV_H2 & v, const CUDEV_H2& w) {                             \
-        return v = pair(v, w);                                                                     \
+#define CUDEV_OPERATOR(op, one, pair)                                   \
+    inline CUDEV_H operator op(const CUDEV_H& g, const CUDEV_H& h) {    \
+        return one(g, h);                                               \
+    }                                                                   \
+    inline CUDEV_H& operator op##=(CUDEV_H& g, const CUDEV_H& h) {      \
+        return g = one(g, h);                                           \
+    }                                                                   \
+    inline CUDEV_H2 operator op(const CUDEV_H2& v, const CUDEV_H2& w) { \
+        return pair(v, w);                                              \
+    }                                                                   \
+    inline CUDEV_H2& operator op##=(CUDEV_H2& v, const CUDEV_H2& w) {   \
+        return v = pair(v, w);                                          \
     }
 
 CUDEV_BINARY(__hadd, __hadd2, a + b)
@@ -195,7 +186,7 @@ CUDEV_UNARY(hceil, h2ceil, ceilf(a))
 CUDEV_UNARY(hrint, h2rint, rintf(a))
 CUDEV_UNARY(htrunc, h2trunc, truncf(a))
 CUDEV_COMPARE(__heq, __heq2, a == b)
-CUDEV_COMPARE(__hne, __hne2, a < b || a > b)
+CUDEV_COMPARE(__hne, __hne2, a<b || a> b)
 CUDEV_COMPARE(__hlt, __hlt2, a < b)
 CUDEV_COMPARE(__hle, __hle2, a <= b)
 CUDEV_COMPARE(__hgt, __hgt2, a > b)

@@ -55,38 +55,39 @@ template <class T> inline T from_bits(unsigned long long bits) {
 }
 }  // namespace cudev
 
-#define CUDEV_SHUFFLE(T, name, op, arg)                                                            \
-    inline T name(unsigned mask, T value, arg, int width = warpSize, CUDEV_HERE) {                 \
-        return cudev::from_bits<T>(cudev_warp(op, mask, cudev::to_bits(value), (unsigned)lane,     \
-                                              (unsigned)width, file, line));                       \
+#define CUDEV_SHUFFLE(T, name, op, arg)                                                        \
+    inline T name(unsigned mask, T value, arg, int width = warpSize, CUDEV_HERE) {             \
+        return cudev::from_bits<T>(cudev_warp(op, mask, cudev::to_bits(value), (unsigned)lane, \
+                                              (unsigned)width, file, line));                   \
     }
 // The four shuffles of one type, as CUDA overloads them.
-#define CUDEV_SHUFFLES(T)                                                                          \
-    CUDEV_SHUFFLE(T, __shfl_sync, CUDEV_SHFL, int lane)                                            \
-    CUDEV_SHUFFLE(T, __shfl_up_sync, CUDEV_SHFL_UP, unsigned lane)                                 \
-    CUDEV_SHUFFLE(T, __shfl_down_sync, CUDEV_SHFL_DOWN, unsigned lane)                             \
+#define CUDEV_SHUFFLES(T)                                              \
+    CUDEV_SHUFFLE(T, __shfl_sync, CUDEV_SHFL, int lane)                \
+    CUDEV_SHUFFLE(T, __shfl_up_sync, CUDEV_SHFL_UP, unsigned lane)     \
+    CUDEV_SHUFFLE(T, __shfl_down_sync, CUDEV_SHFL_DOWN, unsigned lane) \
     CUDEV_SHUFFLE(T, __shfl_xor_sync, CUDEV_SHFL_XOR, int lane)
 
-#define CUDEV_MATCHES(T)                                                                           \
-    inline unsigned __match_any_sync(unsigned mask, T value, CUDEV_HERE) {                         \
-        return (unsigned)cudev_warp(CUDEV_MATCH_ANY, mask, cudev::to_bits(value), 0, 0, file,      \
-                                    line);                                                         \
-    }                                                                                              \
-    inline unsigned __match_all_sync(unsigned mask, T value, int* all, CUDEV_HERE) {               \
-        unsigned lanes =                                                                           \
-            (unsigned)cudev_warp(CUDEV_MATCH_ALL, mask, cudev::to_bits(value), 0, 0, file, line);  \
-        *all = lanes != 0;                                                                         \
-        return lanes;                                                                              \
+#define CUDEV_MATCHES(T)                                                                          \
+    inline unsigned __match_any_sync(unsigned mask, T value, CUDEV_HERE) {                        \
+        return (unsigned)cudev_warp(CUDEV_MATCH_ANY, mask, cudev::to_bits(value), 0, 0, file,     \
+                                    line);                                                        \
+    }                                                                                             \
+    inline unsigned __match_all_sync(unsigned mask, T value, int* all, CUDEV_HERE) {              \
+        unsigned lanes =                                                                          \
+            (unsigned)cudev_warp(CUDEV_MATCH_ALL, mask, cudev::to_bits(value), 0, 0, file, line); \
+        *all = lanes != 0;                                                                        \
+        return lanes;                                                                             \
     }
 
-#define CUDEV_FOR_NUMBERS(f)                                                                       \
-    f(int) f(unsigned) f(long) f(unsigned long) f(long long) f(unsigned long long) f(float) f(double)
+#define CUDEV_FOR_NUMBERS(f)                                                                \
+    f(int) f(unsigned) f(long) f(unsigned long) f(long long) f(unsigned long long) f(float) \
+        f(double)
 CUDEV_FOR_NUMBERS(CUDEV_SHUFFLES)
 CUDEV_FOR_NUMBERS(CUDEV_MATCHES)
 
-#define CUDEV_REDUCE(T, name, op)                                                                  \
-    inline T name(unsigned mask, T value, CUDEV_HERE) {                                            \
-        return (T)cudev_warp(op, mask, (unsigned)value, 0, 0, file, line);                         \
+#define CUDEV_REDUCE(T, name, op)                                          \
+    inline T name(unsigned mask, T value, CUDEV_HERE) {                    \
+        return (T)cudev_warp(op, mask, (unsigned)value, 0, 0, file, line); \
     }
 CUDEV_REDUCE(unsigned, __reduce_add_sync, CUDEV_REDUCE_ADD)
 CUDEV_REDUCE(int, __reduce_add_sync, CUDEV_REDUCE_ADD)

@@ -1,3 +1,4 @@
+// clang-format off
 void f() {
     asm("nop" ; // ERROR: is not closed
 }

@@ -1,3 +1,3 @@
-void f() {
-}
+// clang-format off
+void f() {}
 /* a comment // ERROR: comment does not end

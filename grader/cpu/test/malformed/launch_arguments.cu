@@ -1,5 +1,5 @@
-__global__ void k() {
-}
+// clang-format off
+__global__ void k() {}
 int main(void) {
-    k<<<1, 1>>>; // ERROR: the kernel's arguments (...) must follow >>>
+    k<<<1, 1>>>;  // ERROR: the kernel's arguments (...) must follow >>>
 }

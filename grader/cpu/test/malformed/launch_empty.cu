@@ -1,5 +1,5 @@
-__global__ void k() {
-}
+// clang-format off
+__global__ void k() {}
 int main(void) {
-    k<<< >>>(); // ERROR: <<< >>> is empty
+    k<<<>>>();  // ERROR: <<< >>> is empty
 }

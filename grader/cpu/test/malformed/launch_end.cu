@@ -1,5 +1,5 @@
-__global__ void k() {
-}
+// clang-format off
+__global__ void k() {}
 int main(void) {
     k<<<1, 1>>(); // ERROR: <<< has no matching >>>
 }

@@ -1,3 +1,4 @@
+// clang-format off
 __global__ void k() {
-    __shared__ float a[4] = {0}; // ERROR: cannot have an initial value
+    __shared__ float a[4] = {0};  // ERROR: cannot have an initial value
 }

@@ -1,3 +1,4 @@
+// clang-format off
 __global__ void k() {
-    __shared__ tile[4]; // ERROR: without a type
+    __shared__ tile[4];  // ERROR: without a type
 }

@@ -1,1 +1,2 @@
-const char *s = "abc; // ERROR: missing terminating
+// clang-format off
+const char* s = "abc; // ERROR: missing terminating

@@ -1,0 +1,55 @@
+#!/bin/sh
+# The CPU device on aarch64: cross-compiles it and its self-checking programs, statically, and runs
+# them under qemu-user. sh aarch64.sh BUILD_DIR, where BUILD_DIR holds cpu/rewrite.
+# Needs aarch64-linux-gnu-g++ and qemu-aarch64; exits with 77 when they are missing.
+# shellcheck disable=SC2086  # $flags is a list of words
+set -u
+build=${1:?usage: aarch64.sh BUILD_DIR}
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+build=$(cd "$build" && pwd) || exit 1
+for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64; do
+    command -v "$tool" > /dev/null || {
+        echo "skipped: $tool is missing (apt install g++-aarch64-linux-gnu qemu-user)"
+        exit 77
+    }
+done
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+
+for file in "$here"/../*.c; do
+    case $file in */rewrite*) continue ;; esac
+    aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -c "$file" \
+        -o "$work/$(basename "$file" .c).o" || exit 1
+done
+aarch64-linux-gnu-ar rcs "$work/libcpu.a" "$work"/*.o || exit 1
+
+flags=$(cat "$here/../cxxflags")
+failed=0
+for name in language threads numbers; do
+    if "$build/cpu/rewrite" "$here/$name.cu" "$work/$name.cpp" "$name.cu" &&
+        aarch64-linux-gnu-g++ $flags -Werror "-I$here/../include" "-I$here" -static -no-pie \
+            "$work/$name.cpp" "$work/libcpu.a" -lpthread -lm -o "$work/$name" &&
+        CUDEV_WORKERS=2 timeout 120 qemu-aarch64 "$work/$name" 2> "$work/log"; then
+        echo "ok      aarch64 $name"
+    else
+        echo "FAILED  aarch64 $name"
+        cat "$work/log"
+        failed=1
+    fi
+done
+# a diagnosis: stacks and signals work there, too
+"$build/cpu/rewrite" "$here/diagnoses.cu" "$work/diagnoses.cpp" diagnoses.cu &&
+    aarch64-linux-gnu-g++ $flags "-I$here/../include" -static -no-pie "$work/diagnoses.cpp" \
+        "$work/libcpu.a" -lpthread -lm -o "$work/diagnoses" || failed=1
+for expected in "divergence barrier_divergence" "two_calls bad_mask" "host_write host_access"; do
+    timeout 60 qemu-aarch64 "$work/diagnoses" "${expected% *}" 2> "$work/log"
+    if grep -qxF "hook: ${expected#* }, ok" "$work/log"; then
+        echo "ok      aarch64 diagnosis ${expected#* }"
+    else
+        echo "FAILED  aarch64 diagnosis ${expected#* }"
+        cat "$work/log"
+        failed=1
+    fi
+done
+exit $failed
