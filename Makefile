@@ -133,7 +133,10 @@ mutate-grader: ready
 test-gpu: ready build/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
-test-aarch64:
+test-cpu: ready
+	@sh grader/cpu/test/run.sh build
+
+test-aarch64: ready
 	@sh grader/cpu/test/aarch64.sh build
 
 bench-cpu: ready
@@ -146,5 +149,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready lesson grade hint watch debug doctor reset update exercises test \
-        mutate-grader test-gpu test-aarch64 bench-cpu format clean
+        mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
 .SECONDARY:

@@ -60,6 +60,7 @@
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
     CAUSE(stack_overflow, "a thread's local arrays are too large")                                 \
+    CAUSE(shared_memory, "the block's shared arrays are larger than a block may have")             \
     CAUSE(host_access, "host code used a device pointer: copy with cudaMemcpy")                    \
     CAUSE(host_pointer, "a kernel got a host pointer")                                             \
     CAUSE(assertion, "an assert() in the kernel failed")                                           \

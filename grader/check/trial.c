@@ -162,6 +162,16 @@ static void unpack(struct check* c, bool ghost) {
     }
 }
 
+// What the program printed is shown: the CPU device says there why it refused a call.
+static void judge_status(struct check* c, int round, const char* output) {
+    char said[2048];
+    int status = c->answer.status[round];
+    if (status == c->expected) return;
+    excerpt(output ? output : "", said, sizeof said);
+    check_fail(c, c->otherwise, "the launcher returned %d, the contract asks for %d\n%s", status,
+               c->expected, said);
+}
+
 static void judge_guards(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     int64_t offset, bytes = t->count * dtype_size(t->dtype);
@@ -251,13 +261,9 @@ void check_run(struct check* c) {
     struct wall_result r = run_program(c);
     log_output(c, &r);
     judge_end(c, &r);
-    free(r.output);
     unpack(c, false);
     for (int round = 0; round < c->rounds; round++) {
-        int status = c->answer.status[round];
-        if (status != c->expected)
-            check_fail(c, c->otherwise, "the launcher returned %d, the contract asks for %d",
-                       status, c->expected);
+        judge_status(c, round, r.output);
         judge_host(c, round);
         for (int i = 0; i < c->tensor_count; i++) {
             uint32_t role = c->tensor[i].state->role;
@@ -267,5 +273,6 @@ void check_run(struct check* c) {
             if (role == ARENA_OUTPUT && c->expected != 0) judge_refused(c, i, round);
         }
     }
+    free(r.output);
     if (c->cases == 1 && c->expected == 0 && !c->fail_at) run_ghost(c);
 }

@@ -51,6 +51,7 @@ static void note_kernel(size_t global) {
                                              "__global__", "\"C\"",  NULL};
     size_t name = global, i = next(global);
     for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
+        if (is(i, "<")) return;  // an explicit instance of a template that was declared before
         if (!is(i, "(")) {
             name = i;
         } else if (is(name, "__launch_bounds__") || is(name, "__attribute__")) {
@@ -369,6 +370,8 @@ static void rewrite_all(void) {
             rewrite_launch(i);
         else if (is(i, "__shared__"))
             i = rewrite_shared(i, depth == 0);
+        else if (is(i, "__noinline__") && !is(previous(i), "("))
+            replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
         else if (is_one_of(i, asm_words))
             i = rewrite_asm(i);
         else if (depth > 0 && tokens[i].kind == WORD)

@@ -38,11 +38,12 @@ enum {
 #define HOST_BASE (HEAP_BASE + HEAP_SPACE)
 #define WINDOW_BASE (ARENA_BASE + ((size_t)15 << 28))
 #define STACK_BASE (ARENA_BASE + ((size_t)1 << 32))
-#define STACK_SIZE (((size_t)256 << 10) + 4096)  // of one thread: 256 KB and a guard page; an odd
-// number of pages, or all stacks would compete for the same few TLB entries
+// Of one thread: 256 KB and a guard page. An odd number of pages, or all stacks would compete for the
+// same few TLB entries.
+#define STACK_SIZE (((size_t)256 << 10) + 4096)
 #define WORKER_STACKS (STACK_SIZE * MAX_THREADS)  // of one worker
 
-// Where a thread waits, for the table of a report. what == NULL: it does not wait.
+// Where a thread waits, for the table of a report.
 struct place {
     const char* what;
     const char* file;

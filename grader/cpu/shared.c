@@ -82,7 +82,9 @@ static void give_id(struct cudev_shared_array* array) {
 
 static void place(struct worker* w, struct cudev_shared_array* array) {
     size_t dynamic = w->launch->site.shared_bytes, limit;
+    // What a kernel asked for is dynamic memory alone; static arrays come on top, up to the card's all.
     bool opted_in = cudev_shared_limit(&w->launch->site, &limit);
+    if (opted_in) limit = OPT_IN_SHARED_LIMIT;
     w->static_shared += array->bytes;
     if (w->static_shared > STATIC_SHARED_LIMIT || w->static_shared + dynamic > limit) {
         cudev_report_begin("shared_memory",

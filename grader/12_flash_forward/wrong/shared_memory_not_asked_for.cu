@@ -43,10 +43,12 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
                                      int64_t stride_lb, int64_t stride_qb, int64_t stride_qn,
                                      int64_t stride_kb, int64_t stride_kn, int64_t stride_vb,
                                      int64_t stride_vn, float scale) {
-    extern __shared__ float smem[];  // Q, K and V tiles, one after another
+    extern __shared__ float smem[];  // the tiles of Q, K, V, S and P, one after another
     float(*Q_smem)[d + PAD] = (float(*)[d + PAD]) smem;
     float(*K_smem)[d + PAD] = Q_smem + BLOCK_Q;
     float(*V_smem)[d + PAD] = K_smem + BLOCK_K;
+    float(*S_smem)[BLOCK_K] = (float(*)[BLOCK_K])(V_smem + BLOCK_K);
+    float(*P_smem)[BLOCK_K] = S_smem + BLOCK_Q;
 
     int j = threadIdx.x;           // [0, BLOCK_K): this thread's column of S and P
     int i = threadIdx.y;           // [0, BLOCK_Q): its row of S, P and O
@@ -64,8 +66,6 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
     // The tiles S_smem and P_smem, (BLOCK_Q, BLOCK_K), in shared memory. In registers the state of
     // row i as it is before any key was seen (eq. 4): m, l and O_reg, this thread's share of the
     // row of O, the d / BLOCK_K elements x = j, j + BLOCK_K, j + 2 BLOCK_K, ...
-    __shared__ float S_smem[BLOCK_Q][BLOCK_K];
-    __shared__ float P_smem[BLOCK_Q][BLOCK_K];
     float m = -INFINITY;                // largest score of row i so far
     float l = 0.0f;                     // sum_j exp(S[i][j] - m) so far
     float O_reg[d / BLOCK_K] = {0.0f};  // sum_j exp(S[i][j] - m) V[j][x] so far
@@ -158,7 +158,8 @@ extern "C" int flash_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_gpu, con
 
     dim3 grid(N_q / BLOCK_Q, B);
     dim3 block(BLOCK_K, BLOCK_Q);
-    size_t bytes = (BLOCK_Q + 2 * BLOCK_K) * (d + PAD) * sizeof(float);
+    size_t elements = (BLOCK_Q + 2 * BLOCK_K) * (d + PAD) + 2 * BLOCK_Q * BLOCK_K;
+    size_t bytes = elements * sizeof(float);
     kernel<<<grid, block, bytes>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_k, stride_ob, stride_on,
                                    stride_lb, stride_qb, stride_qn, stride_kb, stride_kn, stride_vb,
                                    stride_vn, scale);

@@ -1,5 +1,7 @@
 // The runtime API: memory, copies, errors, events, streams, properties, limits.
 #include "test.h"
+#include <sys/wait.h>
+#include <unistd.h>
 #include "cudev.h"
 
 __global__ void nothing() {}
@@ -176,7 +178,24 @@ static void time_and_device(void) {
     CHECK(cudaGetErrorString(cudaErrorInvalidDevice)[0] == 'i');
 }
 
+// As with CUDA, a process forked after the first call cannot use the device, and does no harm.
+static void forked(void) {
+    int* p = new_ints(1, 5);
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        bool refused = cudaFree(p) == cudaErrorInitializationError;
+        nothing<<<1, 1>>>();
+        exit(refused && cudaGetLastError() == cudaErrorInitializationError ? 7 : 8);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    CHECK(int_at(p, 0) == 5);
+    CHECK_CUDA(cudaFree(p));
+}
+
 int main(void) {
+    forked();
     memory();
     many();
     shared_with_host();

@@ -32,6 +32,27 @@ __global__ void add_two(int* p) {
 }
 }  // namespace inner
 
+template <int n> __global__ void add_constant(int* p) {
+    if (threadIdx.x == 0) *p += n;
+}
+template <> __global__ void add_constant<4>(int* p) {
+    if (threadIdx.x == 0) *p += 400;
+}
+template __global__ void add_constant<5>(int* p);
+
+template <int n> static int launch_from_template(int* p) {
+    add_constant<n><<<1, 32>>>(p);
+    return 32;
+}
+
+__device__ __noinline__ int not_inlined(int x) {
+    return x + 1;
+}
+
+extern "C" __global__ void __launch_bounds__(32, 1) no_arguments() {
+    not_inlined(1);
+}
+
 static __global__ __launch_bounds__(32) void add_three(int* __restrict__ p) {
     if (threadIdx.x == 0) *p += 3;
 }
@@ -59,11 +80,13 @@ static void launches(void) {
     chosen<<<1, 32>>>(p);
     (text[0] == 'a' ? add_one : inner::add_two)<<<1, 32>>>(p);
     for (int i = 0; i < 2; i++) add_one<<<1, 32>>>(p);
-    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 3 + 1 + 2 + 1 + 1 + 2);
+    no_arguments<<<1, launch_from_template<4>(p)>>>();  // launches while it is configured
+    add_pair<<<1, launch_from_template<5>(p)>>>(p, pair<int, int>{1, launch_from_template<6>(p) - 32});
+    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 3 + 1 + 2 + 1 + 1 + 2 + 412);
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
-    CHECK(int_at(p, 0) == 30);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 66);
+    CHECK(int_at(p, 0) == 442);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 89);
     cudaFree(p);
 }
 // clang-format on
@@ -184,7 +207,7 @@ static void symbols(void) {
     CHECK_CUDA(cudaMemcpyFromSymbol(&count, counter, sizeof count));
     CHECK_CUDA(cudaMemcpy(&sum, out, sizeof sum, cudaMemcpyDeviceToHost));
     CHECK(count == 42 && sum == 5.0f);
-    CHECK_CUDA(cudaGetSymbolAddress(&address, table));
+    CHECK_CUDA(cudaGetSymbolAddress((void**)&address, table));
     CHECK_CUDA(cudaGetSymbolSize(&size, table));
     CHECK(size == sizeof table);
     variables<<<1, 1>>>(address);

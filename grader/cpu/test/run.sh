@@ -68,7 +68,7 @@ result "threads, data limited to 2 GiB" $?
 # diagnosis NAME KIND EXIT TEXT: the case ends with this kind, exit code and text (@marks resolved)
 diagnosis() {
     [ -f "$work/$1.report" ] || {
-        CUDEV_TIMEOUT=0.2 timeout 20 "$work/diagnoses" "$1" > "$work/$1.out" 2> "$work/$1.report"
+        CUDEV_WORKERS=1 CUDEV_TIMEOUT=0.2 timeout 20 "$work/diagnoses" "$1" > "$work/$1.out" 2> "$work/$1.report"
         echo $? > "$work/$1.exit"
     }
     cp "$work/$1.report" "$work/log"

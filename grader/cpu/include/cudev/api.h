@@ -55,8 +55,8 @@ inline cudaError_t cudaMemcpyFromSymbol(void* dst, const T& symbol, size_t bytes
                                         cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
     return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
 }
-template <class T, class S> inline cudaError_t cudaGetSymbolAddress(T** p, const S& symbol) {
-    return cudev_symbol_address((void**)p, &symbol);
+template <class T> inline cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
+    return cudev_symbol_address(p, &symbol);
 }
 template <class T> inline cudaError_t cudaGetSymbolSize(size_t* bytes, const T& symbol) {
     *bytes = sizeof symbol;
