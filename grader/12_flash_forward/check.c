@@ -292,8 +292,8 @@ static void cancelling(struct check* c) {
     for (int64_t j = 0; j < 64; j++)
         for (int64_t x = 0; x < 16; x++) {
             at(&now.K, 0, j + 64)[x] = at(&now.K, 0, j)[x];
-            at(&now.V, 0, j)[x] += 64;
-            at(&now.V, 0, j + 64)[x] -= 64;
+            at(&now.V, 0, j)[x] += 256;
+            at(&now.V, 0, j + 64)[x] -= 256;
         }
     run_and_judge(c, JUDGE_O);
 }

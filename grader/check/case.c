@@ -94,6 +94,12 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_at = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
+    c->watch = WATCH_NONE;
+    c->judged = false;
+}
+
+void check_watch(struct check* c, enum watch watch) {
+    c->watch = watch;
 }
 
 static void select_round(struct check* c, struct tensor* t) {

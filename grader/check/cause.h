@@ -64,6 +64,18 @@
     CAUSE(host_access, "host code used a device pointer: copy with cudaMemcpy")                    \
     CAUSE(host_pointer, "a kernel got a host pointer")                                             \
     CAUSE(assertion, "an assert() in the kernel failed")                                           \
+    /* what the instrumented build finds and counts */                                             \
+    CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
+    CAUSE(uninitialised, "memory is read that nothing has written")                                \
+    CAUSE(misaligned, "a vector access at an address that is no multiple of its size")             \
+    CAUSE(freed, "memory is used after cudaFree")                                                  \
+    CAUSE(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")   \
+    CAUSE(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                  \
+    CAUSE(too_much_read, "the same data is read from global memory again and again")               \
+    CAUSE(too_much_written, "more is written to global memory than the result")                    \
+    CAUSE(too_many_barriers, "the block waits more often than the algorithm needs")                \
+    CAUSE(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed") \
+    CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \

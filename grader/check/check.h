@@ -101,6 +101,27 @@ void check_run(struct check* c);
 // named if it does not. With a status other than COURSE_OK every output must stay untouched.
 void check_expect(struct check* c, int status, enum cause otherwise);
 
+// ---- looking inside: the instrumented build of the same file, always on the CPU device
+
+enum watch {
+    WATCH_NONE,
+    WATCH_CHECK,  // races, out-of-bounds, uninitialised and misaligned accesses: any ends the item
+    WATCH_PROFILE,  // memory traffic, for check_traffic()
+};
+
+// The coming check_run() of this case runs the instrumented build. Call it after check_case().
+void check_watch(struct check* c, enum watch watch);
+
+// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its outputs
+// were compared, and only if it launched a kernel and read and wrote at least as many bytes of device
+// memory as the inputs and outputs of the case have: else the item ends here.
+struct arena_traffic;
+const struct arena_traffic* check_traffic(struct check* c);
+
+// A budget on something counted: the item fails with the cause if value > limit (or is NaN). `what`
+// is read by students: "32-byte sectors per load request".
+void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
+
 // How far an output may be from what is wanted: |got - want| <= max for every element, and the mean
 // of |got - want| <= mean. Both absolute, in the output's own unit.
 struct budget {

@@ -120,6 +120,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     const bool* poison = t->state->poison + (t->got - t->state->got);
     struct comparison found = compare(t->want, t->got, poison, t->untouched, t->count, budget);
     c->compared += found.count;
+    c->judged = true;
     if (c->session->log && found.worst_at >= 0)
         fprintf(c->session->log, "   %s: largest error %.3g, budget %.3g\n", t->name, found.worst,
                 budget.max);

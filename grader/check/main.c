@@ -5,7 +5,6 @@
 // Exit status: 0 full marks, 1 less, 2 nothing could be graded, 3 an error of the grader.
 #include <check.h>
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,30 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check/options.h"
 #include "check/state.h"
 #include "wall/build.h"
 #include "wall/file.h"
 
 enum { CASE_SECONDS = 6, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
-
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
-
-struct options {
-    const char *file, *device, *filter, *isolation, *save, *log, *debug;
-    enum format format;
-    uint64_t seed;
-};
-
-static const char usage[] =
-    "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
-    "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
-    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM]\n"
-    "       check --list      (the items)\n";
-
-static _Noreturn void refuse(const char* what, const char* value) {
-    fprintf(stderr, "%s: %s\n%s", what, value, usage);
-    exit(2);
-}
 
 // The item the child process is to run; libcheck's tests take no arguments.
 static struct {
@@ -109,113 +90,6 @@ static void grade_items(struct result* r, const struct options* o, const struct 
     }
 }
 
-static void parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {
-        {"device", 1, 0, 'd'},    {"seed", 1, 0, 's'}, {"case", 1, 0, 'c'}, {"format", 1, 0, 'f'},
-        {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'}, {"log", 1, 0, 'l'},  {"debug", 1, 0, 'g'},
-        {"list", 0, 0, 'n'},      {0, 0, 0, 0}};
-    int option;
-    char* end;
-    if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed) refuse("no random seed", "");
-    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        switch (option) {
-        case 'd':
-            if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda")) refuse("unknown device", optarg);
-            o->device = optarg;
-            break;
-        case 's':
-            errno = 0;
-            o->seed = strtoull(optarg, &end, 0);
-            if (errno || end == optarg || *end || *optarg == '-') refuse("not a seed", optarg);
-            break;
-        case 'c':
-            o->filter = optarg;
-            break;
-        case 'f':
-            if (strcmp(optarg, "text") == 0)
-                o->format = FORMAT_TEXT;
-            else if (strcmp(optarg, "json") == 0)
-                o->format = FORMAT_JSON;
-            else if (strcmp(optarg, "line") == 0)
-                o->format = FORMAT_LINE;
-            else
-                refuse("unknown format", optarg);
-            break;
-        case 'i':
-            o->isolation = optarg;
-            break;
-        case 'o':
-            o->save = optarg;
-            break;
-        case 'l':
-            o->log = optarg;
-            break;
-        case 'g':
-            o->debug = optarg;
-            break;
-        case 'n':
-            for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
-            exit(0);
-        default:
-            refuse("cannot read the arguments", "");
-        }
-    }
-    if (optind + 1 != argc) refuse("give one file", argc > optind ? argv[argc - 1] : "none given");
-    o->file = argv[optind];
-}
-
-// The first line a command prints, "" if it fails.
-static void first_line(const char* command, char* line, size_t size) {
-    line[0] = '\0';
-    FILE* pipe = popen(command, "re");
-    if (!pipe) return;
-    if (!fgets(line, (int)size, pipe)) line[0] = '\0';
-    line[strcspn(line, "\n")] = '\0';
-    pclose(pipe);
-}
-
-// Fills in device and isolation; what was asked for and is not there is said and nothing is graded.
-static void choose_device(struct result* r, const struct options* o, struct session* session,
-                          char* arch, size_t arch_size) {
-    char gpu[96] = "", capability[16] = "";
-    bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
-    if (has_gpu && (!o->device || strcmp(o->device, "cuda") == 0)) {
-        first_line("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", gpu,
-                   sizeof gpu);
-        first_line("nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null",
-                   capability, sizeof capability);
-    }
-    bool has_nvcc = system("command -v nvcc >/dev/null 2>&1") == 0;
-    session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
-    if (session->gpu && (!gpu[0] || !has_nvcc)) {
-        fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",
-                gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
-        exit(2);
-    }
-    int major = 0, minor = 0;
-    if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
-        snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");
-    if (session->gpu)
-        snprintf(r->device, sizeof r->device, "cuda (%s, %s)", gpu, arch);
-    else
-        snprintf(r->device, sizeof r->device, "cpu (%ld cores)", sysconf(_SC_NPROCESSORS_ONLN));
-}
-
-static void choose_isolation(struct result* r, const struct options* o, struct session* session) {
-    const char* why = "";
-    session->level = wall_strongest();
-    if (o->isolation) {
-        int level = wall_level_from_name(o->isolation);
-        if (level < 0) refuse("unknown isolation level", o->isolation);
-        if (!wall_probe((enum wall_level)level, &why)) refuse("this level does not work here", why);
-        session->level = (enum wall_level)level;
-    }
-    snprintf(r->isolation, sizeof r->isolation, "%s%s", wall_level_name(session->level),
-             session->level == WALL_BUBBLEWRAP ? ""
-             : wall_has_landlock()             ? " + landlock"
-                                               : " (files not hidden)");
-}
-
 // Why nothing was graded, as every item's failure: the items are listed with 0 points.
 static void fail_all(struct result* r, const struct options* o, const struct build* b) {
     bool refused = b->outcome == BUILD_REFUSED;
@@ -274,31 +148,58 @@ static void show_end(const struct result* r, const struct options* o, const stru
     free(json);
 }
 
+// libcheck's own switches could skip the tests or run them in this process.
+static void clear_knobs(void) {
+    static const char* const knobs[] = {"CK_RUN_SUITE",
+                                        "CK_RUN_CASE",
+                                        "CK_FORK",
+                                        "CK_VERBOSITY",
+                                        "CK_INCLUDE_TAGS",
+                                        "CK_EXCLUDE_TAGS",
+                                        "CK_MAX_MSG_SIZE",
+                                        "CK_DEFAULT_TIMEOUT",
+                                        "CK_TIMEOUT_MULTIPLIER",
+                                        "CK_LOG_FILE_NAME",
+                                        "CK_XML_LOG_FILE_NAME",
+                                        "CK_TAP_LOG_FILE_NAME",
+                                        NULL};
+    for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
+}
+
+static FILE* open_log(const char* path) {
+    FILE* log = path && file_make_parents(path) == 0 ? fopen(path, "we") : NULL;
+    return log ? log : fopen("/dev/null", "we");
+}
+
+static bool full_marks(const struct result* r) {
+    return r->max_score > 0 && r->score == r->max_score;
+}
+
+// Grades the built submission, --repeat times or until something is wrong.
+static void grade(struct result* r, const struct options* o, struct session* session, bool colour) {
+    for (int i = 0; i < o->repeat; i++) {
+        if (i > 0 && getrandom(&session->seed, sizeof session->seed, 0) < 0) return;
+        memset(r->item, 0, sizeof r->item);
+        r->item_count = 0;
+        snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)session->seed);
+        grade_items(r, o, session, colour && i == 0);
+        result_total(r);
+        if (!full_marks(r)) return;
+    }
+}
+
 int main(int argc, char** argv) {
     struct options o = {.format = FORMAT_TEXT};
-    struct session session = {.seconds = CASE_SECONDS, .program = -1};
-    parse(argc, argv, &o);
-    // libcheck's own switches could skip the tests or run them in this process.
-    const char* const knobs[] = {"CK_RUN_SUITE",
-                                 "CK_RUN_CASE",
-                                 "CK_FORK",
-                                 "CK_VERBOSITY",
-                                 "CK_INCLUDE_TAGS",
-                                 "CK_EXCLUDE_TAGS",
-                                 "CK_MAX_MSG_SIZE",
-                                 "CK_DEFAULT_TIMEOUT",
-                                 "CK_TIMEOUT_MULTIPLIER",
-                                 "CK_LOG_FILE_NAME",
-                                 "CK_XML_LOG_FILE_NAME",
-                                 "CK_TAP_LOG_FILE_NAME",
-                                 NULL};
-    for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
+    struct session session = {.seconds = CASE_SECONDS, .program = -1, .watched = -1};
+    char arch[16] = "native";
+    options_parse(argc, argv, &o);
+    clear_knobs();
 
+    // The processes that run the items write into it.
     struct result* r =
         mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (r == MAP_FAILED) return 3;
     bool colour = o.format == FORMAT_TEXT && isatty(1) && !getenv("NO_COLOR");
-    char arch[16] = "native";
     snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
     snprintf(r->file, sizeof r->file, "%s", o.file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o.seed);
@@ -312,9 +213,7 @@ int main(int argc, char** argv) {
     session.seed = o.seed;
     session.debug = o.debug;
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
-    session.log = o.log && file_make_parents(o.log) == 0 ? fopen(o.log, "we") : NULL;
-    if (!session.log) session.log = fopen("/dev/null", "we");
-    if (!session.log) return 3;
+    if (!(session.log = open_log(o.log))) return 3;
     if (o.format == FORMAT_TEXT) text_begin(r, colour);
 
     struct build_request request = {.lesson = lesson.name,
@@ -322,7 +221,7 @@ int main(int argc, char** argv) {
                                     .level = session.level,
                                     .gpu = session.gpu,
                                     .arch = arch};
-    struct build b = {.outcome = BUILD_OK, .program = -1};
+    struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
     if (!o.debug) b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
@@ -331,8 +230,9 @@ int main(int argc, char** argv) {
     }
     fflush(stderr);
     session.program = b.program;
+    session.watched = b.watched;
     if (b.outcome == BUILD_OK)
-        grade_items(r, &o, &session, colour);
+        grade(r, &o, &session, colour);
     else
         fail_all(r, &o, &b);
     result_total(r);
@@ -340,9 +240,8 @@ int main(int argc, char** argv) {
     free(b.log);
     fclose(session.log);
 
-    bool errors = false;
-    for (int i = 0; i < r->item_count; i++) errors |= r->item[i].outcome == OUTCOME_ERROR;
-    if (errors) return 3;
+    for (int i = 0; i < r->item_count; i++)
+        if (r->item[i].outcome == OUTCOME_ERROR) return 3;
     if (b.outcome == BUILD_UNREADABLE) return 2;
-    return r->score == r->max_score ? 0 : 1;
+    return full_marks(r) ? 0 : 1;
 }

@@ -30,6 +30,7 @@ struct session {
     enum wall_level level;
     bool gpu;
     int program;  // memfd of the built submission
+    int watched;  // likewise: its instrumented build for the CPU device
     uint64_t seed;
     double seconds;     // wall-clock limit of one case
     const char* debug;  // make debug: a program built with -g to run under gdb, or NULL
@@ -55,7 +56,9 @@ struct check {
     int fail_at;
     int expected;          // status
     enum cause otherwise;  // the cause if another is returned
+    enum watch watch;
     bool ran;
+    bool judged;  // outputs were compared since check_run()
     struct arena arena;
     struct arena_answer answer;
 };

@@ -229,17 +229,22 @@ static void judge_host(struct check* c, int round) {
 }
 
 static struct wall_result run_program(struct check* c) {
-    static const char* const environment[] = {"CUDEV_TIMEOUT=4", NULL};
+    static const char* const environments[][3] = {
+        [WATCH_NONE] = {"CUDEV_TIMEOUT=4", NULL},
+        [WATCH_CHECK] = {"CUDEV_TIMEOUT=4", "CUDEV_WATCH=check", NULL},
+        [WATCH_PROFILE] = {"CUDEV_TIMEOUT=4", "CUDEV_WATCH=profile", NULL},
+    };
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
+    bool gpu = s->gpu && c->watch == WATCH_NONE;
     struct wall_job job = {
         .argv = argv,
-        .program = s->program,
+        .program = c->watch == WATCH_NONE ? s->program : s->watched,
         .arena = c->arena.fd,
-        .environment = environment,
+        .environment = environments[c->watch],
         .seconds = s->seconds,
-        .memory = (size_t)(s->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
-        .gpu = s->gpu,
+        .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
+        .gpu = gpu,
     };
     return wall_run(s->level, &job);
 }
@@ -274,5 +279,40 @@ void check_run(struct check* c) {
         }
     }
     free(r.output);
-    if (c->cases == 1 && c->expected == 0 && !c->fail_at) run_ghost(c);
+    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch) run_ghost(c);
+    if (c->answer.findings > 0)
+        check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
+                   c->answer.findings > 1 ? "and more; the log has them all" : "");
+}
+
+// ---- what the instrumented build counted
+
+static int64_t bytes_of(const struct check* c, uint32_t role) {
+    int64_t bytes = 0;
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        const bool* gap = t->state->untouched + t->state->per_round * c->round;
+        if (t->state->role != role) continue;
+        for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
+    }
+    return bytes;
+}
+
+const struct arena_traffic* check_traffic(struct check* c) {
+    const struct arena_traffic* t = &c->answer.traffic[c->round];
+    int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
+    if (c->watch != WATCH_PROFILE || !c->judged)
+        check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
+        check_fail(c, CAUSE_no_traffic,
+                   "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",
+                   (long long)t->launches, (long long)t->unique_read_bytes, (long long)in,
+                   (long long)t->unique_written_bytes, (long long)out);
+    return t;
+}
+
+void check_at_most(struct check* c, enum cause cause, const char* what, double value,
+                   double limit) {
+    if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
+    if (!(value <= limit)) check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

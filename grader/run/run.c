@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpu/include/cudev.h"
 #include "run/meter.h"
 #include "wall/arena.h"
 
@@ -28,6 +29,15 @@ static _Noreturn void give_up(const char* kind, const char* text) {
     snprintf(answer->text, sizeof answer->text, "%s", text);
     fprintf(stderr, "%s\n", text);
     exit(1);
+}
+
+// What the instrumented build reports while it runs on.
+void cudev_on_finding(const char* kind, const char* text) {
+    if (!answer) return;
+    size_t used = strlen(answer->finding_text);
+    if (answer->findings++ == 0)
+        snprintf(answer->finding_kind, sizeof answer->finding_kind, "%s", kind);
+    snprintf(answer->finding_text + used, sizeof answer->finding_text - used, "%s", text);
 }
 
 // What the CPU device calls when it has diagnosed something (grader/cpu/README.md): the kind and

@@ -18,13 +18,14 @@ mkdir -p "$out"
 items=$out/$(basename "$file" .cu).items
 [ "$kind" != wrong ] || : >"$items"
 
-seed=0
+seed=0 repeat=
+[ "$kind" != right ] || repeat="--repeat $seeds" seeds=1
 while [ "$seed" -lt "$seeds" ]; do
     seed=$((seed + 1))
     # Fresh seeds, printed on a failure.
     value=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
     # shellcheck disable=SC2086  # two words or none
-    json=$("build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level 2>&1)
+    json=$("build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level $repeat 2>&1)
     found=$(printf '%s\n' "$json" | awk -f grader/test/verdict.awk)
     read -r score max errors causes failed_items <<TEXT
 $found
@@ -49,6 +50,7 @@ TEXT
         esac
     fi
     [ -z "$why" ] || {
+        value=$(printf '%s\n' "$json" | sed -n 's/^  "seed": "\(.*\)",$/\1/p')
         tell FAIL "$name" "$why (SEED=$value)"
         exit 1
     }

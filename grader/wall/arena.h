@@ -49,6 +49,19 @@ struct arena_layout {
     struct arena_tensor tensor[ARENA_TENSORS];
 };
 
+// What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's ideas:
+// a request is one instruction of one warp, a sector 32 bytes, a wavefront one pass over the banks.
+struct arena_traffic {
+    int64_t launches;
+    int64_t global_load_bytes, global_load_requests, global_load_sectors;
+    int64_t global_store_bytes, global_store_requests, global_store_sectors;
+    int64_t shared_load_requests, shared_load_wavefronts, shared_load_conflicts;
+    int64_t shared_store_requests, shared_store_wavefronts, shared_store_conflicts;
+    int64_t atomics, barriers;
+    int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
+    int64_t allocated_bytes;                          // by the launcher, at its peak
+};
+
 // Written by the student's side. It can say that something went wrong; nothing in it makes an item
 // pass that the output bytes do not.
 struct arena_answer {
@@ -57,8 +70,12 @@ struct arena_answer {
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
     int64_t launches[ARENA_ROUNDS];  // kernels the launcher launched
     int64_t to_host[ARENA_ROUNDS];   // bytes the launcher copied to, or mapped for, the host
-    char kind[32];                   // a diagnosis of the device: "barrier_divergence", ...
-    char text[4096];                 // its text
+    struct arena_traffic traffic[ARENA_ROUNDS];
+    uint32_t findings;        // of the checked build, all rounds
+    char finding_kind[32];    // of the first: "race", ...
+    char finding_text[6144];  // of the first ones
+    char kind[32];            // a diagnosis of the device: "barrier_divergence", ...
+    char text[4096];          // its text
 };
 
 struct arena_head {

@@ -22,22 +22,26 @@ enum { SOURCE_LIMIT = 1 << 20, CACHE_ENTRIES = 256, MEMFD_EXEC = 0x10 };
 // What of the build's own text reaches the student, and how it ended.
 enum { SCRIPT_REWRITE = 10, SCRIPT_COMPILE = 11, SCRIPT_TOOLS = 12, SCRIPT_LINK = 13 };
 
-static const char cpu_script[] =
+// The plain and the instrumented object are made side by side: two cores, no time lost. What the
+// second compile says has been said by the first.
+static const char compile_script[] =
     "lib/rewrite \"$1\" out/unit.cpp \"$1\" || exit 10\n"
-    "g++ $(cat lib/cxxflags) -Iinclude -Iinclude/cpu -MD -MF out/deps -S out/unit.cpp -o "
-    "out/unit.s || "
-    "exit 11\n"
+    "include='-Iinclude -Iinclude/cpu'\n"
+    "g++ $(cat lib/cxxflags-watched) $include -c out/unit.cpp -o out/watched.o 2>/dev/null &\n"
+    "g++ $(cat lib/cxxflags) $include -MD -MF out/deps -S out/unit.cpp -o out/unit.s || exit 11\n"
     "g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols && "
-    "readelf -SW out/unit.o >out/sections || exit 12\n";
+    "readelf -SW out/unit.o >out/sections && wait $! || exit 12\n"
+    "link='g++ -static -no-pie '$(cat lib/wrapped)\n"
+    "$link out/watched.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o out/watched "
+    "|| exit 13\n";
 static const char cpu_link[] =
-    "g++ -static -no-pie $(cat lib/wrapped) out/unit.o "
-    "lib/call.o lib/librun.a lib/libcpu.a -lpthread -lm -o out/program || exit 13\n";
+    "$link out/unit.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o out/program || "
+    "exit 13\n";
 static const char gpu_link[] =
     "cuda=$(dirname \"$(dirname \"$(readlink -f \"$(command -v nvcc)\")\")\")\n"
     "nvcc -std=c++17 -O3 -lineinfo -arch=\"$2\" -Iinclude -c \"$1\" -o out/gpu.o || exit 11\n"
-    "g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call.o "
-    "lib/librun.a -L\"$cuda/lib64\" -lcudart_static -lpthread -ldl -lrt -o out/program || exit "
-    "13\n";
+    "g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call-cuda.o lib/librun-cuda.a -L\"$cuda/lib64\" "
+    "-lcudart_static -lpthread -ldl -lrt -o out/program || exit 13\n";
 
 const char* lesson_function(const char* lesson) {
     const char* underscore = strchr(lesson, '_');
@@ -63,7 +67,7 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/run/*.[ch]",
                                  "grader/run/wrapped",
                                  "grader/cpu/*.[ch]",
-                                 "grader/cpu/cxxflags",
+                                 "grader/cpu/cxxflags*",
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
                                  "lessons/*.h",
@@ -141,18 +145,30 @@ static void prune_cache(void) {
     if (glob("build/cache/*.program", 0, NULL, &files) != 0) return;
     if (files.gl_pathc > CACHE_ENTRIES) {
         qsort(files.gl_pathv, files.gl_pathc, sizeof files.gl_pathv[0], older_first);
-        for (size_t i = 0; i < files.gl_pathc - CACHE_ENTRIES / 2; i++) unlink(files.gl_pathv[i]);
+        for (size_t i = 0; i < files.gl_pathc - CACHE_ENTRIES / 2; i++) {
+            char* name = files.gl_pathv[i];
+            unlink(name);
+            // KEY.watched and KEY.log go with KEY.program: the names are as long or shorter.
+            strcpy(name + strlen(name) - strlen("program"), "watched");
+            unlink(name);
+            strcpy(name + strlen(name) - strlen("watched"), "log");
+            unlink(name);
+        }
     }
     globfree(&files);
 }
 
-static void store(const char* key, const char* program, const char* log) {
-    char path[256];
+static void store(const char* key, const char* out, const char* log) {
+    char path[256], built[PATH_MAX + 16];
     mkdir("build/cache", 0700);
     snprintf(path, sizeof path, "build/cache/%s.log", key);
     if (file_write(path, log, strlen(log), 0600) != 0) return;
+    snprintf(path, sizeof path, "build/cache/%s.watched", key);
+    snprintf(built, sizeof built, "%s/watched", out);
+    file_copy(built, path, 0600);
     snprintf(path, sizeof path, "build/cache/%s.program", key);
-    file_copy(program, path, 0600);
+    snprintf(built, sizeof built, "%s/program", out);
+    file_copy(built, path, 0600);
     prune_cache();
 }
 
@@ -163,7 +179,10 @@ static bool fetch(const char* key, struct build* b) {
     char* log = file_read(path, WALL_OUTPUT, &size);
     snprintf(path, sizeof path, "build/cache/%s.program", key);
     b->program = log ? load_program(path) : -1;
-    if (b->program < 0) {
+    snprintf(path, sizeof path, "build/cache/%s.watched", key);
+    b->watched = b->program < 0 ? -1 : load_program(path);
+    if (b->watched < 0) {
+        if (b->program >= 0) close(b->program);
         free(log);
         return false;
     }
@@ -190,6 +209,17 @@ static int copy_matching(const char* work, const char* pattern, const char* fold
     return result;
 }
 
+// The runner and the lesson's call for one device, "cpu" or "cuda".
+static int copy_runner(const char* work, const struct build_request* q, const char* device) {
+    char from[512], to[PATH_MAX];
+    snprintf(from, sizeof from, "build/%s/librun.a", device);
+    snprintf(to, sizeof to, "%s/lib/librun-%s.a", work, device);
+    if (file_copy(from, to, 0644) != 0) return -1;
+    snprintf(from, sizeof from, "build/grader/%s/call-%s.o", q->lesson, device);
+    snprintf(to, sizeof to, "%s/lib/call-%s.o", work, device);
+    return file_copy(from, to, 0644);
+}
+
 // Everything a compile needs and nothing else. 0 or -1 with errno.
 static int fill_scratch(const char* work, const struct build_request* q, const char* shown,
                         const char* source, size_t size) {
@@ -203,22 +233,19 @@ static int fill_scratch(const char* work, const struct build_request* q, const c
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
-    char contract[512], call[512];
+    char contract[512];
     snprintf(contract, sizeof contract, "lessons/%s/*.h", q->lesson);
-    snprintf(call, sizeof call, "build/grader/%s/call-%s.o", q->lesson, q->gpu ? "cuda" : "cpu");
-    const char* run = q->gpu ? "build/cuda/librun.a" : "build/cpu/librun.a";
     if (copy_matching(work, "lessons/*.h", "include/") != 0 ||
         copy_matching(work, contract, "include/") != 0 ||
         copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
         copy_matching(work, "grader/cpu/include/cudev/*.h", "include/cpu/cudev/") != 0 ||
         copy_into(work, "build/cpu/rewrite", "lib/", 0755) != 0 ||
         copy_into(work, "grader/cpu/cxxflags", "lib/", 0644) != 0 ||
+        copy_into(work, "grader/cpu/cxxflags-watched", "lib/", 0644) != 0 ||
         copy_into(work, "grader/run/wrapped", "lib/", 0644) != 0 ||
-        copy_into(work, "build/libcpu.a", "lib/", 0644) != 0 ||
-        copy_into(work, run, "lib/", 0644) != 0)
+        copy_into(work, "build/libcpu.a", "lib/", 0644) != 0 || copy_runner(work, q, "cpu") != 0)
         return -1;
-    snprintf(path, sizeof path, "%s/lib/call.o", work);
-    return file_copy(call, path, 0644);
+    return q->gpu ? copy_runner(work, q, "cuda") : 0;
 }
 
 // The name the compiler and the student see: the path as given if it stays below the current
@@ -241,8 +268,9 @@ static void explain_unreadable(struct build* b, const char* file) {
 
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown, const char* key) {
-    char script[2048], out[PATH_MAX], program[PATH_MAX + 16], folder[PATH_MAX];
-    snprintf(script, sizeof script, "%s%s", cpu_script, q->gpu ? gpu_link : cpu_link);
+    char script[2048], out[PATH_MAX], program[PATH_MAX + 16], watched[PATH_MAX + 16];
+    char folder[PATH_MAX];
+    snprintf(script, sizeof script, "%s%s", compile_script, q->gpu ? gpu_link : cpu_link);
     const char* argv[] = {"/bin/sh", "-c", script, "sh", shown, q->gpu ? q->arch : "", NULL};
     struct wall_job job = {.argv = argv,
                            .program = -1,
@@ -255,6 +283,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->log = r.output ? r.output : strdup("");
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(program, sizeof program, "%s/program", out);
+    snprintf(watched, sizeof watched, "%s/watched", out);
     b->outcome = BUILD_FAILED;
     if (r.end == WALL_TIMEOUT || r.end == WALL_MEMORY) {
         b->outcome = BUILD_COMPILE_ERROR;
@@ -274,16 +303,17 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not define %s() as its contract declares",
                  q->file, lesson_function(q->lesson));
-    } else if ((b->program = load_program(program)) < 0) {
+    } else if ((b->program = load_program(program)) < 0 ||
+               (b->watched = load_program(watched)) < 0) {
         snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));
     } else {
         b->outcome = BUILD_OK;
-        store(key, program, b->log);
+        store(key, out, b->log);
     }
 }
 
 struct build build_submission(const struct build_request* q) {
-    struct build b = {.outcome = BUILD_OK, .program = -1};
+    struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
     size_t size;
     char key[65];
     char* source = file_read(q->file, SOURCE_LIMIT, &size);

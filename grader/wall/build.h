@@ -26,6 +26,7 @@ enum build_outcome {
 struct build {
     enum build_outcome outcome;
     int program;          // a memfd, or -1; the caller closes it
+    int watched;          // likewise: the instrumented build of the same file for the CPU device
     char* log;            // what the compiler said, also warnings; free it
     char message[512];    // one sentence; empty if BUILD_OK
     char submission[65];  // SHA-256 of the file

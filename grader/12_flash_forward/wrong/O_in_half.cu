@@ -1,5 +1,5 @@
 // cause: low_precision
-// The accumulator of O has 11 bits: what is small beside it is lost.
+// Between tiles O is kept in fp16, in 11 bits: what is small beside it is lost.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>
@@ -97,14 +97,12 @@ __global__ void flash_forward_kernel(fp16* O,                     // (B, N_q, d)
         // O = alpha O + P V                                                        (README eq. 9)
         // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],   x = j + c BLOCK_K
         l *= alpha;
-        for (int c = 0; c < d / BLOCK_K; c++)
-            O_reg[c] = __float2half(alpha * __half2float(O_reg[c]));
-        for (int k = 0; k < BLOCK_K; k++) {
-            float p = P_smem[i][k];
-            l += p;
-            for (int c = 0; c < d / BLOCK_K; c++)
-                O_reg[c] = __float2half(__half2float(O_reg[c]) +
-                                        p * __half2float(V_smem[k][j + c * BLOCK_K]));
+        for (int k = 0; k < BLOCK_K; k++) l += P_smem[i][k];
+        for (int c = 0; c < d / BLOCK_K; c++) {
+            float sum = alpha * __half2float(O_reg[c]);
+            for (int k = 0; k < BLOCK_K; k++)
+                sum += P_smem[i][k] * __half2float(V_smem[k][j + c * BLOCK_K]);
+            O_reg[c] = __float2half(sum);
         }
         __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
     }

@@ -1,0 +1,60 @@
+// machine.c: what this machine grades with. See options.h.
+#include "check/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// The first line a command prints, "" if it fails.
+static void first_line(const char* command, char* line, size_t size) {
+    line[0] = '\0';
+    FILE* pipe = popen(command, "re");
+    if (!pipe) return;
+    if (!fgets(line, (int)size, pipe)) line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    pclose(pipe);
+}
+
+// Fills in device and isolation; what was asked for and is not there is said and nothing is graded.
+void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
+                   size_t arch_size) {
+    char gpu[96] = "", capability[16] = "";
+    bool has_gpu = access("/dev/nvidiactl", F_OK) == 0;
+    if (has_gpu && (!o->device || strcmp(o->device, "cuda") == 0)) {
+        first_line("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", gpu,
+                   sizeof gpu);
+        first_line("nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null",
+                   capability, sizeof capability);
+    }
+    bool has_nvcc = system("command -v nvcc >/dev/null 2>&1") == 0;
+    session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
+    if (session->gpu && (!gpu[0] || !has_nvcc)) {
+        fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",
+                gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
+        exit(2);
+    }
+    int major = 0, minor = 0;
+    if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
+        snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");
+    if (session->gpu)
+        snprintf(r->device, sizeof r->device, "cuda (%s, %s)", gpu, arch);
+    else
+        snprintf(r->device, sizeof r->device, "cpu (%ld cores)", sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+void choose_isolation(struct result* r, const struct options* o, struct session* session) {
+    const char* why = "";
+    if (!o->isolation) {
+        session->level = wall_strongest();
+    } else {
+        int level = wall_level_from_name(o->isolation);
+        if (level < 0) options_refuse("unknown isolation level", o->isolation);
+        if (!wall_probe((enum wall_level)level, &why))
+            options_refuse("this level does not work here", why);
+        session->level = (enum wall_level)level;
+    }
+    snprintf(r->isolation, sizeof r->isolation, "%s%s", wall_level_name(session->level),
+             session->level == WALL_BUBBLEWRAP ? ""
+             : wall_has_landlock()             ? " + landlock"
+                                               : " (files not hidden)");
+}

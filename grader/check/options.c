@@ -1,0 +1,82 @@
+// options.c: the command line. See options.h.
+#include "check/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+static const char usage[] =
+    "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
+    "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
+    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N]\n"
+    "       check --list      (the items)\n";
+
+void options_refuse(const char* what, const char* value) {
+    fprintf(stderr, "%s: %s\n%s", what, value, usage);
+    exit(2);
+}
+
+void options_parse(int argc, char** argv, struct options* o) {
+    static const struct option names[] = {
+        {"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},   {"case", 1, 0, 'c'}, {"format", 1, 0, 'f'},
+        {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},   {"log", 1, 0, 'l'},  {"debug", 1, 0, 'g'},
+        {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'}, {0, 0, 0, 0}};
+    int option;
+    char* end;
+    if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
+        options_refuse("no random seed", "");
+    while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        switch (option) {
+        case 'd':
+            if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda"))
+                options_refuse("unknown device", optarg);
+            o->device = optarg;
+            break;
+        case 's':
+            errno = 0;
+            o->seed = strtoull(optarg, &end, 0);
+            if (errno || end == optarg || *end || *optarg == '-')
+                options_refuse("not a seed", optarg);
+            break;
+        case 'c':
+            o->filter = optarg;
+            break;
+        case 'f':
+            if (strcmp(optarg, "text") == 0)
+                o->format = FORMAT_TEXT;
+            else if (strcmp(optarg, "json") == 0)
+                o->format = FORMAT_JSON;
+            else if (strcmp(optarg, "line") == 0)
+                o->format = FORMAT_LINE;
+            else
+                options_refuse("unknown format", optarg);
+            break;
+        case 'i':
+            o->isolation = optarg;
+            break;
+        case 'o':
+            o->save = optarg;
+            break;
+        case 'l':
+            o->log = optarg;
+            break;
+        case 'g':
+            o->debug = optarg;
+            break;
+        case 'r':
+            o->repeat = atoi(optarg);
+            break;
+        case 'n':
+            for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
+            exit(0);
+        default:
+            options_refuse("cannot read the arguments", "");
+        }
+    }
+    if (o->repeat < 1) o->repeat = 1;
+    if (optind + 1 != argc)
+        options_refuse("give one file", argc > optind ? argv[argc - 1] : "none given");
+    o->file = argv[optind];
+}

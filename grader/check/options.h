@@ -1,0 +1,31 @@
+// options.h: what `make grade` asks of a lesson's check. Lessons do not include this.
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "check/state.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
+
+struct options {
+    const char *file, *device, *filter, *isolation, *save, *log, *debug;
+    enum format format;
+    uint64_t seed;
+    int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
+};
+
+// Reads the command line; ends the program with exit status 2 and a sentence if it cannot.
+void options_parse(int argc, char** argv, struct options* o);
+
+// Ends the program with exit status 2: what was asked for is not possible.
+_Noreturn void options_refuse(const char* what, const char* value);
+
+// Which device and which isolation level this grade uses, into session and result (machine.c). What
+// was asked for and is not there is said, and the program ends. arch is nvcc's name of the GPU.
+void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
+                   size_t arch_size);
+void choose_isolation(struct result* r, const struct options* o, struct session* session);
+
+#endif
