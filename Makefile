@@ -107,6 +107,9 @@ watch: lesson ready
 debug: lesson ready
 	@sh grader/make/debug.sh $(NAME)
 
+profile: lesson ready
+	@sh grader/make/profile.sh $(NAME)
+
 doctor:
 	@sh grader/make/doctor.sh
 
@@ -148,6 +151,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug doctor reset update exercises test \
+.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises test \
         mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
 .SECONDARY:

@@ -47,7 +47,8 @@ static void grade_item(const struct session* session, int index, struct result_i
     tcase_add_test(test, run_item);
     suite_add_tcase(suite, test);
     SRunner* runner = srunner_create(suite);
-    srunner_set_fork_status(runner, session->debug ? CK_NOFORK : CK_FORK);
+    bool here = session->debug || session->profile;  // this process ends with the case
+    srunner_set_fork_status(runner, here ? CK_NOFORK : CK_FORK);
     srunner_run_all(runner, CK_SILENT);
     if (srunner_ntests_run(runner) != 1) record->outcome = OUTCOME_ERROR;
     srunner_free(runner);
@@ -84,6 +85,7 @@ static void grade_items(struct result* r, const struct options* o, const struct 
         }
         if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         record->seconds = seconds_now() - start;
+        if (session->profile) continue;
         if (o->format == FORMAT_TEXT) text_item(record, colour);
         fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
                 record->message);
@@ -212,9 +214,10 @@ int main(int argc, char** argv) {
     }
     session.seed = o.seed;
     session.debug = o.debug;
+    session.profile = o.profile;
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
     if (!(session.log = open_log(o.log))) return 3;
-    if (o.format == FORMAT_TEXT) text_begin(r, colour);
+    if (o.format == FORMAT_TEXT && !o.profile) text_begin(r, colour);
 
     struct build_request request = {.lesson = lesson.name,
                                     .file = o.file,
@@ -231,6 +234,11 @@ int main(int argc, char** argv) {
     fflush(stderr);
     session.program = b.program;
     session.watched = b.watched;
+    if (o.profile && b.outcome == BUILD_OK) {
+        grade_items(r, &o, &session, false);  // ends with the case it profiles
+        fprintf(stderr, "%s has no case to profile\n", lesson.name);
+        return 2;
+    }
     if (b.outcome == BUILD_OK)
         grade(r, &o, &session, colour);
     else

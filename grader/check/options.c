@@ -11,6 +11,7 @@ static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N]\n"
+    "             [--profile table|csv]\n"
     "       check --list      (the items)\n";
 
 void options_refuse(const char* what, const char* value) {
@@ -20,9 +21,10 @@ void options_refuse(const char* what, const char* value) {
 
 void options_parse(int argc, char** argv, struct options* o) {
     static const struct option names[] = {
-        {"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},   {"case", 1, 0, 'c'}, {"format", 1, 0, 'f'},
-        {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},   {"log", 1, 0, 'l'},  {"debug", 1, 0, 'g'},
-        {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'}, {0, 0, 0, 0}};
+        {"device", 1, 0, 'd'}, {"seed", 1, 0, 's'},      {"case", 1, 0, 'c'},
+        {"format", 1, 0, 'f'}, {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
+        {"log", 1, 0, 'l'},    {"debug", 1, 0, 'g'},     {"list", 0, 0, 'n'},
+        {"repeat", 1, 0, 'r'}, {"profile", 1, 0, 'p'},   {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -67,6 +69,11 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'r':
             o->repeat = atoi(optarg);
+            break;
+        case 'p':
+            if (strcmp(optarg, "table") && strcmp(optarg, "csv"))
+                options_refuse("unknown format", optarg);
+            o->profile = optarg;
             break;
         case 'n':
             for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);

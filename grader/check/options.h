@@ -10,7 +10,7 @@
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
 
 struct options {
-    const char *file, *device, *filter, *isolation, *save, *log, *debug;
+    const char *file, *device, *filter, *isolation, *save, *log, *debug, *profile;
     enum format format;
     uint64_t seed;
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks

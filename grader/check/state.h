@@ -32,9 +32,11 @@ struct session {
     int program;  // memfd of the built submission
     int watched;  // likewise: its instrumented build for the CPU device
     uint64_t seed;
-    double seconds;     // wall-clock limit of one case
-    const char* debug;  // make debug: a program built with -g to run under gdb, or NULL
-    FILE* log;          // everything, for the student to read
+    double seconds;       // wall-clock limit of one case
+    const char* debug;    // make debug: a program built with -g to run under gdb, or NULL
+    const char* profile;  // make profile: print the traffic of the first case that asks for it, in
+                          // this format, or NULL
+    FILE* log;            // everything, for the student to read
 };
 
 struct check {

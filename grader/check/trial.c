@@ -228,6 +228,26 @@ static void judge_host(struct check* c, int round) {
                    (long long)c->answer.to_host[round]);
 }
 
+// make profile: what the first case with WATCH_PROFILE moves, as the device prints it; nothing is judged.
+static void profile(struct check* c) {
+    if (c->watch != WATCH_PROFILE) ck_abort_msg("not a case to profile");
+    char format[64];
+    snprintf(format, sizeof format, "RUN_PROFILE=%s", c->session->profile);
+    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", format, NULL};
+    const char* argv[] = {"run", NULL};
+    struct wall_job job = {.argv = argv,
+                           .program = c->session->watched,
+                           .arena = c->arena.fd,
+                           .environment = environment,
+                           .seconds = 60,
+                           .memory = (size_t)MEMORY_LIMIT_GB << 30};
+    struct wall_result r = wall_run(c->session->level, &job);
+    if (strcmp(c->session->profile, "table") == 0) printf("case: %s\n\n", c->name);
+    fputs(r.output ? r.output : "", stdout);
+    fflush(stdout);
+    exit(r.end == WALL_EXITED ? r.code : 1);
+}
+
 static struct wall_result run_program(struct check* c) {
     static const char* const environments[][3] = {
         [WATCH_NONE] = {"CUDEV_TIMEOUT=4", NULL},
@@ -263,6 +283,7 @@ static void run_ghost(struct check* c) {
 void check_run(struct check* c) {
     pack(c, false);
     if (c->session->debug) debug(c);
+    if (c->session->profile) profile(c);
     struct wall_result r = run_program(c);
     log_output(c, &r);
     judge_end(c, &r);

@@ -39,11 +39,18 @@ static bool fails_now(const char* function) {
 
 // ---- device memory
 
+static void note_peak(void) {
+    int64_t now = 0;
+    for (int i = 0; i < ALLOCATIONS; i++) now += (int64_t)live[i].bytes;
+    if (now > meter.allocated) meter.allocated = now;
+}
+
 static void note_allocation(void* address, size_t bytes) {
     for (int i = 0; on && i < ALLOCATIONS; i++)
         if (!live[i].bytes) {
             live[i].address = address;
             live[i].bytes = bytes;
+            note_peak();
             return;
         }
 }

@@ -13,9 +13,10 @@
 void meter_start(const char* fail_call, int fail_at, bool ghost);
 
 struct meter {
-    int64_t leaked;    // bytes of device memory allocated and not freed
-    int64_t launches;  // kernels
-    int64_t to_host;   // bytes copied to the host, or allocated where both sides reach them
+    int64_t allocated;  // bytes of device memory, at the peak
+    int64_t leaked;     // bytes of device memory allocated and not freed
+    int64_t launches;   // kernels
+    int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
 };
 
 // What happened since meter_start().

@@ -16,6 +16,7 @@
 
 #include "cpu/include/cudev.h"
 #include "run/meter.h"
+#include "run/traffic.h"
 #include "wall/arena.h"
 
 static unsigned char* arena;
@@ -131,6 +132,7 @@ static void run_round(uint32_t r) {
     round_now = r;
     copy_tensors(r, cudaMemcpyHostToDevice);
     must(cudaDeviceSynchronize(), "copying the inputs");
+    traffic_start();
     meter_start(layout->fail_call, layout->fail_at, layout->ghost);
     int status = call();
     struct meter meter = meter_stop();
@@ -142,6 +144,8 @@ static void run_round(uint32_t r) {
         must(cudaGetLastError(), "after the launcher");
     else
         (void)cudaGetLastError();  // the launcher has reported it: the next round starts clean
+    traffic_stop(&answer->traffic[r]);
+    answer->traffic[r].allocated_bytes = meter.allocated;
     answer->status[r] = status;
     copy_tensors(r, cudaMemcpyDeviceToHost);
     answer->rounds_done = r + 1;
@@ -155,5 +159,6 @@ int main(int argc, char** argv) {
         must(cudaMalloc((void**)&device[i], with_guards(t)), "making room for the case");
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
+    traffic_print(getenv("RUN_PROFILE"));
     return 0;
 }

@@ -1,0 +1,10 @@
+#!/bin/sh
+# profile.sh: what `make profile LESSON=05` does: where the kernel's memory traffic comes from, line by
+# line, counted on the CPU device. FORMAT=csv: all of it, for programs.
+# usage: profile.sh LESSON
+lesson=$1
+file=${FILE:-${FROM:-exercises}/$lesson/${lesson#*_}.cu}
+set -- "$file" --device cpu --profile "${FORMAT:-table}"
+[ -n "$CASE" ] && set -- "$@" --case "$CASE"
+[ -n "$SEED" ] && set -- "$@" --seed "$SEED"
+exec "build/grader/$lesson/check" "$@"
