@@ -216,6 +216,7 @@ int main(int argc, char** argv) {
     session.debug = o.debug;
     session.profile = o.profile;
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
+    if (o.seconds > 0) session.seconds = o.seconds;
     if (!(session.log = open_log(o.log))) return 3;
     if (o.format == FORMAT_TEXT && !o.profile) text_begin(r, colour);
 

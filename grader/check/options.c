@@ -10,7 +10,7 @@
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
-    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N]\n"
+    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S]\n"
     "             [--profile table|csv]\n"
     "       check --list      (the items)\n";
 
@@ -24,7 +24,8 @@ void options_parse(int argc, char** argv, struct options* o) {
         {"device", 1, 0, 'd'}, {"seed", 1, 0, 's'},      {"case", 1, 0, 'c'},
         {"format", 1, 0, 'f'}, {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
         {"log", 1, 0, 'l'},    {"debug", 1, 0, 'g'},     {"list", 0, 0, 'n'},
-        {"repeat", 1, 0, 'r'}, {"profile", 1, 0, 'p'},   {0, 0, 0, 0}};
+        {"repeat", 1, 0, 'r'}, {"seconds", 1, 0, 't'},   {"profile", 1, 0, 'p'},
+        {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -66,6 +67,10 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'g':
             o->debug = optarg;
+            break;
+        case 't':
+            o->seconds = strtod(optarg, &end);
+            if (*end || !(o->seconds > 0)) options_refuse("not a time in seconds", optarg);
             break;
         case 'r':
             o->repeat = atoi(optarg);

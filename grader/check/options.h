@@ -13,7 +13,8 @@ struct options {
     const char *file, *device, *filter, *isolation, *save, *log, *debug, *profile;
     enum format format;
     uint64_t seed;
-    int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
+    double seconds;  // wall-clock limit of one case; 0: the device's usual one
+    int repeat;      // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
 // Reads the command line; ends the program with exit status 2 and a sentence if it cannot.

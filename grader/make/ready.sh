@@ -7,6 +7,7 @@ for tool in gcc g++ ar nm readelf flock; do
         exit 2
     }
 done
+# shellcheck disable=SC2086  # words
 printf '#include <check.h>\n#include <jansson.h>\n#include <sha2.h>\n' |
     gcc ${CPPFLAGS:-} -E -xc - >/dev/null 2>&1 || {
     echo "A library of the grader (check, jansson or libmd) is missing. Run: sh setup.sh" >&2

@@ -29,7 +29,7 @@ if said=\$("$nvcc" -std=c++17 -Werror all-warnings -gencode arch=compute_80,code
 then : >"$done/\$3"; else echo "FAIL  nvcc \$2: \$said"; fi
 rm -f "$done/\$3.o"
 TEXT
-xargs -P "$(nproc)" -L 1 sh "$done/one.sh" <"$done/jobs" >"$done/said"
+xargs -r -P "$(nproc)" -L 1 sh "$done/one.sh" <"$done/jobs" >"$done/said"
 cat "$done/said"
 if [ -s "$done/said" ]; then failed=1; else
     tell ok "nvcc: every .cu compiles for sm_80 and sm_90a ($(wc -l <"$done/jobs") compiled now)"
