@@ -375,7 +375,7 @@ static const struct item items[] = {
     {8, "very negative scores", negative},
     {6, "sums that cancel", cancelling},
     {8, "LSE", logsumexp},
-    {4, "a scale of the caller's", own_scale},
+    {4, "a scale given by the caller", own_scale},
     {4, "called again with new data", twice},
     {4, "bad arguments", arguments},
     {0},

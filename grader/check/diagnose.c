@@ -138,6 +138,18 @@ static enum cause imprecise(const struct picture* p) {
     return p->found->worst <= 0.02 * largest ? CAUSE_low_precision : CAUSE_NONE;
 }
 
+bool diagnose_added(struct check* c, const struct tensor* t) {
+    int size = dtype_size(t->dtype);
+    uint64_t at = c->arena.layout.tensor[t - c->tensor].offset[c->round];
+    int64_t written = 0, added = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t element = at + (uint64_t)(i * size);
+        written += !t->untouched[i] && !arena_is_poison(&c->arena, element, size);
+        added += !t->untouched[i] && arena_was_added_to(&c->arena, element, size);
+    }
+    return added * 2 > written;
+}
+
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {

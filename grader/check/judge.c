@@ -51,7 +51,8 @@ static void append_map(struct result_item* record, const struct tensor* t, const
     enum { SIDE = 16 };
     int64_t rows, columns;
     tensor_matrix(t, &rows, &columns);
-    if (columns == 1) {  // a vector is folded to fill the square
+    bool folded = columns == 1;
+    if (folded) {  // a vector is folded to fill the square
         columns = rows < SIDE ? rows : (rows + SIDE - 1) / SIDE;
         rows = (t->count + columns - 1) / columns;
     }
@@ -65,10 +66,11 @@ static void append_map(struct result_item* record, const struct tensor* t, const
         wrong[y][x] += v != RIGHT;
         unwritten[y][x] += v == NEVER_WRITTEN;
     }
-    record_append(record,
-                  "where (%lld x %lld elements; . right, + some wrong, # all wrong, o never "
-                  "written):\n",
-                  (long long)rows, (long long)columns);
+    if (folded)
+        record_append(record, "where (%lld elements, row by row", (long long)t->count);
+    else
+        record_append(record, "where (%lld x %lld elements", (long long)rows, (long long)columns);
+    record_append(record, "; . right, + some wrong, # all wrong, o never written):\n");
     for (int64_t y = 0; y < down; y++) {
         record_append(record, "    ");
         for (int64_t x = 0; x < across; x++)
@@ -132,7 +134,10 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     struct result_item* record = c->record;
     enum cause cause = CAUSE_NONE;
     bool nothing = found.never_written == found.expected;
-    if (nothing) cause = CAUSE_never_written;
+    if (nothing)
+        cause = CAUSE_never_written;
+    else if (diagnose_added(c, t))
+        cause = CAUSE_accumulates;
     if (!cause && lesson.explain) cause = lesson.explain(c, t, budget);
     if (!cause) cause = diagnose(c, t, budget, &found);
     record_append(record, "case: %s", c->name);

@@ -26,7 +26,8 @@ void choose_device(struct result* r, const struct options* o, struct session* se
         first_line("nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null",
                    capability, sizeof capability);
     }
-    bool has_nvcc = system("command -v nvcc >/dev/null 2>&1") == 0;
+    bool has_nvcc =
+        system("PATH=\"$PATH:/usr/local/cuda/bin\" command -v nvcc >/dev/null 2>&1") == 0;
     session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
     if (session->gpu && (!gpu[0] || !has_nvcc)) {
         fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",

@@ -17,7 +17,7 @@
 #include "wall/build.h"
 #include "wall/file.h"
 
-enum { CASE_SECONDS = 6, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
+enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 
 // The item the child process is to run; libcheck's tests take no arguments.
 static struct {
@@ -95,31 +95,42 @@ static void grade_items(struct result* r, const struct options* o, const struct 
 // Why nothing was graded, as every item's failure: the items are listed with 0 points.
 static void fail_all(struct result* r, const struct options* o, const struct build* b) {
     bool refused = b->outcome == BUILD_REFUSED;
-    enum cause cause = b->outcome == BUILD_FAILED ? CAUSE_NONE
-                       : refused                  ? CAUSE_refused
-                                                  : CAUSE_compile_error;
+    enum cause cause = refused ? CAUSE_refused : CAUSE_compile_error;
     snprintf(r->message, sizeof r->message, "%s", b->message);
     for (int i = 0; lesson.items[i].run; i++) {
         if (!chosen(o, &lesson.items[i])) continue;
         struct result_item* record = &r->item[r->item_count++];
         snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
         record->max_points = lesson.items[i].points;
-        record->outcome = b->outcome == BUILD_FAILED ? OUTCOME_ERROR : OUTCOME_FAIL;
+        record->outcome = OUTCOME_FAIL;
         snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
         record_append(record, "%s\n", b->message);
     }
 }
 
-static int count_items(const struct options* o) {
-    int all = 0, some = 0, points = 0;
+// Ends the program if the lesson's own list of items is wrong.
+static void check_items(void) {
+    int all = 0, points = 0;
     for (; lesson.items[all].run; all++) {
-        some += chosen(o, &lesson.items[all]);
         points += lesson.items[all].points;
+        // The report quotes names for the shell.
+        if (strchr(lesson.items[all].name, '\'')) {
+            fprintf(stderr, "%s: no ' in an item's name: %s\n", lesson.name,
+                    lesson.items[all].name);
+            exit(3);
+        }
     }
     if (points != 100 || all > RESULT_ITEMS) {
-        fprintf(stderr, "%s: the points add up to %d, not 100\n", lesson.name, points);
+        fprintf(stderr, "%s: %d items of %d points; at most %d, and 100 points\n", lesson.name, all,
+                points, RESULT_ITEMS);
         exit(3);
     }
+}
+
+// True if CASE= chooses all items; ends the program if it chooses none.
+static bool all_chosen(const struct options* o) {
+    int all = 0, some = 0;
+    for (; lesson.items[all].run; all++) some += chosen(o, &lesson.items[all]);
     if (some == 0) {
         fprintf(stderr, "CASE=%s matches no item of %s. The items are:\n", o->filter, lesson.name);
         for (int i = 0; i < all; i++) fprintf(stderr, "  %s\n", lesson.items[i].name);
@@ -143,8 +154,10 @@ static void show_end(const struct result* r, const struct options* o, const stru
         printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
     } else {
         text_end(r, o->log ? o->log : "none",
-                 session->gpu ? "speed (make bench measures it)"
-                              : "speed on a GPU, races and memory traffic",
+                 session->gpu
+                     ? "speed (make bench measures it)"
+                     : "speed on a GPU, races, reads out of bounds, memory traffic; nvcc is "
+                       "stricter (__device__ on every function a kernel calls)",
                  colour);
     }
     free(json);
@@ -205,7 +218,8 @@ int main(int argc, char** argv) {
     snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
     snprintf(r->file, sizeof r->file, "%s", o.file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o.seed);
-    r->complete = count_items(&o);
+    check_items();
+    r->complete = all_chosen(&o);
     choose_device(r, &o, &session, arch, sizeof arch);
     choose_isolation(r, &o, &session);
     if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
@@ -230,7 +244,7 @@ int main(int argc, char** argv) {
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
         fputs(b.log, session.log);
-        if (o.format != FORMAT_JSON) fputs(b.log, stderr);
+        if (o.format != FORMAT_JSON) text_print(stderr, "", b.log);
     }
     fflush(stderr);
     session.program = b.program;
@@ -245,6 +259,14 @@ int main(int argc, char** argv) {
     else
         fail_all(r, &o, &b);
     result_total(r);
+    if (b.outcome == BUILD_FAILED) {
+        // Not the student's fault: no score is shown or kept.
+        fprintf(stderr,
+                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
+                b.message);
+        return 3;
+    }
+    if (b.outcome == BUILD_UNREADABLE) o.save = NULL;
     show_end(r, &o, &session, colour);
     free(b.log);
     fclose(session.log);

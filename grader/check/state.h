@@ -85,6 +85,9 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
+// True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
+bool diagnose_added(struct check* c, const struct tensor* t);
+
 // t as rows x columns: the last dimension is the columns; a vector is one row per element.
 void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);
 

@@ -3,7 +3,8 @@
 # without optimisation. What the kernel prints with printf is shown. Your own code: no sandbox.
 # usage: debug.sh LESSON
 lesson=$1
-file=${FILE:-${FROM:-exercises}/$lesson/${lesson#*_}.cu}
+. grader/make/file.sh
+file=$(file_of "$lesson")
 [ -f "$file" ] || {
     echo "$file does not exist." >&2
     exit 2

@@ -2,10 +2,7 @@
 # grade.sh: what `make grade` does: one lesson in full, or all of them as a table.
 # usage: grade.sh LESSON...   with FILE, FROM, DEVICE, SEED, CASE, FORMAT, ISOLATION in the environment
 
-# The file to grade: FILE=, or the lesson's own in exercises/ or FROM=solutions.
-file_of() {
-    echo "${FILE:-${FROM:-exercises}/$1/${1#*_}.cu}"
-}
+. grader/make/file.sh
 
 check() {
     lesson=$1 format=$2
@@ -28,14 +25,26 @@ fi
     echo "FILE= needs a LESSON=." >&2
     exit 2
 }
-worst=0 table=$(mktemp) || exit 2
+# All lessons: a table and a total, or one JSON array.
+table=$(mktemp) || exit 2
 trap 'rm -f "$table"' EXIT
 trap 'exit 130' INT TERM
+format=${FORMAT:-line} worst=0 separator='['
+[ "$format" != text ] || format=line
 for lesson; do
-    check "$lesson" "${FORMAT:-line}" 2>/dev/null | tee -a "$table"
-    grep -q . "$table" || worst=3
+    [ "$format" = line ] || printf '%s\n' "$separator"
+    separator=,
+    check "$lesson" "$format" >"$table" 2>/dev/null
+    code=$?
+    [ "$code" -le "$worst" ] || worst=$code
+    if [ -s "$table" ]; then cat "$table"; else echo "$lesson: the grader failed (make grade LESSON=${lesson%%_*})"; fi
+    if [ "$format" = line ]; then cat "$table" >>"$table.all"; fi
 done
-[ "${FORMAT:-text}" = json ] && exit 0
-awk '{ split($2, p, "/"); got += p[1]; all += p[2] }
-     END { printf "%-28s %3d/%d\n", "total", got, all; exit got != all }' "$table" || worst=1
+if [ "$format" != line ]; then
+    echo ']'
+else
+    awk '{ split($2, p, "/"); got += p[1]; all += p[2] }
+         END { printf "%-28s %3d/%d\n", "total", got, all }' "$table.all"
+    rm -f "$table.all"
+fi
 exit "$worst"

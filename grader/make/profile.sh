@@ -3,7 +3,8 @@
 # line, counted on the CPU device. FORMAT=csv: all of it, for programs.
 # usage: profile.sh LESSON
 lesson=$1
-file=${FILE:-${FROM:-exercises}/$lesson/${lesson#*_}.cu}
+. grader/make/file.sh
+file=$(file_of "$lesson")
 set -- "$file" --device cpu --profile "${FORMAT:-table}"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"

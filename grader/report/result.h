@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
 
@@ -51,6 +52,10 @@ char* result_to_json(const struct result* r);
 bool result_from_json(const char* text, struct result* r);
 
 // ---- the text a student reads (text.c). Colours only if `colour`.
+
+// Prints text, each line indented, and nothing a terminal would obey: compilers and programs repeat
+// what a student's file says.
+void text_print(FILE* to, const char* indent, const char* text);
 
 void text_begin(const struct result* r, bool colour);
 void text_item(const struct result_item* item, bool colour);

@@ -23,16 +23,19 @@ void text_begin(const struct result* r, bool colour) {
     fflush(stdout);
 }
 
-// Each line of text, indented, and printable: a student's program may have written escape codes.
-static void print_indented(const char* text) {
+void text_print(FILE* to, const char* indent, const char* text) {
     bool start = true;
     for (const char* s = text; *s; s++) {
-        if (start) fputs("          ", stdout);
+        if (start) fputs(indent, to);
         start = *s == '\n';
         unsigned char c = (unsigned char)*s;
-        putchar(c >= 0x20 || c == '\n' || c == '\t' ? c : '?');
+        putc((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t' ? c : '?', to);
     }
-    if (!start) putchar('\n');
+    if (!start) putc('\n', to);
+}
+
+static void print_indented(const char* text) {
+    text_print(stdout, "          ", text);
 }
 
 void text_item(const struct result_item* item, bool colour) {
@@ -62,10 +65,19 @@ void text_end(const struct result* r, const char* log, const char* unchecked, bo
     int digits = (int)strcspn(number, "_");
     const struct result_item* failed = first_failed(r);
     putchar('\n');
-    if (r->message[0]) printf("%s\n\n", r->message);
-    if (failed)
-        printf("Next: make hint LESSON=%.*s\n      make debug LESSON=%.*s CASE='%s'\n", digits,
-               number, digits, number, failed->name);
+    if (r->message[0]) text_print(stdout, "", r->message);
+    // What the student can do next, on this file and with this data.
+    if (failed && !r->message[0]) {
+        char file[640] = "";
+        bool own = strncmp(r->file, "exercises/", 10) == 0;
+        if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
+        if (own)
+            printf("Next: make hint LESSON=%.*s\n      ", digits, number);
+        else
+            printf("Next: ");
+        printf("make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
+               failed->name);
+    }
     if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
     printf("Log: %s\n", log);
     if (!r->complete && !r->message[0]) printf("Only the items that match CASE were graded.\n");

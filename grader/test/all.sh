@@ -5,8 +5,10 @@ start=$(date +%s)
 status=0
 run() {
     echo "== $*"
+    began=$(date +%s)
     "$@"
     code=$?
+    echo "   $(($(date +%s) - began)) s"
     # 77: skipped, tools are missing; where they are expected (CI) that is a failure.
     if [ "$code" = 77 ] && [ -z "${CI:-}" ]; then
         echo "skip  $*"

@@ -17,12 +17,12 @@ for lesson; do
     done
     for file in "grader/$lesson"/wrong/*.cu; do echo "$lesson wrong $file"; done
 done >"$out/jobs"
-for file in grader/test/exploits/*.cu; do echo "05_tiled_matmul exploit $file"; done >>"$out/jobs"
+for file in grader/test/exploits/*.cu; do echo "- exploit $file"; done >>"$out/jobs"
 
 cat >"$out/one.sh" <<'TEXT'
 lesson=$1 kind=$2 file=$3
 if [ "$kind" = exploit ]; then
-    sh grader/test/exploit.sh "$lesson" "$file" "$(build/doctor | awk '$2 == "yes" { print $1; exit }')" cuda
+    sh grader/test/exploit.sh "$file" "$(build/doctor | awk '$2 == "yes" { print $1; exit }')" cuda
     exit
 fi
 found=$("build/grader/$lesson/check" "$file" --format json --device cuda 2>&1 |

@@ -24,10 +24,11 @@ else
     expect "$lesson stub is there" cmp "$exercise" "$stub"
 fi
 
-wrong=$(find "grader/$lesson/wrong" -name '*.cu' | sort)
-right=$(find "grader/$lesson/right" -name '*.cu' | sort)
-[ "$(echo "$wrong" | wc -l)" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
-[ "$(echo "$right" | wc -l)" -ge 2 ] || tell FAIL "$lesson" "fewer than 2 right variants"
+kernels() { # kernels FOLDER: the .cu files in it, none if there is no such folder
+    find "$1" -name '*.cu' 2>/dev/null | sort
+}
+[ "$(kernels "grader/$lesson/wrong" | wc -l)" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
+[ "$(kernels "grader/$lesson/right" | wc -l)" -ge 2 ] || tell FAIL "$lesson" "fewer than 2 right variants"
 for level in 1 2 3; do
     grep -q "^## $level " "lessons/$lesson/hints.md" || tell FAIL "$lesson" "no hint of level $level"
 done
@@ -39,9 +40,9 @@ jobs=$out/jobs
 {
     echo "$stub stub 1"
     echo "$solution right 3"
-    find "solutions/$lesson/steps" -name '*.cu' | sort | sed "s/\$/ right 3 $quickest/"
-    echo "$wrong" | sed "s/\$/ wrong 3 $quickest/"
-    echo "$right" | sed "s/\$/ right 100 $quickest/"
+    kernels "solutions/$lesson/steps" | sed "s/\$/ right 3 $quickest/"
+    kernels "grader/$lesson/wrong" | sed "s/\$/ wrong 3 $quickest/"
+    kernels "grader/$lesson/right" | sed "s/\$/ right 100 $quickest/"
 } >"$jobs"
 results=$out/results
 xargs -P "$(nproc)" -L 1 sh grader/test/kernel.sh "$lesson" <"$jobs" >"$results"

@@ -20,10 +20,11 @@ static uint64_t mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 
-// The 16-bit pattern at an even offset: 0x7fc1..0x7ffe. It is a NaN as fp16 and as bf16, two of them
-// are a NaN as fp32, and none is a NaN that arithmetic makes (0x7fc0, 0x7e00, 0x7fff).
+// The 16-bit pattern at an even offset: 0x7f81..0x7fbe. It is a NaN as fp16 and as bf16, two of them
+// are a NaN as fp32, and none is a NaN that arithmetic makes (0x7fc0, 0x7e00, 0x7fff). As fp32 and
+// bf16 it is a signalling one: adding to it sets a bit, so that it is no longer "never written".
 static uint16_t pattern(uint64_t key, uint64_t offset) {
-    return (uint16_t)(0x7fc1 + mix(key ^ (offset >> 1)) % 62);
+    return (uint16_t)(0x7f81 + mix(key ^ (offset >> 1)) % 62);
 }
 
 static unsigned char pattern_byte(uint64_t key, uint64_t offset) {
@@ -106,6 +107,17 @@ bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64
 bool arena_is_poison(const struct arena* arena, uint64_t offset, int size) {
     for (int i = 0; i < size; i++)
         if (arena->bytes[offset + i] != pattern_byte(arena->key, offset + i)) return false;
+    return true;
+}
+
+bool arena_was_added_to(const struct arena* arena, uint64_t offset, int size) {
+    const int quiet = size - 2;  // the byte of the quiet bit, which is bit 6
+    if (arena_is_poison(arena, offset, size)) return false;
+    for (int i = 0; i < size; i++) {
+        unsigned char was = pattern_byte(arena->key, offset + (uint64_t)i);
+        unsigned char mask = i == quiet ? 0x40 : 0;
+        if ((arena->bytes[offset + (uint64_t)i] & ~mask) != (was & ~mask)) return false;
+    }
     return true;
 }
 

@@ -115,6 +115,10 @@ bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64
 // True if the element of `size` (2 or 4) bytes at `offset` in the arena still holds the poison.
 bool arena_is_poison(const struct arena* arena, uint64_t offset, int size);
 
+// True if the element holds the poison as arithmetic passes it on: the quiet bit is set. Something was
+// added to what nobody had written. (fp32 and bf16; a GPU returns another NaN.)
+bool arena_was_added_to(const struct arena* arena, uint64_t offset, int size);
+
 void arena_free(struct arena* arena);
 
 #endif

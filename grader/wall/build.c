@@ -31,6 +31,8 @@ static const char compile_script[] =
     "g++ $(cat lib/cxxflags) $include -MD -MF out/deps -S out/unit.cpp -o out/unit.s || exit 11\n"
     "g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols && "
     "readelf -SW out/unit.o >out/sections && wait $! || exit 12\n"
+    "cat include/cpu/cudev/*.h >out/device; nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | "
+    "awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner\n"
     "link='g++ -static -no-pie '$(cat lib/wrapped)\n"
     "$link out/watched.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o out/watched "
     "|| exit 13\n";
@@ -40,6 +42,7 @@ static const char cpu_link[] =
 static const char gpu_link[] =
     "cuda=$(dirname \"$(dirname \"$(readlink -f \"$(command -v nvcc)\")\")\")\n"
     "nvcc -std=c++17 -O3 -lineinfo -arch=\"$2\" -Iinclude -c \"$1\" -o out/gpu.o || exit 11\n"
+    "nm -P out/gpu.o >out/symbols-gpu\n"
     "g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call-cuda.o lib/librun-cuda.a -L\"$cuda/lib64\" "
     "-lcudart_static -lpthread -ldl -lrt -o out/program || exit 13\n";
 

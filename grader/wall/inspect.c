@@ -142,6 +142,69 @@ static bool find_bad_symbol(char* symbols, struct verdict* v) {
     return false;
 }
 
+// ---- what it calls
+
+// Calls of the CUDA runtime that the runner follows (run/wrapped) or that move and allocate nothing.
+static const char* const allowed_calls[] = {
+    "cudaMalloc",          "cudaFree",           "cudaMemcpy",
+    "cudaMemcpyAsync",     "cudaMemcpy2D",       "cudaMemcpyFromSymbol",
+    "cudaMemcpyToSymbol",  "cudaMallocManaged",  "cudaMallocHost",
+    "cudaHostAlloc",       "cudaFreeHost",       "cudaMemset",
+    "cudaMemsetAsync",     "cudaMemset2D",       "cudaGetLastError",
+    "cudaPeekAtLastError", "cudaGetErrorString", "cudaGetErrorName",
+    "cudaGetDevice",       "cudaGetDeviceCount", "cudaSetDevice",
+    "cudaMemGetInfo",      "cudaLaunchKernel",   NULL};
+static const char* const allowed_families[] = {"cudaDevice", "cudaStream",    "cudaEvent",
+                                               "cudaFunc",   "cudaOccupancy", "cudaGetDeviceProp",
+                                               NULL};
+
+static bool is_allowed_call(const char* name) {
+    for (int i = 0; allowed_calls[i]; i++)
+        if (!strcmp(name, allowed_calls[i])) return true;
+    for (int i = 0; allowed_families[i]; i++)
+        if (!strncmp(name, allowed_families[i], strlen(allowed_families[i]))) return true;
+    return false;
+}
+
+// True if `word` stands in `text` as a whole word.
+static bool has_word(const char* text, const char* word) {
+    size_t n = strlen(word);
+    for (const char* at = text; (at = strstr(at, word)); at += n) {
+        bool before = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        bool after = !(isalnum((unsigned char)at[n]) || at[n] == '_');
+        if (before && after) return true;
+    }
+    return false;
+}
+
+// A graded file reaches neither into the runner nor past it: of the CPU device it uses what CUDA's
+// headers use (device: their text), of the runner nothing (runner: its symbols).
+static bool find_bad_call(char* symbols, const char* device, const char* runner,
+                          struct verdict* v) {
+    for (char* line; (line = next_line(&symbols));) {
+        char name[512], type;
+        if (sscanf(line, "%511s %c", name, &type) != 2 || !strchr("Uwv", type)) continue;
+        bool private_name =
+            !strncmp(name, "__real_", 7) || !strncmp(name, "__wrap_", 7) ||
+            (!strncmp(name, "cudev_", 6) && !has_word(device, name)) ||
+            (strncmp(name, "cuda", 4) && strncmp(name, "cudev_", 6) && has_word(runner, name));
+        if (private_name) {
+            snprintf(v->message, v->size, "%s: uses %s, which belongs to the grader", v->shown_name,
+                     name);
+            return true;
+        }
+        if (!strncmp(name, "cuda", 4) && !is_allowed_call(name)) {
+            snprintf(
+                v->message, v->size,
+                "%s: calls %s, which the grader cannot follow; use the plain call (cudaMalloc, "
+                "cudaMemcpy, ...)",
+                v->shown_name, name);
+            return true;
+        }
+    }
+    return false;
+}
+
 // ---- sections
 
 static bool find_constructor(char* sections, struct verdict* v) {
@@ -181,5 +244,16 @@ bool inspect_unit(const char* out, const char* shown_name, const char* function,
         free(text);
         if (found) return false;
     }
-    return true;
+    // The same for both devices: what is undefined in either object.
+    char *device = read_out(out, "device"), *runner = read_out(out, "runner");
+    bool fine = device && runner;
+    if (!fine) snprintf(message, message_size, "the compiler left no list of symbols");
+    const char* const lists[] = {"symbols", "symbols-gpu"};
+    for (int i = 0; fine && i < 2; i++) {
+        char* symbols = read_out(out, lists[i]);
+        if (symbols) fine = !find_bad_call(symbols, device, runner, &v);
+        free(symbols);
+    }
+    free(device), free(runner);
+    return fine;
 }

@@ -47,22 +47,21 @@ static rlim_t tasks_of_user(void) {
     return tasks;
 }
 
-static void limit(int what, rlim_t value) {
+// A limit that does not hold would be worse than a program that does not start.
+static bool limit(int what, rlim_t value) {
     struct rlimit old, r = {value, value};
-    if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < value)
-        r.rlim_cur = r.rlim_max = old.rlim_max;
-    setrlimit((__rlimit_resource_t)what, &r);
+    if (getrlimit((__rlimit_resource_t)what, &old) != 0) return false;
+    if (old.rlim_max < value) r.rlim_cur = r.rlim_max = old.rlim_max;
+    return setrlimit((__rlimit_resource_t)what, &r) == 0;
 }
 
-static void set_limits(const struct wall_job* job, int user) {
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, (rlim_t)(job->seconds * 8) + 2);
-    limit(RLIMIT_FSIZE, (rlim_t)1 << 28);
-    limit(RLIMIT_NOFILE, 256);
-    limit(RLIMIT_NPROC, (user >= 0 ? 0 : tasks_of_user()) + PROCESSES);
+static bool set_limits(const struct wall_job* job, int user) {
     // CUDA's driver reserves far more address space than it uses: no limit of this kind there, the
     // watch on resident memory stays.
-    if (!job->gpu) limit(RLIMIT_DATA, job->memory);
+    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, (rlim_t)(job->seconds * 8) + 2) &&
+           limit(RLIMIT_FSIZE, (rlim_t)1 << 28) && limit(RLIMIT_NOFILE, 256) &&
+           limit(RLIMIT_NPROC, (user >= 0 ? 0 : tasks_of_user()) + PROCESSES) &&
+           (job->gpu || limit(RLIMIT_DATA, job->memory));
 }
 
 static _Noreturn void child(enum wall_level level, const struct wall_job* job, int user, int out,
@@ -94,9 +93,8 @@ static _Noreturn void child(enum wall_level level, const struct wall_job* job, i
     sigprocmask(SIG_SETMASK, &none, NULL);
     for (int s = 1; s < 32; s++) signal(s, SIG_DFL);
     umask(022);
-    if (user >= 0) setgroups(0, NULL);
-    set_limits(job, user);
-    sandbox_exec(level, job, user);
+    if ((user < 0 || setgroups(0, NULL) == 0) && set_limits(job, user))
+        sandbox_exec(level, job, user);
     int error = errno;
     (void)!write(ARENA_FD + 2, &error, sizeof error);
     _exit(127);

@@ -8,8 +8,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// Above what distributions give to people and services, below what containers map away.
-enum { FIRST_USER = 61184, USERS = 256 };
+// Above what distributions give to people, below what systemd gives to services (61184).
+enum { FIRST_USER = 60600, USERS = 256 };
 
 int wall_take_user(int* lock) {
     *lock = -1;
