@@ -8,6 +8,7 @@
 // WHOLE, so that every usual block size divides it.
 #include "check/check.h"
 #include "vector_add.h"
+#include "wall/arena.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -161,15 +162,36 @@ static void no_leak_on_error(struct check* c) {
     expect_no_leak(c);
 }
 
+// Reads past the end are seen here only: they spoil no result.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    add_and_compare(c, whole_blocks(c), 1);
+    add_and_compare(c, check_pick(c, 258, 2000) | 1, 1);
+}
+
+// Each element of a and b is loaded once, each of c stored once (README, cost budget).
+static void cheap(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    int64_t n = whole_blocks(c);
+    add_and_compare(c, n, 1);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_too_much_read, "bytes loaded per element",
+                  (double)t->global_load_bytes / (double)n, 2 * sizeof(float));
+    check_at_most(c, CAUSE_too_much_written, "bytes stored per element",
+                  (double)t->global_store_bytes / (double)n, sizeof(float));
+}
+
 static const struct item items[] = {
-    {25, "any n: the last block is partly filled", ragged},
-    {10, "a million elements", many_blocks},
-    {10, "n = 0", empty},
-    {10, "three calls, new data each time", twice},
-    {10, "bad arguments are refused", bad_arguments},
-    {15, "CUDA errors are returned", errors_reported},
-    {10, "nothing stays allocated", no_leak},
-    {10, "nothing stays allocated after an error", no_leak_on_error},
+    {20, "any n: the last block is partly filled", ragged},
+    {8, "a million elements", many_blocks},
+    {8, "n = 0", empty},
+    {8, "three calls, new data each time", twice},
+    {8, "bad arguments are refused", bad_arguments},
+    {12, "CUDA errors are returned", errors_reported},
+    {8, "nothing stays allocated", no_leak},
+    {8, "nothing stays allocated after an error", no_leak_on_error},
+    {10, "no stray accesses", safe},
+    {10, "each element is touched once", cheap},
     {0},
 };
 

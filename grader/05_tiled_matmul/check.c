@@ -8,6 +8,7 @@
 // unless M and N are to be told apart, and K >= N, so that a K mistaken for N stays inside A and B.
 #include "check/check.h"
 #include "tiled_matmul.h"
+#include "wall/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -222,15 +223,39 @@ static void bad_arguments(struct check* c) {
     refused(c, WHOLE, WHOLE, WHOLE, "B");
 }
 
+// Whole tiles, and ragged ones in every direction.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    multiply(c, WHOLE, WHOLE, 2 * WHOLE);
+    int64_t size = ragged_size(c);
+    multiply(c, size, size, ragged_size(c));
+}
+
+// A kernel without tiles reads every element of A N times and every element of B M times; tiles of T
+// divide both by T (README eq. 4). The budget allows tiles of 8 and what a ragged edge costs.
+static void cheap(struct check* c) {
+    enum { SIZE = 3 * WHOLE, SMALLEST_TILE = 8 };
+    check_watch(c, WATCH_PROFILE);
+    multiply(c, SIZE, SIZE, SIZE);
+    const struct arena_traffic* t = check_traffic(c);
+    double elements = 2.0 * SIZE * SIZE;
+    check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
+                  (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
+    check_at_most(c, CAUSE_too_much_written, "times that each element of C is stored",
+                  (double)t->global_store_bytes / (4.0 * SIZE * SIZE), 1.0);
+}
+
 static const struct item items[] = {
-    {20, "M, N and K all different", all_different},
-    {20, "any K: the last tile is partly filled", inner_ragged},
-    {20, "any M and N: blocks reach past the edge", outer_ragged},
-    {10, "real numbers, in full float precision", precise},
-    {10, "NaN and infinity stay in their row and column", not_finite},
-    {10, "three calls, new data each time", three_calls},
-    {5, "sizes of 0", sizes_of_0},
-    {5, "bad arguments are refused", bad_arguments},
+    {15, "M, N and K all different", all_different},
+    {15, "any K: the last tile is partly filled", inner_ragged},
+    {15, "any M and N: blocks reach past the edge", outer_ragged},
+    {8, "real numbers, in full float precision", precise},
+    {8, "NaN and infinity stay in their row and column", not_finite},
+    {8, "three calls, new data each time", three_calls},
+    {4, "sizes of 0", sizes_of_0},
+    {4, "bad arguments are refused", bad_arguments},
+    {10, "no races, no stray accesses", safe},
+    {13, "global memory is read once per tile", cheap},
     {0},
 };
 

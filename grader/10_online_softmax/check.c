@@ -4,6 +4,7 @@
 // multiple of 128; rows in multiples of 4; a positive score in every row; and no gaps.
 #include "check/check.h"
 #include "online_softmax.h"
+#include "wall/arena.h"
 
 #include <math.h>
 
@@ -260,16 +261,37 @@ static void arguments(struct check* c) {
     call_untouched(c, 4, 128, 128, "x", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
 }
 
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    run_random(c, 5);
+    struct batch b = begin(c, "narrow", 1, ROWS, 19, 19);
+    fill_rows(c, b, 0.5, 10.5);
+    run(c, b);
+}
+
+// One pass: every score is loaded once (README, cost budget), by lanes that read side by side.
+static void cheap(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    run_random(c, ROWS);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_too_much_read, "times that each score is loaded",
+                  (double)t->global_load_bytes / (4.0 * ROWS * COLS), 1.0);
+    check_at_most(c, CAUSE_uncoalesced, "bytes moved for each byte loaded",
+                  32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.25);
+}
+
 static const struct item items[] = {
-    {15, "narrow rows: 1 to 31 columns", narrow},
-    {15, "wide rows, the last sweep partly filled", wide},
-    {10, "any number of rows", any_rows},
-    {10, "rows apart: stride_row > cols", strided},
-    {10, "all scores negative", negative},
-    {15, "-inf in rows, and rows of nothing else", masked},
-    {15, "rising, equal and large scores", rising_equal_large},
-    {5, "three calls, new data each time", three_calls},
-    {5, "empty and bad arguments", arguments},
+    {12, "narrow rows: 1 to 31 columns", narrow},
+    {12, "wide rows, the last sweep partly filled", wide},
+    {8, "any number of rows", any_rows},
+    {8, "rows apart: stride_row > cols", strided},
+    {8, "all scores negative", negative},
+    {12, "-inf in rows, and rows of nothing else", masked},
+    {12, "rising, equal and large scores", rising_equal_large},
+    {4, "three calls, new data each time", three_calls},
+    {4, "empty and bad arguments", arguments},
+    {10, "no races, no stray accesses", safe},
+    {10, "each score is loaded once", cheap},
     {0},
 };
 

@@ -11,6 +11,7 @@
 
 #include "attention.h"
 #include "flash_forward.h"
+#include "wall/arena.h"
 
 // ---- cases ---------------------------------------------------------------------------------
 
@@ -364,20 +365,46 @@ static void arguments(struct check* c) {
     }
 }
 
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    begin(c, 2, 32, 64, 16, "");
+    fill_plain(c);
+    run_and_judge(c, JUDGE_O);
+}
+
+// Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware does):
+// N_q / BLOCK_Q times in all, here at least 8 queries at a time. And nothing of size N_q N_k exists.
+static void cheap(struct check* c) {
+    enum { N = 128, SMALLEST_TILE = 8 };
+    check_watch(c, WATCH_PROFILE);
+    begin(c, 1, N, N, 16, "");
+    fill_plain(c);
+    run_and_judge(c, JUDGE_O);
+    judge(c, JUDGE_LSE);
+    const struct arena_traffic* t = check_traffic(c);
+    double all = 4.0 * N * (double)now.d;  // bytes of K and V
+    check_at_most(c, CAUSE_quadratic_memory, "bytes of scratch memory per query",
+                  (double)t->allocated_bytes / N, 4.0 * (double)now.d);
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  ((double)t->global_load_bytes - all / 2) / all, N / SMALLEST_TILE);
+}
+
 static const struct item items[] = {
-    {8, "N_q = N_k = 32 and 16", smallest},
-    {16, "scores that grow from tile to tile", growing},
-    {8, "N_q and N_k differ", oblong},
-    {8, "several batches", batches},
-    {8, "rows with strides", strides},
-    {8, "d = 128 and 256", wide_heads},
-    {10, "large scores", large},
-    {8, "very negative scores", negative},
-    {6, "sums that cancel", cancelling},
-    {8, "LSE", logsumexp},
-    {4, "a scale given by the caller", own_scale},
-    {4, "called again with new data", twice},
+    {7, "N_q = N_k = 32 and 16", smallest},
+    {12, "scores that grow from tile to tile", growing},
+    {7, "N_q and N_k differ", oblong},
+    {7, "several batches", batches},
+    {6, "rows with strides", strides},
+    {6, "d = 128 and 256", wide_heads},
+    {8, "large scores", large},
+    {6, "very negative scores", negative},
+    {5, "sums that cancel", cancelling},
+    {6, "LSE", logsumexp},
+    {3, "a scale given by the caller", own_scale},
+    {3, "called again with new data", twice},
     {4, "bad arguments", arguments},
+    {8, "no races, no stray accesses", safe},
+    {12, "K and V are read once per tile of queries", cheap},
     {0},
 };
 

@@ -94,7 +94,6 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_at = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
-    c->watch = WATCH_NONE;
     c->judged = false;
 }
 

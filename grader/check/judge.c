@@ -118,6 +118,22 @@ static void judge_ghost(struct check* c, const struct tensor* t, struct budget b
         check_fail(c, CAUSE_host_computed, "%s is the same when no kernel runs", t->name);
 }
 
+// The surest sign first: what was (not) written; a race, with its lines; a mistake that gives exactly
+// this result; what the picture looks like; anything else that the instrumented build finds.
+static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
+                               const struct comparison* found, bool nothing, const char** finding) {
+    enum cause cause = CAUSE_NONE;
+    if (nothing) return CAUSE_never_written;
+    if (diagnose_added(c, t)) return CAUSE_accumulates;
+    enum cause seen = trial_find(c, finding);
+    if (seen == CAUSE_race) return seen;
+    if (lesson.explain) cause = lesson.explain(c, t, budget);
+    if (!cause) cause = diagnose(c, t, budget, found);
+    if (cause == CAUSE_unknown && seen) return seen;
+    *finding = "";
+    return cause;
+}
+
 void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     const bool* poison = t->state->poison + (t->got - t->state->got);
     struct comparison found = compare(t->want, t->got, poison, t->untouched, t->count, budget);
@@ -132,14 +148,9 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         return;
     }
     struct result_item* record = c->record;
-    enum cause cause = CAUSE_NONE;
     bool nothing = found.never_written == found.expected;
-    if (nothing)
-        cause = CAUSE_never_written;
-    else if (diagnose_added(c, t))
-        cause = CAUSE_accumulates;
-    if (!cause && lesson.explain) cause = lesson.explain(c, t, budget);
-    if (!cause) cause = diagnose(c, t, budget, &found);
+    const char* finding = "";
+    enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
     record_append(record, "case: %s", c->name);
     if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
     record_append(record, "\n");
@@ -152,6 +163,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
     record_append(record, "\n");
     append_error(record, &found, budget);
+    record_append(record, "%s", finding);
     if (found.wrong && !nothing) append_map(record, t, poison, budget.max);
     check_end_failed(c, cause);
 }

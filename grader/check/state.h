@@ -85,6 +85,10 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
+// Runs the case once more in the instrumented build: the cause that its first finding names, and what
+// it found; CAUSE_NONE if nothing (trial.c).
+enum cause trial_find(struct check* c, const char** text);
+
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
 bool diagnose_added(struct check* c, const struct tensor* t);
 

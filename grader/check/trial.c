@@ -278,17 +278,43 @@ static struct wall_result run_program(struct check* c) {
     return wall_run(s->level, &job);
 }
 
-// The same case once more without kernels, for the first case of each item: see judge_ghost().
-static void run_ghost(struct check* c) {
-    struct arena real = c->arena;
-    pack(c, true);
+// The same case once more, in an arena of its own that replaces the first for as long as `look` takes.
+// False if the program did not end as it should.
+static bool run_again(struct check* c, bool ghost, void (*look)(struct check* c)) {
+    struct arena first = c->arena;
+    pack(c, ghost);
     struct wall_result r = run_program(c);
-    bool ended = r.end == WALL_EXITED && r.code == 0 && arena_seal(&c->arena) == 0;
-    if (ended) unpack(c, true);
+    bool ended = r.end == WALL_EXITED && r.code == 0;
+    if (arena_seal(&c->arena) == 0)
+        look(c);
+    else
+        ended = false;
     free(r.output);
     arena_free(&c->arena);
-    c->arena = real;
-    if (!ended) check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
+    c->arena = first;
+    return ended;
+}
+
+static void look_at_ghost(struct check* c) {
+    unpack(c, true);
+}
+
+static struct arena_answer watched;  // what the instrumented build said
+
+static void look_at_findings(struct check* c) {
+    watched = arena_answer(&c->arena);
+}
+
+enum cause trial_find(struct check* c, const char** text) {
+    enum watch watch = c->watch;
+    memset(&watched, 0, sizeof watched);
+    if (watch != WATCH_CHECK) {
+        c->watch = WATCH_CHECK;
+        run_again(c, false, look_at_findings);
+        c->watch = watch;
+    }
+    *text = watched.finding_text;
+    return watched.findings ? device_cause(watched.finding_kind) : CAUSE_NONE;
 }
 
 void check_run(struct check* c) {
@@ -311,7 +337,10 @@ void check_run(struct check* c) {
         }
     }
     free(r.output);
-    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch) run_ghost(c);
+    // Without kernels, for the first case of each item: see judge_ghost().
+    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch &&
+        !run_again(c, true, look_at_ghost))
+        check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
     if (c->answer.findings > 0)
         check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
                    c->answer.findings > 1 ? "and more; the log has them all" : "");

@@ -54,8 +54,10 @@ void cudev_pop_site(struct cudev_launch_site* site) {
     *site = sites[--site_count % MAX_NESTED];
 }
 
-void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p) {
+void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
+                          size_t bytes) {
     const void* address = (const void*)p;
+    if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
     if (!p || cudev_is_device_address(address) || cudev_allocation_at(address) ||
         cudev_is_symbol(address))
         return;

@@ -217,6 +217,7 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
 // The last thread has arrived: all but it become ready.
 static inline void open_barrier(struct worker* w, unsigned last) {
     enum cudev_barrier_op op = w->barrier_op;
+    if (w->watch) cudev_watcher->barrier(w);
     if (w->running < w->launch->threads) report_exited(w);
     w->vote_result = op == CUDEV_BARRIER_COUNT ? w->votes
                      : op == CUDEV_BARRIER_AND ? w->votes == (int)w->at_barrier
@@ -257,6 +258,26 @@ int cudev_vote_result(void) {
     return cudev_self ? cudev_self->vote_result : 0;
 }
 
+// Nothing is left of the block that ran: as after a thread that did what no GPU survives.
+static void forget_block(struct worker* w) {
+    cudev_stacks_reset(w);
+    w->at_barrier = 0;
+    memset(w->in_barrier, 0, sizeof w->in_barrier);
+    memset(w->in_warp_function, 0, sizeof w->in_warp_function);
+    memset(w->ready, 0, sizeof w->ready);
+    memset(w->yielded, 0, sizeof w->yielded);
+    for (unsigned i = 0; i < MAX_WARPS; i++) w->groups[i].count = 0;
+}
+
+// Ends the running block and starts no other; the launch returns `error`, which stays.
+void cudev_stop_launch(struct worker* w, cudaError_t error) {
+    atomic_store(&w->launch->error, error);
+    atomic_store(&w->launch->next_block, w->launch->blocks);
+    void* never_resumed;
+    cudev_switch(&never_resumed, w->main_stack_pointer);
+    __builtin_unreachable();
+}
+
 void cudev_run_block(struct worker* w, uint64_t block) {
     struct launch* launch = w->launch;
     const unsigned* grid = launch->site.grid;
@@ -271,16 +292,30 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     for (unsigned i = warps; i < MAX_WARPS; i++) w->live[i] = 0;
     w->all_warps = (uint32_t)((1ull << warps) - 1);
     w->ready_warps = 0;
-    w->direct = true;
+    w->direct = !w->watch;  // a watcher has to know which thread runs
     w->row = 0;
     w->warp = w->turns = 0;
     w->lane = WARP_SIZE - 1;
     threadIdx = launch->index[0];
     cudev_row_end = launch->site.block[0];
+    if (w->watch) {
+        cudev_row_end = 0;
+        w->current = 0;
+        w->next = 1;
+        w->running = launch->threads;
+        cudev_watcher->block_begins(w);
+    }
 
     cudev_shared_begin(w);
     w->stack = cudev_stack_take(w);
     cudev_switch(&w->main_stack_pointer, cudev_new_stack(cudev_stack_top(w, w->stack), fiber_main));
+    if (w->watch) {
+        cudev_watcher->block_ends(w);
+        if (launch->error) {
+            forget_block(w);
+            return;
+        }
+    }
     cudev_stack_release(w, w->stack);
     cudev_shared_end(w);
 }

@@ -78,6 +78,9 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
     if (error != cudaSuccess) return error;
     cudev_lock();
     cudev_memory_open();
+    for (size_t row = 0; cudev_watcher && row < height; row++)
+        cudev_watcher->copies(function, (char*)dst + row * dst_pitch,
+                              (const char*)src + row * src_pitch, width);
     for (size_t row = 0; row < height; row++)
         memmove((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
     bool to_device = cudev_is_device_address(dst), from_device = cudev_is_device_address(src);
@@ -124,6 +127,8 @@ static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, s
     if (error != cudaSuccess) return error;
     cudev_lock();
     cudev_memory_open();
+    for (size_t row = 0; cudev_watcher && row < height; row++)
+        cudev_watcher->copies(function, (char*)p + row * pitch, NULL, width);
     for (size_t row = 0; row < height; row++) memset((char*)p + row * pitch, byte, width);
     cudev_memory_close();
     cudev_unlock();
@@ -180,6 +185,7 @@ static cudaError_t check_symbol(const char* function, const void* symbol, size_t
 static void move(void* dst, const void* src, size_t bytes) {
     cudev_lock();
     cudev_memory_open();
+    if (cudev_watcher) cudev_watcher->copies("cudaMemcpy of a symbol", dst, src, bytes);
     memmove(dst, src, bytes);
     cudev_memory_close();
     cudev_unlock();

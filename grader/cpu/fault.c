@@ -68,6 +68,12 @@ static void report_host_access(const void* address, void* const* frames, int n) 
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
+void cudev_report_host_access(const void* address) {
+    void* frames[MAX_FRAMES];
+    int n = cudev_unwind(frames, MAX_FRAMES);
+    report_host_access(address, frames, n);
+}
+
 static void on_fault(int number, siginfo_t* info, void* context) {
     (void)context;
     void* frames[MAX_FRAMES];

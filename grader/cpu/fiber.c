@@ -23,6 +23,11 @@ void cudev_stacks_map(struct worker* w) {
         perror("CPU device: cannot reserve address space for thread stacks (see ulimit -v)");
         exit(EXIT_FAILURE);
     }
+    cudev_stacks_reset(w);
+}
+
+// All stacks are free, whatever runs on them.
+void cudev_stacks_reset(struct worker* w) {
     w->free_stacks = 0;
     for (unsigned i = MAX_THREADS; i-- > 0;) w->free_stack[w->free_stacks++] = i;
 }

@@ -13,12 +13,12 @@ extern char** environ;
 
 // Starts addr2line for the addresses; returns a descriptor to read its answer from, -1 on failure.
 static int start(void* const* pcs, int count, pid_t* pid) {
-    static char program[4096], address[MAX_FRAMES][24];
+    // not what the link says: the program may be a file without a name
+    static char program[64], address[MAX_FRAMES][24];
     char* argv[MAX_FRAMES + 8] = {"addr2line", "-a", "-i", "-C", "-f", "-e", program};
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    snprintf(program, sizeof program, "/proc/%d/exe", (int)getpid());
     int pipe_ends[2], argc = 7;
-    if (n <= 0 || pipe(pipe_ends) != 0) return -1;
-    program[n] = '\0';
+    if (pipe(pipe_ends) != 0) return -1;
     for (int i = 0; i < count && i < MAX_FRAMES; i++) {
         snprintf(address[i], sizeof address[i], "%#lx", (unsigned long)pcs[i]);
         argv[argc++] = address[i];
@@ -49,7 +49,7 @@ static bool read_line(const char** p, const char* end, char* line, size_t size) 
 }
 
 // The source lines of the addresses, innermost first, functions inlined there included. Skips what
-// has no line information (libraries). Returns how many were found.
+// has no line information (libraries). At most MAX_FRAMES addresses. Returns how many were found.
 int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_lines) {
     static char answer[32768];
     pid_t pid;
@@ -62,12 +62,16 @@ int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_
     close(fd);
     waitpid(pid, NULL, 0);
 
-    int found = 0;
+    int found = 0, pc = -1;
     const char *p = answer, *end = answer + length;
     char line[400];
     while (found < max_lines && read_line(&p, end, line, sizeof line)) {
-        if (strncmp(line, "0x", 2) == 0) continue;  // an address; its functions follow
+        if (strncmp(line, "0x", 2) == 0) {  // an address; its functions follow
+            pc++;
+            continue;
+        }
         struct source_line* s = &lines[found];
+        s->pc = pc;
         snprintf(s->function, sizeof s->function, "%.*s", (int)sizeof s->function - 1, line);
         if (!read_line(&p, end, line, sizeof line)) break;
         char* colon = strrchr(line, ':');

@@ -20,7 +20,8 @@ enum {
     FRONT_GUARD = 256,
     BACK_GUARD = 4096,
     GUARD_BYTE = 0xc5,
-    FRESH_BYTE = 0xff
+    FRESH_BYTE = 0xff,
+    WATCHED_GAP = 64 << 10,  // behind an allocation: an index that is far out is still found
 };
 
 struct pool {
@@ -96,11 +97,15 @@ bool cudev_memory_init(void) {
 }
 
 void cudev_memory_open(void) {
-    if (open_count++ == 0 && heap.top) mprotect(heap.base, heap.top, PROT_READ | PROT_WRITE);
+    if (open_count++ != 0) return;
+    if (heap.top) mprotect(heap.base, heap.top, PROT_READ | PROT_WRITE);
+    if (cudev_watcher) cudev_watcher->open();
 }
 
 void cudev_memory_close(void) {
-    if (--open_count == 0 && heap.top) mprotect(heap.base, heap.top, PROT_NONE);
+    if (--open_count != 0) return;
+    if (heap.top) mprotect(heap.base, heap.top, PROT_NONE);
+    if (cudev_watcher) cudev_watcher->close();
 }
 
 bool cudev_is_device_address(const void* p) {
@@ -127,10 +132,24 @@ const struct allocation* cudev_allocation_at(const void* p) {
     for (size_t i = 0; i < pool->count; i++) {
         const struct allocation* a = &pool->table[i];
         if ((const char*)p >= a->data - FRONT_GUARD &&
-            (const char*)p < a->data + a->bytes + back_guard(a))
+            (const char*)p < a->data + a->bytes + back_guard(a) + a->gap)
             return a;
     }
     return NULL;
+}
+
+// The allocation that p was in before it was freed, NULL if it is not remembered.
+const struct allocation* cudev_freed_at(const void* p) {
+    for (unsigned i = 0; i < REMEMBERED && i < freed_count; i++) {
+        const struct allocation* a = &freed[(freed_count - 1 - i) % REMEMBERED];
+        if ((const char*)p >= a->data && (const char*)p < a->data + a->bytes) return a;
+    }
+    return NULL;
+}
+
+// Bytes from HEAP_BASE on that kernels can touch without a fault.
+size_t cudev_device_memory_top(void) {
+    return heap.top;
 }
 
 // A source file that has called cudaMalloc, NULL if there is none.
@@ -140,7 +159,7 @@ const char* cudev_allocation_file(void) {
     return NULL;
 }
 
-static const char* call_name(const struct allocation* a) {
+const char* cudev_allocation_call(const struct allocation* a) {
     return a->type == cudaMemoryTypeHost      ? "cudaMallocHost"
            : a->type == cudaMemoryTypeManaged ? "cudaMallocManaged"
                                               : "cudaMalloc";
@@ -151,10 +170,10 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
     const struct allocation* a = cudev_allocation_at(p);
     if (a && a->file)
         snprintf(text, size, "byte %td of the %zu bytes %s'ed at %s:%d", (const char*)p - a->data,
-                 a->bytes, call_name(a), a->file, a->line);
+                 a->bytes, cudev_allocation_call(a), a->file, a->line);
     else if (a)
         snprintf(text, size, "byte %td of the %zu bytes of %s number %u", (const char*)p - a->data,
-                 a->bytes, call_name(a), a->number);
+                 a->bytes, cudev_allocation_call(a), a->number);
     else
         snprintf(text, size, "%s",
                  pool_of(p) ? "device memory that is not allocated (freed?)" : "not device memory");
@@ -162,9 +181,12 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
 
 static void check_guard(const struct allocation* a, const char* guard, size_t bytes,
                         const char* when) {
+    if (cudev_watcher && cudev_watcher->finds) return;
     for (size_t i = 0; i < bytes; i++) {
         if ((unsigned char)guard[i] == GUARD_BYTE) continue;
         char where[300];
+        // a byte of a number may by chance be the guard's: say where its word begins
+        i &= ~(size_t)3;
         cudev_describe_address(where, sizeof where, guard + i);
         cudev_report_begin("out_of_bounds", "out-of-bounds write %s: %s was overwritten, found %s",
                            guard + i < a->data ? "before the start" : "past the end", where, when);
@@ -194,13 +216,18 @@ void cudev_memory_check(const char* when) {
 // First gap of `span` bytes: its address, and where in the table it belongs. NULL: none.
 static char* find_gap(const struct pool* pool, size_t span, size_t* position) {
     char* start = pool->base;
+    // a watcher recognises freed memory as long as it is not given away again
+    if (cudev_watcher && pool->top + span <= pool->space) {
+        *position = pool->count;
+        return start + pool->top;
+    }
     for (size_t i = 0; i < pool->count; i++) {
         const struct allocation* a = &pool->table[i];
         if (a->data - FRONT_GUARD >= start + span) {
             *position = i;
             return start;
         }
-        start = a->data + a->bytes + back_guard(a);
+        start = a->data + a->bytes + back_guard(a) + a->gap;
     }
     *position = pool->count;
     return start + span <= pool->base + pool->space ? start : NULL;
@@ -208,20 +235,23 @@ static char* find_gap(const struct pool* pool, size_t span, size_t* position) {
 
 static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cudaMemoryType type,
                             const char* file, int line) {
-    struct allocation a = {NULL, bytes, file, line, 0, type};
+    struct allocation a = {NULL, bytes, file, line, 0, type, 0};
     size_t position;
     if (bytes > pool->limit - pool->used)
-        return cudev_fail(cudaErrorMemoryAllocation, call_name(&a),
+        return cudev_fail(cudaErrorMemoryAllocation, cudev_allocation_call(&a),
                           "%zu bytes asked for, %zu of %zu are free", bytes,
                           pool->limit - pool->used, pool->limit);
-    size_t span = FRONT_GUARD + bytes + back_guard(&a);
+    if (cudev_watcher && pool->top + 2 * bytes < pool->space / 2)
+        a.gap = round_up(bytes < WATCHED_GAP ? WATCHED_GAP : bytes, ALIGNMENT);
+    size_t span = FRONT_GUARD + bytes + back_guard(&a) + a.gap;
     char* start = find_gap(pool, span, &position);
     if (pool->count == pool->capacity) {
         pool->capacity = pool->capacity ? 2 * pool->capacity : 64;
         pool->table = realloc(pool->table, pool->capacity * sizeof a);
     }
     if (!start || !pool->table)
-        return cudev_fail(cudaErrorMemoryAllocation, call_name(&a), "memory is too fragmented");
+        return cudev_fail(cudaErrorMemoryAllocation, cudev_allocation_call(&a),
+                          "memory is too fragmented");
     a.data = start + FRONT_GUARD;
     a.number = ++allocations_so_far;
     if (pool == &heap) cudev_memory_close();  // the range to open grows
@@ -236,6 +266,7 @@ static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cuda
     pool->table[position] = a;
     pool->count++;
     pool->used += bytes;
+    if (cudev_watcher) cudev_watcher->allocated(&a);
     if (heap.used > stats.peak_bytes) stats.peak_bytes = heap.used;
     *p = a.data;
     return cudaSuccess;
@@ -332,6 +363,7 @@ static cudaError_t not_allocated(const char* function, const void* p) {
 static void drop(struct pool* pool, size_t position) {
     struct allocation* a = &pool->table[position];
     check_allocation(a, "when it was freed");
+    if (cudev_watcher) cudev_watcher->freed(a);
     uintptr_t page = (uintptr_t)getpagesize();
     uintptr_t first = ((uintptr_t)a->data + page - 1) & ~(page - 1);
     uintptr_t end = ((uintptr_t)a->data + a->bytes) & ~(page - 1);
@@ -355,7 +387,8 @@ static cudaError_t release(const char* function, void* p, bool device) {
         error = not_allocated(function, p);
     else if (device == (pool->table[i].type == cudaMemoryTypeHost))
         error = cudev_fail(cudaErrorInvalidValue, function, "the memory comes from %s; use %s",
-                           call_name(&pool->table[i]), device ? "cudaFreeHost" : "cudaFree");
+                           cudev_allocation_call(&pool->table[i]),
+                           device ? "cudaFreeHost" : "cudaFree");
     else
         drop(pool, i);
     cudev_memory_close();

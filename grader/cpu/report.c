@@ -33,6 +33,7 @@ void cudev_report_begin(const char* kind, const char* format, ...) {
         for (;;) pause();
     }
     mine = true;
+    if (cudev_watcher) cudev_watcher->report();
     report_kind = kind;
     cudev_report_add("==CPU device== ERROR: ");
     va_list args;
@@ -127,17 +128,18 @@ void cudev_report_end(int exit_code) {
 }
 
 // Is this a line of the CPU device itself rather than of the program that uses it?
-static bool is_ours(const struct source_line* s) {
-    return strstr(s->file, "/cudev/") || strstr(s->file, "include/cuda_") ||
-           strncmp(s->function, "cudev_", 6) == 0 || strstr(s->function, "cudev::") ||
-           strstr(s->function, "auto:") || strncmp(s->function, "on_fault", 8) == 0 ||
-           strncmp(s->function, "on_ask", 6) == 0 || strncmp(s->function, "fiber_main", 10) == 0 ||
+bool cudev_is_ours(const struct source_line* s) {
+    return strstr(s->file, "/cudev/") || strstr(s->file, "grader/run/") ||
+           strstr(s->file, "include/cuda_") || strncmp(s->function, "cudev_", 6) == 0 ||
+           strstr(s->function, "cudev::") || strstr(s->function, "auto:") ||
+           strncmp(s->function, "on_fault", 8) == 0 || strncmp(s->function, "on_ask", 6) == 0 ||
+           strncmp(s->function, "fiber_main", 10) == 0 ||
            strncmp(s->function, "worker_main", 11) == 0;
 }
 
 // The name under which the source was compiled, where that is known: debug information has the
 // directory of the compilation in front.
-static const char* shown_file(const char* path) {
+const char* cudev_shown_file(const char* path) {
     const char* known[] = {cudev_current_launch()->site.file, cudev_allocation_file()};
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(path), k = known[i] ? strlen(known[i]) : n;
@@ -151,9 +153,9 @@ void cudev_report_frames(void* const* frames, int count) {
     static struct source_line lines[64];
     int n = cudev_lines(frames, count, lines, 64), shown = 0;
     for (int i = 0; i < n && shown < 6; i++) {
-        if (is_ours(&lines[i])) continue;
+        if (cudev_is_ours(&lines[i])) continue;
         cudev_report_add("    %s %s:%d in %s\n", shown++ ? "called at" : "at",
-                         shown_file(lines[i].file), lines[i].line, lines[i].function);
+                         cudev_shown_file(lines[i].file), lines[i].line, lines[i].function);
     }
     if (!shown)
         cudev_report_add("    (no source line: is addr2line installed, was the file compiled with "

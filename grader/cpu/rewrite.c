@@ -23,6 +23,7 @@ static struct kernel {
     const char* name;
     size_t length;
     int template_parameters;  // 0: an ordinary function
+    char* parameters;         // their names: "out,in,n"; empty when one declaration has none
 } * kernels;
 static size_t kernel_count;
 
@@ -44,6 +45,37 @@ static int count_entries(size_t open, size_t close) {
         if (is(i, ".")) return UNKNOWN_COUNT;  // a parameter pack
     }
     return count;
+}
+
+// The names between the parentheses at `open` and `close`: "out,in,n". Empty if some have none.
+static char* parameter_names(size_t open, size_t close) {
+    struct text names = {0};
+    size_t last = open;  // the last word of the parameter, up to its default value or dimension
+    bool named = false;
+    int depth = 0, words = 0;
+    add(&names, "");
+    for (size_t i = next(open);; i = next(i)) {
+        if (depth == 0 && (is(i, ",") || i == close)) {
+            if (last == open || words < 2) {
+                names.data[0] = '\0';  // f(void), f(float*): nothing to go by
+                return names.data;
+            }
+            if (names.length) add(&names, ",");
+            add_bytes(&names, tokens[last].text, tokens[last].length);
+            if (i == close) return names.data;
+            last = open;
+            named = false;
+            words = 0;
+            continue;
+        }
+        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
+        named = named || is(i, "=") || is(i, "[");
+        if (tokens[i].kind == WORD && depth == 0 && !named) {
+            last = i;
+            words++;
+        }
+        words += is(i, "*") || is(i, "&");
+    }
 }
 
 static void note_kernel(size_t global) {
@@ -73,12 +105,21 @@ static void note_kernel(size_t global) {
         if (is(k, "="))
             parameters = UNKNOWN_COUNT;  // a default argument: let the compiler supply it
     struct kernel* known = find_kernel(name);
+    char* names = parameter_names(i, matching(i));
     if (known) {
+        if (!*known->parameters) {
+            free(known->parameters);
+            known->parameters = names;
+        } else {
+            if (*names && strcmp(names, known->parameters) != 0) *known->parameters = '\0';
+            free(names);
+        }
         if (known->template_parameters != parameters) known->template_parameters = UNKNOWN_COUNT;
         return;
     }
     kernels = checked(realloc(kernels, (kernel_count + 1) * sizeof *kernels));
-    kernels[kernel_count++] = (struct kernel){tokens[name].text, tokens[name].length, parameters};
+    kernels[kernel_count++] =
+        (struct kernel){tokens[name].text, tokens[name].length, parameters, names};
 }
 
 // Can `(const void *)(expression)` be written for a kernel expression that ends before `end`? Only
@@ -93,6 +134,13 @@ static bool has_address(size_t last) {
     }
     const struct kernel* k = tokens[name].kind == WORD ? find_kernel(name) : NULL;
     return k && k->template_parameters == arguments;
+}
+
+// The parameter names of the kernel whose name, with template arguments or not, ends at `last`.
+static const char* parameters_of(size_t last) {
+    size_t name = is(last, ">") ? previous(matching_back(last)) : last;
+    const struct kernel* k = tokens[name].kind == WORD ? find_kernel(name) : NULL;
+    return k ? k->parameters : "";
 }
 
 // ---- launches ----
@@ -139,12 +187,14 @@ static void rewrite_launch(size_t open) {
     struct text kernel = {0};
     add_tokens(&kernel, first, last + 1);
     bool known = has_address(last);
-    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ",
+    const char* parameters = parameters_of(last);
+    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ",
             known ? ")>::at(" : "(cudev_arguments...); }, ", kernel.data,
+            *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
     replace(close, known ? "))" : ")}");
     replace(first, "%s%.*s",
-            known ? "::cudev::known<(" : "::cudev::deduced{[&](auto... cudev_arguments) { ",
+            known ? "::cudev::known<(" : "::cudev::deduced{[=](auto... cudev_arguments) { ",
             (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
 }
@@ -242,7 +292,9 @@ static void add_dynamic(struct text* out, struct text* type, size_t name, size_t
     add(out, type->data);
     add(out, "cudev_type ");
     add_kept(out, next(next(open)), end);
-    add(out, "; return (cudev_type*)::cudev_dynamic_shared(); }()");
+    add(out, "; CUDEV_DYNAMIC(");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, "); }()");
 }
 
 static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,

@@ -74,9 +74,10 @@ struct launch {
     unsigned threads;  // per block
     uint64_t blocks;
     _Atomic uint64_t next_block;
-    uint64_t chunk;            // blocks a worker takes at a time
-    atomic_int active;         // workers still running
-    uint3 index[MAX_THREADS];  // threadIdx of each thread
+    uint64_t chunk;             // blocks a worker takes at a time
+    _Atomic cudaError_t error;  // of a launch that a watcher stopped
+    atomic_int active;          // workers still running
+    uint3 index[MAX_THREADS];   // threadIdx of each thread
 };
 
 // An OS thread that runs blocks, one after the other; everything about its current block.
@@ -124,7 +125,11 @@ struct worker {
         uint64_t generation;
         void* data;
     } shared[MAX_SHARED_ARRAYS];
+    const struct cudev_shared_array*
+        dynamic;  // how the kernel declares its dynamic memory, if known
     struct cudev_shared_array* declared[MAX_SHARED_ARRAYS];  // of this block, in order of first use
+
+    struct watch* watch;  // of an instrumented program that is watched, else NULL
 
     unsigned spins;
     void* frames[MAX_FRAMES];  // filled by the signal handler for the watchdog
@@ -138,6 +143,31 @@ struct worker {
 };
 
 extern __thread struct worker* cudev_self;  // NULL in host code
+extern __thread uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+// What the runtime tells the watchers (watch.c). NULL unless the program is instrumented and
+// CUDEV_WATCH is set: the rooms of the runtime refer to the watchers only through this.
+struct allocation;
+struct cudev_watcher {
+    bool finds;  // checks are on: guard bytes need no look, one worker runs all blocks
+    void (*open)(void);
+    void (*close)(void);
+    void (*allocated)(const struct allocation* a);
+    void (*freed)(const struct allocation* a);
+    // Bytes are about to be copied; src is NULL for a fill.
+    void (*copies)(const char* function, const void* dst, const void* src, size_t bytes);
+    void (*launch_begins)(struct launch* l, int workers);
+    void (*launch_ends)(struct launch* l, int workers);
+    void (*block_begins)(struct worker* w);
+    void (*block_ends)(struct worker* w);
+    void (*barrier)(struct worker* w);
+    void (*warp_barrier)(struct worker* w, unsigned warp, uint32_t lanes);
+    void (*shared_array)(struct worker* w, const char* data, size_t bytes);
+    void (*argument)(const struct cudev_launch_site* site, int index, const void* p, size_t bytes);
+    void (*report)(void);  // says what has been found, before a diagnosis ends the program
+};
+extern const struct cudev_watcher* cudev_watcher;
 
 // switch.c
 void cudev_switch(void** save, void* to);
@@ -147,11 +177,13 @@ void* cudev_new_stack(char* top, void (*entry)(void));
 void cudev_stacks_map(struct worker* w);
 unsigned cudev_stack_take(struct worker* w);
 void cudev_stack_release(struct worker* w, unsigned stack);
+void cudev_stacks_reset(struct worker* w);
 char* cudev_stack_top(const struct worker* w, unsigned stack);
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 
 // block.c
 void cudev_run_block(struct worker* w, uint64_t block);
+void cudev_stop_launch(struct worker* w, cudaError_t error) __attribute__((noreturn));
 unsigned cudev_begin_wait(struct worker* w);
 void cudev_wait(struct worker* w);  // until somebody makes the calling thread ready; in switch.c
 void* cudev_choose(void* stack_pointer, struct worker* w);
@@ -181,12 +213,16 @@ struct allocation {
     int line;
     unsigned number;  // 1 for the first cudaMalloc of the program
     enum cudaMemoryType type;
+    size_t gap;  // bytes behind the guard that stay unused while a watcher looks
 };
 bool cudev_memory_init(void);
 void cudev_memory_open(void);   // kernels and copies may touch device memory
 void cudev_memory_close(void);  // host code may not
 void cudev_memory_check(const char* when);
 const struct allocation* cudev_allocation_at(const void* p);
+const struct allocation* cudev_freed_at(const void* p);
+size_t cudev_device_memory_top(void);
+const char* cudev_allocation_call(const struct allocation* a);
 const char* cudev_allocation_file(void);
 bool cudev_is_device_address(const void* p);
 void cudev_describe_address(char* text, size_t size, const void* p);
@@ -218,12 +254,16 @@ void cudev_report_threads(const struct worker* w);
 void cudev_report_frames(void* const* frames, int count);
 void cudev_report_end(int exit_code) __attribute__((noreturn));
 const char* cudev_thread_name(const struct worker* w, unsigned thread);  // "(3,0,0)"
+struct source_line;
+bool cudev_is_ours(const struct source_line* s);
+const char* cudev_shown_file(const char* path);
 
 // lines.c
 struct source_line {
     char function[120];
     char file[200];
     int line;
+    int pc;  // index of the address it belongs to
 };
 int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_lines);
 
@@ -232,5 +272,6 @@ void cudev_faults_init(void);
 void cudev_faults_thread(struct worker* w);
 int cudev_unwind(void** frames, int max);
 void cudev_ask_where(struct worker* w);
+void cudev_report_host_access(const void* address);  // ends the program
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include "runtime.h"
 
-enum { GUARD = 128, GUARD_BYTE = 0xc5, FRESH_BYTE = 0xff };
+enum { GUARD = 128, GUARD_BYTE = 0xc5, FRESH_BYTE = 0xff, SHARED_RESERVE = 512 << 10 };
 
 static unsigned arrays_known;  // ids given so far
 static pthread_mutex_t ids = PTHREAD_MUTEX_INITIALIZER;
@@ -34,11 +34,13 @@ void cudev_shared_begin(struct worker* w) {
     w->static_shared = 0;
     w->shared_used = (w->launch->site.shared_bytes + 15) & ~(size_t)15;
     memset(w->window, FRESH_BYTE, w->shared_used);
+    if (w->watch) cudev_watcher->shared_array(w, w->window, w->launch->site.shared_bytes);
     put_guard(w);
 }
 
 static void check_guard(struct worker* w, const char* guard,
                         const struct cudev_shared_array* array) {
+    if (cudev_watcher && cudev_watcher->finds) return;
     for (int i = 0; i < GUARD; i++) {
         if ((unsigned char)guard[i] == GUARD_BYTE) continue;
         if (array)
@@ -100,7 +102,10 @@ static void place(struct worker* w, struct cudev_shared_array* array) {
                                     "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)\n");
         cudev_report_end(EXIT_DIAGNOSIS);
     }
-    size_t align = array->align < 16 ? 16 : array->align;
+    size_t align = array->align < GUARD ? GUARD : array->align;
+    // a watcher finds an index that is far out, too
+    if (w->watch && w->shared_used + 2 * array->bytes + SHARED_RESERVE < SHARED_WINDOW)
+        w->shared_used += array->bytes;
     w->shared_used = (w->shared_used + align - 1) & ~(align - 1);
     char* data = w->window + w->shared_used;
     memset(data, FRESH_BYTE, array->bytes);
@@ -109,6 +114,7 @@ static void place(struct worker* w, struct cudev_shared_array* array) {
     w->shared[array->id].data = data;
     w->shared[array->id].generation = w->shared_generation;
     w->declared[w->shared_count++] = array;
+    if (w->watch) cudev_watcher->shared_array(w, data, array->bytes);
 }
 
 static struct worker* in_kernel(const char* what) {
@@ -124,6 +130,8 @@ void* cudev_shared(struct cudev_shared_array* array) {
     return w->shared[array->id].data;
 }
 
-void* cudev_dynamic_shared(void) {
-    return in_kernel("extern __shared__")->window;
+void* cudev_dynamic_shared(const struct cudev_shared_array* array) {
+    struct worker* w = in_kernel("extern __shared__");
+    w->dynamic = array;
+    return w->window;
 }

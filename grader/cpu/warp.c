@@ -131,12 +131,15 @@ static uint64_t common_result(enum cudev_warp_op op, const struct lane* lane, ui
     }
 }
 
-static void complete(struct lane* lane, enum cudev_warp_op op, uint32_t group) {
+static void complete(struct worker* w, unsigned warp, enum cudev_warp_op op, uint32_t group) {
+    struct lane* lane = lanes_of(w, warp);
     if (is_shuffle(op)) {
         shuffle(lane, group);
     } else if (op == CUDEV_MATCH_ANY) {
         match_any(lane, group);
-    } else if (op != CUDEV_SYNCWARP) {
+    } else if (op == CUDEV_SYNCWARP) {
+        if (w->watch) cudev_watcher->warp_barrier(w, warp, group);
+    } else {
         uint64_t result = common_result(op, lane, group);
         for (uint32_t rest = group; rest; rest &= rest - 1)
             lane[__builtin_ctz(rest)].value = result;
@@ -223,7 +226,7 @@ unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned lon
         return self->value;
     }
     take_group(w, warp, g, group);
-    complete(lanes_of(w, warp), op, group);
+    complete(w, warp, op, group);
     cudev_make_ready(w, warp, group & ~(1u << lane));
     return self->value;
 }
@@ -242,7 +245,7 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp) {
             continue;
         }
         take_group(w, warp, g, group);
-        complete(lanes_of(w, warp), op, group);
+        complete(w, warp, op, group);
         cudev_make_ready(w, warp, group);
     }
 }

@@ -12,9 +12,8 @@ for lesson; do
     awk -f grader/make/cut.awk "solutions/$lesson/${lesson#*_}.cu" >"$out/$lesson.cu"
     echo "$lesson stub $out/$lesson.cu"
     echo "$lesson right solutions/$lesson/${lesson#*_}.cu"
-    for file in "solutions/$lesson"/steps/*.cu "grader/$lesson"/right/*.cu; do
-        echo "$lesson right $file"
-    done
+    for file in "solutions/$lesson"/steps/*.cu; do echo "$lesson step $file"; done
+    for file in "grader/$lesson"/right/*.cu; do echo "$lesson right $file"; done
     for file in "grader/$lesson"/wrong/*.cu; do echo "$lesson wrong $file"; done
 done >"$out/jobs"
 for file in grader/test/exploits/*.cu; do echo "- exploit $file"; done >>"$out/jobs"
@@ -34,6 +33,7 @@ verdict=ok
 case $kind in
 stub) [ "$1" = 0 ] && [ "$2" = 100 ] || verdict=FAIL ;;
 right) [ "$1" = 100 ] || verdict=FAIL ;;
+step) [ "$1" -gt 50 ] || verdict=FAIL ;;
 wrong) [ "$1" != 100 ] || verdict=skip ;;
 esac
 printf '%-5s %-5s %3s/%s  %s: %s%s\n' "$verdict" "$kind" "$1" "$2" "$file" "$4" "${want:+ (on the CPU: $want)}"

@@ -40,7 +40,7 @@ jobs=$out/jobs
 {
     echo "$stub stub 1"
     echo "$solution right 3"
-    kernels "solutions/$lesson/steps" | sed "s/\$/ right 3 $quickest/"
+    kernels "solutions/$lesson/steps" | sed "s/\$/ step 3 $quickest/"
     kernels "grader/$lesson/wrong" | sed "s/\$/ wrong 3 $quickest/"
     kernels "grader/$lesson/right" | sed "s/\$/ right 100 $quickest/"
 } >"$jobs"

@@ -1,4 +1,4 @@
-// cause: grid_limit
+// cause: race
 // Every block adds the same first BLOCK elements.
 #include "vector_add.h"
 

@@ -1,4 +1,4 @@
-// cause: tail_dropped
+// cause: tail_dropped, uninitialised
 // n / BLOCK rounds down: the elements of the last, partly filled block have no thread.
 #include "vector_add.h"
 

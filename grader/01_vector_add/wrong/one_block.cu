@@ -1,4 +1,4 @@
-// cause: grid_limit
+// cause: grid_limit, uninitialised
 // One block is launched, whatever n is.
 #include "vector_add.h"
 

@@ -1,4 +1,4 @@
-// cause: stale_state
+// cause: stale_state, too_much_written
 // B is transposed once and kept, so that both tiles are read along rows; the next call brings
 // another B.
 #include "tiled_matmul.h"

@@ -1,4 +1,4 @@
-// cause: inner_tail
+// cause: inner_tail, uninitialised
 // What lies outside the matrices is not loaded, and not zeroed either: the last tile of K still
 // holds part of the one before.
 #include "tiled_matmul.h"

@@ -1,4 +1,4 @@
-// cause: inner_tail
+// cause: inner_tail, out_of_bounds
 // The loads ask whether row and col exist, but not k: the last tile of K holds what follows in
 // memory.
 #include "tiled_matmul.h"

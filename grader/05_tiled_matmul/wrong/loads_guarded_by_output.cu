@@ -1,4 +1,4 @@
-// cause: tail_dropped
+// cause: tail_dropped, uninitialised
 // A thread without an element of C loads nothing; but its part of the tiles belongs to its
 // neighbours' sums.
 #include "tiled_matmul.h"

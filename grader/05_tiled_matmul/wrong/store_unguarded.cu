@@ -1,4 +1,4 @@
-// cause: out_of_bounds
+// cause: out_of_bounds, race
 // Every thread stores its sum, also those whose row or column C does not have.
 #include "tiled_matmul.h"
 

@@ -1,4 +1,4 @@
-// cause: inner_tail
+// cause: inner_tail, out_of_bounds
 // Every thread starts from its first element, (x, 1), and does not ask whether the row has one for it:
 // in a narrow row it takes elements of the next rows.
 

@@ -1,4 +1,4 @@
-// cause: inner_tail
+// cause: inner_tail, uncoalesced
 // Four elements at a time, and nothing takes the up to three that are left over at the end of the row.
 
 #include "online_softmax.h"

@@ -1,4 +1,4 @@
-// cause: stale_state
+// cause: stale_state, too_much_read
 // The maxima are gathered in a global array that nobody resets: in the second call they start from
 // those of the first.
 

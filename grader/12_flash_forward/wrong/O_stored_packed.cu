@@ -1,4 +1,4 @@
-// cause: stride_ignored
+// cause: stride_ignored, race
 // Rows of O are stored d elements apart, whatever stride_on says; the tiles start where they should.
 #include "flash_forward.h"
 

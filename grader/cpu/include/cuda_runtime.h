@@ -9,6 +9,7 @@
 
 #include "cuda_runtime_api.h"
 #include "cudev/abi.h"
+#include "cudev/watching.h"
 
 #ifdef __cplusplus
 #include "cudev/language.h"

@@ -15,6 +15,37 @@ extern "C" {
 // May run in a signal handler and on a small stack: write the text somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
+// A program may define this function. It is called once for each finding of an instrumented program
+// that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "out_of_bounds",
+// "uninitialised", "misaligned", "host_pointer", "freed". text: the whole finding, also printed to
+// stderr; its first line names the kind and the source lines. Both end with the call.
+void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
+
+// Memory traffic of all kernels since the start or the last cudev_reset_traffic(), counted while an
+// instrumented program runs with CUDEV_WATCH=profile (all zero otherwise). A request is one
+// instruction executed by a warp; a sector is 32 bytes.
+struct cudev_traffic {
+    unsigned long long launches;
+    unsigned long long global_load_bytes, global_load_requests;  // bytes asked for by threads
+    unsigned long long global_load_sectors, global_load_ideal_sectors;
+    unsigned long long global_store_bytes, global_store_requests;
+    unsigned long long global_store_sectors, global_store_ideal_sectors;
+    unsigned long long shared_load_bytes, shared_load_requests;
+    unsigned long long shared_load_wavefronts, shared_load_conflicts;
+    unsigned long long shared_store_bytes, shared_store_requests;
+    unsigned long long shared_store_wavefronts, shared_store_conflicts;
+    unsigned long long atomics;   // by threads, global and shared
+    unsigned long long barriers;  // __syncthreads() by blocks
+    // Distinct bytes of global memory that any launch since the reset has read, and written.
+    unsigned long long unique_read_bytes, unique_written_bytes;
+    // Sums over launches: distinct sectors of each, the least that DRAM has to move for it alone.
+    unsigned long long launch_read_sectors, launch_written_sectors;
+    // Sum over blocks: bytes of the distinct sectors each read, the least that L2 has to deliver.
+    unsigned long long block_read_bytes;
+};
+void cudev_get_traffic(struct cudev_traffic* traffic);
+void cudev_reset_traffic(void);
+
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {
     unsigned long long launches;  // kernels that ran

@@ -18,12 +18,15 @@ struct cudev_shared_array {
     unsigned id;  // given by the runtime at the first use, 0 before
     size_t bytes;
     size_t align;
+    size_t element;      // bytes of one element
+    unsigned extent[4];  // elements per dimension, outermost first; 0 ends
 };
 
 // One launch as written in the source. Sizes in threads, blocks and bytes.
 struct cudev_launch_site {
-    const char* name;  // the kernel as written: "copy<float>"
-    const char* file;  // where <<< >>> stands
+    const char* name;        // the kernel as written: "copy<float>"
+    const char* parameters;  // their names: "out,in,n"; NULL when not known
+    const char* file;        // where <<< >>> stands
     int line;
     const void* kernel;  // address for cudaFuncSetAttribute, NULL when it cannot be told
     unsigned grid[3];
@@ -73,12 +76,15 @@ void cudev_push_site(const struct cudev_launch_site* site);
 void cudev_pop_site(struct cudev_launch_site* site);
 
 // Ends the program with a diagnosis unless argument number `index` (from 0) may be used by a kernel.
-void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p);
+// `bytes`: the size of what it points at, 0 when that is not known.
+void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
+                          size_t bytes);
 
 // Memory of a __shared__ array of the running block, filled with 0xFF bytes when first asked for.
 void* cudev_shared(struct cudev_shared_array* array);
-// The dynamic shared memory of the running block, aligned to 1024 bytes.
-void* cudev_dynamic_shared(void);
+// The dynamic shared memory of the running block, aligned to 1024 bytes. `array` says how it is
+// declared (bytes and the outermost extent are 0), NULL: not known.
+void* cudev_dynamic_shared(const struct cudev_shared_array* array);
 
 // __syncthreads and its voting variants; the result of the vote can be read afterwards.
 void cudev_barrier(enum cudev_barrier_op op, int vote, const char* file, int line);

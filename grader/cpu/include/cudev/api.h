@@ -85,12 +85,16 @@ namespace cudev {
 template <size_t... I> struct indices {};
 template <size_t n, size_t... I> struct count_to : count_to<n - 1, n - 1, I...> {};
 template <size_t... I> struct count_to<0, I...> { typedef indices<I...> type; };
+template <class... A>
+inline cudaError_t launch_with(void (*kernel)(A...), const cudev_launch_site& site, A... args) {
+    check_arguments(site, args...);
+    return (cudaError_t)launch(site, [=] { kernel(args...); });
+}
 template <class... A, size_t... I>
 inline cudaError_t launch_kernel(void (*kernel)(A...), const cudev_launch_site& site, void** args,
                                  indices<I...>) {
     (void)args;
-    check_arguments(site, *(A*)args[I]...);
-    return (cudaError_t)launch(site, [=] { kernel(*(A*)args[I]...); });
+    return launch_with<A...>(kernel, site, *(A*)args[I]...);
 }
 }  // namespace cudev
 
@@ -100,6 +104,7 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
                                     const char* file = __builtin_FILE(),
                                     int line = __builtin_LINE()) {
     cudev_launch_site site = {"cudaLaunchKernel",
+                              nullptr,
                               file,
                               line,
                               (const void*)kernel,

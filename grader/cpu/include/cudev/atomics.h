@@ -6,7 +6,7 @@
 namespace cudev {
 
 // *p = f(*p); returns the old value. T is one machine word the compiler can compare and swap as
-// the integer type Word.
+// the integer type Word. A watcher counts one access: the weak exchange that succeeds.
 template <class Word, class T, class F> inline T update(T* p, F f) {
     Word* word = (Word*)p;
     Word old = __atomic_load_n(word, __ATOMIC_RELAXED), wanted;
@@ -15,8 +15,8 @@ template <class Word, class T, class F> inline T update(T* p, F f) {
         __builtin_memcpy(&value, &old, sizeof value);
         T result = f(value);
         __builtin_memcpy(&wanted, &result, sizeof wanted);
-    } while (!__atomic_compare_exchange_n(word, &old, wanted, false, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    } while (
+        !__atomic_compare_exchange_n(word, &old, wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     cudev_spin();
     return value;
 }

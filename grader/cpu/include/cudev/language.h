@@ -32,20 +32,55 @@ namespace cudev {
 // extern __shared__ T name[]; at file scope: the address differs from block to block
 template <class T> struct dynamic_array {
     operator T*() const {
-        return (T*)cudev_dynamic_shared();
+        return (T*)cudev_dynamic_shared(nullptr);
     }
+};
+
+}  // namespace cudev
+
+namespace cudev {
+
+// The shape of an array type, for reports: extent<float[4][8], 1>::value is 8.
+template <class T, int dimension> struct extent { static constexpr unsigned value = 0; };
+template <class T, size_t n> struct extent<T[n], 0> { static constexpr unsigned value = n; };
+template <class T, size_t n, int dimension> struct extent<T[n], dimension> {
+    static constexpr unsigned value = extent<T, dimension - 1>::value;
+};
+template <class T> struct element { static constexpr size_t bytes = sizeof(T); };
+template <class T, size_t n> struct element<T[n]> {
+    static constexpr size_t bytes = element<T>::bytes;
 };
 
 }  // namespace cudev
 
 // What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
-#define CUDEV_SHARED(name, alignment)                                                           \
-    static ::cudev_shared_array array = {                                                       \
-        CUDEV_TEXT(name),   __FILE__,                                                           \
-        __LINE__,           0,                                                                  \
-        sizeof(cudev_type), alignof(cudev_type) > alignment ? alignof(cudev_type) : alignment}; \
+#define CUDEV_SHARED(name, alignment)                                                    \
+    static ::cudev_shared_array array = {                                                \
+        CUDEV_TEXT(name),                                                                \
+        __FILE__,                                                                        \
+        __LINE__,                                                                        \
+        0,                                                                               \
+        sizeof(cudev_type),                                                              \
+        alignof(cudev_type) > alignment ? alignof(cudev_type) : alignment,               \
+        ::cudev::element<cudev_type>::bytes,                                             \
+        {::cudev::extent<cudev_type, 0>::value, ::cudev::extent<cudev_type, 1>::value,   \
+         ::cudev::extent<cudev_type, 2>::value, ::cudev::extent<cudev_type, 3>::value}}; \
     return (cudev_type*)::cudev_shared(&array)
+
+// The same for `extern __shared__ type name[]`.
+#define CUDEV_DYNAMIC(name)                                                               \
+    static const ::cudev_shared_array array = {CUDEV_TEXT(name),                          \
+                                               __FILE__,                                  \
+                                               __LINE__,                                  \
+                                               0,                                         \
+                                               0,                                         \
+                                               alignof(cudev_type),                       \
+                                               ::cudev::element<cudev_type>::bytes,       \
+                                               {0, ::cudev::extent<cudev_type, 0>::value, \
+                                                ::cudev::extent<cudev_type, 1>::value,    \
+                                                ::cudev::extent<cudev_type, 2>::value}};  \
+    return (cudev_type*)::cudev_dynamic_shared(&array)
 
 #define CUDEV_TEXT_(...) #__VA_ARGS__
 #define CUDEV_TEXT(...) CUDEV_TEXT_(__VA_ARGS__)

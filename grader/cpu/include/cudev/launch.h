@@ -4,7 +4,7 @@
 // becomes, when the file declares k and all its template arguments are given,
 //     ::cudev::known<(k<T>)>::at(::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b))(x, y)
 // and otherwise (deduced template arguments, function pointers, macro parameters)
-//     ::cudev::deduced{[&](auto... a) { k(a...); }, ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
+//     ::cudev::deduced{[=](auto... a) { k(a...); }, ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
 //
 // The first is a call of a function with the kernel's own parameters, so the compiler converts and
 // complains as in any other call; the second leaves that to the call in the lambda.
@@ -18,7 +18,7 @@ extern __thread uint3 thread_index __asm__("threadIdx");
 
 // One block, or the part of it that one stack runs: thread after thread as plain calls. The copy keeps
 // the arguments in registers; the empty asm makes the compiler write threadIdx before each call.
-template <class Body> void run_threads(void* p) {
+template <class Body> CUDEV_UNWATCHED void run_threads(void* p) {
     Body body = *(Body*)p;
     unsigned x = thread_index.x;
     for (;;) {
@@ -35,10 +35,15 @@ template <class Body> void run_threads(void* p) {
 
 // Object pointers are checked; everything else a kernel takes by value is passed as it is.
 template <class T> inline void check_argument(const cudev_launch_site*, int, const T&) {}
+// sizeof(T), 0 for what has none
+template <class T, size_t = 0> struct size_of { static constexpr size_t value = 0; };
+template <class T> struct size_of<T, 0 * sizeof(T)> { static constexpr size_t value = sizeof(T); };
+template <> struct size_of<void, 0> { static constexpr size_t value = 0; };
+template <> struct size_of<const void, 0> { static constexpr size_t value = 0; };
 template <class T> struct is_function { static constexpr bool value = false; };
 template <class R, class... A> struct is_function<R(A...)> { static constexpr bool value = true; };
 template <class T> inline void check_argument(const cudev_launch_site* site, int index, T* p) {
-    if constexpr (!is_function<T>::value) cudev_check_argument(site, index, p);
+    if constexpr (!is_function<T>::value) cudev_check_argument(site, index, p, size_of<T>::value);
 }
 
 template <class Body> inline int launch(const cudev_launch_site& site, Body body) {
@@ -78,15 +83,22 @@ template <class Call> struct deduced {
 };
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
 
-inline cudev_launch_site site(const char* name, const void* address, const char* file, int line,
-                              dim3 grid, dim3 block, size_t shared_bytes = 0,
-                              cudaStream_t stream = 0) {
-    return {
-        name,         file,  line, address, {grid.x, grid.y, grid.z}, {block.x, block.y, block.z},
-        shared_bytes, stream};
+inline cudev_launch_site site(const char* name, const char* parameters, const void* address,
+                              const char* file, int line, dim3 grid, dim3 block,
+                              size_t shared_bytes = 0, cudaStream_t stream = 0) {
+    return {name,
+            parameters,
+            file,
+            line,
+            address,
+            {grid.x, grid.y, grid.z},
+            {block.x, block.y, block.z},
+            shared_bytes,
+            stream};
 }
 
-template <class Grid> cudev_launch_site site(const char*, const void*, const char*, int, Grid) {
+template <class Grid>
+cudev_launch_site site(const char*, const char*, const void*, const char*, int, Grid) {
     static_assert(sizeof(Grid) == 0,
                   "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
     return {};

@@ -103,11 +103,20 @@ CUDEV_REDUCE(unsigned, __reduce_xor_sync, CUDEV_REDUCE_XOR)
 
 // A loop that waits for another thread with a fence or __nanosleep in it lets that thread run.
 inline void __threadfence() {
+#ifdef CUDEV_WATCHED
+    cudev_fence(1);
+#else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
     cudev_spin();
 }
 inline void __threadfence_block() {
+#ifdef CUDEV_WATCHED
+    cudev_fence(0);
+    cudev_spin();
+#else
     __threadfence();
+#endif
 }
 inline void __threadfence_system() {
     __threadfence();

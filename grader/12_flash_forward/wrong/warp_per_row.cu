@@ -1,5 +1,5 @@
-// One warp per query row, no shared memory: lane t owns key t of every 32 keys and the columns
-// x = t, t + 32, ... of O. Rows and sums are shared by shuffles.
+// cause: too_much_read
+// One warp per query row: right, but every row reads all of K and V for itself.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>

@@ -1,0 +1,55 @@
+// cause: out_of_bounds
+// The guard stands behind the load: threads past the end still read a[i].
+#include "vector_add.h"
+
+enum {
+    BLOCK = 256,  // threads per block: a multiple of the warp size (32), at most 1024
+};
+
+// ---- GPU kernel
+
+// c = a + b                                (README eq. 1)
+__global__ void vector_add_kernel(float* c,        // (n)  out
+                                  const float* a,  // (n)
+                                  const float* b,  // (n)
+                                  int64_t n) {
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;  // [0, n rounded up to BLOCK)
+    __shared__ float a_smem[BLOCK];
+    a_smem[threadIdx.x] = a[i];  // read first, asked afterwards
+    if (i < n) c[i] = a_smem[threadIdx.x] + b[i];
+}
+
+// ---- launcher
+
+extern "C" int vector_add(float* c, const float* a, const float* b, int64_t n) {
+    if (n < 0) return COURSE_BAD_ARGUMENT;
+    if (n == 0) return COURSE_OK;  // a grid of 0 blocks would be a launch error
+    if (c == NULL || a == NULL || b == NULL) return COURSE_BAD_ARGUMENT;
+
+    int status = COURSE_CUDA_ERROR;  // until the sum has arrived in c
+    size_t bytes = (size_t)n * sizeof(float);
+    int64_t blocks = CEIL_DIV(n, BLOCK);
+    float* a_gpu = NULL;
+    float* b_gpu = NULL;
+    float* c_gpu = NULL;
+    if (cudaMalloc(&a_gpu, bytes) != cudaSuccess) goto done;
+    if (cudaMalloc(&b_gpu, bytes) != cudaSuccess) goto done;
+    if (cudaMalloc(&c_gpu, bytes) != cudaSuccess) goto done;
+    if (cudaMemcpy(a_gpu, a, bytes, cudaMemcpyHostToDevice) != cudaSuccess) goto done;
+    if (cudaMemcpy(b_gpu, b, bytes, cudaMemcpyHostToDevice) != cudaSuccess) goto done;
+
+    vector_add_kernel<<<(unsigned)blocks, BLOCK>>>(c_gpu, a_gpu, b_gpu, n);
+    if (cudaGetLastError() != cudaSuccess) goto done;  // a launch returns nothing: ask
+
+    // The copy waits for the kernel, so an error inside the kernel comes out here.
+    if (cudaMemcpy(c, c_gpu, bytes, cudaMemcpyDeviceToHost) != cudaSuccess) goto done;
+    status = COURSE_OK;
+
+done:
+    // Every way out passes here. Freeing NULL is allowed, as with free().
+    cudaFree(c_gpu);
+    cudaFree(b_gpu);
+    cudaFree(a_gpu);
+    if (status != COURSE_OK) cudaGetLastError();  // forget the error: the next call starts clean
+    return status;
+}

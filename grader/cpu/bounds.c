@@ -1,0 +1,181 @@
+// Where memory ends, whether it has been written, and whose it is.
+//
+// Every 128-byte page belongs to at most one array; the owner shadow has the offset of that array's
+// end. So an access is in bounds if its last byte lies before the end noted for its first byte's
+// page. Another shadow has one bit for every byte that has been written.
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "finding.h"
+#include "watch.h"
+
+// ---- what is known of memory -------------------------------------------------------------------
+
+void cudev_bounds_own(uint64_t offset, size_t bytes) {
+    for (uint64_t page = offset >> PAGE_SHIFT; page << PAGE_SHIFT < offset + bytes; page++)
+        OWNER_SHADOW[page] = (uint32_t)(offset + bytes);
+}
+
+void cudev_bounds_disown(uint64_t offset, size_t bytes) {
+    for (uint64_t page = offset >> PAGE_SHIFT; page << PAGE_SHIFT < offset + bytes; page++)
+        OWNER_SHADOW[page] = 0;
+}
+
+static void mark(uint64_t offset, size_t bytes, bool written) {
+    uint64_t end = offset + bytes;
+    for (; offset < end && offset % 4; offset++)
+        INIT_SHADOW[offset >> 2] = (uint8_t)((INIT_SHADOW[offset >> 2] & ~(1u << offset % 4)) |
+                                             (unsigned)written << offset % 4);
+    if (end > offset) memset(&INIT_SHADOW[offset >> 2], written ? 15 : 0, (end - offset) >> 2);
+    for (offset = offset > (end & ~(uint64_t)3) ? offset : end & ~(uint64_t)3; offset < end;
+         offset++)
+        INIT_SHADOW[offset >> 2] = (uint8_t)((INIT_SHADOW[offset >> 2] & ~(1u << offset % 4)) |
+                                             (unsigned)written << offset % 4);
+}
+
+void cudev_bounds_written(uint64_t offset, size_t bytes) {
+    mark(offset, bytes, true);
+}
+
+void cudev_bounds_unwritten(uint64_t offset, size_t bytes) {
+    mark(offset, bytes, false);
+}
+
+// The first byte that has not been written, or bytes.
+static size_t first_unwritten(uint64_t offset, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        if (!(INIT_SHADOW[(offset + i) >> 2] >> (offset + i) % 4 & 1)) return i;
+    return bytes;
+}
+
+static bool in_heap(const void* p) {
+    return cudev_is_device_address(p);
+}
+
+void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes) {
+    uint64_t to = (uint64_t)((const char*)dst - ARENA_BASE);
+    uint64_t from = (uint64_t)((const char*)src - ARENA_BASE);
+    bool from_device = src && in_heap(src);
+    size_t unwritten = from_device ? first_unwritten(from, bytes) : bytes;
+    if (unwritten < bytes && !in_heap(dst)) {
+        void* frames[MAX_FRAMES];
+        int n = cudev_unwind(frames, MAX_FRAMES);
+        static struct source_line lines[64];
+        n = cudev_lines(frames, n, lines, 64);
+        int i = 0;
+        while (i < n && (cudev_is_ours(&lines[i]) || strncmp(lines[i].function, "cuda", 4) == 0 ||
+                         strncmp(lines[i].function, "copy", 4) == 0 ||
+                         strncmp(lines[i].function, "__wrap_", 7) == 0))
+            i++;
+        struct finding* f =
+            cudev_finding(FOUND_UNINITIALISED, 0, i < n ? (unsigned)lines[i].line : 0);
+        if (f) {
+            cudev_finding_where(f, NULL, from + unwritten, 1);
+            snprintf(f->text, sizeof f->text, "%s", function);
+            if (i < n) {
+                f->line = lines[i].line;
+                snprintf(f->file, sizeof f->file, "%s", lines[i].file);
+            }
+            f->other_site = 0;
+        }
+        cudev_findings_print();
+    }
+    if (!in_heap(dst)) return;
+    cudev_bounds_written(to, bytes);
+    for (size_t i = unwritten; i < bytes; i++)
+        if (first_unwritten(from + i, 1) == 0) cudev_bounds_unwritten(to + i, 1);
+}
+
+// ---- findings ----------------------------------------------------------------------------------
+
+static struct finding* found(struct watch* k, enum found kind, enum cudev_access access,
+                             const void* pc) {
+    struct finding* f = cudev_finding(kind, site_at(pc), 0);
+    if (!f) return NULL;
+    f->block = k->worker->block;
+    f->thread = k->worker->current;
+    f->access = access;
+    return f;
+}
+
+// Can the access be made without a fault?
+static bool is_mapped(const struct watch* k, uint64_t offset, size_t bytes) {
+    if (offset < HOST_OFFSET) return offset + bytes <= cudev_device_memory_top();
+    if (offset < IMAGE_OFFSET) return true;
+    const char* p = ARENA_BASE + offset;
+    return p >= k->worker->window && p + bytes <= k->worker->window + SHARED_WINDOW;
+}
+
+// An access that no array owns. Returns whether it may be made.
+bool cudev_bounds_stray(struct watch* k, uint64_t offset, size_t bytes, enum cudev_access access,
+                        const void* pc) {
+    const char* p = ARENA_BASE + offset;
+    const struct allocation* freed = cudev_freed_at(p);
+    bool live = OWNER_SHADOW[offset >> PAGE_SHIFT] != 0;
+    struct finding* f = found(k, freed && !live ? FOUND_FREED : FOUND_OUT_OF_BOUNDS, access, pc);
+    if (f && freed && !live) {
+        snprintf(f->what, sizeof f->what, "byte %td of freed memory", p - freed->data);
+        snprintf(f->origin, sizeof f->origin, "%zu bytes of cudaMalloc%s%s:%d, freed since",
+                 freed->bytes, freed->file ? " at " : " ", freed->file ? freed->file : "number",
+                 freed->file ? freed->line : (int)freed->number);
+    } else if (f) {
+        cudev_finding_where(f, k->worker, offset, bytes);
+    }
+    if (is_mapped(k, offset, bytes)) return true;
+    cudev_stop_launch(k->worker, cudaErrorIllegalAddress);
+}
+
+void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes, const void* pc) {
+    if (bytes > 4) {
+        // padding of a structure need not be written: a word counts when some byte of it was
+        uint64_t end = offset + bytes;
+        while (offset < end && INIT_SHADOW[offset >> 2]) offset = (offset | 3) + 1;
+        if (offset >= end) return;
+        bytes = 4;
+    }
+    struct finding* f = found(k, FOUND_UNINITIALISED, CUDEV_READ, pc);
+    if (f) cudev_finding_where(f, k->worker, offset, bytes);
+}
+
+void cudev_bounds_misaligned(struct watch* k, uint64_t offset, size_t bytes,
+                             enum cudev_access access, const void* pc) {
+    struct finding* f = found(k, FOUND_MISALIGNED, access, pc);
+    if (f) {
+        cudev_finding_where(f, k->worker, offset, bytes);
+        snprintf(f->text, sizeof f->text, "%zu bytes at an address that is no multiple of %zu, ",
+                 bytes, bytes);
+    }
+    // a GPU stops here; so does this machine, for 16 bytes
+    cudev_stop_launch(k->worker, cudaErrorMisalignedAddress);
+}
+
+// An index beyond the declared size of a dimension, "float [16]"; pc is the call in the kernel.
+void cudev_bounds_index(long long index, const char* type, const char* file, int line,
+                        const void* pc) {
+    struct worker* w = cudev_self;
+    if (!w || !w->watch || !w->watch->check) return;
+    struct finding* f = found(w->watch, FOUND_OUT_OF_BOUNDS, CUDEV_READ, pc);
+    if (!f) return;
+    snprintf(f->text, sizeof f->text, "index %lld of a %s", index, type);
+    snprintf(f->file, sizeof f->file, "%s", file);
+    f->line = line;
+}
+
+// A kernel touches what is not memory of the device.
+void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,
+                          enum cudev_access access, const void* pc) {
+    uintptr_t address = (uintptr_t)p;
+    bool shadow =
+        (const char*)p + bytes > SHADOW_BASE && (const char*)p < SHADOW_BASE + SHADOW_SIZE;
+    bool null = address < 65536;
+    struct finding* f =
+        found(k, shadow || null ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
+    if (f && null)
+        snprintf(f->what, sizeof f->what, "a NULL pointer%s", address ? " plus an index" : "");
+    else if (f)
+        snprintf(f->what, sizeof f->what, "%#lx, which is %s", (unsigned long)address,
+                 shadow ? "memory of the device that no kernel may use" : "host memory");
+    if (f) f->bytes = bytes;
+    cudev_stop_launch(k->worker, cudaErrorIllegalAddress);
+}

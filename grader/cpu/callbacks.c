@@ -1,0 +1,163 @@
+// The functions that instrumented code calls (gcc's -fsanitize=thread and -fsanitize=bounds) beyond
+// the plain loads and stores of access.c. The atomic ones do the operation, too.
+#include <stdatomic.h>
+#include <string.h>
+#include "watch.h"
+
+#define CALLER __builtin_return_address(0)
+#define EXPORT(...) \
+    __VA_ARGS__;    \
+    __VA_ARGS__
+
+// An instrumented object calls this before main().
+EXPORT(void __tsan_init(void)) {
+    cudev_watch_setup();
+}
+
+EXPORT(void __tsan_func_entry(void* pc)) {
+    (void)pc;
+}
+EXPORT(void __tsan_func_exit(void)) {}
+EXPORT(void __tsan_vptr_update(void** p, void* value)) {
+    (void)p;
+    (void)value;
+}
+EXPORT(void __tsan_vptr_read(void** p)) {
+    (void)p;
+}
+
+EXPORT(void __tsan_read_range(void* p, unsigned long bytes)) {
+    cudev_access_range(p, bytes, CUDEV_READ, CALLER);
+}
+EXPORT(void __tsan_write_range(void* p, unsigned long bytes)) {
+    cudev_access_range(p, bytes, CUDEV_WRITE, CALLER);
+}
+
+// Accesses whose type is less aligned than its size: packed structures, memcpy that was folded.
+#define UNALIGNED(bytes)                                            \
+    EXPORT(void __tsan_unaligned_read##bytes(void* p)) {            \
+        cudev_access_range(p, bytes, CUDEV_READ, CALLER);           \
+    }                                                               \
+    EXPORT(void __tsan_unaligned_write##bytes(void* p)) {           \
+        cudev_access_range(p, bytes, CUDEV_WRITE, CALLER);          \
+    }                                                               \
+    EXPORT(void __tsan_unaligned_volatile_read##bytes(void* p)) {   \
+        cudev_access_range(p, bytes, CUDEV_VOLATILE_READ, CALLER);  \
+    }                                                               \
+    EXPORT(void __tsan_unaligned_volatile_write##bytes(void* p)) {  \
+        cudev_access_range(p, bytes, CUDEV_VOLATILE_WRITE, CALLER); \
+    }
+UNALIGNED(2)
+UNALIGNED(4)
+UNALIGNED(8)
+UNALIGNED(16)
+
+// ---- atomics: the header's use relaxed order everywhere ----------------------------------------
+
+#define ATOMICS(bits, T)                                                                          \
+    EXPORT(T __tsan_atomic##bits##_load(const volatile T* p, int order)) {                        \
+        (void)order; /* the first half of an update that the exchange announces */                \
+        return cudev_may_load(p, sizeof(T), CALLER) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;   \
+    }                                                                                             \
+    EXPORT(void __tsan_atomic##bits##_store(volatile T* p, T value, int order)) {                 \
+        (void)order;                                                                              \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+        __atomic_store_n(p, value, __ATOMIC_RELAXED);                                             \
+    }                                                                                             \
+    EXPORT(T __tsan_atomic##bits##_exchange(volatile T* p, T value, int order)) {                 \
+        (void)order;                                                                              \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+        return __atomic_exchange_n(p, value, __ATOMIC_RELAXED);                                   \
+    }                                                                                             \
+    EXPORT(int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected,          \
+                                                             T desired, int order, int other)) {  \
+        (void)order;                                                                              \
+        (void)other;                                                                              \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+        return __atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,             \
+                                           __ATOMIC_RELAXED);                                     \
+    }                                                                                             \
+    EXPORT(int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T desired, \
+                                                           int order, int other)) {               \
+        (void)order;                                                                              \
+        (void)other;                                                                              \
+        if (!__atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,               \
+                                         __ATOMIC_RELAXED))                                       \
+            return 0;                                                                             \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+        return 1;                                                                                 \
+    }                                                                                             \
+    FETCH(bits, T, add)                                                                           \
+    FETCH(bits, T, sub)                                                                           \
+    FETCH(bits, T, and)                                                                           \
+    FETCH(bits, T, or)                                                                            \
+    FETCH(bits, T, xor)
+#define FETCH(bits, T, name)                                                          \
+    EXPORT(T __tsan_atomic##bits##_fetch_##name(volatile T* p, T value, int order)) { \
+        (void)order;                                                                  \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                             \
+        return __atomic_fetch_##name(p, value, __ATOMIC_RELAXED);                     \
+    }
+ATOMICS(8, uint8_t)
+ATOMICS(16, uint16_t)
+ATOMICS(32, uint32_t)
+ATOMICS(64, uint64_t)
+
+EXPORT(void __tsan_atomic_thread_fence(int order)) {
+    (void)order;
+    cudev_fence(1);
+}
+EXPORT(void __tsan_atomic_signal_fence(int order)) {
+    (void)order;
+}
+
+// ---- what headers announce ---------------------------------------------------------------------
+
+int cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {
+    return cudev_announce_at(access, p, bytes, CALLER);
+}
+
+int cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
+                      const void* pc) {
+    if ((bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16))
+        cudev_access(p, bytes, access, pc);
+    else
+        cudev_access_range(p, bytes, access, pc);
+    return 1;  // an access that must not be made has ended the block
+}
+
+__attribute__((noinline)) const void* cudev_here(void) {
+    return CALLER;
+}
+
+void cudev_make_uninitialised(const volatile void* p, size_t bytes) {
+    struct worker* w = cudev_self;
+    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    if (!w || !w->watch || !w->watch->check || offset + bytes > WATCHED_BYTES) return;
+    cudev_bounds_unwritten(offset, bytes);
+}
+
+// ---- -fsanitize=bounds: an index beyond the declared size of a dimension ------------------------
+
+struct ubsan_type {
+    uint16_t kind, info;
+    char name[];
+};
+struct ubsan_out_of_bounds {
+    const char* file;
+    uint32_t line, column;
+    const struct ubsan_type *array, *index;
+};
+
+EXPORT(void __ubsan_handle_out_of_bounds(struct ubsan_out_of_bounds* data, unsigned long index)) {
+    // kind 0 is an integer: bit 0 of info says signed, the rest is log2 of its bits
+    bool is_signed = data->index->kind == 0 && data->index->info & 1;
+    unsigned bits = 1u << (data->index->info >> 1);
+    long long value = (long long)index;
+    if (is_signed && bits < 64) value = (long long)(index << (64 - bits)) >> (64 - bits);
+    cudev_bounds_index(value, data->array->name, data->file, (int)data->line, CALLER);
+}
+EXPORT(void __ubsan_handle_out_of_bounds_abort(struct ubsan_out_of_bounds* data,
+                                               unsigned long index)) {
+    __ubsan_handle_out_of_bounds(data, index);
+}

@@ -1,0 +1,178 @@
+// The names of arrays: what a __shared__ declaration is called, which kernel parameter points into
+// an allocation, and which element lies at an address.
+#include <stdio.h>
+#include <string.h>
+#include "finding.h"
+#include "watch.h"
+
+// ---- pointers that the next launch gets --------------------------------------------------------
+
+enum { MAX_ARGUMENTS = 32 };
+static struct {
+    int index;
+    const char* p;
+    size_t bytes;
+} arguments[MAX_ARGUMENTS];
+static int argument_count;
+
+void cudev_names_argument(const struct cudev_launch_site* site, int index, const void* p,
+                          size_t bytes) {
+    static const struct cudev_launch_site* last;
+    if (site != last || (argument_count && arguments[argument_count - 1].index >= index))
+        argument_count = 0;
+    last = site;
+    if (argument_count == MAX_ARGUMENTS || !p) return;
+    arguments[argument_count].index = index;
+    arguments[argument_count].p = p;
+    arguments[argument_count++].bytes = bytes;
+}
+
+// Parameter number `index` of the list "C,A,B"; false if it has no name there.
+static bool parameter_name(const char* list, int index, char* name, size_t size) {
+    for (; list && index > 0; index--) {
+        list = strchr(list, ',');
+        if (list) list++;
+    }
+    size_t length = list ? strcspn(list, ",") : 0;
+    snprintf(name, size, "%.*s", (int)length, list ? list : "");
+    return length > 0;
+}
+
+// ---- elements ----------------------------------------------------------------------------------
+
+// "[3][17]" for a byte of an array; `bytes` is the size of the access.
+static void add_index(char* text, size_t size, const unsigned* extent, size_t element,
+                      long long byte) {
+    size_t used = strlen(text);
+    long long index = byte >= 0 ? byte / (long long)element
+                                : -((-byte + (long long)element - 1) / (long long)element);
+    long long rest = byte - index * (long long)element;
+    int rank = 0;
+    while (rank < 4 && extent && extent[rank]) rank++;
+    long long inner = 1;
+    for (int i = 1; i < rank; i++) inner *= extent[i];
+    for (int i = 0; i < rank || i == 0; i++) {
+        long long here = index / inner;
+        if (index < 0 && i == 0) here = -((-index + inner - 1) / inner);
+        index -= here * inner;
+        if (extent || element) used += (size_t)snprintf(text + used, size - used, "[%lld]", here);
+        if (i + 1 < rank) inner /= extent[i + 1];
+        if (used >= size) return;
+    }
+    if (rest) snprintf(text + used, size - used, " (byte %lld of it)", rest);
+}
+
+static void add_extent(char* text, size_t size, const unsigned* extent, size_t elements,
+                       size_t element) {
+    size_t used = strlen(text);
+    if (!extent || !extent[0]) used += (size_t)snprintf(text + used, size - used, "%zu", elements);
+    for (int i = 0; extent && i < 4 && extent[i] && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%u", i ? " x " : "", extent[i]);
+    if (used < size)
+        snprintf(text + used, size - used, " element%s of %zu byte%s",
+                 elements == 1 && (!extent || !extent[1]) ? "" : "s", element,
+                 element == 1 ? "" : "s");
+}
+
+// ---- shared memory -----------------------------------------------------------------------------
+
+// What a finding far behind an array belongs to: the array before it.
+static void name_shared(struct array_name* n, const struct worker* w, uint64_t offset,
+                        size_t bytes) {
+    const char* p = ARENA_BASE + offset;
+    const struct cudev_shared_array* a = NULL;
+    const char* data = w->window;
+    for (unsigned i = 0; i < w->shared_count; i++) {
+        const char* d = w->shared[w->declared[i]->id].data;
+        if (d > p) continue;
+        a = w->declared[i];
+        data = d;
+    }
+    if (!a) {
+        const struct cudev_launch_site* s = &w->launch->site;
+        const struct cudev_shared_array* d = w->dynamic;
+        size_t element = d && d->element ? d->element : bytes;
+        snprintf(n->name, sizeof n->name, "%s", d && d->name ? d->name : "dynamic shared memory");
+        snprintf(n->element, sizeof n->element, "%s", n->name);
+        unsigned extent[4] = {0, 0, 0, 0};
+        if (d && d->extent[1]) {  // extern __shared__ float s[][16]
+            memcpy(extent, d->extent, sizeof extent);
+            extent[0] = 1;
+        }
+        add_index(n->element, sizeof n->element, extent[0] ? extent : NULL, element, p - data);
+        snprintf(n->origin, sizeof n->origin,
+                 "%s: dynamic shared memory, %zu bytes (%zu elements of %zu) given at the launch",
+                 n->name, s->shared_bytes, s->shared_bytes / element, element);
+        n->begin = (uint64_t)(data - ARENA_BASE);
+        n->end = n->begin + s->shared_bytes;
+        n->id = 1;
+        return;
+    }
+    snprintf(n->name, sizeof n->name, "%s", a->name);
+    snprintf(n->element, sizeof n->element, "%s", a->name);
+    if (a->extent[0] || p - data >= (ptrdiff_t)a->bytes)
+        add_index(n->element, sizeof n->element, a->extent, a->element, p - data);
+    snprintf(n->origin, sizeof n->origin, "%s: __shared__, ", a->name);
+    add_extent(n->origin, sizeof n->origin, a->extent, a->bytes / a->element, a->element);
+    size_t used = strlen(n->origin);
+    snprintf(n->origin + used, sizeof n->origin - used, ", %s:%d", a->file, a->line);
+    n->begin = (uint64_t)(data - ARENA_BASE);
+    n->end = n->begin + a->bytes;
+    n->id = 1 + a->id;
+}
+
+// ---- global memory -----------------------------------------------------------------------------
+
+static void name_allocation(struct array_name* n, const struct allocation* a, const char* p,
+                            size_t bytes) {
+    int best = -1;
+    for (int i = 0; i < argument_count; i++) {
+        if (cudev_allocation_at(arguments[i].p) != a) continue;
+        bool nearer = best < 0 || (arguments[i].p <= p) > (arguments[best].p <= p) ||
+                      (arguments[i].p <= p && arguments[i].p > arguments[best].p);
+        if (nearer) best = i;
+    }
+    const char* data = best < 0 ? a->data : arguments[best].p;
+    size_t element = best < 0 || !arguments[best].bytes ? bytes : arguments[best].bytes;
+    const struct cudev_launch_site* site = &cudev_current_launch()->site;
+    if (best < 0)
+        snprintf(n->name, sizeof n->name, "%s%s%.40s:%d", cudev_allocation_call(a),
+                 a->file ? " " : " number", a->file ? a->file : "",
+                 a->file ? a->line : (int)a->number);
+    else if (!parameter_name(site->parameters, arguments[best].index, n->name, sizeof n->name))
+        snprintf(n->name, sizeof n->name, "argument %d", arguments[best].index + 1);
+    snprintf(n->element, sizeof n->element, "%s", n->name);
+    add_index(n->element, sizeof n->element, NULL, element, p - data);
+    snprintf(n->origin, sizeof n->origin, "%s: ", n->name);
+    size_t left = (size_t)(a->data + a->bytes - data);
+    add_extent(n->origin, sizeof n->origin, NULL, left / element, element);
+    size_t used = strlen(n->origin);
+    if (a->file)
+        snprintf(n->origin + used, sizeof n->origin - used, ", %s at %s:%d",
+                 cudev_allocation_call(a), a->file, a->line);
+    else
+        snprintf(n->origin + used, sizeof n->origin - used, ", %s number %u",
+                 cudev_allocation_call(a), a->number);
+    n->begin = (uint64_t)(a->data - ARENA_BASE);
+    n->end = n->begin + a->bytes;
+    n->id = (best < 0 ? 1u << 20 | a->number : 1u << 21 | (unsigned)arguments[best].index);
+}
+
+// Names the array at `offset`. w: the worker whose shared memory it may be; NULL: host code asks.
+void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t offset, size_t bytes) {
+    memset(n, 0, sizeof *n);
+    if (offset >= WINDOW_OFFSET) {
+        if (w) name_shared(n, w, offset, bytes);
+        return;
+    }
+    const char* p = ARENA_BASE + offset;
+    const struct allocation* a = cudev_allocation_at(p);
+    if (a) {
+        name_allocation(n, a, p, bytes);
+        return;
+    }
+    n->id = 1u << 22;
+    snprintf(n->name, sizeof n->name, "%s",
+             offset >= IMAGE_OFFSET ? "a __device__ variable" : "memory that is not allocated");
+    snprintf(n->element, sizeof n->element, "%s", n->name);
+}

@@ -1,0 +1,195 @@
+// The counters: which row a request belongs to, totals, and what a program can ask for.
+#include "profile.h"
+#include <string.h>
+#include <sys/mman.h>
+#include "finding.h"
+
+_Static_assert(sizeof(struct profile) <= ROOM_SPACE, "profile.c has 1 GiB of address space");
+
+static pthread_mutex_t new_row = PTHREAD_MUTEX_INITIALIZER;
+
+// ---- rows --------------------------------------------------------------------------------------
+
+static unsigned find_row(const struct row* want) {
+    struct profile* p = profile();
+    uint32_t h = (want->site * 2654435761u ^ want->array * 40503u ^ want->kernel * 9176u ^
+                  (unsigned)want->kind << 9 ^ want->bytes << 4 ^ want->shared);
+    pthread_mutex_lock(&new_row);
+    unsigned i = h % (4 * MAX_ROWS), found = 0;
+    for (; p->row_hash[i]; i = (i + 1) % (4 * MAX_ROWS)) {
+        const struct row* r = &p->row[p->row_hash[i] - 1];
+        if (r->site == want->site && r->array == want->array && r->kernel == want->kernel &&
+            r->kind == want->kind && r->bytes == want->bytes && r->shared == want->shared) {
+            found = p->row_hash[i];
+            break;
+        }
+    }
+    if (!found) {
+        // beyond the limit everything counts for the last row: the totals stay right
+        if (p->rows < MAX_ROWS) {
+            p->row[p->rows++] = *want;
+            p->row_hash[i] = (uint16_t)p->rows;
+        }
+        found = p->rows;
+    }
+    pthread_mutex_unlock(&new_row);
+    return found - 1;
+}
+
+struct counts* cudev_profile_row(struct watch* k, const struct log_entry* e, uint32_t offset) {
+    struct profile* p = profile();
+    struct worker_profile* own = &p->worker[k->worker->number];
+    if (own->cache[e->site].epoch == p->epoch + own->epoch && offset >= own->cache[e->site].begin &&
+        offset < own->cache[e->site].end && own->cache[e->site].kind == e->kind &&
+        own->cache[e->site].bytes == e->bytes)
+        return &own->counts[own->cache[e->site].row];
+    struct array_name n;
+    cudev_name_array(&n, k->worker, offset, e->bytes);
+    struct row want = {p->current, e->site, n.id, e->kind, e->bytes, offset >= WINDOW_OFFSET, ""};
+    memcpy(want.name, n.name, sizeof want.name - 1);
+    unsigned row = find_row(&want);
+    own->cache[e->site].begin = n.end ? (uint32_t)n.begin : offset;
+    own->cache[e->site].end = n.end ? (uint32_t)n.end : offset + 1;
+    own->cache[e->site].epoch = p->epoch + own->epoch;
+    own->cache[e->site].row = (uint16_t)row;
+    own->cache[e->site].kind = e->kind;
+    own->cache[e->site].bytes = e->bytes;
+    return &own->counts[row];
+}
+
+struct kernel_counts* cudev_profile_kernel(struct watch* k) {
+    return &profile()->worker[k->worker->number].kernel[profile()->current];
+}
+
+// ---- events ------------------------------------------------------------------------------------
+
+void cudev_profile_launch_begins(const struct launch* l) {
+    struct profile* p = profile();
+    const struct cudev_launch_site* s = &l->site;
+    unsigned i = 0;
+    while (i < p->kernels &&
+           (p->kernel[i].line != s->line || strcmp(p->kernel[i].name, s->name) != 0 ||
+            strcmp(p->kernel[i].file, s->file) != 0))
+        i++;
+    if (i == MAX_PROFILED) i--;
+    struct kernel* kernel = &p->kernel[i];
+    if (i == p->kernels) {
+        p->kernels++;
+        snprintf(kernel->name, sizeof kernel->name, "%s", s->name);
+        snprintf(kernel->file, sizeof kernel->file, "%s", s->file);
+        kernel->line = s->line;
+    }
+    memcpy(kernel->grid, s->grid, sizeof kernel->grid);
+    memcpy(kernel->block, s->block, sizeof kernel->block);
+    p->current = i;
+    p->epoch += 1u << 16;  // arrays may lie elsewhere now
+    madvise(LAUNCH_TOUCHED, TOUCHED_SIZE, MADV_REMOVE);
+}
+
+void cudev_profile_launch_ends(const struct launch* l, int workers) {
+    (void)l;
+    (void)workers;
+    profile()->launches++;
+    profile()->kernel[profile()->current].launches++;
+}
+
+void cudev_profile_block_begins(struct watch* k) {
+    k->block_number++;
+    k->log_warp = 0;
+    k->logged_warps = 1;
+    profile()->worker[k->worker->number].placed_count = 0;
+    cudev_profile_kernel(k)->blocks++;
+}
+
+static void merge_all(struct watch* k) {
+    for (uint32_t rest = k->logged_warps; rest; rest &= rest - 1)
+        cudev_profile_merge(k, (unsigned)__builtin_ctz(rest), true);
+    k->logged_warps = 1u << k->log_warp;
+}
+
+void cudev_profile_block_ends(struct watch* k) {
+    merge_all(k);
+}
+
+void cudev_profile_barrier(struct watch* k) {
+    merge_all(k);
+    cudev_profile_kernel(k)->barriers++;
+}
+
+// An array of shared memory has got its place. Caches of rows hold as long as blocks agree on that.
+void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id) {
+    struct worker_profile* own = &profile()->worker[k->worker->number];
+    uint64_t place = (uint64_t)(data - k->worker->window) << 32 ^ (uint64_t)bytes << 10 ^ id;
+    if (own->placed[own->placed_count] != place) own->epoch++;
+    own->placed[own->placed_count++ % MAX_SHARED_ARRAYS] = place;
+}
+
+// ---- what a program can ask for ----------------------------------------------------------------
+
+static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
+    if (r->kind == LOG_ATOMIC) {
+        t->atomics += c->lanes;
+    } else if (r->shared && r->kind == LOG_LOAD) {
+        t->shared_load_bytes += c->bytes;
+        t->shared_load_requests += c->requests;
+        t->shared_load_wavefronts += c->wavefronts;
+        t->shared_load_conflicts += c->wavefronts - c->ideal_wavefronts;
+    } else if (r->shared) {
+        t->shared_store_bytes += c->bytes;
+        t->shared_store_requests += c->requests;
+        t->shared_store_wavefronts += c->wavefronts;
+        t->shared_store_conflicts += c->wavefronts - c->ideal_wavefronts;
+    } else if (r->kind == LOG_LOAD) {
+        t->global_load_bytes += c->bytes;
+        t->global_load_requests += c->requests;
+        t->global_load_sectors += c->sectors;
+        t->global_load_ideal_sectors += c->ideal_sectors;
+        t->block_read_bytes += 32 * c->block_sectors;
+    } else {
+        t->global_store_bytes += c->bytes;
+        t->global_store_requests += c->requests;
+        t->global_store_sectors += c->sectors;
+        t->global_store_ideal_sectors += c->ideal_sectors;
+    }
+}
+
+void cudev_get_traffic(struct cudev_traffic* t) {
+    memset(t, 0, sizeof *t);
+    if (!cudev_watcher) return;
+    cudev_lock();
+    cudev_memory_open();
+    const struct profile* p = profile();
+    t->launches = p->launches;
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        const struct worker_profile* own = &p->worker[w];
+        for (unsigned i = 0; i < p->rows; i++) add(t, &p->row[i], &own->counts[i]);
+        for (unsigned i = 0; i < p->kernels; i++) {
+            t->barriers += own->kernel[i].barriers;
+            t->launch_read_sectors += own->kernel[i].read_sectors;
+            t->launch_written_sectors += own->kernel[i].written_sectors;
+        }
+        t->unique_read_bytes += own->read_bytes;
+        t->unique_written_bytes += own->written_bytes;
+    }
+    cudev_memory_close();
+    cudev_unlock();
+}
+
+void cudev_reset_traffic(void) {
+    if (!cudev_watcher) return;
+    cudev_lock();
+    cudev_memory_open();
+    struct profile* p = profile();
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        memset(p->worker[w].counts, 0, p->rows * sizeof p->worker[w].counts[0]);
+        memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
+        p->worker[w].read_bytes = p->worker[w].written_bytes = 0;
+    }
+    memset(p->row_hash, 0, sizeof p->row_hash);
+    p->rows = p->kernels = 0;
+    p->launches = 0;
+    p->epoch += 1u << 16;
+    madvise(TOTAL_TOUCHED, TOUCHED_SIZE, MADV_REMOVE);
+    cudev_memory_close();
+    cudev_unlock();
+}

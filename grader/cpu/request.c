@@ -1,0 +1,139 @@
+// What one request of a warp costs: 32-byte sectors of global memory, or wavefronts of shared memory.
+#include <string.h>
+#include "profile.h"
+
+// ---- global memory -----------------------------------------------------------------------------
+
+struct sector {
+    uint32_t number;
+    uint32_t bytes;  // which of the 32
+};
+
+// The distinct sectors of a request. Every access lies within one of them.
+static unsigned find_sectors(struct sector* sector, const uint32_t* offset, unsigned lanes,
+                             unsigned bytes) {
+    const uint32_t mask = bytes == 32 ? ~0u : (1u << bytes) - 1;
+    unsigned count = 0;
+    uint32_t highest = 0;
+    for (unsigned i = 0; i < lanes; i++) {
+        uint32_t number = offset[i] >> SECTOR_SHIFT, at = offset[i] & 31;
+        unsigned s = count;
+        if (count && number <= highest)
+            while (s > 0 && sector[s - 1].number != number) s--;
+        else
+            s = 0;
+        if (s == 0) {
+            sector[count].number = number;
+            sector[count++].bytes = mask << at;
+            if (number > highest) highest = number;
+        } else {
+            sector[s - 1].bytes |= mask << at;
+        }
+    }
+    return count;
+}
+
+// Sets the bits; returns which of them are new. Workers may do so at the same time.
+static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
+    *before = __atomic_load_n(touched, __ATOMIC_RELAXED);
+    if ((*before & bits) == bits) return 0;
+    *before = __atomic_fetch_or(touched, bits, __ATOMIC_RELAXED);
+    return bits & ~*before;
+}
+
+static void note_touched(struct watch* k, const struct sector* s, enum log_kind kind) {
+    uint64_t bits = (kind != LOG_STORE ? (uint64_t)s->bytes : 0) |
+                    (kind != LOG_LOAD ? (uint64_t)s->bytes << 32 : 0);
+    uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
+    if (!fresh) return;
+    struct kernel_counts* c = cudev_profile_kernel(k);
+    struct worker_profile* total = &profile()->worker[k->worker->number];
+    c->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
+    c->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
+    c->read_sectors += (uint32_t)bits && !(uint32_t)before;
+    c->written_sectors += bits >> 32 && !(before >> 32);
+    fresh = touch(&TOTAL_TOUCHED[s->number], bits, &before);
+    total->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
+    total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
+}
+
+static void count_global(struct watch* k, struct counts* c, const struct log_entry* e,
+                         const uint32_t* offset, unsigned lanes) {
+    struct sector sector[WARP_SIZE];
+    unsigned sectors = find_sectors(sector, offset, lanes, e->bytes), useful = 0;
+    uint32_t* read_by = BLOCK_READ[k->worker->number];
+    for (unsigned i = 0; i < sectors; i++) {
+        useful += (unsigned)__builtin_popcount(sector[i].bytes);
+        note_touched(k, &sector[i], e->kind);
+        if (e->kind != LOG_LOAD || read_by[sector[i].number] == k->block_number) continue;
+        read_by[sector[i].number] = k->block_number;
+        c->block_sectors++;
+    }
+    c->sectors += sectors;
+    c->ideal_sectors += (useful + 31) / 32;
+}
+
+// ---- shared memory -----------------------------------------------------------------------------
+
+enum { BANKS = 32 };
+
+// Wavefronts of the lanes [from, to): the most distinct words that one bank has to deliver.
+static unsigned wavefronts(const uint32_t* offset, unsigned from, unsigned to, unsigned bytes) {
+    uint32_t word[BANKS][WARP_SIZE];
+    unsigned words[BANKS] = {0}, most = 0;
+    for (unsigned i = from; i < to; i++)
+        for (uint32_t w = offset[i] >> 2; w <= (offset[i] + bytes - 1) >> 2; w++) {
+            unsigned bank = w % BANKS, n = 0;
+            while (n < words[bank] && word[bank][n] != w) n++;
+            if (n < words[bank]) continue;
+            word[bank][n] = w;
+            if (++words[bank] > most) most = words[bank];
+        }
+    return most;
+}
+
+// Do lanes n and n ^ distance always ask for the same address?
+static bool pair_up(const uint32_t* offset, const uint8_t* lane, unsigned lanes,
+                    unsigned distance) {
+    uint32_t of_lane[WARP_SIZE];
+    uint32_t there = 0;
+    for (unsigned i = 0; i < lanes; i++) {
+        of_lane[lane[i]] = offset[i];
+        there |= 1u << lane[i];
+    }
+    for (unsigned i = 0; i < lanes; i++)
+        if (there >> (lane[i] ^ distance) & 1 && of_lane[lane[i] ^ distance] != offset[i])
+            return false;
+    return true;
+}
+
+// A request is served in phases: 4 bytes a lane: the whole warp; 8: half warps; 16: quarters; twice
+// as many lanes when neighbours (n, n ^ 1) or (n, n ^ 2) ask for the same.
+static void count_shared(struct counts* c, unsigned bytes, const uint32_t* offset,
+                         const uint8_t* lane, unsigned lanes) {
+    unsigned span = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;  // lanes of a phase
+    if (span < 32 && (pair_up(offset, lane, lanes, 1) || pair_up(offset, lane, lanes, 2)))
+        span *= 2;
+    for (unsigned i = 0; i < lanes;) {
+        unsigned end = i, phase = lane[i] / span;
+        bool in_row = true;
+        for (; end < lanes && lane[end] / span == phase; end++)
+            in_row = in_row && offset[end] == offset[i] + (end - i) * bytes;
+        c->wavefronts += in_row ? 1 : wavefronts(offset, i, end, bytes);
+        c->ideal_wavefronts++;
+        i = end;
+    }
+}
+
+// lane[i] accesses offset[i]; the instruction is the one of `first`.
+void cudev_request(struct watch* k, const struct log_entry* first, const uint32_t* offset,
+                   const uint8_t* lane, unsigned lanes) {
+    struct counts* c = cudev_profile_row(k, first, offset[0]);
+    c->requests++;
+    c->lanes += lanes;
+    c->bytes += (uint64_t)lanes * first->bytes;
+    if (offset[0] >= WINDOW_OFFSET)
+        count_shared(c, first->bytes, offset, lane, lanes);
+    else
+        count_global(k, c, first, offset, lanes);
+}
