@@ -89,6 +89,7 @@ static void grade_items(struct result* r, const struct options* o, const struct 
         if (o->format == FORMAT_TEXT) text_item(record, colour);
         fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
                 record->message);
+        if (o->stop && record->outcome != OUTCOME_PASS) return;
     }
 }
 

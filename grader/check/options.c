@@ -10,7 +10,8 @@
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
-    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S]\n"
+    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
+    "[--stop]\n"
     "             [--profile table|csv]\n"
     "       check --list      (the items)\n";
 
@@ -20,12 +21,13 @@ void options_refuse(const char* what, const char* value) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {
-        {"device", 1, 0, 'd'}, {"seed", 1, 0, 's'},      {"case", 1, 0, 'c'},
-        {"format", 1, 0, 'f'}, {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
-        {"log", 1, 0, 'l'},    {"debug", 1, 0, 'g'},     {"list", 0, 0, 'n'},
-        {"repeat", 1, 0, 'r'}, {"seconds", 1, 0, 't'},   {"profile", 1, 0, 'p'},
-        {0, 0, 0, 0}};
+    static const struct option names[] = {{"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},
+                                          {"case", 1, 0, 'c'},      {"format", 1, 0, 'f'},
+                                          {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
+                                          {"log", 1, 0, 'l'},       {"debug", 1, 0, 'g'},
+                                          {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'},
+                                          {"stop", 0, 0, 'x'},      {"seconds", 1, 0, 't'},
+                                          {"profile", 1, 0, 'p'},   {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -71,6 +73,9 @@ void options_parse(int argc, char** argv, struct options* o) {
         case 't':
             o->seconds = strtod(optarg, &end);
             if (*end || !(o->seconds > 0)) options_refuse("not a time in seconds", optarg);
+            break;
+        case 'x':
+            o->stop = true;
             break;
         case 'r':
             o->repeat = atoi(optarg);

@@ -59,7 +59,7 @@ TEXT
         # A step on the way is right; what it may lack is thrift.
         step)
             case ,$causes, in
-            *,- | *,-,) ;;
+            ,-,) ;;
             *)
                 rest=$(echo "$causes" | tr , '\n' | grep -vxE 'uncoalesced|bank_conflicts|too_much_read|too_much_written|too_many_barriers|quadratic_memory')
                 [ -z "$rest" ] || why="scores $score: $causes in $failed_items"
