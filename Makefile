@@ -124,6 +124,9 @@ update:
 exercises:
 	@sh grader/make/exercises.sh $(LESSONS)
 
+texts: ready
+	@sh grader/make/texts.sh $(LESSONS)
+
 build/doctor: build/grader/make/doctor.o build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
@@ -151,6 +154,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises test \
+.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises texts test \
         mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
 .SECONDARY:

@@ -10,7 +10,7 @@
     CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
-    CAUSE(out_of_bounds, "the kernel wrote outside an array: guard the last block or tile")        \
+    CAUSE(out_of_bounds, "the kernel used memory outside an array: guard the last block or tile")  \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
     CAUSE(inner_tail,                                                                              \

@@ -157,8 +157,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         text_end(r, o->log ? o->log : "none",
                  session->gpu
                      ? "speed (make bench measures it)"
-                     : "speed on a GPU, races, reads out of bounds, memory traffic; nvcc is "
-                       "stricter (__device__ on every function a kernel calls)",
+                     : "speed on a GPU; nvcc is stricter (__device__ on every function a kernel "
+                       "calls)",
                  colour);
     }
     free(json);

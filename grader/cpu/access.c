@@ -5,7 +5,6 @@
 #include "watch.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 static bool is_write(enum cudev_access access) {
     return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
@@ -39,33 +38,11 @@ static __attribute__((noinline)) uint64_t outside(struct watch* k, const volatil
     return WATCHED_BYTES;
 }
 
-// Checks for at most 4 bytes within one word.
-static inline __attribute__((always_inline)) void
-check_word(struct watch* k, uint64_t offset, unsigned mask, uint64_t me, bool write) {
-    uint64_t* slot = RACE_SHADOW[offset >> 2];
-    uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
-    me |= (uint64_t)mask << SLOT_MASK_SHIFT;
-    if (write) {
-        if (unlikely(slot[0] >= floor || slot[1] >= floor || slot[2] >= floor || slot[3] >= floor))
-            cudev_race_access(k, offset, me, true);
-        else
-            slot[0] = me;
-        return;
-    }
-    if (unlikely(slot[0] >= floor || slot[1] >= floor || mask != 15)) {
-        cudev_race_access(k, offset, me, false);
-        return;
-    }
-    // the first reader since the floor, and the latest
-    if (slot[2] < floor)
-        slot[2] = me;
-    else if ((slot[2] ^ me) >> SLOT_THREAD_SHIFT)
-        slot[3] = me;
-}
+// ---- the rare cases, and everything that changes more than one slot -----------------------------
 
-static inline __attribute__((always_inline)) void
-check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access, const void* pc) {
-    if (unlikely(offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT])) {
+static void check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access,
+                  const void* pc) {
+    if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) {
         cudev_bounds_stray(k, offset, bytes, access, pc);
         return;
     }
@@ -73,39 +50,170 @@ check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access
     uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
     if (access == CUDEV_ATOMIC) me |= SLOT_ATOMIC;
     if (access >= CUDEV_VOLATILE_READ) me |= SLOT_ATOMIC | SLOT_VOLATILE;
-    uint8_t* init = &INIT_SHADOW[offset >> 2];
-    if (bytes < 4) {
-        unsigned mask = ((1u << bytes) - 1) << offset % 4;
-        if ((!write || access == CUDEV_ATOMIC) && unlikely((*init & mask) != mask))
-            cudev_bounds_uninitialised(k, offset, bytes, pc);
+    for (unsigned done = 0; done < bytes;) {
+        unsigned part = bytes - done < 4 ? bytes - done : 4, at = (offset + done) % 4;
+        unsigned mask = ((1u << part) - 1) << at;
+        uint8_t* init = &INIT_SHADOW[(offset + done) >> 2];
+        if ((!write || access == CUDEV_ATOMIC) && (*init & mask) != mask)
+            cudev_bounds_uninitialised(k, offset, bytes, access, pc);
         if (write) *init |= (uint8_t)mask;
-        check_word(k, offset, mask, me, write);
-        return;
+        cudev_race_access(k, offset + done, me | (uint64_t)mask << SLOT_MASK_SHIFT, write);
+        done += part;
     }
-    static const uint32_t all_set = 0x0f0f0f0f;
-    if (!write || access == CUDEV_ATOMIC)
-        if (unlikely(memcmp(init, &all_set, bytes / 4) != 0))
-            cudev_bounds_uninitialised(k, offset, bytes, pc);
-    if (write) memcpy(init, &all_set, bytes / 4);
-    for (unsigned i = 0; i < bytes; i += 4) check_word(k, offset + i, 15, me, write);
 }
 
-static inline __attribute__((always_inline)) void log_access(struct watch* k, uint64_t offset,
-                                                             unsigned bytes,
-                                                             enum cudev_access access,
-                                                             const void* pc) {
+static void log_access(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access,
+                       const void* pc) {
     struct worker* w = k->worker;
     unsigned lane = w->current % WARP_SIZE;
-    if (unlikely(w->current / WARP_SIZE != k->log_warp)) cudev_profile_change_warp(k);
+    if (w->current / WARP_SIZE != k->log_warp) cudev_profile_change_warp(k);
     unsigned warp = k->log_warp, n = k->length[warp][lane];
-    k->log[warp][lane][n] = (struct log_entry){(uint32_t)offset, (uint16_t)site_at(pc),
-                                               access == CUDEV_ATOMIC ? LOG_ATOMIC
-                                               : is_write(access)     ? LOG_STORE
-                                                                      : LOG_LOAD,
-                                               (uint8_t)bytes};
+    unsigned kind = access == CUDEV_ATOMIC ? LOG_ATOMIC : is_write(access) ? LOG_STORE : LOG_LOAD;
+    k->log[k->log_of[warp]][lane][n] = log_entry_of(offset, site_at(pc), kind, bytes);
     k->length[warp][lane] = n + 1;
-    if (unlikely(n + 1 == LOG_ENTRIES)) cudev_profile_log_full(k);
+    if (n + 1 == LOG_ENTRIES) cudev_profile_log_full(k);
 }
+
+// One access of 1, 2, 4, 8 or 16 bytes, or a part of a larger one.
+static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned bytes,
+                                                enum cudev_access access, const void* pc) {
+    struct worker* w = cudev_self;
+    if (!w) {
+        host_access(p, bytes);
+        return;
+    }
+    struct watch* k = w->watch;
+    if (!k) return;
+    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    if (offset >= WATCHED_BYTES) {
+        offset = outside(k, p, bytes, access, pc);
+        if (offset == WATCHED_BYTES) return;
+    }
+    // a loop that waits for another thread with volatile reads lets it run
+    if (access == CUDEV_VOLATILE_READ && ++k->spins % 64 == 0) cudev_yield();
+    if (offset & (bytes - 1)) {
+        cudev_bounds_misaligned(k, offset, bytes, access, pc);
+        return;
+    }
+    if (k->check) check(k, offset, bytes, access, pc);
+    if (k->profile) log_access(k, offset, bytes, access, pc);
+    if (access != CUDEV_READ && access != CUDEV_WRITE && k->check)
+        cudev_order_sync(k, offset, access != CUDEV_VOLATILE_WRITE, access != CUDEV_VOLATILE_READ);
+}
+
+// ---- the common case: everything is in order -----------------------------------------------------
+//
+// These functions change nothing before they know that it is; else they return false and watch_any()
+// starts again.
+
+static inline __attribute__((always_inline)) bool
+check_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+    static const uint32_t all_set = 0x0f0f0f0f;
+    uint64_t(*slot)[4] = &RACE_SHADOW[offset >> 2];
+    const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
+    const uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT |
+                        (uint64_t)15 << SLOT_MASK_SHIFT | site;
+    uint8_t* init = &INIT_SHADOW[offset >> 2];
+    if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
+    if (!write && memcmp(init, &all_set, bytes / 4) != 0) return false;
+    for (unsigned i = 0; i < bytes / 4; i++) {
+        if (slot[i][0] >= floor || slot[i][1] >= floor) return false;
+        if (write && (slot[i][2] >= floor || slot[i][3] >= floor)) return false;
+    }
+    if (write) memcpy(init, &all_set, bytes / 4);
+    for (unsigned i = 0; i < bytes / 4; i++) {
+        if (write)
+            slot[i][0] = me;
+        else if (slot[i][2] < floor)  // the first reader since the floor, and the latest
+            slot[i][2] = me;
+        else if ((slot[i][2] ^ me) >> SLOT_THREAD_SHIFT)
+            slot[i][3] = me;
+    }
+    return true;
+}
+
+// The same for 1 or 2 bytes.
+static inline __attribute__((always_inline)) bool
+check_fast_part(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+    uint64_t* slot = RACE_SHADOW[offset >> 2];
+    const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
+    const unsigned mask = ((1u << bytes) - 1) << offset % 4;
+    const uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT |
+                        (uint64_t)mask << SLOT_MASK_SHIFT | site;
+    uint8_t* init = &INIT_SHADOW[offset >> 2];
+    if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
+    if (slot[0] >= floor || slot[1] >= floor) return false;
+    if (write) {
+        if (slot[2] >= floor || slot[3] >= floor) return false;
+        *init |= (uint8_t)mask;
+        slot[0] = me;
+        return true;
+    }
+    if ((*init & mask) != mask) return false;
+    if (slot[2] < floor) {
+        slot[2] = me;
+        return true;
+    }
+    return (slot[2] ^ me) >> SLOT_THREAD_SHIFT == 0 && (slot_mask(slot[2]) & mask) == mask;
+}
+
+static inline __attribute__((always_inline)) bool
+log_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+    const unsigned thread = k->worker->current, warp = thread / WARP_SIZE,
+                   lane = thread % WARP_SIZE;
+    const unsigned n = k->length[warp][lane];
+    if (warp != k->log_warp || n + 1 >= LOG_ENTRIES) return false;
+    k->log[k->log_of[warp]][lane][n] =
+        log_entry_of(offset, site, write ? LOG_STORE : LOG_LOAD, bytes);
+    k->length[warp][lane] = n + 1;
+    return true;
+}
+
+static inline __attribute__((always_inline)) void
+watch_access(const volatile void* p, unsigned bytes, bool write, const void* pc) {
+    struct worker* w = cudev_self;
+    struct watch* k = w ? w->watch : NULL;
+    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    size_t distance = (size_t)((const char*)pc - __executable_start);
+    if (likely(k && offset < WATCHED_BYTES && !(offset & (bytes - 1)) && distance < TEXT_BYTES)) {
+        unsigned site = SITE_OF[distance];
+        bool done = site != 0;
+        if (k->check)
+            done = done && (bytes < 4 ? check_fast_part(k, offset, bytes, write, site)
+                                      : check_fast(k, offset, bytes, write, site));
+        if (k->profile) done = done && log_fast(k, offset, bytes, write, site);
+        if (likely(done)) return;
+    } else if (w && (!k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS)) {
+        return;  // not watched; a local variable
+    }
+    watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
+}
+
+#define CALLER __builtin_return_address(0)
+#define ENTRIES(bytes)                                     \
+    void __tsan_read##bytes(void* p);                      \
+    void __tsan_read##bytes(void* p) {                     \
+        watch_access(p, bytes, false, CALLER);             \
+    }                                                      \
+    void __tsan_write##bytes(void* p);                     \
+    void __tsan_write##bytes(void* p) {                    \
+        watch_access(p, bytes, true, CALLER);              \
+    }                                                      \
+    void __tsan_volatile_read##bytes(void* p);             \
+    void __tsan_volatile_read##bytes(void* p) {            \
+        watch_any(p, bytes, CUDEV_VOLATILE_READ, CALLER);  \
+    }                                                      \
+    void __tsan_volatile_write##bytes(void* p);            \
+    void __tsan_volatile_write##bytes(void* p) {           \
+        watch_any(p, bytes, CUDEV_VOLATILE_WRITE, CALLER); \
+    }
+ENTRIES(1)
+ENTRIES(2)
+ENTRIES(4)
+ENTRIES(8)
+ENTRIES(16)
+
+// ---- for callbacks.c ---------------------------------------------------------------------------
 
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc) {
     struct worker* w = cudev_self;
@@ -117,71 +225,22 @@ bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc) {
     return cudev_bounds_stray(w->watch, offset, bytes, CUDEV_ATOMIC, pc);
 }
 
-// One access of 1, 2, 4, 8 or 16 bytes at a multiple of its size, or a part of a larger one.
-static inline __attribute__((always_inline)) void
-watch_access(const volatile void* p, unsigned bytes, enum cudev_access access, const void* pc) {
-    struct worker* w = cudev_self;
-    if (unlikely(!w)) {
-        host_access(p, bytes);
-        return;
-    }
-    struct watch* k = w->watch;
-    if (!k) return;
-    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
-    if (unlikely(offset >= WATCHED_BYTES)) {
-        offset = outside(k, p, bytes, access, pc);
-        if (offset == WATCHED_BYTES) return;
-    }
-    if (unlikely(offset & (bytes - 1))) {
-        cudev_bounds_misaligned(k, offset, bytes, access, pc);
-        return;
-    }
-    if (k->check) check(k, offset, bytes, access, pc);
-    if (k->profile) log_access(k, offset, bytes, access, pc);
-    // what waits for another thread with volatile reads or atomics lets it run
-    if (access != CUDEV_READ && access != CUDEV_WRITE) cudev_watch_sync(k, offset, access);
-}
-
-#define ENTRY(name, bytes, access)                                   \
-    void __tsan_##name(void* p);                                     \
-    void __tsan_##name(void* p) {                                    \
-        watch_access(p, bytes, access, __builtin_return_address(0)); \
-    }
-#define ENTRIES(bytes)                                      \
-    ENTRY(read##bytes, bytes, CUDEV_READ)                   \
-    ENTRY(write##bytes, bytes, CUDEV_WRITE)                 \
-    ENTRY(volatile_read##bytes, bytes, CUDEV_VOLATILE_READ) \
-    ENTRY(volatile_write##bytes, bytes, CUDEV_VOLATILE_WRITE)
-ENTRIES(1)
-ENTRIES(2)
-ENTRIES(4)
-ENTRIES(8)
-ENTRIES(16)
-
 void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access, const void* pc) {
-    switch (bytes) {
-    case 1:
-        watch_access(p, 1, access, pc);
-        break;
-    case 2:
-        watch_access(p, 2, access, pc);
-        break;
-    case 4:
-        watch_access(p, 4, access, pc);
-        break;
-    case 8:
-        watch_access(p, 8, access, pc);
-        break;
-    default:
-        watch_access(p, 16, access, pc);
-    }
+    watch_any(p, (unsigned)bytes, access, pc);
 }
 
 // Bytes that the type does not align: structures, memcpy. A GPU moves them in pieces of 4 bytes, or
 // smaller ones where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc) {
+    if (!cudev_self) {
+        host_access(p, bytes);
+        return;
+    }
     const volatile char* end = (const volatile char*)p + bytes;
+    struct watch* k = cudev_self->watch;
+    if (!k) return;
+    k->range = true;
     for (const volatile char* q = p; q < end;) {
         size_t left = (size_t)(end - q);
         size_t piece = (uintptr_t)q % 4 == 0 && left >= 4   ? 4
@@ -190,4 +249,5 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
         cudev_access(q, piece, access, pc);
         q += piece;
     }
+    k->range = false;
 }

@@ -69,7 +69,7 @@ void cudev_bounds_copies(const char* function, const void* dst, const void* src,
                          strncmp(lines[i].function, "__wrap_", 7) == 0))
             i++;
         struct finding* f =
-            cudev_finding(FOUND_UNINITIALISED, 0, i < n ? (unsigned)lines[i].line : 0);
+            cudev_finding(FOUND_UNINITIALISED, 0, i < n ? (unsigned)lines[i].line : 0, 0, 0);
         if (f) {
             cudev_finding_where(f, NULL, from + unwritten, 1);
             snprintf(f->text, sizeof f->text, "%s", function);
@@ -91,11 +91,8 @@ void cudev_bounds_copies(const char* function, const void* dst, const void* src,
 
 static struct finding* found(struct watch* k, enum found kind, enum cudev_access access,
                              const void* pc) {
-    struct finding* f = cudev_finding(kind, site_at(pc), 0);
-    if (!f) return NULL;
-    f->block = k->worker->block;
-    f->thread = k->worker->current;
-    f->access = access;
+    struct finding* f = cudev_finding(kind, site_at(pc), 0, k->worker->block, k->worker->current);
+    if (f) f->access = access;
     return f;
 }
 
@@ -126,15 +123,16 @@ bool cudev_bounds_stray(struct watch* k, uint64_t offset, size_t bytes, enum cud
     cudev_stop_launch(k->worker, cudaErrorIllegalAddress);
 }
 
-void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes, const void* pc) {
-    if (bytes > 4) {
+void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes,
+                                enum cudev_access access, const void* pc) {
+    if (bytes > 4 || k->range) {
         // padding of a structure need not be written: a word counts when some byte of it was
         uint64_t end = offset + bytes;
         while (offset < end && INIT_SHADOW[offset >> 2]) offset = (offset | 3) + 1;
         if (offset >= end) return;
-        bytes = 4;
+        if (bytes > 4) bytes = 4;
     }
-    struct finding* f = found(k, FOUND_UNINITIALISED, CUDEV_READ, pc);
+    struct finding* f = found(k, FOUND_UNINITIALISED, access, pc);
     if (f) cudev_finding_where(f, k->worker, offset, bytes);
 }
 
@@ -143,8 +141,9 @@ void cudev_bounds_misaligned(struct watch* k, uint64_t offset, size_t bytes,
     struct finding* f = found(k, FOUND_MISALIGNED, access, pc);
     if (f) {
         cudev_finding_where(f, k->worker, offset, bytes);
-        snprintf(f->text, sizeof f->text, "%zu bytes at an address that is no multiple of %zu, ",
-                 bytes, bytes);
+        snprintf(f->text, sizeof f->text, "%zu-byte %s", bytes,
+                 access == CUDEV_READ ? "read" : "write");
+        snprintf(f->detail, sizeof f->detail, ", whose address is no multiple of %zu", bytes);
     }
     // a GPU stops here; so does this machine, for 16 bytes
     cudev_stop_launch(k->worker, cudaErrorMisalignedAddress);

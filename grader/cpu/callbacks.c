@@ -111,6 +111,23 @@ EXPORT(void __tsan_atomic_signal_fence(int order)) {
     (void)order;
 }
 
+// ---- memcpy() and the like in a .cu: see watching.h ----------------------------------------------
+
+EXPORT(void* cudev_memcpy(void* to, const void* from, size_t bytes)) {
+    cudev_access_range(from, bytes, CUDEV_READ, CALLER);
+    cudev_access_range(to, bytes, CUDEV_WRITE, CALLER);
+    return memcpy(to, from, bytes);
+}
+EXPORT(void* cudev_memmove(void* to, const void* from, size_t bytes)) {
+    cudev_access_range(from, bytes, CUDEV_READ, CALLER);
+    cudev_access_range(to, bytes, CUDEV_WRITE, CALLER);
+    return memmove(to, from, bytes);
+}
+EXPORT(void* cudev_memset(void* to, int byte, size_t bytes)) {
+    cudev_access_range(to, bytes, CUDEV_WRITE, CALLER);
+    return memset(to, byte, bytes);
+}
+
 // ---- what headers announce ---------------------------------------------------------------------
 
 int cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {

@@ -31,24 +31,25 @@ static const char* const kind_name[] = {
     "race", "out_of_bounds", "uninitialised", "misaligned", "host_pointer", "host_access", "freed",
 };
 
-struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site) {
+struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
+                              unsigned thread) {
     struct findings* all = findings();
-    for (unsigned i = 0; i < all->count; i++) {
-        struct finding* f = &all->finding[i];
+    struct finding* f = all->finding;
+    for (; f < all->finding + all->count; f++) {
         if (f->kind != kind) continue;
-        if ((f->site == site && f->other_site == other_site) ||
-            (f->site == other_site && f->other_site == site)) {
-            f->count++;
-            return NULL;
-        }
+        if (f->site == other_site && f->other_site == site && site != other_site) return NULL;
+        if (f->site != site || f->other_site != other_site) continue;
+        if (block > f->block || (block == f->block && thread >= f->thread)) return NULL;
+        break;
     }
-    if (all->count == MAX_FINDINGS) return NULL;
-    struct finding* f = &all->finding[all->count++];
+    if (f == all->finding + MAX_FINDINGS) return NULL;
+    if (f == all->finding + all->count) all->count++;
     memset(f, 0, sizeof *f);
     f->kind = kind;
     f->site = site;
     f->other_site = other_site;
-    f->count = 1;
+    f->block = block;
+    f->thread = thread;
     if (cudev_self) f->launch = cudev_self->launch->site;
     return f;
 }
@@ -68,8 +69,7 @@ struct resolved {
     struct source_line line, other;
 };
 
-// The line of the program that each site belongs to: functions of the device's headers are skipped.
-static void find_lines(const unsigned* site, struct source_line* line, unsigned count) {
+void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned count) {
     static struct source_line frames[256];
     const struct watch_state* state = watch_state();
     for (unsigned first = 0; first < count; first += MAX_FRAMES) {
@@ -172,7 +172,7 @@ static void write_text(const struct resolved* r) {
         add("%s at ", f->text[0] ? f->text : verb(f->access));
         add_place(&r->line);
         if (f->what[0]) add(" of %s", f->what);
-        add("\n");
+        add("%s\n", f->detail);
         if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line);
     }
     if (f->origin[0]) add("    %s\n", f->origin);
@@ -245,7 +245,7 @@ void cudev_findings_print(void) {
         site[2 * i + 1] = all->finding[i].other_site;
     }
     memset(line, 0, sizeof line);
-    find_lines(site, line, 2 * count);
+    cudev_site_lines(site, line, 2 * count);
     for (unsigned i = 0; i < count; i++) {
         const struct finding* f = &all->finding[i];
         resolved[i] = (struct resolved){f, line[2 * i], line[2 * i + 1]};

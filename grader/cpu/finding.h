@@ -19,27 +19,31 @@ enum found {
 struct finding {
     enum found kind;
     unsigned site, other_site;        // instructions; 0: none
-    uint64_t count;                   // how often
     struct cudev_launch_site launch;  // name NULL: host code
-    uint3 grid;
     uint64_t block, other_block;
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // what is known of the array
-    char text[160];    // what is wrong, where the kind alone does not say it
+    char text[160];    // what happened, where "read" or "write" does not say it
+    char detail[80];   // what is wrong about it, where the kind alone does not say it
     char file[200];    // of an index out of bounds: the compiler knows the line
     int line;
-    uint3 thread_index, other_index;
 };
 
-// A new finding at these instructions, to be filled in; NULL if it is known (and counted) already.
-struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site);
+// A finding at these instructions by this thread, to be filled in; NULL if it is known already with
+// a thread that comes before this one.
+struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
+                              unsigned thread);
 // Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in.
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);
 // Prints what has been found since the last call.
 void cudev_findings_print(void);
+
+// The line of the program that each site belongs to (line 0: not known); functions of the device's
+// headers are skipped.
+void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned count);
 
 // names.c
 struct array_name {

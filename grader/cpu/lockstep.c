@@ -11,104 +11,140 @@
 enum { LOOK_AHEAD = 256 };
 
 struct reader {
-    const struct log_entry* log;
-    uint32_t next, end;
+    const log_entry *next, *end;
 };
 
-static bool same_instruction(const struct log_entry* a, const struct log_entry* b) {
-    return a->site == b->site && a->kind == b->kind && a->bytes == b->bytes;
+static uint32_t instruction(log_entry e) {
+    return (uint32_t)(e >> 32);
 }
 
 // Entries from the reader's next on to the instruction of e; LOOK_AHEAD if it is not near.
-static unsigned distance(const struct reader* r, const struct log_entry* e) {
+static unsigned distance(const struct reader* r, log_entry e) {
     for (unsigned d = 1; d < LOOK_AHEAD && r->next + d < r->end; d++)
-        if (same_instruction(&r->log[r->next + d], e)) return d;
+        if (instruction(r->next[d]) == instruction(e)) return d;
     return LOOK_AHEAD;
 }
 
-// The lanes to go first when they are at different instructions: a lane of that group.
-static unsigned choose(const struct reader* r, uint32_t active) {
+// The lanes to go first when they are at different instructions: one entry of that group.
+static log_entry choose(const struct reader* r, uint32_t active) {
     unsigned leader[WARP_SIZE], groups = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
-        while (g < groups &&
-               !same_instruction(&r[leader[g]].log[r[leader[g]].next], &r[lane].log[r[lane].next]))
-            g++;
+        while (g < groups && instruction(*r[leader[g]].next) != instruction(*r[lane].next)) g++;
         if (g == groups) leader[groups++] = lane;
     }
-    unsigned best = leader[0], best_distance = LOOK_AHEAD + 1;
+    log_entry best = *r[leader[0]].next;
+    unsigned best_distance = LOOK_AHEAD + 1;
     for (unsigned g = 0; g < groups; g++)
         for (unsigned h = 0; h < groups; h++) {
             if (g == h) continue;
-            const struct reader* other = &r[leader[h]];
-            unsigned d = distance(&r[leader[g]], &other->log[other->next]);
-            // of two that never meet: in the order of the code
-            bool earlier = d == best_distance && r[leader[g]].log[r[leader[g]].next].site <
-                                                     r[best].log[r[best].next].site;
+            const struct reader* own = &r[leader[g]];
+            unsigned d = distance(own, *r[leader[h]].next);
+            // of two that never meet: the one that was met first
+            bool earlier = d == best_distance && log_site(*own->next) < log_site(best);
             if (d < best_distance || earlier) {
-                best = leader[g];
+                best = *own->next;
                 best_distance = d;
             }
         }
     return best;
 }
 
+// Takes the next entry of all lanes that are at the instruction of `e`; returns which.
+static uint32_t take(struct reader* r, uint32_t active, log_entry e, struct request* q) {
+    uint32_t taken = 0;
+    q->lanes = 0;
+    q->instruction = e;
+    for (uint32_t rest = active; rest; rest &= rest - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(rest);
+        log_entry own = *r[lane].next;
+        if (instruction(own) != instruction(e)) continue;
+        q->offset[q->lanes] = (uint32_t)own;
+        q->lane[q->lanes++] = (uint8_t)lane;
+        taken |= 1u << lane;
+    }
+    return taken;
+}
+
+// While all 32 lanes are at the same instruction: the common case. Returns when they are not, or
+// when one is at its end.
+static void merge_together(struct watch* k, struct reader* r, struct request* q) {
+    ptrdiff_t rounds = r[0].end - r[0].next, done = 0;
+    for (int i = 1; i < WARP_SIZE; i++)
+        if (r[i].end - r[i].next < rounds) rounds = r[i].end - r[i].next;
+    q->lanes = WARP_SIZE;
+    for (int i = 0; i < WARP_SIZE; i++) q->lane[i] = (uint8_t)i;
+    for (; done < rounds; done++) {
+        q->instruction = r[0].next[done];
+        uint32_t different = 0;
+        for (int i = 0; i < WARP_SIZE; i++) {
+            log_entry e = r[i].next[done];
+            different |= instruction(e) ^ instruction(q->instruction);
+            q->offset[i] = (uint32_t)e;
+        }
+        if (different) break;
+        cudev_request(k, q);
+    }
+    for (int i = 0; i < WARP_SIZE; i++) r[i].next += done;
+}
+
 // Turns the logs of a warp into requests. Unless `all`, stops where the log of a lane that is still
 // running breaks off, and keeps the rest.
 void cudev_profile_merge(struct watch* k, unsigned warp, bool all) {
+    log_entry(*log)[LOG_STRIDE] = k->log[k->log_of[warp]];
     struct reader r[WARP_SIZE];
-    uint32_t active = 0, cut = 0;
+    struct request q;
+    uint32_t active = 0, cut = 0;  // lanes: have entries; break off
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
-        r[lane] = (struct reader){k->log[warp][lane], 0, k->length[warp][lane]};
-        if (r[lane].end) active |= 1u << lane;
-        if (r[lane].end == LOG_ENTRIES && !all) cut |= 1u << lane;
+        r[lane] = (struct reader){log[lane], log[lane] + k->length[warp][lane]};
+        if (k->length[warp][lane]) active |= 1u << lane;
+        if (k->length[warp][lane] == LOG_ENTRIES && !all) cut |= 1u << lane;
     }
     bool broken_off = false;
     while (active && !broken_off) {
-        uint32_t offset[WARP_SIZE];
-        uint8_t lanes[WARP_SIZE];
-        unsigned count = 0, lead = (unsigned)__builtin_ctz(active);
-        const struct log_entry* e = &r[lead].log[r[lead].next];
-        uint32_t taking = 0;
+        if (active == ~0u) merge_together(k, r, &q);
         for (uint32_t rest = active; rest; rest &= rest - 1) {
             unsigned lane = (unsigned)__builtin_ctz(rest);
-            const struct log_entry* own = &r[lane].log[r[lane].next];
-            if (!same_instruction(own, e)) continue;
-            offset[count] = own->offset;
-            lanes[count++] = (uint8_t)lane;
-            taking |= 1u << lane;
-        }
-        if (taking != active) {
-            unsigned best = choose(r, active);
-            if (best != lead) {
-                e = &r[best].log[r[best].next];
-                count = 0;
-                taking = 0;
-                for (uint32_t rest = active; rest; rest &= rest - 1) {
-                    unsigned lane = (unsigned)__builtin_ctz(rest);
-                    const struct log_entry* own = &r[lane].log[r[lane].next];
-                    if (!same_instruction(own, e)) continue;
-                    offset[count] = own->offset;
-                    lanes[count++] = (uint8_t)lane;
-                    taking |= 1u << lane;
-                }
-            }
-        }
-        cudev_request(k, e, offset, lanes, count);
-        for (uint32_t rest = taking; rest; rest &= rest - 1) {
-            unsigned lane = (unsigned)__builtin_ctz(rest);
-            if (++r[lane].next < r[lane].end) continue;
+            if (r[lane].next < r[lane].end) continue;
             active &= ~(1u << lane);
             if (cut >> lane & 1) broken_off = true;
         }
+        if (!active || broken_off) break;
+        log_entry e = *r[__builtin_ctz(active)].next;
+        uint32_t taken = take(r, active, e, &q);
+        if (taken != active) {
+            log_entry better = choose(r, active);
+            if (instruction(better) != instruction(e)) taken = take(r, active, better, &q);
+        }
+        cudev_request(k, &q);
+        for (uint32_t rest = taken; rest; rest &= rest - 1) r[__builtin_ctz(rest)].next++;
     }
+    bool empty = true;
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
-        uint32_t left = r[lane].end - r[lane].next;
-        if (left && r[lane].next)
-            memmove(k->log[warp][lane], r[lane].log + r[lane].next, left * sizeof *r[lane].log);
-        k->length[warp][lane] = left;
+        size_t left = (size_t)(r[lane].end - r[lane].next);
+        if (left && r[lane].next > log[lane])
+            memmove(log[lane], r[lane].next, left * sizeof *log[0]);
+        k->length[warp][lane] = (uint32_t)left;
+        empty = empty && !left;
     }
-    if (!active) k->logged_warps &= ~(1u << warp);
+    if (!empty) return;
+    k->logged_warps &= ~(1u << warp);
+    k->free_log[k->free_logs++] = k->log_of[warp];
+}
+
+// The warp has a log from now on.
+static void begin_log(struct watch* k, unsigned warp) {
+    k->log_warp = warp;
+    if (k->logged_warps >> warp & 1) return;
+    k->logged_warps |= 1u << warp;
+    k->log_of[warp] = k->free_log[--k->free_logs];
+}
+
+void cudev_profile_first_warp(struct watch* k) {
+    k->logged_warps = 0;
+    k->free_logs = 0;
+    for (unsigned i = MAX_WARPS; i-- > 0;) k->free_log[k->free_logs++] = (uint8_t)i;
+    begin_log(k, 0);
 }
 
 // A thread of another warp runs now. If all lanes of the last one wait, their logs are as far as
@@ -118,16 +154,21 @@ void cudev_profile_change_warp(struct watch* k) {
     unsigned last = k->log_warp;
     if (k->logged_warps >> last & 1 && !w->ready[last] && !w->yielded[last])
         cudev_profile_merge(k, last, false);
-    k->log_warp = k->worker->current / WARP_SIZE;
-    k->logged_warps |= 1u << k->log_warp;
+    begin_log(k, w->current / WARP_SIZE);
 }
 
 // The current lane's log has no room: the other lanes shall come as far, too.
 void cudev_profile_log_full(struct watch* k) {
     unsigned warp = k->log_warp, lane = k->worker->current % WARP_SIZE;
     cudev_yield();
-    k->log_warp = warp;
-    k->logged_warps |= 1u << warp;
+    begin_log(k, warp);
     if (k->length[warp][lane] == LOG_ENTRIES) cudev_profile_merge(k, warp, false);
     if (k->length[warp][lane] == LOG_ENTRIES) cudev_profile_merge(k, warp, true);
+    begin_log(k, warp);
+}
+
+void cudev_profile_merge_all(struct watch* k) {
+    for (uint32_t rest = k->logged_warps; rest; rest &= rest - 1)
+        cudev_profile_merge(k, (unsigned)__builtin_ctz(rest), true);
+    begin_log(k, k->log_warp);
 }

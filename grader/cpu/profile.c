@@ -36,24 +36,23 @@ static unsigned find_row(const struct row* want) {
     return found - 1;
 }
 
-struct counts* cudev_profile_row(struct watch* k, const struct log_entry* e, uint32_t offset) {
+struct counts* cudev_profile_row(struct watch* k, log_entry e) {
     struct profile* p = profile();
     struct worker_profile* own = &p->worker[k->worker->number];
-    if (own->cache[e->site].epoch == p->epoch + own->epoch && offset >= own->cache[e->site].begin &&
-        offset < own->cache[e->site].end && own->cache[e->site].kind == e->kind &&
-        own->cache[e->site].bytes == e->bytes)
-        return &own->counts[own->cache[e->site].row];
+    struct row_cache* cache = &own->cache[log_site(e)];
+    uint32_t offset = (uint32_t)e, what = (uint32_t)(e >> 32);
+    if (cache->epoch == p->epoch + own->epoch && cache->what == what && offset >= cache->begin &&
+        offset < cache->end)
+        return &own->counts[cache->row];
     struct array_name n;
-    cudev_name_array(&n, k->worker, offset, e->bytes);
-    struct row want = {p->current, e->site, n.id, e->kind, e->bytes, offset >= WINDOW_OFFSET, ""};
-    memcpy(want.name, n.name, sizeof want.name - 1);
+    cudev_name_array(&n, k->worker, offset, log_bytes(e));
+    struct row want = {
+        p->current, log_site(e), n.id, log_kind(e), log_bytes(e), offset >= WINDOW_OFFSET, ""};
+    snprintf(want.name, sizeof want.name, "%.47s", n.name);
     unsigned row = find_row(&want);
-    own->cache[e->site].begin = n.end ? (uint32_t)n.begin : offset;
-    own->cache[e->site].end = n.end ? (uint32_t)n.end : offset + 1;
-    own->cache[e->site].epoch = p->epoch + own->epoch;
-    own->cache[e->site].row = (uint16_t)row;
-    own->cache[e->site].kind = e->kind;
-    own->cache[e->site].bytes = e->bytes;
+    *cache =
+        (struct row_cache){n.end ? (uint32_t)n.begin : offset, n.end ? (uint32_t)n.end : offset + 1,
+                           p->epoch + own->epoch, what, row};
     return &own->counts[row];
 }
 
@@ -95,24 +94,17 @@ void cudev_profile_launch_ends(const struct launch* l, int workers) {
 
 void cudev_profile_block_begins(struct watch* k) {
     k->block_number++;
-    k->log_warp = 0;
-    k->logged_warps = 1;
+    cudev_profile_first_warp(k);
     profile()->worker[k->worker->number].placed_count = 0;
     cudev_profile_kernel(k)->blocks++;
 }
 
-static void merge_all(struct watch* k) {
-    for (uint32_t rest = k->logged_warps; rest; rest &= rest - 1)
-        cudev_profile_merge(k, (unsigned)__builtin_ctz(rest), true);
-    k->logged_warps = 1u << k->log_warp;
-}
-
 void cudev_profile_block_ends(struct watch* k) {
-    merge_all(k);
+    cudev_profile_merge_all(k);
 }
 
 void cudev_profile_barrier(struct watch* k) {
-    merge_all(k);
+    cudev_profile_merge_all(k);
     cudev_profile_kernel(k)->barriers++;
 }
 

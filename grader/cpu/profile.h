@@ -57,10 +57,10 @@ struct profile {
         uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block
         unsigned placed_count;
         uint32_t epoch;
-        struct {
-            uint32_t begin, end, epoch;  // the array the site touched last
-            uint16_t row;
-            uint8_t kind, bytes;
+        struct row_cache {
+            uint32_t begin, end;  // the array that the site touched last
+            uint32_t epoch, what;
+            uint32_t row;
         } cache[MAX_SITES];
     } worker[MAX_WORKERS];
 };
@@ -77,16 +77,23 @@ void cudev_profile_block_ends(struct watch* k);
 void cudev_profile_barrier(struct watch* k);
 void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id);
 // The counters of one instruction on the array at `offset`.
-struct counts* cudev_profile_row(struct watch* k, const struct log_entry* e, uint32_t offset);
+struct counts* cudev_profile_row(struct watch* k, log_entry e);
 struct kernel_counts* cudev_profile_kernel(struct watch* k);
 
 // lockstep.c: from the accesses of threads to the requests of warps
+void cudev_profile_first_warp(struct watch* k);
+void cudev_profile_merge_all(struct watch* k);
 void cudev_profile_change_warp(struct watch* k);
 void cudev_profile_log_full(struct watch* k);
 void cudev_profile_merge(struct watch* k, unsigned warp, bool all);
 
 // request.c: what one request costs
-void cudev_request(struct watch* k, const struct log_entry* first, const uint32_t* offset,
-                   const uint8_t* lane, unsigned lanes);
+struct request {
+    log_entry instruction;  // of one of the lanes
+    unsigned lanes;         // that take part
+    uint8_t lane[WARP_SIZE];
+    uint32_t offset[WARP_SIZE];
+};
+void cudev_request(struct watch* k, const struct request* q);
 
 #endif

@@ -46,11 +46,10 @@ static bool both_atomic(struct watch* k, uint64_t offset, uint64_t a, uint64_t b
 
 static void report(struct watch* k, uint64_t offset, uint64_t earlier, bool earlier_writes,
                    uint64_t me, bool writes) {
-    struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier));
+    struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier),
+                                      k->worker->block, slot_thread(me));
     if (!f) return;
     cudev_finding_where(f, k->worker, offset, 1u << 2);
-    f->block = k->worker->block;
-    f->thread = slot_thread(me);
     f->access = writes ? (me & SLOT_ATOMIC && !(me & SLOT_VOLATILE) ? CUDEV_ATOMIC : CUDEV_WRITE)
                        : CUDEV_READ;
     f->other_block = f->block;

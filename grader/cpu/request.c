@@ -42,8 +42,7 @@ static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
 }
 
 static void note_touched(struct watch* k, const struct sector* s, enum log_kind kind) {
-    uint64_t bits = (kind != LOG_STORE ? (uint64_t)s->bytes : 0) |
-                    (kind != LOG_LOAD ? (uint64_t)s->bytes << 32 : 0);
+    uint64_t bits = kind == LOG_LOAD ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
     struct kernel_counts* c = cudev_profile_kernel(k);
@@ -57,15 +56,16 @@ static void note_touched(struct watch* k, const struct sector* s, enum log_kind 
     total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
 }
 
-static void count_global(struct watch* k, struct counts* c, const struct log_entry* e,
-                         const uint32_t* offset, unsigned lanes) {
+static void count_global(struct watch* k, struct counts* c, const struct request* q) {
+    const enum log_kind kind = log_kind(q->instruction);
     struct sector sector[WARP_SIZE];
-    unsigned sectors = find_sectors(sector, offset, lanes, e->bytes), useful = 0;
+    unsigned sectors = find_sectors(sector, q->offset, q->lanes, log_bytes(q->instruction));
+    unsigned useful = 0;
     uint32_t* read_by = BLOCK_READ[k->worker->number];
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
-        note_touched(k, &sector[i], e->kind);
-        if (e->kind != LOG_LOAD || read_by[sector[i].number] == k->block_number) continue;
+        note_touched(k, &sector[i], kind);
+        if (kind != LOG_LOAD || read_by[sector[i].number] == k->block_number) continue;
         read_by[sector[i].number] = k->block_number;
         c->block_sectors++;
     }
@@ -77,8 +77,9 @@ static void count_global(struct watch* k, struct counts* c, const struct log_ent
 
 enum { BANKS = 32 };
 
-// Wavefronts of the lanes [from, to): the most distinct words that one bank has to deliver.
-static unsigned wavefronts(const uint32_t* offset, unsigned from, unsigned to, unsigned bytes) {
+// Distinct words that the busiest bank has to deliver to the lanes [from, to).
+static __attribute__((noinline)) unsigned busiest_bank(const uint32_t* offset, unsigned from,
+                                                       unsigned to, unsigned bytes) {
     uint32_t word[BANKS][WARP_SIZE];
     unsigned words[BANKS] = {0}, most = 0;
     for (unsigned i = from; i < to; i++)
@@ -90,6 +91,21 @@ static unsigned wavefronts(const uint32_t* offset, unsigned from, unsigned to, u
             if (++words[bank] > most) most = words[bank];
         }
     return most;
+}
+
+// The same, quickly when no bank has more than one word.
+static unsigned wavefronts(const uint32_t* offset, unsigned from, unsigned to, unsigned bytes) {
+    uint32_t word[BANKS], busy = 0;
+    for (unsigned i = from; i < to; i++) {
+        if (i > from && offset[i] == offset[i - 1]) continue;
+        for (uint32_t w = offset[i] >> 2; w <= (offset[i] + bytes - 1) >> 2; w++) {
+            unsigned bank = w % BANKS;
+            if (busy >> bank & 1 && word[bank] != w) return busiest_bank(offset, from, to, bytes);
+            word[bank] = w;
+            busy |= 1u << bank;
+        }
+    }
+    return 1;
 }
 
 // Do lanes n and n ^ distance always ask for the same address?
@@ -109,31 +125,28 @@ static bool pair_up(const uint32_t* offset, const uint8_t* lane, unsigned lanes,
 
 // A request is served in phases: 4 bytes a lane: the whole warp; 8: half warps; 16: quarters; twice
 // as many lanes when neighbours (n, n ^ 1) or (n, n ^ 2) ask for the same.
-static void count_shared(struct counts* c, unsigned bytes, const uint32_t* offset,
-                         const uint8_t* lane, unsigned lanes) {
+static void count_shared(struct counts* c, const struct request* q) {
+    const unsigned bytes = log_bytes(q->instruction), lanes = q->lanes;
     unsigned span = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;  // lanes of a phase
-    if (span < 32 && (pair_up(offset, lane, lanes, 1) || pair_up(offset, lane, lanes, 2)))
+    if (span < 32 &&
+        (pair_up(q->offset, q->lane, lanes, 1) || pair_up(q->offset, q->lane, lanes, 2)))
         span *= 2;
-    for (unsigned i = 0; i < lanes;) {
-        unsigned end = i, phase = lane[i] / span;
-        bool in_row = true;
-        for (; end < lanes && lane[end] / span == phase; end++)
-            in_row = in_row && offset[end] == offset[i] + (end - i) * bytes;
-        c->wavefronts += in_row ? 1 : wavefronts(offset, i, end, bytes);
+    for (unsigned i = 0, end; i < lanes; i = end) {
+        for (end = i; end < lanes && q->lane[end] / span == q->lane[i] / span;) end++;
+        c->wavefronts += wavefronts(q->offset, i, end, bytes);
         c->ideal_wavefronts++;
-        i = end;
     }
 }
 
-// lane[i] accesses offset[i]; the instruction is the one of `first`.
-void cudev_request(struct watch* k, const struct log_entry* first, const uint32_t* offset,
-                   const uint8_t* lane, unsigned lanes) {
-    struct counts* c = cudev_profile_row(k, first, offset[0]);
+void cudev_request(struct watch* k, const struct request* q) {
+    // the row of all lanes is that of the first: no warp accesses two arrays at once, or hardly ever
+    log_entry first = (q->instruction & ~(uint64_t)UINT32_MAX) | q->offset[0];
+    struct counts* c = cudev_profile_row(k, first);
     c->requests++;
-    c->lanes += lanes;
-    c->bytes += (uint64_t)lanes * first->bytes;
-    if (offset[0] >= WINDOW_OFFSET)
-        count_shared(c, first->bytes, offset, lane, lanes);
+    c->lanes += q->lanes;
+    c->bytes += (uint64_t)q->lanes * log_bytes(first);
+    if (q->offset[0] >= WINDOW_OFFSET)
+        count_shared(c, q);
     else
-        count_global(k, c, first, offset, lanes);
+        count_global(k, c, q);
 }

@@ -177,10 +177,3 @@ void cudev_watch_setup(void) {
     cudev_watcher = &watcher;
     close_shadow();
 }
-
-// Atomics and volatile accesses: order between threads, and a chance for those that are waited for.
-void cudev_watch_sync(struct watch* k, uint64_t offset, enum cudev_access access) {
-    if (k->check)
-        cudev_order_sync(k, offset, access != CUDEV_VOLATILE_WRITE, access != CUDEV_VOLATILE_READ);
-    if (access == CUDEV_VOLATILE_READ && ++k->spins % 64 == 0) cudev_yield();
-}

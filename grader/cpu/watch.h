@@ -90,40 +90,59 @@ enum {
 };
 
 enum log_kind { LOG_LOAD, LOG_STORE, LOG_ATOMIC };
-struct log_entry {
-    uint32_t offset;
-    uint16_t site;
-    uint8_t kind;
-    uint8_t bytes;
-};
+
+// | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half says which instruction, the lower where
+typedef uint64_t log_entry;
+
+static inline log_entry log_entry_of(uint64_t offset, unsigned site, unsigned kind,
+                                     unsigned bytes) {
+    return (uint64_t)(bytes << 24 | kind << 16 | site) << 32 | offset;
+}
+static inline unsigned log_site(log_entry e) {
+    return e >> 32 & (MAX_SITES - 1);
+}
+static inline enum log_kind log_kind(log_entry e) {
+    return (enum log_kind)(e >> 48 & 255);
+}
+static inline unsigned log_bytes(log_entry e) {
+    return (unsigned)(e >> 56);
+}
+
+// The logs of the lanes of one warp.
+typedef log_entry warp_log[WARP_SIZE][LOG_STRIDE];
 
 struct watch {
+    // what every access needs
     struct worker* worker;
     bool check, profile;
+    unsigned log_warp;                      // whose lanes run
+    uint64_t now;                           // time
+    uint64_t launch_floor;                  // time when the launch began
+    uint64_t block_floor;                   // when the running block began
+    uint64_t shared_floor;                  // its last __syncthreads()
+    uint8_t log_of[MAX_WARPS];              // which log a warp of logged_warps has
+    uint32_t length[MAX_WARPS][WARP_SIZE];  // of the lanes' logs
 
-    uint64_t now;                            // time
-    uint64_t launch_floor;                   // time when the launch began
-    uint64_t block_floor;                    // when the running block began
-    uint64_t shared_floor;                   // its last __syncthreads()
-    uint64_t warp_floor[MAX_WARPS];          // last __syncwarp() of all lanes
-    bool fine;                               // some threads are ordered by other means: see race.c
-    uint64_t row_block[MAX_THREADS];         // time of the block for which row[t] holds
-    uint32_t row[MAX_THREADS][MAX_THREADS];  // row[t][u]: u's accesses up to then come before t's
+    // logs: what the lanes of each warp have accessed, until lockstep.c has merged it
+    uint32_t logged_warps;  // that have a log
+    uint32_t block_number;  // of the blocks this worker ran, from 1
+    unsigned free_logs;
+    uint8_t free_log[MAX_WARPS];  // used like a stack: the last one is still in the cache
+    unsigned spins;
+    bool range;  // the access is part of a structure, which may have padding
 
+    // order of threads, see race.c and order.c
+    uint64_t warp_floor[MAX_WARPS];      // last __syncwarp() of all lanes
+    bool fine;                           // some threads are ordered by other means
     uint64_t device_fence[MAX_THREADS];  // when a thread last fenced
     uint64_t block_fence[MAX_THREADS];
     uint64_t last_fence;                  // of any thread, device-wide
     bool fenced_before_barrier;           // some thread did, before the last __syncthreads()
     uint64_t fence_barrier[MAX_THREADS];  // the __syncthreads() before its last device fence
 
-    unsigned spins;
-
-    // what the lanes of each warp have accessed, until lockstep.c has merged it
-    unsigned log_warp;      // whose lanes run
-    uint32_t logged_warps;  // that have entries
-    uint32_t block_number;  // of the blocks this worker ran, from 1
-    uint32_t length[MAX_WARPS][WARP_SIZE];
-    struct log_entry log[MAX_WARPS][WARP_SIZE][LOG_STRIDE];
+    uint64_t row_block[MAX_THREADS];         // time of the block for which row[t] holds
+    uint32_t row[MAX_THREADS][MAX_THREADS];  // row[t][u]: u's accesses up to then come before t's
+    warp_log log[MAX_WARPS];
 };
 
 struct watch_state {
@@ -157,7 +176,6 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
 
-void cudev_watch_sync(struct watch* k, uint64_t offset, enum cudev_access access);
 // Is the address one that a kernel's atomic may read? Otherwise says so, and does not return.
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 
@@ -171,7 +189,8 @@ void cudev_bounds_unwritten(uint64_t offset, size_t bytes);
 void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes);
 bool cudev_bounds_stray(struct watch* k, uint64_t offset, size_t bytes, enum cudev_access access,
                         const void* pc);
-void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes, const void* pc);
+void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes,
+                                enum cudev_access access, const void* pc);
 void cudev_bounds_misaligned(struct watch* k, uint64_t offset, size_t bytes,
                              enum cudev_access access, const void* pc);
 void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,

@@ -16,6 +16,7 @@ make reset LESSON=12          the untouched exercise again; yours is saved first
 make update                   the course's new version; your work is kept
 
 make exercises                cut the stubs from the solutions (authors)
+make texts                    the output shown in the lessons' texts, made again (authors)
 make test [LESSON=12]         everything the course checks about itself
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?

@@ -9,7 +9,6 @@
 
 #pragma weak cudev_reset_traffic
 #pragma weak cudev_get_traffic
-void cudev_write_profile(FILE* to, const char* format);
 #pragma weak cudev_write_profile
 
 void traffic_start(void) {

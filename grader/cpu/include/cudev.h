@@ -3,6 +3,7 @@
 #define CUDEV_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -36,7 +37,8 @@ struct cudev_traffic {
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
     unsigned long long atomics;   // by threads, global and shared
     unsigned long long barriers;  // __syncthreads() by blocks
-    // Distinct bytes of global memory that any launch since the reset has read, and written.
+    // Distinct bytes of global memory that loads, and that stores and atomics, of any launch since
+    // the reset have touched.
     unsigned long long unique_read_bytes, unique_written_bytes;
     // Sums over launches: distinct sectors of each, the least that DRAM has to move for it alone.
     unsigned long long launch_read_sectors, launch_written_sectors;
@@ -45,6 +47,9 @@ struct cudev_traffic {
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
 void cudev_reset_traffic(void);
+// Writes the same per kernel, line and array. format: "table" for reading, "csv" for everything:
+// one metric a row, under Nsight Compute's name where it has one.
+void cudev_write_profile(FILE* out, const char* format);
 
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {

@@ -109,4 +109,7 @@ for file in "$here"/malformed/*.cu; do
     result "malformed/$name: ${want#*error: }" $?
 done
 
+# ---- the watchers ----
+sh "$here/watch/run.sh" "$build" || failed=1
+
 exit $failed

@@ -51,6 +51,19 @@ struct cudev_clock {
 void cudev_release(struct cudev_clock* clock);
 void cudev_acquire(const struct cudev_clock* clock);
 
+#ifdef CUDEV_WATCHED
+// The compiler does not announce what these access.
+#ifdef __cplusplus
+#define CUDEV_NOTHROW throw()
+#else
+#define CUDEV_NOTHROW
+#endif
+void* memcpy(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memcpy");
+void* memmove(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memmove");
+void* memset(void* to, int byte, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memset");
+#undef CUDEV_NOTHROW
+#endif
+
 #ifdef __cplusplus
 }
 #endif

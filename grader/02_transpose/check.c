@@ -1,0 +1,272 @@
+// check.c: what lesson 02, transpose, is graded on.
+//
+// Each item sets one trap. Elements are whole numbers that even a half can hold, except where numbers
+// are the trap, and arrive unchanged, so the budget is exact equality. What is no item's trap is in
+// whole tiles of any usual size, and the first case of every item has more rows than columns and
+// several tiles: so a mistake looks the same wherever it is met.
+#include "check/check.h"
+#include "mistakes.h"
+#include "transpose.h"
+#include "wall/arena.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { ROWS = 256, COLS = 128 };  // whole tiles of 8 to 128
+
+// ---- cases
+
+struct matrices {
+    struct tensor *out, *in;
+    int64_t rows, cols;
+};
+
+static struct matrices begin(struct check* c, int rounds, int64_t rows, int64_t cols) {
+    check_case(c, "rows = %lld, cols = %lld", (long long)rows, (long long)cols);
+    check_rounds(c, rounds);
+    check_int(c, "rows", rows);
+    check_int(c, "cols", cols);
+    return (struct matrices){
+        .out = check_output(c, "out", F32, SHAPE(cols, rows)),
+        .in = check_input(c, "in", F32, SHAPE(rows, cols)),
+        .rows = rows,
+        .cols = cols,
+    };
+}
+
+static void fill(struct check* c, struct matrices m) {
+    fill_integers(c, m.in, -1000, 1000);
+}
+
+// out[c][r] = in[r][c]                     (README eq. 1)
+static void compare(struct check* c, struct matrices m) {
+    for (int64_t col = 0; col < m.cols; col++)
+        for (int64_t row = 0; row < m.rows; row++)
+            m.out->want[col * m.rows + row] = m.in->value[row * m.cols + col];
+    check_compare(c, m.out, budget_exact());
+}
+
+static void turn(struct check* c, int64_t rows, int64_t cols) {
+    struct matrices m = begin(c, 1, rows, cols);
+    fill(c, m);
+    check_run(c);
+    compare(c, m);
+}
+
+// ---- items: right answers
+
+// The last one has more tiles of 64 than any GPU has multiprocessors.
+static void whole_tiles(struct check* c) {
+    turn(c, ROWS, COLS);
+    turn(c, COLS, 128 * check_pick(c, 2, 4));
+    turn(c, 1024, 640);
+}
+
+// NaN, infinity, numbers at both ends of the range, and ordinary ones that need all 24 bits.
+static void any_number(struct check* c) {
+    static const double special[] = {NAN,    INFINITY, -INFINITY, FLT_MAX, -FLT_MAX,
+                                     0x1p60, FLT_MIN,  0x1p-149,  -0.0,    1 + FLT_EPSILON};
+    enum { SPECIAL = sizeof special / sizeof special[0] };
+    struct matrices m = begin(c, 1, ROWS, COLS);
+    fill_normal(c, m.in, 0.0, 1.0);
+    for (int i = 0; i < 20 * SPECIAL; i++)
+        m.in->value[check_pick(c, 0, m.in->count - 1)] = special[i % SPECIAL];
+    check_run(c);
+    compare(c, m);
+}
+
+static void three_calls(struct check* c) {
+    enum { CALLS = 3 };
+    struct matrices m = begin(c, CALLS, ROWS, COLS);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        fill(c, m);
+    }
+    check_run(c);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        compare(c, m);
+    }
+}
+
+// A call that must write nothing. Both arrays have ROWS x COLS elements whatever the launcher is
+// told; `null` is passed as NULL ("": neither).
+static void call_untouched(struct check* c, int64_t rows, int64_t cols, const char* null,
+                           int status, enum cause otherwise) {
+    check_case(c, "rows = %lld, cols = %lld%s%s%s", (long long)rows, (long long)cols,
+               *null ? ", " : "", null, *null ? " is NULL" : "");
+    check_int(c, "rows", rows);
+    check_int(c, "cols", cols);
+    struct tensor* out = NULL;
+    if (*null == 'o')
+        check_null(c, "out");
+    else
+        out = check_output(c, "out", F32, SHAPE(COLS, ROWS));
+    if (*null == 'i')
+        check_null(c, "in");
+    else
+        fill_integers(c, check_input(c, "in", F32, SHAPE(ROWS, COLS)), -1000, 1000);
+    for (int64_t i = 0; out && i < out->count; i++) out->untouched[i] = true;
+    check_expect(c, status, otherwise);
+    check_run(c);
+    if (out) check_compare(c, out, budget_exact());
+}
+
+static void arguments(struct check* c) {
+    turn(c, ROWS, COLS);
+    call_untouched(c, 0, COLS, "", COURSE_OK, CAUSE_empty_input);
+    call_untouched(c, ROWS, 0, "out", COURSE_OK, CAUSE_empty_input);
+    call_untouched(c, -1, COLS, "", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+    call_untouched(c, 0, -1, "", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+    call_untouched(c, ROWS, COLS, "out", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+    call_untouched(c, ROWS, COLS, "in", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+}
+
+// ---- items: hard shapes
+
+// 1 to 31 beyond whole tiles of 32, 64 and 128.
+static int64_t ragged(struct check* c, int64_t whole) {
+    return whole + check_pick(c, 1, 31);
+}
+
+static void any_rows(struct check* c) {
+    turn(c, ragged(c, ROWS), COLS);
+    static const int64_t hard[] = {129, 33, 1};
+    for (int i = 0; i < 3; i++) turn(c, hard[i], COLS);
+}
+
+static void any_cols(struct check* c) {
+    turn(c, 384, ragged(c, COLS));
+    static const int64_t hard[] = {33, 15, 1};
+    for (int i = 0; i < 3; i++) turn(c, ROWS, hard[i]);
+}
+
+static void any_both(struct check* c) {
+    turn(c, ragged(c, ROWS), ragged(c, COLS));
+    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1}, {1, 4321}, {1, 1}};
+    for (int i = 0; i < 5; i++) turn(c, hard[i][0], hard[i][1]);
+}
+
+// ---- item: memory safety
+
+// The answers come first: who gets them wrong should hear of that.
+static void safe(struct check* c) {
+    int64_t rows = ragged(c, ROWS), cols = ragged(c, COLS);
+    turn(c, rows, cols);
+    struct matrices m = begin(c, 1, rows, cols);
+    check_watch(c, WATCH_CHECK);
+    fill(c, m);
+    check_run(c);
+    compare(c, m);
+}
+
+// ---- items: cost. Sectors of 32 bytes are what memory moves. Whole tiles, and rows that begin at a
+// multiple of 256 bytes, so that a tile of any shape can do without a single sector too many; a
+// quarter more is let pass, for one that begins in the middle of a sector.
+
+static const double SECTOR = 32.0;  // bytes
+static const double SPARE = 1.25;
+
+static const struct arena_traffic* traffic_of_one(struct check* c, struct matrices* m) {
+    *m = begin(c, 1, 128 * check_pick(c, 2, 3), 64 * check_pick(c, 1, 3));
+    check_watch(c, WATCH_PROFILE);
+    fill(c, *m);
+    check_run(c);
+    compare(c, *m);
+    return check_traffic(c);
+}
+
+static double per(int64_t a, int64_t b) {
+    return b > 0 ? (double)a / (double)b : 0.0;
+}
+
+static double waste(int64_t sectors, int64_t bytes) {
+    return per(sectors, bytes) * SECTOR;
+}
+
+static void judge_sectors(struct check* c, const char* verb, int64_t sectors, int64_t requests,
+                          int64_t bytes) {
+    char what[120];
+    snprintf(what, sizeof what, "bytes moved per byte %s (%.1f sectors of 32 bytes a request)",
+             verb, per(sectors, requests));
+    check_at_most(c, CAUSE_uncoalesced, what, waste(sectors, bytes), SPARE);
+}
+
+static void loads(struct check* c) {
+    struct matrices m;
+    const struct arena_traffic* t = traffic_of_one(c, &m);
+    judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_requests,
+                  t->global_load_bytes);
+}
+
+static void stores(struct check* c) {
+    struct matrices m;
+    const struct arena_traffic* t = traffic_of_one(c, &m);
+    judge_sectors(c, "stored", t->global_store_sectors, t->global_store_requests,
+                  t->global_store_bytes);
+}
+
+// Padding or swizzling avoids every conflict, whatever the size of the tile. No conflicts because there
+// is no tile earn nothing: then loads and stores have to be coalesced by other means (shuffles, say).
+static void conflicts(struct check* c) {
+    struct matrices m;
+    const struct arena_traffic* t = traffic_of_one(c, &m);
+    if (t->shared_load_requests + t->shared_store_requests == 0)
+        check_at_most(c, CAUSE_uncoalesced, "bytes moved per byte used, without shared memory",
+                      fmax(waste(t->global_load_sectors, t->global_load_bytes),
+                           waste(t->global_store_sectors, t->global_store_bytes)),
+                      SPARE);
+    check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per load request to shared memory",
+                  per(t->shared_load_conflicts, t->shared_load_requests), 0.1);
+    check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per store request to shared memory",
+                  per(t->shared_store_conflicts, t->shared_store_requests), 0.1);
+}
+
+// A tenth more than once: room for a table or a counter, none for a second look at a tile.
+static void once(struct check* c) {
+    struct matrices m;
+    const struct arena_traffic* t = traffic_of_one(c, &m);
+    int64_t bytes = m.rows * m.cols * (int64_t)sizeof(float);
+    check_at_most(c, CAUSE_too_much_read, "bytes loaded per byte of in",
+                  per(t->global_load_bytes, bytes), 1.1);
+    check_at_most(c, CAUSE_too_much_written, "bytes stored per byte of out",
+                  per(t->global_store_bytes, bytes), 1.1);
+}
+
+static const struct item items[] = {
+    {10, "whole tiles, tall and wide", whole_tiles},
+    {5, "every number arrives as it is", any_number},
+    {5, "three calls, new data each time", three_calls},
+    {5, "empty and bad arguments", arguments},
+    {7, "any number of rows", any_rows},
+    {7, "any number of columns", any_cols},
+    {6, "any of both; one row, one column", any_both},
+    {15, "memory safety: no race, nothing out of bounds", safe},
+    {10, "cost: global loads are coalesced", loads},
+    {15, "cost: global stores are coalesced", stores},
+    {10, "cost: no bank conflicts", conflicts},
+    {5, "cost: every element moves once", once},
+    {0},
+};
+
+// ---- diagnosis
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    (void)budget;
+    struct evidence e = {
+        .in = check_tensor(c, "in") ? check_tensor(c, "in")->value : NULL,
+        .want = t->want,
+        .got = t->got,
+        .rows = check_int_of(c, "rows"),
+        .cols = check_int_of(c, "cols"),
+    };
+    if (!e.in || e.rows * e.cols != t->count) return CAUSE_NONE;  // nothing was to be moved
+    return explain_matrix(&e);
+}
+
+const struct lesson lesson = {
+    .name = "02_transpose",
+    .items = items,
+    .explain = explain,
+};

@@ -1,0 +1,71 @@
+// cause: too_many_barriers
+// A tree over the whole block in shared memory: a barrier in each round.
+
+#include "reduction.h"
+
+#include <math.h>
+
+#define THREADS 256
+
+struct partial {
+    float sum;
+    float max;
+};
+
+inline __device__ struct partial merge(struct partial a, struct partial b) {
+    struct partial both = {a.sum + b.sum, fmaxf(a.max, b.max)};
+    return both;
+}
+
+inline __device__ struct partial nothing(void) {
+    struct partial p = {0.0f, 0.0f};
+    p.max = -INFINITY;
+    return p;
+}
+
+inline __device__ struct partial reduce_columns(const float* x_row, int64_t cols) {
+    struct partial p = nothing();
+#pragma unroll 8
+    for (int64_t j = threadIdx.x; j < cols; j += THREADS) {
+        float x_j = x_row[j];
+        p.sum += x_j;
+        p.max = fmaxf(p.max, x_j);
+    }
+    return p;
+}
+
+inline __device__ struct partial reduce_block(struct partial p, struct partial* p_thread) {
+    p_thread[threadIdx.x] = p;
+    __syncthreads();
+    for (int distance = THREADS / 2; distance > 0; distance /= 2) {
+        if (threadIdx.x < distance)
+            p_thread[threadIdx.x] = merge(p_thread[threadIdx.x], p_thread[threadIdx.x + distance]);
+        __syncthreads();
+    }
+    return p_thread[0];
+}
+
+__global__ void reduction_kernel(float* __restrict__ sum, float* __restrict__ max,
+                                 const float* __restrict__ x, int64_t cols, int64_t stride_row) {
+    __shared__ struct partial p_thread[THREADS];
+    int64_t row = blockIdx.x;
+
+    struct partial p = reduce_columns(x + row * stride_row, cols);
+    p = reduce_block(p, p_thread);
+    if (threadIdx.x == 0) {
+        sum[row] = p.sum;
+        max[row] = p.max;
+    }
+}
+
+int reduction(float* sum_gpu, float* max_gpu, const float* x_gpu, int64_t rows, int64_t cols,
+              int64_t stride_row) {
+    if (rows < 0 || cols < 1 || stride_row < cols) return COURSE_BAD_ARGUMENT;
+    if (rows == 0) return COURSE_OK;
+    if (sum_gpu == NULL || max_gpu == NULL || x_gpu == NULL) return COURSE_BAD_ARGUMENT;
+    if (rows > INT32_MAX) return COURSE_UNSUPPORTED;
+
+    reduction_kernel<<<(unsigned)rows, THREADS>>>(sum_gpu, max_gpu, x_gpu, cols, stride_row);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}

@@ -1,0 +1,287 @@
+// The counters of kernels whose traffic can be worked out by hand: exact, whatever the number of
+// workers and the optimisation. (The first part of the table was measured on an H200 as well.)
+#include <stdio.h>
+#include "cudev.h"
+#include "small.h"
+
+#define N 256
+
+// ---- copies and transposes of N x N floats -----------------------------------------------------
+
+__global__ void copy(float* out, const float* a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i];
+}
+
+__global__ void copy_float4(float4* out, const float4* a) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i];
+}
+
+__global__ void copy_misaligned(float* out, const float* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + 1 < n) out[i] = a[i + 1];
+}
+
+__global__ void copy_strided(float* out, const float* a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i * 32 % n + i * 32 / n];
+}
+
+__global__ void transpose_naive(float* out, const float* a) {
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    out[x * N + y] = a[y * N + x];
+}
+
+template <int PAD> __global__ void transpose_tiled(float* out, const float* a) {
+    __shared__ float tile[32][32 + PAD];
+    int x = blockIdx.x * 32, y = blockIdx.y * 32;
+    for (int j = threadIdx.y; j < 32; j += 8)
+        tile[j][threadIdx.x] = a[(y + j) * N + x + threadIdx.x];
+    __syncthreads();
+    for (int j = threadIdx.y; j < 32; j += 8)
+        out[(x + j) * N + y + threadIdx.x] = tile[threadIdx.x][j];
+}
+
+// ---- products of N x N matrices ----------------------------------------------------------------
+
+__global__ void matmul_naive(float* C, const float* A, const float* B) {
+    int x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
+    float sum = 0.0f;
+    for (int k = 0; k < N; k++) sum += A[y * N + k] * B[k * N + x];
+    C[y * N + x] = sum;
+}
+
+template <int TILE> __global__ void matmul_tiled(float* C, const float* A, const float* B) {
+    __shared__ float As[TILE][TILE], Bs[TILE][TILE];
+    int x = threadIdx.x, y = threadIdx.y;
+    int row = blockIdx.y * TILE + y, col = blockIdx.x * TILE + x;
+    float sum = 0.0f;
+    for (int t = 0; t < N; t += TILE) {
+        As[y][x] = A[row * N + t + x];
+        Bs[y][x] = B[(t + y) * N + col];
+        __syncthreads();
+        for (int k = 0; k < TILE; k++) sum += As[y][k] * Bs[k][x];
+        __syncthreads();
+    }
+    C[row * N + col] = sum;
+}
+
+// ---- reduction, attention ----------------------------------------------------------------------
+
+// 16 blocks of 256 threads, 16 elements each.
+__global__ void reduce(float* out, const float* a) {
+    __shared__ float per_warp[8];
+    int first = blockIdx.x * 4096 + threadIdx.x;
+    float x = 0.0f;
+    for (int i = 0; i < 16; i++) x += a[first + 256 * i];
+    for (int step = 16; step > 0; step /= 2) x += __shfl_down_sync(0xffffffff, x, step);
+    if (threadIdx.x % 32 == 0) per_warp[threadIdx.x / 32] = x;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    x = threadIdx.x < 8 ? per_warp[threadIdx.x] : 0.0f;
+    for (int step = 4; step > 0; step /= 2) x += __shfl_down_sync(0xffffffff, x, step);
+    if (threadIdx.x == 0) atomicAdd(out, x);
+}
+
+// 64 queries a block, one per thread; tiles of 64 keys; d = 64. K and V are read once per block.
+__global__ void attention(float* O, const float* Q, const float* K, const float* V) {
+    __shared__ float Q_tile[64][65], KV_tile[64][64];
+    int t = threadIdx.x, row = blockIdx.x * 64 + t;
+    float acc[64] = {0.0f}, S[64], m = -1e30f, l = 0.0f;
+    for (int j = 0; j < 64; j++) Q_tile[j][t] = Q[(blockIdx.x * 64 + j) * 64 + t];
+    for (int tile = 0; tile < N / 64; tile++) {
+        for (int j = 0; j < 64; j++) KV_tile[j][t] = K[(tile * 64 + j) * 64 + t];
+        __syncthreads();
+        float m_new = m;
+        for (int j = 0; j < 64; j++) {
+            S[j] = 0.0f;
+            for (int x = 0; x < 64; x++) S[j] += Q_tile[t][x] * KV_tile[j][x];
+            m_new = fmaxf(m_new, S[j]);
+        }
+        __syncthreads();
+        for (int j = 0; j < 64; j++) KV_tile[j][t] = V[(tile * 64 + j) * 64 + t];
+        __syncthreads();
+        float alpha = expf(m - m_new);
+        l *= alpha;
+        for (int x = 0; x < 64; x++) acc[x] *= alpha;
+        for (int j = 0; j < 64; j++) {
+            float p = expf(S[j] - m_new);
+            l += p;
+            for (int x = 0; x < 64; x++) acc[x] += p * KV_tile[j][x];
+        }
+        m = m_new;
+        __syncthreads();
+    }
+    for (int x = 0; x < 64; x++) O[row * 64 + x] = acc[x] / l;
+}
+
+// ---- one request each: where the lanes of a warp meet the banks ---------------------------------
+
+template <typename T, int pattern> __global__ void banks(float* out) {
+    __shared__ T s[64 * 32];
+    float* words = (float*)s;
+    if (threadIdx.x >= 32)
+        for (int i = threadIdx.x - 32; i < (int)(sizeof s / 4); i += 32) words[i] = 0.0f;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    int lane = threadIdx.x, i[] = {lane, 2 * lane, 0, lane / 2, lane / 4, lane % 4, 32 * lane};
+    T v = s[i[pattern]];
+    if (*(float*)&v > 0.0f) *out = 0.0f;
+}
+enum { SEQUENCE, STRIDE_2, ALL_SAME, PAIRS, QUADS, MODULO_4, COLUMN };
+
+// ---- lanes that go different ways --------------------------------------------------------------
+
+// Each round another quarter of the lanes takes the branch; all meet again behind it.
+__global__ void branches(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 4; i++) {
+        sum += a[32 * i + threadIdx.x];
+        if ((int)threadIdx.x % 4 == i) sum += a[128 + threadIdx.x];
+        sum += a[256 + 32 * i + threadIdx.x];
+    }
+    out[threadIdx.x] = sum;
+}
+
+// Half of the lanes leave out the end of every round.
+__global__ void leaves_out(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 8; i++) {
+        sum += a[32 * i + threadIdx.x];
+        if (threadIdx.x % 2 == 0) continue;
+        sum += a[256 + 32 * i + threadIdx.x];
+    }
+    out[threadIdx.x] = sum;
+}
+
+// Lane t makes t + 1 rounds of 100; more entries than a log holds.
+__global__ void triangle(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 100 * ((int)threadIdx.x + 1); i++) sum += a[i % 128];
+    out[threadIdx.x] = sum;
+}
+
+// Two paths of different length that meet at the store.
+__global__ void two_paths(float* out, const float* a) {
+    float sum;
+    if (threadIdx.x < 16) {
+        sum = a[threadIdx.x];
+        for (int i = 0; i < 3; i++) sum += a[32 + 16 * i + threadIdx.x];
+    } else {
+        sum = a[100 + threadIdx.x];
+    }
+    out[threadIdx.x] = sum;
+}
+
+// ---- the numbers -------------------------------------------------------------------------------
+
+static int failures;
+
+struct expected {
+    unsigned long long load_bytes, load_requests, load_sectors, store_requests, store_sectors;
+    unsigned long long block_bytes, distinct_bytes;  // least from L2, least from DRAM
+    unsigned long long shared_load_requests, shared_load_wavefronts;
+    unsigned long long shared_store_requests, shared_store_wavefronts;
+};
+
+static void compare(const char* kernel, const char* what, unsigned long long got,
+                    unsigned long long want) {
+    if (got == want) return;
+    printf("%s: %s: %llu, expected %llu\n", kernel, what, got, want);
+    failures++;
+}
+
+static void check(const char* kernel, struct expected e) {
+    struct cudev_traffic t;
+    cudev_get_traffic(&t);
+    cudev_reset_traffic();
+    compare(kernel, "bytes loaded", t.global_load_bytes, e.load_bytes);
+    compare(kernel, "load requests", t.global_load_requests, e.load_requests);
+    compare(kernel, "load sectors", t.global_load_sectors, e.load_sectors);
+    compare(kernel, "store requests", t.global_store_requests, e.store_requests);
+    compare(kernel, "store sectors", t.global_store_sectors, e.store_sectors);
+    compare(kernel, "bytes read by blocks", t.block_read_bytes, e.block_bytes);
+    compare(kernel, "distinct bytes", 32 * t.launch_read_sectors, e.distinct_bytes);
+    compare(kernel, "shared load requests", t.shared_load_requests, e.shared_load_requests);
+    compare(kernel, "shared load wavefronts", t.shared_load_wavefronts, e.shared_load_wavefronts);
+    compare(kernel, "shared store requests", t.shared_store_requests, e.shared_store_requests);
+    compare(kernel, "shared store wavefronts", t.shared_store_wavefronts,
+            e.shared_store_wavefronts);
+}
+
+template <typename T, int pattern>
+static void check_banks(const char* name, unsigned long long wavefronts, float* out) {
+    banks<T, pattern><<<1, 64>>>(out);
+    unsigned long long stores = 64 * sizeof(T) / 4;  // by the second warp
+    check(name, {0, 0, 0, 0, 0, 0, 0, 1, wavefronts, stores, stores});
+}
+
+static void simple(float* out, float* a, float* b) {
+    const unsigned long long all = N * N * 4;
+    copy<<<N, N>>>(out, a);
+    check("copy", {all, 2048, 8192, 2048, 8192, all, all, 0, 0, 0, 0});
+    copy_float4<<<N / 4, N>>>((float4*)out, (float4*)a);
+    check("copy_float4", {all, 512, 8192, 512, 8192, all, all, 0, 0, 0, 0});
+    copy_misaligned<<<N, N>>>(out, a, N * N);
+    check("copy_misaligned", {all - 4, 2048, 10239, 2048, 8192, 270304, all, 0, 0, 0, 0});
+    copy_strided<<<N, N>>>(out, a, N * N);
+    check("copy_strided", {all, 2048, 65536, 2048, 8192, 8 * all, all, 0, 0, 0, 0});
+    dim3 tiles(N / 32, N / 32), tile(32, 8), T16(16, 16), T32(32, 32);
+    transpose_naive<<<dim3(N / 32, N / 8), tile>>>(out, a);
+    check("transpose_naive", {all, 2048, 8192, 2048, 65536, all, all, 0, 0, 0, 0});
+    transpose_tiled<0><<<tiles, tile>>>(out, a);
+    check("transpose_tiled<0>", {all, 2048, 8192, 2048, 8192, all, all, 2048, 65536, 2048, 2048});
+    transpose_tiled<1><<<tiles, tile>>>(out, a);
+    check("transpose_tiled<1>", {all, 2048, 8192, 2048, 8192, all, all, 2048, 2048, 2048, 2048});
+    matmul_naive<<<dim3(16, 16), T16>>>(out, a, b);
+    check("matmul_naive", {134217728, 1048576, 2097152, 2048, 8192, 8388608, 2 * all, 0, 0, 0, 0});
+    matmul_tiled<16><<<dim3(16, 16), T16>>>(out, a, b);
+    check("matmul_tiled<16>",
+          {8388608, 65536, 262144, 2048, 8192, 8388608, 2 * all, 1048576, 1048576, 65536, 65536});
+    matmul_tiled<32><<<dim3(8, 8), T32>>>(out, a, b);
+    check("matmul_tiled<32>",
+          {4194304, 32768, 131072, 2048, 8192, 4194304, 2 * all, 1048576, 1048576, 32768, 32768});
+    reduce<<<16, 256>>>(out, a);
+    check("reduce", {all, 2048, 8192, 0, 0, all, all, 16, 16, 128, 128});
+    // 4 blocks: Q once, K and V for each; 4 N d + 8 N d (N / 64) bytes. Per block and tile 2 warps
+    // load 64 x 64 times Q_tile (rows of 65: no conflict) and twice KV_tile (one word for all).
+    attention<<<N / 64, 64>>>(out, a, a + N * 64, a + 2 * N * 64);
+    check("attention",
+          {589824, 4608, 18432, 4 * 2 * 64, 4 * 2 * 64 * 32, 589824, 196608, 4 * 4 * 2 * 3 * 4096,
+           4 * 4 * 2 * 3 * 4096, 4 * 2 * 64 * 9, 4 * 2 * 64 * 9});
+}
+
+static void lanes(float* out, float* a) {
+    // 4 bytes a lane: the warp at once; 8: halves; 16: quarters; neighbours that agree count as one
+    check_banks<float, SEQUENCE>("4 bytes, sequence", 1, out);
+    check_banks<float, STRIDE_2>("4 bytes, stride 2", 2, out);
+    check_banks<float, COLUMN>("4 bytes, column", 32, out);
+    check_banks<float2, SEQUENCE>("8 bytes, sequence", 2, out);
+    check_banks<float2, STRIDE_2>("8 bytes, stride 2", 4, out);
+    check_banks<float2, ALL_SAME>("8 bytes, all the same", 1, out);
+    check_banks<float2, PAIRS>("8 bytes, pairs", 1, out);
+    check_banks<float4, SEQUENCE>("16 bytes, sequence", 4, out);
+    check_banks<float4, STRIDE_2>("16 bytes, stride 2", 8, out);
+    check_banks<float4, ALL_SAME>("16 bytes, all the same", 2, out);
+    check_banks<float4, PAIRS>("16 bytes, pairs", 2, out);
+    check_banks<float4, QUADS>("16 bytes, quads", 2, out);
+    check_banks<float4, MODULO_4>("16 bytes, modulo 4", 4, out);
+    check_banks<float4, COLUMN>("16 bytes, column", 32, out);
+
+    branches<<<1, 32>>>(out, a);  // 4 rounds: a whole row, 8 lanes in 4 sectors, a whole row
+    check("branches", {1152, 12, 48, 1, 4, 36 * 32, 36 * 32, 0, 0, 0, 0});
+    leaves_out<<<1, 32>>>(out, a);
+    check("leaves_out", {8 * 192, 16, 64, 1, 4, 64 * 32, 64 * 32, 0, 0, 0, 0});
+    triangle<<<1, 32>>>(out, a);  // 3200 rounds, all lanes at one address
+    check("triangle", {4 * 100 * 32 * 33 / 2, 3200, 3200, 1, 4, 512, 512, 0, 0, 0, 0});
+    two_paths<<<1, 32>>>(out, a);  // elements 0-15, 32-79, 116-131
+    check("two_paths", {320, 5, 2 + 3 * 2 + 3, 1, 4, 11 * 32, 11 * 32, 0, 0, 0, 0});
+}
+
+int main(void) {
+    float *a = filled(N * N), *b = filled(N * N), *out = filled(N * N);
+    simple(out, a, b);
+    lanes(out, a);
+    return failures != 0;
+}

@@ -1,0 +1,25 @@
+// finds: race 8 15
+// The block that finishes last adds up what all have written, but the fence comes after the atomic.
+#include "small.h"
+
+__global__ void sum(float* out, float* part, unsigned* count, const float* in) {
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        part[blockIdx.x] = in[blockIdx.x];
+        last = atomicAdd(count, 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (last && threadIdx.x == 0) {
+        float total = 0.0f;
+        for (unsigned i = 0; i < gridDim.x; i++) total += part[i];
+        out[0] = total;
+    }
+}
+
+int main(void) {
+    unsigned* count = (unsigned*)empty(1);
+    cudaMemset(count, 0, sizeof *count);
+    sum<<<8, 64>>>(empty(1), empty(8), count, filled(8));
+    return 0;
+}

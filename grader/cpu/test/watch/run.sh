@@ -1,0 +1,105 @@
+#!/bin/sh
+# shellcheck disable=SC2086  # $flags is a list of words
+# Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any failed.
+#   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
+#                 be; "// says: TEXT" lines must appear in the findings
+#   clean/*.cu    tricky right programs: nothing is found
+#   counters.cu   exact counters, with 1 and 3 workers, -O1 and -O2
+set -u
+build=${1:?usage: run.sh BUILD_DIR [NAME]}
+only=${2:-}
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+build=$(cd "$build" && pwd) || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
+cxx=${CXX:-g++}
+export LC_ALL=C CUDEV_TIMEOUT=2
+flags=$(cat "$here/../../cxxflags-watched")
+
+# compile SOURCE: -> $work/NAME with the build's messages in $work/NAME.log
+compile() {
+    name=$(basename "$1" .cu)
+    {
+        "$build/cpu/rewrite" "$1" "$work/$name.cpp" "$name.cu" &&
+            "$cxx" $flags -Werror "-I$here/../../include" "-I$here" -c "$work/$name.cpp" -o "$work/$name.o" &&
+            "$cxx" -no-pie "$work/$name.o" "$build/libcpu.a" -lpthread -lm -o "$work/$name"
+    } > "$work/$name.log" 2>&1
+}
+
+# found FILE: the findings in a program's stderr as "kind line line", sorted
+found() {
+    sed -n 's/^==CPU device== FINDING: \([a-z_]*\): \(.*\)/\1 \2/p' "$1" | while read -r kind rest; do
+        # not what comes after the lines: names of arrays may have some, too
+        lines=$(printf '%s\n' "$rest" | sed 's/\(\.cu:[0-9]*\) of .*/\1/' | grep -o '\.cu:[0-9]*' | cut -d: -f2 | sort -n | tr '\n' ' ')
+        echo "$kind ${lines% }"
+    done | sort
+}
+
+# one SOURCE: compiles, runs, compares; writes the line of the test to $work/NAME.result
+one() {
+    name=$(basename "$1" .cu)
+    want=$(sed -n '1s|^// finds: ||p' "$1")
+    ends=${want#*; ends with }
+    [ "$ends" = "$want" ] && ends=
+    printf '%s\n' "${want%%;*}" | tr ',' '\n' | sed 's/^ *//' | grep -v '^nothing$' | sort > "$work/$name.want"
+    status=1
+    if compile "$1"; then
+        CUDEV_WATCH=check timeout 60 "$work/$name" > "$work/$name.out" 2>&1
+        code=$?
+        found "$work/$name.out" > "$work/$name.found"
+        if [ -n "$ends" ]; then
+            grep -qF "ERROR: $ends" "$work/$name.out" && code=0
+        fi
+        cp "$work/$name.out" "$work/$name.log"
+        if ! cmp -s "$work/$name.want" "$work/$name.found"; then
+            echo "expected: $(tr '\n' ';' < "$work/$name.want")" >> "$work/$name.log"
+            echo "found:    $(tr '\n' ';' < "$work/$name.found")" >> "$work/$name.log"
+        elif [ "$code" -ne 0 ]; then
+            echo "exit status $code" >> "$work/$name.log"
+        elif ! sed -n 's|^// says: ||p' "$1" | while read -r text; do
+            grep -qF -- "$text" "$work/$name.out" || { echo "not said: $text" >> "$work/$name.log"; exit 1; }
+        done; then
+            :
+        else
+            status=0
+        fi
+    fi
+    label=watch/$(basename "$(dirname "$1")")/$name
+    if [ $status -eq 0 ]; then
+        echo "ok      $label" > "$work/$name.result"
+    else
+        { echo "FAILED  $label"; sed 's/^/        /' "$work/$name.log" | head -40; } > "$work/$name.result"
+    fi
+}
+
+# two at a time
+half() {
+    i=0
+    for source in "$here"/planted/*$only*.cu "$here"/clean/*$only*.cu; do
+        [ -f "$source" ] || continue
+        i=$((i + 1))
+        [ $((i % 2)) -eq "$1" ] && one "$source"
+    done
+}
+half 0 &
+half 1
+wait
+
+# counters LEVEL: $work/counters with this optimisation, run with several workers
+counters() {
+    "$build/cpu/rewrite" "$here/counters.cu" "$work/counters$1.cpp" counters.cu &&
+        "$cxx" $flags "$1" -Werror "-I$here/../../include" "-I$here" -c "$work/counters$1.cpp" -o "$work/counters$1.o" &&
+        "$cxx" -no-pie "$work/counters$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/counters$1" || return 1
+    for workers in 1 3; do
+        CUDEV_WORKERS=$workers CUDEV_WATCH=profile timeout 60 "$work/counters$1" || return 1
+    done
+}
+if [ -z "$only" ] || [ "$only" = counters ]; then
+    for level in -O1 -O2; do
+        counters $level > "$work/log" 2>&1 && echo "ok      watch/counters $level, 1 and 3 workers" ||
+            { echo "FAILED  watch/counters $level"; sed 's/^/        /' "$work/log" | head -40; }
+    done > "$work/zz.result"
+fi
+cat "$work"/*.result
+! grep -q '^FAILED' "$work"/*.result

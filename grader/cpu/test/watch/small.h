@@ -1,0 +1,25 @@
+// Arrays for the small programs of this folder. They are never freed: the program ends soon.
+#ifndef CUDEV_SMALL_H
+#define CUDEV_SMALL_H
+
+#include <stdlib.h>
+
+// n floats of device memory that nobody has written.
+static inline float* empty(int n, const char* file = __builtin_FILE(),
+                           int line = __builtin_LINE()) {
+    float* p_gpu = NULL;
+    cudaMalloc(&p_gpu, n * sizeof *p_gpu, file, line);
+    return p_gpu;
+}
+
+// n floats of device memory: 0, 1, 2, ... 9, 0, 1, ...
+static inline float* filled(int n, const char* file = __builtin_FILE(),
+                            int line = __builtin_LINE()) {
+    float *p_gpu = empty(n, file, line), *host = (float*)malloc(n * sizeof *host);
+    for (int i = 0; i < n; i++) host[i] = (float)(i % 10);
+    cudaMemcpy(p_gpu, host, n * sizeof *host, cudaMemcpyHostToDevice);
+    free(host);
+    return p_gpu;
+}
+
+#endif
