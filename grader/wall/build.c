@@ -34,7 +34,8 @@ static const char compile_script[] =
     "cat include/cpu/cudev/*.h >out/device; nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | "
     "awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner\n"
     "link='g++ -static -no-pie '$(cat lib/wrapped)\n"
-    "$link -Wl,-u,cudev_write_profile out/watched.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o out/watched "
+    "$link -Wl,-u,cudev_write_profile out/watched.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a "
+    "-lpthread -lm -o out/watched "
     "|| exit 13\n";
 static const char cpu_link[] =
     "$link out/unit.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o out/program || "
