@@ -5,6 +5,9 @@
 #include "watch.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+// from device memory to the end of the shadow: all that belongs to the device
+#define DEVICE_SPACE ((uint64_t)(SHADOW_BASE - ARENA_BASE) + SHADOW_SIZE)
 
 static bool is_write(enum cudev_access access) {
     return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
@@ -106,8 +109,8 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
 // These functions change nothing before they know that it is; else they return false and watch_any()
 // starts again.
 
-static inline __attribute__((always_inline)) bool
-check_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+ALWAYS_INLINE bool check_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+                              unsigned site) {
     static const uint32_t all_set = 0x0f0f0f0f;
     uint64_t(*slot)[4] = &RACE_SHADOW[offset >> 2];
     const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
@@ -133,8 +136,8 @@ check_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigne
 }
 
 // The same for 1 or 2 bytes.
-static inline __attribute__((always_inline)) bool
-check_fast_part(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+ALWAYS_INLINE bool check_fast_part(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+                                   unsigned site) {
     uint64_t* slot = RACE_SHADOW[offset >> 2];
     const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
     const unsigned mask = ((1u << bytes) - 1) << offset % 4;
@@ -157,8 +160,8 @@ check_fast_part(struct watch* k, uint64_t offset, unsigned bytes, bool write, un
     return (slot[2] ^ me) >> SLOT_THREAD_SHIFT == 0 && (slot_mask(slot[2]) & mask) == mask;
 }
 
-static inline __attribute__((always_inline)) bool
-log_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned site) {
+ALWAYS_INLINE bool log_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+                            unsigned site) {
     const unsigned thread = k->worker->current, warp = thread / WARP_SIZE,
                    lane = thread % WARP_SIZE;
     const unsigned n = k->length[warp][lane];
@@ -169,8 +172,8 @@ log_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write, unsigned 
     return true;
 }
 
-static inline __attribute__((always_inline)) void
-watch_access(const volatile void* p, unsigned bytes, bool write, const void* pc) {
+ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool write,
+                                const void* pc) {
     struct worker* w = cudev_self;
     struct watch* k = w ? w->watch : NULL;
     uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
@@ -183,8 +186,9 @@ watch_access(const volatile void* p, unsigned bytes, bool write, const void* pc)
                                       : check_fast(k, offset, bytes, write, site));
         if (k->profile) done = done && log_fast(k, offset, bytes, write, site);
         if (likely(done)) return;
-    } else if (w && (!k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS)) {
-        return;  // not watched; a local variable
+    } else if (w ? !k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS
+                 : offset >= DEVICE_SPACE) {
+        return;  // not watched; a local variable; host code in its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
 }
@@ -239,7 +243,7 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
     }
     const volatile char* end = (const volatile char*)p + bytes;
     struct watch* k = cudev_self->watch;
-    if (!k) return;
+    if (!k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS) return;
     k->range = true;
     for (const volatile char* q = p; q < end;) {
         size_t left = (size_t)(end - q);

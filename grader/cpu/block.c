@@ -280,6 +280,7 @@ void cudev_stop_launch(struct worker* w, cudaError_t error) {
 
 void cudev_run_block(struct worker* w, uint64_t block) {
     struct launch* launch = w->launch;
+    if (w->watch && launch->error) return;
     const unsigned* grid = launch->site.grid;
     blockIdx.x = (unsigned)(block % grid[0]);
     blockIdx.y = (unsigned)(block / grid[0] % grid[1]);

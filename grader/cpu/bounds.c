@@ -53,34 +53,36 @@ static bool in_heap(const void* p) {
     return cudev_is_device_address(p);
 }
 
+// The line of the program that called the API function we are in.
+static struct source_line api_caller(void) {
+    static struct source_line lines[64];
+    void* frames[MAX_FRAMES];
+    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), lines, 64), i = 0;
+    for (int k = 0; k < count; k++)
+        if (strncmp(lines[k].function, "cuda", 4) == 0 ||
+            strncmp(lines[k].function, "__wrap_cuda", 11) == 0)
+            i = k + 1;
+    while (i < count && cudev_is_ours(&lines[i])) i++;
+    return i < count ? lines[i] : (struct source_line){"", "", 0, 0};
+}
+
+static void copies_unwritten(const char* function, uint64_t offset) {
+    struct source_line line = api_caller();
+    struct finding* f = cudev_finding(FOUND_UNINITIALISED, 0, 0, 0, 0);
+    if (f) {
+        cudev_finding_where(f, NULL, offset, 1);
+        snprintf(f->text, sizeof f->text, "%s", function);
+        snprintf(f->file, sizeof f->file, "%s", line.file);
+        f->line = line.line;
+    }
+    cudev_findings_print();
+}
+
 void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes) {
     uint64_t to = (uint64_t)((const char*)dst - ARENA_BASE);
     uint64_t from = (uint64_t)((const char*)src - ARENA_BASE);
-    bool from_device = src && in_heap(src);
-    size_t unwritten = from_device ? first_unwritten(from, bytes) : bytes;
-    if (unwritten < bytes && !in_heap(dst)) {
-        void* frames[MAX_FRAMES];
-        int n = cudev_unwind(frames, MAX_FRAMES);
-        static struct source_line lines[64];
-        n = cudev_lines(frames, n, lines, 64);
-        int i = 0;
-        while (i < n && (cudev_is_ours(&lines[i]) || strncmp(lines[i].function, "cuda", 4) == 0 ||
-                         strncmp(lines[i].function, "copy", 4) == 0 ||
-                         strncmp(lines[i].function, "__wrap_", 7) == 0))
-            i++;
-        struct finding* f =
-            cudev_finding(FOUND_UNINITIALISED, 0, i < n ? (unsigned)lines[i].line : 0, 0, 0);
-        if (f) {
-            cudev_finding_where(f, NULL, from + unwritten, 1);
-            snprintf(f->text, sizeof f->text, "%s", function);
-            if (i < n) {
-                f->line = lines[i].line;
-                snprintf(f->file, sizeof f->file, "%s", lines[i].file);
-            }
-            f->other_site = 0;
-        }
-        cudev_findings_print();
-    }
+    size_t unwritten = src && in_heap(src) ? first_unwritten(from, bytes) : bytes;
+    if (unwritten < bytes && !in_heap(dst)) copies_unwritten(function, from + unwritten);
     if (!in_heap(dst)) return;
     cudev_bounds_written(to, bytes);
     for (size_t i = unwritten; i < bytes; i++)

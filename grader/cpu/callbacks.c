@@ -5,6 +5,7 @@
 #include "watch.h"
 
 #define CALLER __builtin_return_address(0)
+// declared and defined: nobody but the compiler knows these names
 #define EXPORT(...) \
     __VA_ARGS__;    \
     __VA_ARGS__
@@ -130,17 +131,16 @@ EXPORT(void* cudev_memset(void* to, int byte, size_t bytes)) {
 
 // ---- what headers announce ---------------------------------------------------------------------
 
-int cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {
-    return cudev_announce_at(access, p, bytes, CALLER);
-}
-
-int cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
-                      const void* pc) {
-    if ((bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16))
+void cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
+                       const void* pc) {
+    if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
         cudev_access(p, bytes, access, pc);
     else
         cudev_access_range(p, bytes, access, pc);
-    return 1;  // an access that must not be made has ended the block
+}
+
+void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {
+    cudev_announce_at(access, p, bytes, CALLER);
 }
 
 __attribute__((noinline)) const void* cudev_here(void) {

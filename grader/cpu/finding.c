@@ -112,7 +112,7 @@ static void add_place(const struct source_line* s) {
     if (s->line)
         add("%s:%d", cudev_shown_file(s->file), s->line);
     else
-        add("an unknown line (is addr2line installed, was the file compiled with -g?)");
+        add("an unknown line (is addr2line there?)");
 }
 
 static uint3 index_of(const unsigned* size, uint64_t linear) {
@@ -193,7 +193,11 @@ static void print(const struct resolved* r) {
     }
     all->printed++;
     write_text(r);
-    fflush(stdout);
+    // what kernels printed comes first, unless one is inside printf at this moment
+    if (ftrylockfile(stdout) == 0) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
     if (write(STDERR_FILENO, text, used) < 0) return;
     if (cudev_on_finding) cudev_on_finding(kind_name[r->f->kind], text);
 }

@@ -57,4 +57,12 @@ void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t off
 void cudev_names_argument(const struct cudev_launch_site* site, int index, const void* p,
                           size_t bytes);
 
+// symbols.c
+struct variable {
+    char name[80];
+    uintptr_t begin;  // address
+    size_t bytes;
+};
+bool cudev_variable_at(const void* address, struct variable* out);
+
 #endif

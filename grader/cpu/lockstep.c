@@ -27,6 +27,7 @@ static unsigned distance(const struct reader* r, log_entry e) {
 
 // The lanes to go first when they are at different instructions: one entry of that group.
 static log_entry choose(const struct reader* r, uint32_t active) {
+    const void* const* pc = watch_state()->pc_of_site;
     unsigned leader[WARP_SIZE], groups = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
@@ -40,8 +41,8 @@ static log_entry choose(const struct reader* r, uint32_t active) {
             if (g == h) continue;
             const struct reader* own = &r[leader[g]];
             unsigned d = distance(own, *r[leader[h]].next);
-            // of two that never meet: the one that was met first
-            bool earlier = d == best_distance && log_site(*own->next) < log_site(best);
+            // of two that never meet: in the order of the code
+            bool earlier = d == best_distance && pc[log_site(*own->next)] < pc[log_site(best)];
             if (d < best_distance || earlier) {
                 best = *own->next;
                 best_distance = d;

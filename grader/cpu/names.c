@@ -153,8 +153,12 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
     else
         snprintf(n->origin + used, sizeof n->origin - used, ", %s number %u",
                  cudev_allocation_call(a), a->number);
-    n->begin = (uint64_t)(a->data - ARENA_BASE);
-    n->end = n->begin + a->bytes;
+    // up to where the next argument points
+    const char* end = a->data + a->bytes;
+    for (int i = 0; i < argument_count; i++)
+        if (arguments[i].p > p && arguments[i].p < end) end = arguments[i].p;
+    n->begin = (uint64_t)((data < p ? data : p) - ARENA_BASE);
+    n->end = (uint64_t)(end - ARENA_BASE);
     n->id = (best < 0 ? 1u << 20 | a->number : 1u << 21 | (unsigned)arguments[best].index);
 }
 
@@ -171,8 +175,21 @@ void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t off
         name_allocation(n, a, p, bytes);
         return;
     }
+    struct variable v;
     n->id = 1u << 22;
-    snprintf(n->name, sizeof n->name, "%s",
-             offset >= IMAGE_OFFSET ? "a __device__ variable" : "memory that is not allocated");
+    if (offset >= IMAGE_OFFSET &&
+        cudev_variable_at(__executable_start + (offset - IMAGE_OFFSET), &v)) {
+        n->begin = IMAGE_OFFSET + (v.begin - (uintptr_t)__executable_start);
+        n->end = n->begin + v.bytes;
+        n->id |= (uint32_t)(n->begin - IMAGE_OFFSET);
+        snprintf(n->name, sizeof n->name, "%s", v.name);
+        snprintf(n->element, sizeof n->element, "%s", v.name);
+        if (v.bytes > bytes)
+            add_index(n->element, sizeof n->element, NULL, bytes, (long long)(offset - n->begin));
+        snprintf(n->origin, sizeof n->origin, "%s: a __device__ variable of %zu bytes", v.name,
+                 v.bytes);
+        return;
+    }
+    snprintf(n->name, sizeof n->name, "memory that is not allocated");
     snprintf(n->element, sizeof n->element, "%s", n->name);
 }

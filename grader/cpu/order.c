@@ -213,6 +213,7 @@ void cudev_order_sync(struct watch* k, uint64_t offset, bool reads, bool writes)
 }
 
 void cudev_fence(int device) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     struct worker* w = cudev_self;
     struct watch* k = w ? w->watch : NULL;
     if (!k || !k->check) return;

@@ -1,7 +1,6 @@
 // The counters: which row a request belongs to, totals, and what a program can ask for.
 #include "profile.h"
 #include <string.h>
-#include <sys/mman.h>
 #include "finding.h"
 
 _Static_assert(sizeof(struct profile) <= ROOM_SPACE, "profile.c has 1 GiB of address space");
@@ -82,7 +81,7 @@ void cudev_profile_launch_begins(const struct launch* l) {
     memcpy(kernel->block, s->block, sizeof kernel->block);
     p->current = i;
     p->epoch += 1u << 16;  // arrays may lie elsewhere now
-    madvise(LAUNCH_TOUCHED, TOUCHED_SIZE, MADV_REMOVE);
+    cudev_shadow_clear(LAUNCH_TOUCHED, TOUCHED_SIZE);
 }
 
 void cudev_profile_launch_ends(const struct launch* l, int workers) {
@@ -181,7 +180,26 @@ void cudev_reset_traffic(void) {
     p->rows = p->kernels = 0;
     p->launches = 0;
     p->epoch += 1u << 16;
-    madvise(TOTAL_TOUCHED, TOUCHED_SIZE, MADV_REMOVE);
+    cudev_shadow_clear(TOTAL_TOUCHED, TOUCHED_SIZE);
+    cudev_memory_close();
+    cudev_unlock();
+}
+
+void cudev_write_profile(FILE* out, const char* format) {
+    bool csv = strcmp(format, "csv") == 0;
+    if (!csv && strcmp(format, "table") != 0) {
+        fprintf(stderr, "==CPU device== a profile is written as \"table\" or \"csv\", not \"%s\"\n",
+                format);
+        return;
+    }
+    if (!cudev_watcher) {
+        fprintf(stderr, "==CPU device== there is no profile: compile with cxxflags-watched, run "
+                        "with CUDEV_WATCH=profile\n");
+        return;
+    }
+    cudev_lock();
+    cudev_memory_open();
+    cudev_profile_write(out, csv);
     cudev_memory_close();
     cudev_unlock();
 }

@@ -80,6 +80,9 @@ void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes,
 struct counts* cudev_profile_row(struct watch* k, log_entry e);
 struct kernel_counts* cudev_profile_kernel(struct watch* k);
 
+// profile_print.c
+void cudev_profile_write(FILE* out, bool csv);
+
 // lockstep.c: from the accesses of threads to the requests of warps
 void cudev_profile_first_warp(struct watch* k);
 void cudev_profile_merge_all(struct watch* k);

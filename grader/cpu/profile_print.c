@@ -177,10 +177,10 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
             k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->file, k->line);
     if (k->launches != 1)
         fprintf(out, ", %llu times (last sizes shown)", (unsigned long long)k->launches);
-    fprintf(out, "\n  global memory: threads ask for %s, each byte %.3g times; they store %s\n",
+    fprintf(out, "\n  global memory: threads load %s, each byte %.1f times; they store %s\n",
             amount(load.bytes), ratio(load.bytes, c.read_bytes), amount(store.bytes));
-    fprintf(out, "  %llu blocks, %llu barriers\n\n", (unsigned long long)c.blocks,
-            (unsigned long long)c.barriers);
+    fprintf(out, "  %llu block%s, %llu barrier%s\n\n", (unsigned long long)c.blocks,
+            c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     fprintf(out, "  %-24s %-14s %-20s %10s %-18s %7s %8s\n", "line", "array", "what", "requests",
             "  each takes", "ideal", "wasted");
     for (unsigned i = 0; i < count; i++) print_row(out, &rows[i]);
@@ -294,20 +294,7 @@ static void write_csv(FILE* out, const struct line_row* rows, unsigned count) {
     }
 }
 
-void cudev_write_profile(FILE* out, const char* format) {
-    bool csv = strcmp(format, "csv") == 0;
-    if (!csv && strcmp(format, "table") != 0) {
-        fprintf(stderr, "==CPU device== a profile is written as \"table\" or \"csv\", not \"%s\"\n",
-                format);
-        return;
-    }
-    if (!cudev_watcher) {
-        fprintf(stderr, "==CPU device== there is no profile: compile with cxxflags-watched, run "
-                        "with CUDEV_WATCH=profile\n");
-        return;
-    }
-    cudev_lock();
-    cudev_memory_open();
+void cudev_profile_write(FILE* out, bool csv) {
     unsigned count;
     struct line_row* rows = collect(&count);
     if (rows && csv)
@@ -315,6 +302,4 @@ void cudev_write_profile(FILE* out, const char* format) {
     else if (rows)
         write_table(out, rows, count);
     free(rows);
-    cudev_memory_close();
-    cudev_unlock();
 }

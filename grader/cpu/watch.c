@@ -13,6 +13,11 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+_Static_assert(RACE_SIZE + OWNER_SIZE + INIT_SIZE + 2 * TOUCHED_SIZE + BLOCK_READ_SIZE + SITE_SIZE +
+                       sizeof(struct watch_state) <=
+                   (size_t)(ORDER_BASE - SHADOW_BASE),
+               "the shadows and the state lie below the rooms' own memory");
+
 static pthread_mutex_t new_site = PTHREAD_MUTEX_INITIALIZER;
 
 // Numbers an instruction that accesses memory for the first time. 0 stands for all beyond the limit.
@@ -29,6 +34,22 @@ unsigned cudev_new_site(const void* pc) {
 }
 
 // ---- what the runtime tells --------------------------------------------------------------------
+
+// Fresh shadow, all zero. A forked child shares nothing of it; no core dump has to hold it.
+static bool map_shadow(void* want, size_t bytes, int fixed) {
+    void* got = mmap(want, bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+    if (got != want) return false;
+    madvise(want, bytes, MADV_DONTFORK);
+    madvise(want, bytes, MADV_DONTDUMP);
+    return true;
+}
+
+void cudev_shadow_clear(void* shadow, size_t bytes) {
+    if (map_shadow(shadow, bytes, MAP_FIXED)) return;
+    perror("==CPU device== cannot map memory to watch the kernel");
+    exit(EXIT_DIAGNOSIS);
+}
 
 static void open_shadow(void) {
     mprotect(SHADOW_BASE, SHADOW_SIZE, PROT_READ | PROT_WRITE);
@@ -134,9 +155,20 @@ static void report(void) {
 // ---- on and off --------------------------------------------------------------------------------
 
 static struct cudev_watcher watcher = {
-    false,         open_shadow,          close_shadow, allocated,  freed,   copies,
-    launch_begins, launch_ends,          block_begins, block_ends, barrier, warp_barrier,
-    shared_array,  cudev_names_argument, report,
+    .open = open_shadow,
+    .close = close_shadow,
+    .allocated = allocated,
+    .freed = freed,
+    .copies = copies,
+    .launch_begins = launch_begins,
+    .launch_ends = launch_ends,
+    .block_begins = block_begins,
+    .block_ends = block_ends,
+    .barrier = barrier,
+    .warp_barrier = warp_barrier,
+    .shared_array = shared_array,
+    .argument = cudev_names_argument,
+    .report = report,
 };
 
 static bool asked_for(const char* list, const char* word) {
@@ -157,15 +189,11 @@ void cudev_watch_setup(void) {
                 mode);
         exit(EXIT_DIAGNOSIS);
     }
-    void* got = mmap(SHADOW_BASE, SHADOW_SIZE, PROT_READ | PROT_WRITE,
-                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    if (got != (void*)SHADOW_BASE) {
-        perror("==CPU device== cannot reserve 50 GiB of address space to watch the kernel (see "
+    if (!map_shadow(SHADOW_BASE, SHADOW_SIZE, MAP_FIXED_NOREPLACE)) {
+        perror("==CPU device== cannot reserve 51 GiB of address space to watch the kernel (see "
                "ulimit -v)");
         exit(EXIT_DIAGNOSIS);
     }
-    madvise(SHADOW_BASE, SHADOW_SIZE, MADV_DONTFORK);
-    madvise(SHADOW_BASE, SHADOW_SIZE, MADV_DONTDUMP);
     struct watch_state* s = watch_state();
     s->check = check;
     s->profile = profile;

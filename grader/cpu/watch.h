@@ -163,6 +163,7 @@ extern char __executable_start[], _end[];
 // watch.c
 unsigned cudev_new_site(const void* pc);
 void cudev_watch_setup(void);
+void cudev_shadow_clear(void* shadow, size_t bytes);  // whole pages
 
 static inline unsigned site_at(const void* pc) {
     size_t distance = (size_t)((const char*)pc - __executable_start);

@@ -52,4 +52,30 @@ for expected in "divergence barrier_divergence" "two_calls bad_mask" "host_write
         failed=1
     fi
 done
+
+# the watchers: what they find and count, without lines (the host's addr2line cannot read the program)
+watched=$(cat "$here/../cxxflags-watched")
+# watch NAME MODE FINDINGS: runs test/watch/NAME.cu, which has that many findings
+watch() {
+    name=$(basename "$1")
+    "$build/cpu/rewrite" "$here/watch/$1.cu" "$work/$name.cpp" "$name.cu" &&
+        aarch64-linux-gnu-g++ $watched "-I$here/../include" "-I$here/watch" -c "$work/$name.cpp" \
+            -o "$work/$name.obj" &&
+        aarch64-linux-gnu-g++ -static -no-pie "$work/$name.obj" "$work/libcpu.a" -lpthread -lm \
+            -o "$work/$name" &&
+        CUDEV_TIMEOUT=60 CUDEV_WATCH=$2 timeout 300 qemu-aarch64 "$work/$name" > "$work/log" 2>&1 &&
+        [ "$(grep -c FINDING "$work/log")" -eq "$3" ]
+}
+for test in "counters profile 0" "clean/flags check 0" "clean/halves check 0" \
+    "clean/partial_masks check 0" "planted/matmul_no_first_barrier check 2" \
+    "planted/last_block_no_fence check 1" "planted/uninitialised_half check 1" \
+    "planted/misaligned_float4 check 1"; do
+    if watch $test; then
+        echo "ok      aarch64 watch/${test%% *}"
+    else
+        echo "FAILED  aarch64 watch/${test%% *}"
+        cat "$work/log"
+        failed=1
+    fi
+done
 exit $failed

@@ -1,6 +1,7 @@
 // The counters of kernels whose traffic can be worked out by hand: exact, whatever the number of
 // workers and the optimisation. (The first part of the table was measured on an H200 as well.)
 #include <stdio.h>
+#include <sys/resource.h>
 #include "cudev.h"
 #include "small.h"
 
@@ -283,5 +284,8 @@ int main(void) {
     float *a = filled(N * N), *b = filled(N * N), *out = filled(N * N);
     simple(out, a, b);
     lanes(out, a);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    compare("all", "more than 1 GB resident", usage.ru_maxrss > 1 << 20, 0);
     return failures != 0;
 }

@@ -1,4 +1,5 @@
-// finds: race 8 8
+// finds: race 9 9
+// says: of hits
 // A __device__ variable as a counter, without an atomic.
 #include "small.h"
 

@@ -1,0 +1,32 @@
+// What the profile says of a few lines; run.sh compares with table.expected and csv.expected.
+#include <stdio.h>
+#include <string.h>
+#include "cudev.h"
+#include "small.h"
+
+__device__ int hits;
+
+__global__ void transpose(float* out, const float* in) {
+    __shared__ float tile[32][32];
+    int x = threadIdx.x;
+    for (int y = threadIdx.y; y < 32; y += 8) tile[y][x] = in[32 * y + x];
+    __syncthreads();
+    for (int y = threadIdx.y; y < 32; y += 8) out[32 * y + x] = tile[x][y];
+}
+
+__global__ void strided(float* out, const float* in, int* count) {
+    extern __shared__ float s[];
+    s[threadIdx.x] = in[8 * threadIdx.x];
+    atomicAdd(&hits, 1);
+    atomicAdd(&count[threadIdx.x % 4], 1);
+    atomicAdd(&s[0], 1.0f);
+    out[threadIdx.x] = s[threadIdx.x] + in[1024 + threadIdx.x];
+}
+
+int main(int argc, char** argv) {
+    float *in = filled(1280), *out = empty(1024);
+    transpose<<<1, dim3(32, 8)>>>(out, in);
+    for (int i = 0; i < 2; i++) strided<<<1, 64, 64 * sizeof(float)>>>(out, in, (int*)out + 100);
+    cudev_write_profile(stdout, argc > 1 ? argv[1] : "table");
+    return 0;
+}
