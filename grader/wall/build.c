@@ -31,7 +31,7 @@ static const char compile_script[] =
     "g++ $(cat lib/cxxflags) $include -MD -MF out/deps -S out/unit.cpp -o out/unit.s || exit 11\n"
     "g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols && "
     "readelf -SW out/unit.o >out/sections && wait $! || exit 12\n"
-    "cat include/cpu/cudev/*.h >out/device; nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | "
+    "cat include/cpu/cudev/[!w]*.h >out/device; nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | "
     "awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner\n"
     "link='g++ -static -no-pie '$(cat lib/wrapped)\n"
     "$link -Wl,-u,cudev_write_profile out/watched.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a "
