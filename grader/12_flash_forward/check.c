@@ -367,7 +367,7 @@ static void arguments(struct check* c) {
 
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    begin(c, 2, 32, 64, 16, "");
+    begin(c, 1, 64, 64, 16, "");
     fill_plain(c);
     run_and_judge(c, JUDGE_O);
 }

@@ -1,4 +1,4 @@
-// cause: overflow, too_much_read
+// cause: overflow
 // Not the maximum is subtracted before exp but the row's first element, and the sum is corrected at the
 // end. On paper that is the same; in a float, exp overflows when the maximum is 89 above it.
 
