@@ -194,7 +194,8 @@ static bool full_marks(const struct result* r) {
 // Grades the built submission, --repeat times or until something is wrong.
 static void grade(struct result* r, const struct options* o, struct session* session, bool colour) {
     for (int i = 0; i < o->repeat; i++) {
-        if (i > 0 && getrandom(&session->seed, sizeof session->seed, 0) < 0) return;
+        // The next seed follows from the first, so that the whole series can be replayed.
+        if (i > 0) session->seed = session->seed * 6364136223846793005u + 1442695040888963407u;
         memset(r->item, 0, sizeof r->item);
         r->item_count = 0;
         snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)session->seed);
