@@ -42,6 +42,15 @@ static int64_t wrong_from(const struct picture* p, int64_t n,
     return first;
 }
 
+// Errors as small as rounding makes them.
+static bool small(const struct picture* p) {
+    double largest = 0;
+    if (p->found->never_written || p->found->nonfinite) return false;
+    for (int64_t i = 0; i < p->t->count; i++)
+        if (isfinite(p->t->want[i])) largest = fmax(largest, fabs(p->t->want[i]));
+    return p->found->worst <= 0.02 * largest;
+}
+
 // The wrong part is what a tile of 2^k elements leaves over at the end.
 static bool is_tail(int64_t first, int64_t n) {
     for (int64_t tile = 4; tile <= 1024; tile *= 2)
@@ -52,7 +61,8 @@ static bool is_tail(int64_t first, int64_t n) {
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
-    return row > 0 && (p->rows - row) * 16 > p->rows ? CAUSE_grid_limit : CAUSE_NONE;
+    // That only the last rows were rounded too much is chance.
+    return row > 0 && (p->rows - row) * 16 > p->rows && !small(p) ? CAUSE_grid_limit : CAUSE_NONE;
 }
 
 // Another call's result, or a sum with it.
@@ -129,13 +139,8 @@ static enum cause constant_ratio(const struct picture* p) {
     return CAUSE_constant_ratio;
 }
 
-// Small errors everywhere: rounding, not logic.
 static enum cause imprecise(const struct picture* p) {
-    double largest = 0;
-    if (p->found->never_written || p->found->nonfinite) return CAUSE_NONE;
-    for (int64_t i = 0; i < p->t->count; i++)
-        if (isfinite(p->t->want[i])) largest = fmax(largest, fabs(p->t->want[i]));
-    return p->found->worst <= 0.02 * largest ? CAUSE_low_precision : CAUSE_NONE;
+    return small(p) ? CAUSE_low_precision : CAUSE_NONE;
 }
 
 bool diagnose_added(struct check* c, const struct tensor* t) {
