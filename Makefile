@@ -130,6 +130,10 @@ texts: ready
 build/doctor: build/grader/make/doctor.o build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# SAVE=name|all: writes the patch again, from build/wrong/NN_name/name.cu if that was edited.
+wrong: lesson
+	@$(if $(SAVE),sh grader/test/wrong.sh save $(NAME) $(SAVE),sh grader/test/wrong.sh list $(NAME))
+
 test: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
@@ -154,6 +158,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises texts test \
+.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises texts wrong test \
         mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
 .SECONDARY:

@@ -27,6 +27,7 @@ bwrap        | bubblewrap      | bubblewrap       | bubblewrap      | bubblewrap
 flock        | util-linux      | util-linux       | util-linux      | util-linux    | two grades at once
 gdb          | gdb             | gdb              | gdb             | gdb           | make debug
 inotifywait  | inotify-tools   | inotify-tools    | inotify-tools   | inotify-tools | make watch
+patch        | patch           | patch            | patch           | patch         | make wrong
 git          | git             | git              | git             | git           | make update, make reset
 /etc/ssl/certs/ca-certificates.crt | ca-certificates | ca-certificates | ca-certificates | ca-certificates | git over https
 TABLE

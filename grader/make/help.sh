@@ -17,6 +17,7 @@ make update                   the course's new version; your work is kept
 
 make exercises                cut the stubs from the solutions (authors)
 make texts                    the output shown in the lessons' texts, made again (authors)
+make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)
 make test [LESSON=12]         everything the course checks about itself
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?

@@ -8,6 +8,7 @@ new=$(mktemp) || exit 2
 trap 'rm -f "$new"' EXIT
 for lesson; do
     text=lessons/$lesson/README.md
+    sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     awk '
         /^    make (grade|profile) / { command = $0; print; next }
         command != "" && /^```/ {

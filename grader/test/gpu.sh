@@ -27,7 +27,10 @@ jobs_of() { # jobs_of KIND LESSON...
             done
             ;;
         step) for file in "solutions/$lesson"/steps/*.cu; do echo "$lesson step $file"; done ;;
-        wrong) for file in "grader/$lesson"/wrong/*.cu; do echo "$lesson wrong $file"; done ;;
+        wrong)
+            sh grader/test/wrong.sh list "$lesson" >"$out/wrong" || exit 1
+            sed "s/^/$lesson wrong /" "$out/wrong"
+            ;;
         esac
     done
 }

@@ -27,7 +27,10 @@ fi
 kernels() { # kernels FOLDER: the .cu files in it, none if there is no such folder
     find "$1" -name '*.cu' 2>/dev/null | sort
 }
-[ "$(kernels "grader/$lesson/wrong" | wc -l)" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
+wrong=$out/wrong
+sh grader/test/wrong.sh list "$lesson" >"$wrong" 2>"$wrong.why" ||
+    tell FAIL "$lesson wrong kernels" "$(cat "$wrong.why")"
+[ "$(wc -l <"$wrong")" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
 [ "$(kernels "grader/$lesson/right" | wc -l)" -ge 2 ] || tell FAIL "$lesson" "fewer than 2 right variants"
 for level in 1 2 3; do
     grep -q "^## $level " "lessons/$lesson/hints.md" || tell FAIL "$lesson" "no hint of level $level"
@@ -41,7 +44,7 @@ jobs=$out/jobs
     echo "$stub stub 1"
     echo "$solution right 3"
     kernels "solutions/$lesson/steps" | sed "s/\$/ step 3 $quickest/"
-    kernels "grader/$lesson/wrong" | sed "s/\$/ wrong 3 $quickest/"
+    sed "s/\$/ wrong 3 $quickest/" "$wrong"
     kernels "grader/$lesson/right" | sed "s/\$/ right 100 $quickest/"
 } >"$jobs"
 results=$out/results

@@ -6,10 +6,11 @@ status=0
 for lesson; do
     out=build/test/$lesson
     mkdir -p "$out"
-    for file in "grader/$lesson/wrong"/*.cu; do
+    sh grader/test/wrong.sh list "$lesson" >"$out/wrong" || status=1
+    while read -r file; do
         [ -s "$out/$(basename "$file" .cu).items" ] ||
-            sh grader/test/kernel.sh "$lesson" "$file" wrong 3 || status=1
-    done
+            sh grader/test/kernel.sh "$lesson" "$file" wrong 3 </dev/null || status=1
+    done <"$out/wrong"
     "build/grader/$lesson/check" --list | while read -r item; do
         for killed in "$out"/*.items; do
             # Every line of the file is the item's name and nothing else.

@@ -1,0 +1,136 @@
+#!/bin/sh
+# wrong.sh: a lesson's wrong kernels as files. Each is kept as the edit that makes a right kernel wrong,
+# grader/LESSON/wrong/NAME.patch: "cause: id", what the mistake is, an empty line, and a unified diff
+# whose "---" line names the right kernel. A wrong kernel of a design of its own is a whole NAME.cu there.
+# usage: wrong.sh list LESSON...          makes build/wrong/LESSON/NAME.cu of every patch; prints a file a
+#                                         line; 1 if one could not be made, with the reason on stderr
+#        wrong.sh save LESSON NAME|all    writes the patch anew: from build/wrong/LESSON/NAME.cu if that was
+#                                         edited, else for the right kernel as it is now
+# An unpacked kernel begins with the patch's head as comments, "// base: FILE", and an empty line. As it
+# was made it is kept in .made/, with its base: that tells an edit, which is never overwritten.
+command -v patch >/dev/null || {
+    echo "The program patch is not installed. Run: sh setup.sh" >&2
+    exit 2
+}
+status=0
+complain() {
+    printf '%s\n' "$*" >&2
+    status=1
+}
+
+at() { # at LESSON NAME: where its files are
+    source=grader/$1/wrong/$2.patch
+    file=build/wrong/$1/$2.cu
+    made=build/wrong/$1/.made/$2
+    again="make wrong LESSON=${1%%_*} SAVE=$2"
+    mkdir -p "build/wrong/$1/.made"
+}
+
+head_of() { sed '/^$/,$d' "$1"; }
+body_of() { sed '1,/^$/d' "$1"; }
+
+edited() { [ -e "$file" ] && ! cmp -s "$file" "$made.cu"; }
+
+# base_of_patch: sets base
+base_of_patch() {
+    base=$(sed -n 's/^--- //p' "$source")
+    [ -f "$base" ] && return
+    complain "$source: its line \"--- FILE\" must name the right kernel that it edits, from the top of the course."
+    return 1
+}
+
+# patched OPTION...: prints the kernel that the patch makes of its base, with its head.
+patched() {
+    head_of "$source" | sed 's|^|// |'
+    printf '// base: %s\n\n' "$base"
+    # No hunk: a step on the way, wrong as it stands.
+    if grep -q '^@@' "$source"; then
+        body_of "$source" | patch -s -N -r - "$@" -o - "$base" 2>/dev/null
+    else
+        cat "$base"
+    fi
+}
+
+unpack() {
+    base_of_patch || return
+    # No fuzz: an edit at a place that has changed may be another mistake than the one it tells.
+    if ! patched -F0 >"$made.new"; then
+        edited && echo "$file has edits that are not saved." >&2
+        complain "$source does not fit $base any more. To mend it: $again"
+    elif edited && ! cmp -s "$file" "$made.new"; then
+        complain "$file was edited: $again keeps that; delete the file to drop it."
+    else
+        cp "$made.new" "$made.cu" && cp "$base" "$made.base" && mv "$made.new" "$file" && echo "$file"
+    fi
+}
+
+list() { # list LESSON
+    for kernel in "grader/$1/wrong"/*.cu; do
+        [ ! -e "$kernel" ] || echo "$kernel"
+    done
+    for kernel in "grader/$1/wrong"/*.patch; do
+        [ -e "$kernel" ] || continue
+        at "$1" "$(basename "$kernel" .patch)"
+        unpack
+    done
+    # What is left has no patch: not yet, or no longer.
+    for kernel in "build/wrong/$1"/*.cu; do
+        [ -e "$kernel" ] || continue
+        at "$1" "$(basename "$kernel" .cu)"
+        [ ! -e "$source" ] || continue
+        if edited; then complain "$file is not saved: $again"; else rm -f "$file" "$made".*; fi
+    done
+}
+
+# save LESSON NAME
+save() {
+    at "$1" "$2"
+    if edited; then
+        base=$(sed -n '/^$/q; s|^// base: ||p' "$file")
+        base=${base:-solutions/$1/${1#*_}.cu}
+        # The base moved on since the edit began: take its changes over.
+        if [ -e "$made.base" ] && ! cmp -s "$base" "$made.base"; then
+            { head_of "$file"; echo; cat "$made.base"; } >"$made.old"
+            { head_of "$file"; echo; cat "$base"; } >"$made.new"
+            git merge-file -q "$file" "$made.old" "$made.new"
+            cp "$base" "$made.base"
+            rm -f "$made.old" "$made.new"
+        fi
+    elif [ -e "$source" ]; then
+        base_of_patch || return
+        patched --merge >"$file"
+        cp "$base" "$made.base"
+    else
+        complain "There is neither $source nor an edited $file."
+        return
+    fi
+    if grep -q '^<<<<<<<' "$file"; then
+        rm -f "$made.cu"
+        complain "$file holds the lines that do not fit $base, between <<<<<<< and >>>>>>>. Mend them, then: $again"
+        return
+    fi
+    if ! head_of "$file" | grep -q '^// cause: ' || ! [ -f "$base" ]; then
+        complain "$file must begin with \"// cause: id\", comments that say the mistake, and an empty line; then follows an edit of $base."
+        return
+    fi
+    {
+        head_of "$file" | sed '/^\/\/ base: /d; s|^// \{0,1\}||'
+        echo
+        printf -- '--- %s\n+++ %s.cu\n' "$base" "$2"
+        body_of "$file" | diff -U1 --suppress-blank-empty "$base" - | sed 1,2d
+    } >"$source"
+    cp "$file" "$made.cu"
+    unpack
+}
+
+task=$1
+shift
+case $task in
+list) for lesson; do list "$lesson"; done ;;
+save)
+    if [ "$2" != all ]; then save "$1" "$2"; else
+        for kernel in "grader/$1/wrong"/*.patch; do save "$1" "$(basename "$kernel" .patch)"; done
+    fi
+    ;;
+esac
+exit $status
