@@ -83,6 +83,22 @@ build/grader/%/call-cuda.o: grader/%/call.c
 build/grader/%/check: build/grader/%/check.o build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# ---- the bench, where there is nvcc
+
+BENCH = main arrays ceiling
+
+build/bench/%.o: grader/bench/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
+build/bench/device.o: grader/bench/device.cu
+	@mkdir -p $(@D)
+	@$(CUDA)/bin/nvcc -O3 -std=c++17 -gencode arch=compute_80,code=compute_80 -Igrader -c $< -o $@
+build/grader/%/bench.o: grader/%/bench.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
+build/grader/%/bench: build/grader/%/bench.o $(BENCH:%=build/bench/%.o) build/bench/device.o build/grader/check/dtype.o
+	@$(CUDA)/bin/nvcc $^ -lcublas -ldl -lm -o $@
+
 -include $(shell find build -name '*.d' 2>/dev/null)
 
 # ---- students
@@ -109,6 +125,9 @@ debug: lesson ready
 
 profile: lesson ready
 	@sh grader/make/profile.sh $(NAME)
+
+bench: $(if $(LESSON),lesson)
+	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
 doctor:
 	@sh grader/make/doctor.sh
@@ -158,6 +177,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile doctor reset update exercises texts wrong test \
+.PHONY: help tools ready lesson grade hint watch debug profile bench doctor reset update exercises texts wrong test \
         mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
 .SECONDARY:

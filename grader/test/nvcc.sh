@@ -37,4 +37,9 @@ cat "$done/said"
 if [ -s "$done/said" ]; then failed=1; else
     tell ok "nvcc: every .cu compiles for sm_80 and sm_90a ($(wc -l <"$done/jobs") compiled now)"
 fi
+# The benches run on a GPU only; they compile everywhere.
+for lesson; do
+    [ ! -e "grader/$lesson/bench.c" ] ||
+        expect "$lesson bench compiles" make -s --no-print-directory "build/grader/$lesson/bench"
+done
 finish

@@ -1,0 +1,122 @@
+// arrays.c: the arrays of one size, on the GPU.
+#include "bench/arrays.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bench_must(int error, const char* what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "bench: %s: %s\n", what, cudaGetErrorString((cudaError_t)error));
+    exit(2);
+}
+
+static enum device_type device_type(enum dtype dtype) {
+    return dtype == F16 ? DEVICE_F16 : dtype == BF16 ? DEVICE_BF16 : DEVICE_F32;
+}
+
+static struct bench_array* add(struct bench_run* run, const char* name, enum dtype dtype,
+                               int64_t count, int element, enum bench_role role) {
+    if (run->count == BENCH_ARRAYS) {
+        fprintf(stderr, "bench: more than %d arrays; see BENCH_ARRAYS\n", BENCH_ARRAYS);
+        exit(2);
+    }
+    struct bench_array* a = &run->array[run->count++];
+    *a = (struct bench_array){.name = name,
+                              .dtype = dtype,
+                              .role = role,
+                              .count = count,
+                              .bytes = (size_t)count * (size_t)element};
+    bench_must(cudaMalloc(&a->gpu, a->bytes ? a->bytes : 1), name);
+    return a;
+}
+
+void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
+    struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_INPUT);
+    bench_must(device_fill(a->gpu, device_type(dtype), count, (uint64_t)run->count), name);
+}
+
+void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
+    struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_OUTPUT);
+    bench_must(cudaMalloc(&a->agreed_gpu, a->bytes), name);
+}
+
+void bench_workspace(struct bench_run* run, const char* name, int64_t bytes) {
+    add(run, name, F32, bytes, 1, BENCH_WORKSPACE);
+}
+
+static struct bench_array* find(const struct bench_run* run, const char* name) {
+    for (int i = 0; i < run->count; i++)
+        if (strcmp(run->array[i].name, name) == 0) return (struct bench_array*)&run->array[i];
+    fprintf(stderr, "bench: this lesson's bench.c declares no array %s\n", name);
+    exit(2);
+}
+
+void* bench_gpu(const struct bench_run* run, const char* name) {
+    return find(run, name)->gpu;
+}
+
+void bench_read(struct bench_run* run, const char* name, int64_t first, int64_t stride,
+                int64_t rows, int64_t width, double* to) {
+    const struct bench_array* a = find(run, name);
+    size_t size = (size_t)dtype_size(a->dtype), row = (size_t)width * size;
+    unsigned char* bytes = malloc((size_t)rows * row);
+    if (!bytes || first < 0 || first + (rows - 1) * stride + width > a->count) {
+        fprintf(stderr, "bench: cannot read %lld elements of %s from %lld on\n",
+                (long long)(rows * width), name, (long long)first);
+        exit(2);
+    }
+    bench_must(cudaMemcpy2D(bytes, row, (char*)a->gpu + (size_t)first * size, (size_t)stride * size,
+                            row, (size_t)rows, cudaMemcpyDeviceToHost),
+               name);
+    for (int64_t i = 0; i < rows * width; i++)
+        to[i] = dtype_load(a->dtype, bytes + (size_t)i * size);
+    free(bytes);
+}
+
+// A linear congruential generator (Knuth's MMIX constants), its high bits.
+int64_t bench_pick(struct bench_run* run, int64_t below) {
+    run->random = run->random * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((run->random >> 33) % (uint64_t)below);
+}
+
+void arrays_poison(const struct bench_run* run) {
+    for (int i = 0; i < run->count; i++)
+        if (run->array[i].role != BENCH_INPUT)  // all ones are a NaN in every format
+            bench_must(cudaMemsetAsync(run->array[i].gpu, 0xff, run->array[i].bytes, NULL),
+                       "poisoning");
+}
+
+void arrays_keep(struct bench_run* run, double spread) {
+    for (int i = 0; i < run->count; i++) {
+        struct bench_array* a = &run->array[i];
+        if (a->role != BENCH_OUTPUT) continue;
+        float largest = 0;
+        bench_must(cudaMemcpy(a->agreed_gpu, a->gpu, a->bytes, cudaMemcpyDeviceToDevice), a->name);
+        bench_must(
+            device_largest((float*)run->scratch_gpu, a->gpu, device_type(a->dtype), a->count),
+            a->name);
+        bench_must(cudaMemcpy(&largest, run->scratch_gpu, sizeof largest, cudaMemcpyDeviceToHost),
+                   a->name);
+        a->tolerance = (float)spread * largest;
+    }
+}
+
+void arrays_compare(const struct bench_run* run, unsigned* wrong_gpu) {
+    for (int i = 0; i < run->count; i++) {
+        const struct bench_array* a = &run->array[i];
+        if (a->role != BENCH_OUTPUT) continue;
+        bench_must(device_differs(wrong_gpu, a->gpu, a->agreed_gpu, device_type(a->dtype), a->count,
+                                  a->tolerance),
+                   a->name);
+    }
+}
+
+void arrays_free(struct bench_run* run) {
+    for (int i = 0; i < run->count; i++) {
+        cudaFree(run->array[i].gpu);
+        cudaFree(run->array[i].agreed_gpu);
+    }
+    run->count = 0;
+}

@@ -1,0 +1,39 @@
+// arrays.h: the arrays of one size (bench.h declares them), and what is done to them between calls.
+#ifndef GRADER_BENCH_ARRAYS_H
+#define GRADER_BENCH_ARRAYS_H
+
+#include "bench/bench.h"
+#include "bench/device.h"
+
+enum { BENCH_ARRAYS = 16 };
+enum bench_role { BENCH_INPUT, BENCH_OUTPUT, BENCH_WORKSPACE };
+
+struct bench_array {
+    const char* name;
+    enum dtype dtype;
+    enum bench_role role;
+    int64_t count;
+    size_t bytes;
+    void* gpu;
+    void* agreed_gpu;  // outputs: what the first right version wrote
+    float tolerance;   // outputs: between that and any other run
+};
+
+struct bench_run {
+    struct bench_array array[BENCH_ARRAYS];
+    int count;
+    uint64_t random;
+    unsigned* scratch_gpu;  // one word
+};
+
+// Ends the program with the CUDA error's name if there is one.
+void bench_must(int error, const char* what);
+
+void arrays_poison(const struct bench_run* run);  // outputs, workspace; in stream order
+void arrays_keep(struct bench_run* run,
+                 double spread);  // outputs: all others are compared with these
+void arrays_compare(const struct bench_run* run,
+                    unsigned* wrong_gpu);  // counts what differs from it
+void arrays_free(struct bench_run* run);
+
+#endif

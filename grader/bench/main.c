@@ -1,0 +1,217 @@
+// main.c: times the versions of one lesson.
+// usage: bench CSV|- SECONDS NAME=LIBRARY.so...
+// Prints a table; writes one row per size and version to CSV. SECONDS bounds the timed runs of each
+// size.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/arrays.h"
+#include "bench/ceiling.h"
+#include "course.h"
+
+enum { VERSIONS = 16, MIN_ROUNDS = 7, MAX_ROUNDS = 60 };
+
+struct version {
+    char name[64];
+    bench_launcher launch;
+    const char* trouble;  // why it is not timed, NULL if it is
+    double ms[MAX_ROUNDS];
+    int runs;
+    double error;  // of the sample, in parts of what is allowed
+};
+
+static struct version version[VERSIONS];
+static int versions;
+static cudaEvent_t begin, end;
+
+static void load(char* argument) {
+    char* path = strchr(argument, '=');
+    if (versions == VERSIONS || !path) {
+        fprintf(stderr, "bench: %s: %s\n", argument,
+                path ? "more versions than VERSIONS" : "expected NAME=LIBRARY.so");
+        exit(2);
+    }
+    *path++ = '\0';
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* symbol = library ? dlsym(library, bench.launcher) : NULL;
+    if (!symbol) {
+        fprintf(stderr, "bench: %s\n", dlerror());
+        exit(2);
+    }
+    struct version* v = &version[versions++];
+    snprintf(v->name, sizeof v->name, "%s", argument);
+    memcpy(&v->launch, &symbol, sizeof symbol);
+}
+
+// One call between two events, everything around it in stream order: poison, cold cache, call.
+// Returns the launcher's status.
+static int run_once(struct version* v, struct bench_run* run, const int64_t* n) {
+    arrays_poison(run);
+    ceiling_flush();
+    bench_must(cudaEventRecord(begin, NULL), "event");
+    int status = bench.call(v->launch, run, n);
+    bench_must(cudaEventRecord(end, NULL), "event");
+    return status;
+}
+
+static double elapsed_ms(void) {
+    float ms = 0;
+    bench_must(cudaEventSynchronize(end), "the kernel");
+    bench_must(cudaEventElapsedTime(&ms, begin, end), "event");
+    return ms;
+}
+
+static unsigned wrong_elements(const struct bench_run* run) {
+    unsigned wrong = 0;
+    bench_must(cudaMemset(run->scratch_gpu, 0, sizeof wrong), "counter");
+    arrays_compare(run, run->scratch_gpu);
+    bench_must(cudaMemcpy(&wrong, run->scratch_gpu, sizeof wrong, cudaMemcpyDeviceToHost),
+               "counter");
+    return wrong;
+}
+
+// The first, untimed run of each version: may it take part?
+static void admit(struct version* v, struct bench_run* run, const int64_t* n, bool* agreed) {
+    int status = run_once(v, run, n);
+    v->runs = 0;
+    v->trouble = status == COURSE_UNSUPPORTED  ? "does not take this size"
+                 : status == COURSE_CUDA_ERROR ? cudaGetErrorString(cudaGetLastError())
+                 : status != COURSE_OK         ? "refuses its arguments"
+                                               : NULL;
+    elapsed_ms();
+    if (v->trouble) return;
+    v->error = bench.error(run, n);
+    if (!(v->error <= 1)) {
+        v->trouble = "WRONG in a sample";
+    } else if (!*agreed) {
+        arrays_keep(run, bench.spread);
+        *agreed = true;
+    } else if (wrong_elements(run)) {
+        v->trouble = "WRONG: differs from the first version";
+    }
+}
+
+static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
+    time_t start = time(NULL);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        if (round >= MIN_ROUNDS && difftime(time(NULL), start) >= seconds) break;
+        for (int i = 0; i < versions; i++) {
+            struct version* v = &version[(i + round) % versions];
+            if (v->trouble) continue;
+            run_once(v, run, n);
+            v->ms[v->runs++] = elapsed_ms();
+            if (wrong_elements(run)) v->trouble = "WRONG in a timed run";
+        }
+    }
+}
+
+// ---- what is printed
+
+static int ascending(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+struct spot {
+    char gpu[64], driver[32], cuda[16], date[16];
+};
+
+static void csv_row(FILE* csv, const struct spot* spot, const struct bench_size* size,
+                    const struct version* v, double gbytes, double tflops) {
+    fprintf(csv, "%s,%s,", size->label, v->name);
+    if (v->trouble)
+        fprintf(csv, ",,,0,,,%s", v->trouble);
+    else
+        fprintf(csv, "%.5f,%.5f,%.5f,%d,%.1f,%.2f,verified", v->ms[v->runs / 2],
+                v->ms[v->runs / 10], v->ms[v->runs - 1 - v->runs / 10], v->runs, gbytes, tflops);
+    fprintf(csv, ",%.0f,%.1f,%s,%s,%s,%s\n", ceiling_copy(), ceiling_matmul(bench.precision),
+            spot->gpu, spot->driver, spot->cuda, spot->date);
+}
+
+static void report(FILE* csv, const struct spot* spot, const struct bench_size* size) {
+    double bytes = bench.bytes(size->n), flops = bench.flops ? bench.flops(size->n) : 0;
+    printf("\n%s: %.3g GB to move at least", size->label, bytes * 1e-9);
+    if (flops > 0) printf(", %.3g GFLOP", flops * 1e-9);
+    printf("\n  %-24s %10s  %-17s  %9s  %8s\n", "version", "median ms", "10 % .. 90 %",
+           flops > 0 ? "TFLOP/s" : "GB/s", flops > 0 ? "of cuBLAS" : "of copy");
+    for (int i = 0; i < versions; i++) {
+        struct version* v = &version[i];
+        if (v->trouble) {
+            printf("  %-24s %s\n", v->name, v->trouble);
+            csv_row(csv, spot, size, v, 0, 0);
+            continue;
+        }
+        qsort(v->ms, (size_t)v->runs, sizeof v->ms[0], ascending);
+        double ms = v->ms[v->runs / 2];
+        double gbytes = bytes / ms * 1e-6, tflops = flops / ms * 1e-9;
+        char between[40];
+        snprintf(between, sizeof between, "%.4f .. %.4f", v->ms[v->runs / 10],
+                 v->ms[v->runs - 1 - v->runs / 10]);
+        printf("  %-24s %10.4f  %-17s  %9.1f  %8.2f\n", v->name, ms, between,
+               flops > 0 ? tflops : gbytes,
+               flops > 0 ? tflops / ceiling_matmul(bench.precision) : gbytes / ceiling_copy());
+        csv_row(csv, spot, size, v, gbytes, tflops);
+    }
+    fflush(stdout);
+}
+
+static struct spot where_and_when(void) {
+    struct spot spot;
+    struct cudaDeviceProp properties;
+    int runtime = 0;
+    bench_must(cudaGetDeviceProperties(&properties, 0), "no GPU");
+    bench_must(cudaRuntimeGetVersion(&runtime), "no CUDA runtime");
+    snprintf(spot.gpu, sizeof spot.gpu, "%.60s", properties.name);
+    snprintf(spot.cuda, sizeof spot.cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
+    const char* driver = getenv("BENCH_DRIVER");  // the script asks nvidia-smi
+    snprintf(spot.driver, sizeof spot.driver, "%.30s", driver ? driver : "unknown");
+    time_t now = time(NULL);
+    strftime(spot.date, sizeof spot.date, "%Y-%m-%d", gmtime(&now));
+    return spot;
+}
+
+int main(int argc, char** argv) {
+    if (argc < 4) {
+        fprintf(stderr, "usage: bench CSV|- SECONDS NAME=LIBRARY.so...\n");
+        return 2;
+    }
+    FILE* csv = fopen(strcmp(argv[1], "-") == 0 ? "/dev/null" : argv[1], "w");
+    if (!csv) {
+        perror(argv[1]);
+        return 2;
+    }
+    for (int i = 3; i < argc; i++) load(argv[i]);
+    struct spot spot = where_and_when();
+    bench_must(cudaEventCreate(&begin), "event");
+    bench_must(cudaEventCreate(&end), "event");
+    ceiling_measure();
+    printf("%s, driver %s, CUDA %s, %s\n", spot.gpu, spot.driver, spot.cuda, spot.date);
+    printf("ceilings now: copy %.0f GB/s (read + written), cuBLAS %.1f TFLOP/s bf16, %.1f fp32\n",
+           ceiling_copy(), ceiling_matmul(BF16), ceiling_matmul(F32));
+    fprintf(csv, "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,"
+                 "copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date\n");
+
+    int wrong = 0;
+    for (const struct bench_size* size = bench.sizes; size->label; size++) {
+        struct bench_run run = {.random = 1};
+        bool agreed = false;
+        bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");
+        bench.prepare(&run, size->n);
+        for (int i = 0; i < versions; i++) admit(&version[i], &run, size->n, &agreed);
+        time_versions(&run, size->n, atof(argv[2]));
+        report(csv, &spot, size);
+        for (int i = 0; i < versions; i++)
+            wrong |= version[i].trouble && strncmp(version[i].trouble, "WRONG", 5) == 0;
+        arrays_free(&run);
+        cudaFree(run.scratch_gpu);
+    }
+    if (fclose(csv) != 0) {
+        perror(argv[1]);
+        return 2;
+    }
+    return wrong;
+}

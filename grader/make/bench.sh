@@ -1,0 +1,70 @@
+#!/bin/sh
+# bench.sh: what `make bench LESSON=05` does: times every version of a lesson on the GPU, in one
+# process and in turns, and records the figures in plots/data/GPU/LESSON.csv. Without a GPU it shows the
+# recorded ones. Versions: the steps, the solution, the libraries' (grader/LESSON/peers), and yours as
+# soon as it differs from the stub (or FILE=).
+# usage: bench.sh LESSON...   with FILE, SECONDS in the environment
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+table() { # table CSV: as the lessons' texts show it
+    awk -f grader/make/bench_table.awk "$1"
+}
+if ! gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | head -n 1) ||
+    [ -z "$gpu" ] || [ ! -x "$nvcc" ]; then
+    echo "There is no GPU with nvcc here: these are recorded figures."
+    for lesson; do
+        found=0
+        for csv in plots/data/*/"$lesson.csv"; do
+            [ -e "$csv" ] || continue
+            found=1
+            printf '\nLesson %s, %s\n\n' "$lesson" "$csv"
+            table "$csv"
+        done
+        [ "$found" = 1 ] || echo "Lesson $lesson: none are recorded yet."
+    done
+    exit 0
+fi
+name=$(echo "$gpu" | cut -d, -f1 | tr 'A-Z ' 'a-z-')
+BENCH_DRIVER=$(echo "$gpu" | cut -d, -f2 | tr -d ' ')
+export BENCH_DRIVER
+compute=$(echo "$gpu" | cut -d, -f3 | tr -d ' .')
+[ "$compute" != 90 ] || compute=90a # Hopper's own instructions
+
+compile() { # compile FILE NAME: a version as a library, build/bench/LESSON/NAME.so
+    "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" -Ilessons \
+        "-Ilessons/$lesson" -shared -Xcompiler -fPIC "$1" -lcublas -o "$out/$2.so" >"$out/$2.log" 2>&1 ||
+        echo "$1 does not compile; see $out/$2.log" >&2
+}
+
+files() { # the versions in the order of the table: FILE NAME
+    for file in solutions/"$lesson"/steps/*.cu "solutions/$lesson/$function.cu" grader/"$lesson"/peers/*.cu; do
+        [ ! -e "$file" ] || echo "$file $(basename "$file" .cu | sed "s/^$function\$/solution/")"
+    done
+    mine=${FILE:-exercises/$lesson/$function.cu}
+    awk -f grader/make/cut.awk "solutions/$lesson/$function.cu" | cmp -s - "$mine" || echo "$mine yours"
+}
+
+status=0
+for lesson; do
+    function=${lesson#*_}
+    out=build/bench/$lesson
+    mkdir -p "$out" "plots/data/$name"
+    make -s --no-print-directory "build/grader/$lesson/bench" || exit 2
+    rm -f "$out"/*.so
+    files >"$out/versions"
+    while read -r file version; do
+        compile "$file" "$version" &
+    done <"$out/versions"
+    wait
+    versions=$(while read -r file version; do
+        [ ! -e "$out/$version.so" ] || echo "$version=$out/$version.so"
+    done <"$out/versions")
+    csv=plots/data/$name/$lesson.csv
+    # Your own times are yours: they are not recorded.
+    case "$versions" in *yours=*) csv=$out/yours.csv ;; esac
+    echo "Lesson $lesson"
+    # shellcheck disable=SC2086  # one word each
+    "build/grader/$lesson/bench" "$csv.new" "${SECONDS_PER_SIZE:-3}" $versions &&
+        mv "$csv.new" "$csv" && printf '\nRecorded in %s\n\n' "$csv" || status=1
+    rm -f "$csv.new"
+done
+exit $status
