@@ -2,12 +2,22 @@
 # texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what they
 # print now in the place of what they printed then. In a text, a command is a line of its own,
 #     make grade ... (or make profile ...)
-# indented by four spaces, and its output the ``` block that follows.
+# indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
+# <!-- /bench --> goes what make bench recorded, if anything.
 # usage: texts.sh LESSON...
 new=$(mktemp) || exit 2
-trap 'rm -f "$new"' EXIT
+recorded() { # recorded LESSON: the figures of the first GPU there are some of
+    for csv in plots/data/*/"$1.csv"; do
+        [ -e "$csv" ] || continue
+        awk -f grader/make/bench_table.awk "$csv"
+        return
+    done
+    echo "(none yet)"
+}
+trap 'rm -f "$new" "$new.bench"' EXIT
 for lesson; do
     text=lessons/$lesson/README.md
+    recorded "$lesson" >"$new.bench"
     sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     awk '
         /^    make (grade|profile) / { command = $0; print; next }
@@ -29,5 +39,12 @@ for lesson; do
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        { print }' "$text" >"$new" && cp "$new" "$text" && echo "$text"
+        /^<!-- bench -->$/ {
+            print
+            system("cat " bench)
+            while ((getline line) > 0 && line != "<!-- /bench -->") {}
+            print "<!-- /bench -->"
+            next
+        }
+        { print }' bench="$new.bench" "$text" >"$new" && cp "$new" "$text" && echo "$text"
 done

@@ -29,6 +29,7 @@ else
     run sh grader/cpu/test/aarch64.sh build
     run sh grader/test/exploits.sh
     run sh grader/test/interface.sh
+    run sh grader/test/bench.sh
     for lesson; do run sh grader/test/lesson.sh "$lesson"; done
     run sh grader/test/nvcc.sh "$@"
 fi

@@ -23,6 +23,10 @@
 #define __sincosf(x, s, c) sincosf(x, s, c)
 #define rsqrtf(x) cudev::reciprocal_root((float)(x))
 #define rsqrt(x) cudev::reciprocal_root(x)
+#define sinpif(x) ((float)cudev::sin_pi((float)(x)))
+#define cospif(x) ((float)cudev::cos_pi((float)(x)))
+#define sinpi(x) cudev::sin_pi(x)
+#define cospi(x) cudev::cos_pi(x)
 
 namespace cudev {
 inline float reciprocal_root(float x) {
@@ -30,6 +34,15 @@ inline float reciprocal_root(float x) {
 }
 inline double reciprocal_root(double x) {
     return 1.0 / ::sqrt(x);
+}
+// sin(pi x) and cos(pi x), exact where they are 0, 1 or -1
+inline double sin_pi(double x) {
+    double r = ::remainder(x, 2.0);  // [-1, 1]
+    if (::fabs(r) > 0.5) r = ::copysign(1.0, r) - r;
+    return ::sin(M_PI * r);
+}
+inline double cos_pi(double x) {
+    return ::sin(M_PI * (0.5 - ::fabs(::remainder(x, 2.0))));
 }
 }  // namespace cudev
 

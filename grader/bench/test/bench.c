@@ -1,0 +1,30 @@
+// bench.c: a lesson for the bench's own test.
+#include "bench/bench.h"
+#include "scale.h"
+
+static const struct bench_size sizes[] = {{"1000", {1000}}, {"4321", {4321}}, {0}};
+
+static double bytes(const int64_t* n) {
+    return 8.0 * (double)n[0];
+}
+
+static void prepare(struct bench_run* run, const int64_t* n) {
+    bench_output(run, "y", F32, n[0]);
+    bench_input(run, "x", F32, n[0]);
+}
+
+static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n) {
+    return ((int (*)(float*, const float*, int64_t))launcher)(bench_gpu(run, "y"),
+                                                              bench_gpu(run, "x"), n[0]);
+}
+
+// The sample: element 0.
+static double error(struct bench_run* run, const int64_t* n) {
+    (void)n;
+    double x, y;
+    bench_read(run, "x", 0, 1, 1, 1, &x);
+    bench_read(run, "y", 0, 1, 1, 1, &y);
+    return y == 2 * x ? 0 : 2;
+}
+
+const struct bench bench = {"scale", sizes, bytes, 0, F32, prepare, call, error, 0};
