@@ -23,7 +23,7 @@ if ! gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,n
     done
     exit 0
 fi
-name=$(echo "$gpu" | cut -d, -f1 | tr 'A-Z ' 'a-z-')
+name=$(echo "$gpu" | cut -d, -f1 | tr '[:upper:] ' '[:lower:]-')
 BENCH_DRIVER=$(echo "$gpu" | cut -d, -f2 | tr -d ' ')
 export BENCH_DRIVER
 compute=$(echo "$gpu" | cut -d, -f3 | tr -d ' .')

@@ -24,7 +24,7 @@ g++ -no-pie -rdynamic "$out"/*.o build/grader/check/dtype.o -Wl,--whole-archive 
     -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/bench" || failed=1
 versions=
 for name in right first_element last_element forgets refuses; do
-    compile $here/version.cu "$out/$name.so.o" -fPIC "-DMISTAKE=$(echo $name | tr a-z A-Z)" &&
+    compile $here/version.cu "$out/$name.so.o" -fPIC "-DMISTAKE=$(echo $name | tr '[:lower:]' '[:upper:]')" &&
         g++ -shared "$out/$name.so.o" -o "$out/$name.so" || failed=1
     versions="$versions $name=$out/$name.so"
 done
