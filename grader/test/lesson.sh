@@ -45,7 +45,8 @@ jobs=$out/jobs
     echo "$solution right 3"
     kernels "solutions/$lesson/steps" | sed "s/\$/ step 3 $quickest/"
     sed "s/\$/ wrong 3 $quickest/" "$wrong"
-    kernels "grader/$lesson/right" | sed "s/\$/ right 100 $quickest/"
+    # Two other designs on a hundred seeds; more of them are there for the shape of the code.
+    kernels "grader/$lesson/right" | awk -v q="$quickest" '{ print $0, "right", NR <= 2 ? 100 : 20, q }'
 } >"$jobs"
 results=$out/results
 xargs -P "$(nproc)" -L 1 sh grader/test/kernel.sh "$lesson" <"$jobs" >"$results"
