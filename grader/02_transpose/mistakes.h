@@ -1,7 +1,7 @@
 // mistakes.h: what mistakes leave in out, so that check.c can name the one it sees.
 //
-// Each mistake is a hypothesis: what would it leave, and is that what is there? Races and what depends
-// on memory never written are not here: the instrumented build finds them, with their lines.
+// Each mistake is a hypothesis: what would it leave, and is that what is there? Missing barriers and what
+// depends on memory never written are not here: the instrumented build finds them, with their lines.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
@@ -79,6 +79,24 @@ static double in_row_length(const struct evidence* e, int64_t T, int64_t c, int6
     (void)T;
     int64_t place = r * e->rows + c;
     return place < e->rows * e->cols ? e->in[place] : ANY;
+}
+
+// The rows of out were taken to be as long as those of in: several elements go to one place, and any
+// of them may have stayed.
+static bool is_out_row_length(const struct evidence* e) {
+    int64_t shows = 0;
+    for (int64_t i = 0; i < e->rows * e->cols; i++) {
+        bool stored = false, stayed = false;
+        for (int64_t c = 0; c < e->cols && c * e->cols <= i; c++) {
+            int64_t r = i - c * e->cols;
+            if (r >= e->rows) continue;
+            stored = true;
+            stayed = stayed || same(e->in[r * e->cols + c], e->got[i]);
+        }
+        if (stored ? !stayed : !isnan(e->got[i])) return false;
+        shows += is_wrong(e, i);
+    }
+    return shows > 0;
 }
 
 static double in_half(const struct evidence* e, int64_t T, int64_t c, int64_t r) {
@@ -207,7 +225,8 @@ static enum cause explain_nan(const struct evidence* e) {
 static enum cause explain_matrix(const struct evidence* e) {
     if (fits(e, in_half, 0) || fits(e, in_bf16, 0)) return CAUSE_low_precision;
     if (fits(e, copied, 0)) return CAUSE_transposed;
-    if (fits(e, sizes_swapped, 0) || fits(e, in_row_length, 0) || is_cut(e, e->cols, e->rows))
+    if (fits(e, sizes_swapped, 0) || fits(e, in_row_length, 0) || is_out_row_length(e) ||
+        is_cut(e, e->cols, e->rows))
         return CAUSE_swapped_sizes;
     for (size_t k = 0; k < sizeof of_tiles / sizeof of_tiles[0]; k++)
         for (int i = 0; i < TILES; i++)

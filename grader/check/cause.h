@@ -66,6 +66,8 @@
     CAUSE(assertion, "an assert() in the kernel failed")                                           \
     /* what the instrumented build finds and counts */                                             \
     CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
+    CAUSE(race_of_writes,                                                                          \
+          "two threads write the same element: let one of them do it, or mend the index")          \
     CAUSE(uninitialised, "memory is read that nothing has written")                                \
     CAUSE(misaligned, "a vector access at an address that is no multiple of its size")             \
     CAUSE(freed, "memory is used after cudaFree")                                                  \

@@ -53,7 +53,7 @@ static bool small(const struct picture* p) {
 
 // The wrong part is what a tile of 2^k elements leaves over at the end.
 static bool is_tail(int64_t first, int64_t n) {
-    for (int64_t tile = 4; tile <= 1024; tile *= 2)
+    for (int64_t tile = 2; tile <= 1024; tile *= 2)
         if (first >= 0 && n % tile != 0 && first == n / tile * tile) return true;
     return false;
 }

@@ -119,7 +119,10 @@ static void judge_ghost(struct check* c, const struct tensor* t, struct budget b
 }
 
 // The surest sign first: what was (not) written; a race, with its lines; a mistake that gives exactly
-// this result; what the picture looks like; anything else that the instrumented build finds.
+// this result; what the picture looks like; anything else that the instrumented build finds. The race
+// goes before the mistake, because what a missing barrier leaves may be just what the mistake would:
+// partial sums that never arrive, say. Where two threads only write the same element, no barrier is
+// missing: a wrong row length that explains it exactly says more.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing, const char** finding) {
     enum cause cause = CAUSE_NONE;
@@ -128,6 +131,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     enum cause seen = trial_find(c, finding);
     if (seen == CAUSE_race) return seen;
     if (lesson.explain) cause = lesson.explain(c, t, budget);
+    if (!cause && seen == CAUSE_race_of_writes) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
     if (cause == CAUSE_unknown && seen) return seen;
     *finding = "";

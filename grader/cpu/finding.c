@@ -102,6 +102,15 @@ static void add(const char* format, ...) {
     if (used >= sizeof text) used = sizeof text - 1;
 }
 
+static bool is_write(enum cudev_access access) {
+    return access == CUDEV_WRITE || access == CUDEV_VOLATILE_WRITE;
+}
+
+// Where nobody reads no barrier is missing: two threads have computed the same index.
+static bool race_of_writes(const struct finding* f) {
+    return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
+}
+
 static const char* verb(enum cudev_access access) {
     return access == CUDEV_READ || access == CUDEV_VOLATILE_READ ? "read"
            : access == CUDEV_ATOMIC                              ? "atomic"
@@ -133,6 +142,8 @@ static void add_thread(const struct finding* f, enum cudev_access access, uint64
 static const char* advice(const struct finding* f) {
     switch (f->kind) {
     case FOUND_RACE:
+        if (race_of_writes(f))
+            return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block ? "blocks run in any order: use an atomic, or a kernel "
                                             "of its own for the second "
                                             "access"
@@ -199,7 +210,8 @@ static void print(const struct resolved* r) {
         funlockfile(stdout);
     }
     if (write(STDERR_FILENO, text, used) < 0) return;
-    if (cudev_on_finding) cudev_on_finding(kind_name[r->f->kind], text);
+    if (cudev_on_finding)
+        cudev_on_finding(race_of_writes(r->f) ? "race_of_writes" : kind_name[r->f->kind], text);
 }
 
 static bool known(const struct resolved* r) {
@@ -237,6 +249,13 @@ static bool consequence(const struct resolved* r, const struct resolved* all, un
     return false;
 }
 
+// What is printed first. An index that leaves its array often ends where another thread is right to
+// be: the race comes of it. And += without an atomic is a read and a write, not just two writes.
+enum { LAST_RANK = 2 };
+static int rank_of(const struct finding* f) {
+    return f->kind == FOUND_OUT_OF_BOUNDS ? 0 : race_of_writes(f) ? LAST_RANK : 1;
+}
+
 void cudev_findings_print(void) {
     static struct resolved resolved[MAX_FINDINGS];
     static struct source_line line[2 * MAX_FINDINGS];
@@ -258,8 +277,10 @@ void cudev_findings_print(void) {
             snprintf(resolved[i].line.file, sizeof f->file, "%s", f->file);
         }
     }
-    for (unsigned i = 0; i < count; i++)
-        if (!consequence(&resolved[i], resolved, count) && !known(&resolved[i]))
-            print(&resolved[i]);
+    for (int rank = 0; rank <= LAST_RANK; rank++)
+        for (unsigned i = 0; i < count; i++)
+            if (rank_of(resolved[i].f) == rank && !consequence(&resolved[i], resolved, count) &&
+                !known(&resolved[i]))
+                print(&resolved[i]);
     all->count = 0;
 }

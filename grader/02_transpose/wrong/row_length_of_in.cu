@@ -1,4 +1,4 @@
-// cause: race
+// cause: swapped_sizes
 // The rows of out are taken to be as long as those of in: several elements are stored to one place,
 // and which one stays there is chance.
 #include "transpose.h"

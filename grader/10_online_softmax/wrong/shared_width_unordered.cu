@@ -1,4 +1,4 @@
-// cause: race
+// cause: race_of_writes
 // All threads store the width in shared memory and use it at once. They store the same number, so
 // the result is right; nobody promised the order.
 #include "online_softmax.h"

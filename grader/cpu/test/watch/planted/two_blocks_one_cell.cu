@@ -1,4 +1,5 @@
-// finds: race 9 9
+// finds: race 10 10
+// says: which of the two should write it?
 // says: write  by thread (63,0,0) of block (0,0,0)
 // says: write  by thread (0,0,0) of block (1,0,0)
 // The blocks' ranges overlap by one element.
