@@ -56,6 +56,8 @@
     CAUSE(barrier_divergence, "threads of one block wait at different barriers")                   \
     CAUSE(exited_threads, "some threads returned before a barrier that the others wait at")        \
     CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it")         \
+    CAUSE(diverged_warp, "an instruction of whole warps is not reached by all lanes together")     \
+    CAUSE(bad_barrier, "a named barrier is used with a wrong number or count of threads")          \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(bad_address, "a thread used an address outside every array")                             \

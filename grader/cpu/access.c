@@ -65,16 +65,26 @@ static void check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_a
     }
 }
 
-static void log_access(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access,
+static void log_access(struct watch* k, uint64_t offset, unsigned bytes, enum log_kind kind,
                        const void* pc) {
     struct worker* w = k->worker;
     unsigned lane = w->current % WARP_SIZE;
     if (w->current / WARP_SIZE != k->log_warp) cudev_profile_change_warp(k);
     unsigned warp = k->log_warp, n = k->length[warp][lane];
-    unsigned kind = access == CUDEV_ATOMIC ? LOG_ATOMIC : is_write(access) ? LOG_STORE : LOG_LOAD;
     k->log[k->log_of[warp]][lane][n] = log_entry_of(offset, site_at(pc), kind, bytes);
     k->length[warp][lane] = n + 1;
     if (n + 1 == LOG_ENTRIES) cudev_profile_log_full(k);
+}
+
+// The offset of what a kernel may touch: WATCHED_BYTES when there is nothing to watch. Does not return
+// when the access must not be made.
+static uint64_t offset_of(struct watch* k, const volatile void* p, unsigned bytes,
+                          enum cudev_access access, const void* pc) {
+    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    if (offset >= WATCHED_BYTES) offset = outside(k, p, bytes, access, pc);
+    if (offset < WATCHED_BYTES && offset & (bytes - 1))
+        cudev_bounds_misaligned(k, offset, bytes, access, pc);
+    return offset;
 }
 
 // One access of 1, 2, 4, 8 or 16 bytes, or a part of a larger one.
@@ -87,21 +97,52 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
     }
     struct watch* k = w->watch;
     if (!k) return;
-    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
-    if (offset >= WATCHED_BYTES) {
-        offset = outside(k, p, bytes, access, pc);
-        if (offset == WATCHED_BYTES) return;
-    }
+    uint64_t offset = offset_of(k, p, bytes, access, pc);
+    if (offset == WATCHED_BYTES) return;
     // a loop that waits for another thread with volatile reads lets it run
     if (access == CUDEV_VOLATILE_READ && ++k->spins % 64 == 0) cudev_yield();
-    if (offset & (bytes - 1)) {
-        cudev_bounds_misaligned(k, offset, bytes, access, pc);
-        return;
-    }
     if (k->check) check(k, offset, bytes, access, pc);
-    if (k->profile) log_access(k, offset, bytes, access, pc);
+    if (k->profile)
+        log_access(k, offset, bytes,
+                   access == CUDEV_ATOMIC ? LOG_ATOMIC
+                   : is_write(access)     ? LOG_STORE
+                                          : LOG_LOAD,
+                   pc);
     if (access != CUDEV_READ && access != CUDEV_WRITE && k->check)
         cudev_order_sync(k, offset, access != CUDEV_VOLATILE_WRITE, access != CUDEV_VOLATILE_READ);
+}
+
+// ---- instructions of the runtime's own ---------------------------------------------------------
+
+// The running thread issues a copy that arrives later. It asks for a whole piece, but touches only
+// what it uses.
+void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
+                       unsigned used, const void* pc) {
+    struct watch* k = w->watch;
+    uint64_t source = used ? offset_of(k, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
+    uint64_t target = offset_of(k, to, bytes, CUDEV_WRITE, pc);
+    if (source < WATCHED_BYTES) {
+        if (k->check) check(k, source, used, CUDEV_READ, pc);
+        if (k->profile) log_access(k, source, bytes, LOG_COPY_LOAD, pc);
+    }
+    if (target == WATCHED_BYTES) return;
+    if (k->check) {
+        check(k, target, bytes, CUDEV_WRITE, pc);
+        cudev_bounds_unwritten(target, bytes);
+    }
+    if (k->profile) log_access(k, target, bytes, LOG_COPY_STORE, pc);
+}
+
+// It arrives: pc is still that of the issue. What others have written to the same place meanwhile was
+// not ordered, whatever barriers were between.
+void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, const void* pc) {
+    struct watch* k = w->watch;
+    uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
+    if (!k->check || offset >= WATCHED_BYTES) return;
+    uint64_t me = k->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
+    for (unsigned i = 0; i < bytes; i += 4)
+        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(k, offset + i, me);
+    check(k, offset, bytes, CUDEV_WRITE, pc);
 }
 
 // ---- the common case: everything is in order -----------------------------------------------------

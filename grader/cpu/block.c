@@ -52,6 +52,7 @@ static void report_deadlock(struct worker* w) {
                        w->running < w->launch->threads ? " (some have already returned)" : "");
     cudev_report_launch(w);
     cudev_report_threads(w);
+    cudev_named_report(w);
     cudev_report_add("  next: look at what the threads above wait for, and who should have come\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
@@ -136,7 +137,8 @@ void cudev_spin(void) {
 const struct place* cudev_place_of(const struct worker* w, unsigned t) {
     unsigned warp = t / WARP_SIZE, lane = t % WARP_SIZE;
     if (w->in_barrier[warp] >> lane & 1) return &w->barrier_place;
-    return w->in_warp_function[warp] >> lane & 1 ? &w->lane_of[t].place : NULL;
+    uint32_t waiting = w->in_warp_function[warp] | w->in_named[warp];
+    return waiting >> lane & 1 ? &w->lane_of[t].place : NULL;
 }
 
 // The running thread of a worker. On another OS thread than the worker's own only an approximation.
@@ -264,6 +266,7 @@ static void forget_block(struct worker* w) {
     w->at_barrier = 0;
     memset(w->in_barrier, 0, sizeof w->in_barrier);
     memset(w->in_warp_function, 0, sizeof w->in_warp_function);
+    memset(w->in_named, 0, sizeof w->in_named);
     memset(w->ready, 0, sizeof w->ready);
     memset(w->yielded, 0, sizeof w->yielded);
     for (unsigned i = 0; i < MAX_WARPS; i++) w->groups[i].count = 0;
@@ -293,6 +296,8 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     for (unsigned i = warps; i < MAX_WARPS; i++) w->live[i] = 0;
     w->all_warps = (uint32_t)((1ull << warps) - 1);
     w->ready_warps = 0;
+    if (w->copies) cudev_copies_forget(w);
+    if (w->named) cudev_named_forget(w);
     w->direct = !w->watch;  // a watcher has to know which thread runs
     w->row = 0;
     w->warp = w->turns = 0;

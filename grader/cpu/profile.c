@@ -120,7 +120,7 @@ void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes,
 static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
     if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
-    } else if (r->shared && r->kind == LOG_LOAD) {
+    } else if (r->shared && log_loads(r->kind)) {
         t->shared_load_bytes += c->bytes;
         t->shared_load_requests += c->requests;
         t->shared_load_wavefronts += c->wavefronts;
@@ -130,7 +130,7 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
         t->shared_store_requests += c->requests;
         t->shared_store_wavefronts += c->wavefronts;
         t->shared_store_conflicts += c->wavefronts - c->ideal_wavefronts;
-    } else if (r->kind == LOG_LOAD) {
+    } else if (log_loads(r->kind)) {
         t->global_load_bytes += c->bytes;
         t->global_load_requests += c->requests;
         t->global_load_sectors += c->sectors;

@@ -85,7 +85,7 @@ static struct kernel_counts kernel_counts(unsigned kernel) {
 
 // ---- table -------------------------------------------------------------------------------------
 
-static const char* const kind_name[] = {"load", "store", "atomic"};
+static const char* const kind_name[] = {"load", "store", "atomic", "copy", "copy"};
 
 static double ratio(uint64_t a, uint64_t b) {
     return b ? (double)a / (double)b : 0;
@@ -172,7 +172,7 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     struct counts load = {0}, store = {0};
     for (unsigned i = 0; i < count; i++)
         if (!rows[i].row->shared && rows[i].row->kind != LOG_ATOMIC)
-            add_counts(rows[i].row->kind == LOG_LOAD ? &load : &store, &rows[i].counts);
+            add_counts(log_loads(rows[i].row->kind) ? &load : &store, &rows[i].counts);
     fprintf(out, "%s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d", k->name, k->grid[0],
             k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->file, k->line);
     if (k->launches != 1)
@@ -235,7 +235,8 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
         if (!shared) metric(p, "cudev__atomic_global_sectors", c->sectors);
         return;
     }
-    const char* op = kind == LOG_LOAD ? "ld" : "st";
+    static const char* const names[] = {"ld", "st", "", "ldgsts", "ldgsts"};
+    const char* op = names[kind];
     char name[100];
 #define METRIC(format, value)                    \
     do {                                         \
@@ -244,7 +245,9 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
     } while (0)
     if (shared) {
         METRIC("smsp__sass_data_bytes_mem_shared_op_%s.sum", c->bytes);
-        METRIC("smsp__sass_inst_executed_op_shared_%s.sum", c->requests);
+        METRIC(kind == LOG_COPY_STORE ? "smsp__sass_inst_executed_op_%s.sum"
+                                      : "smsp__sass_inst_executed_op_shared_%s.sum",
+               c->requests);
         METRIC("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum", c->wavefronts);
         METRIC("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
                c->wavefronts - c->ideal_wavefronts);
@@ -260,7 +263,7 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
 static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows, unsigned count) {
     struct csv_place whole = {out, &profile()->kernel[kernel], NULL};
     struct kernel_counts c = kernel_counts(kernel);
-    struct counts sum[3][2];
+    struct counts sum[LOG_KINDS][2];
     uint64_t block_sectors = 0;
     memset(sum, 0, sizeof sum);
     for (unsigned i = 0; i < count; i++) {
@@ -270,6 +273,8 @@ static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     for (int kind = LOG_LOAD; kind <= LOG_ATOMIC; kind++)
         for (int shared = 0; shared < 2; shared++)
             write_counts(&whole, (enum log_kind)kind, shared, &sum[kind][shared]);
+    write_counts(&whole, LOG_COPY_LOAD, false, &sum[LOG_COPY_LOAD][0]);
+    write_counts(&whole, LOG_COPY_STORE, true, &sum[LOG_COPY_STORE][1]);
     metric(&whole, "cudev__blocks", c.blocks);
     metric(&whole, "cudev__barriers", c.barriers);
     metric(&whole, "cudev__distinct_read_bytes", c.read_bytes);

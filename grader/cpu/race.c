@@ -10,6 +10,7 @@
 //   - what it knows by other means (partial __syncwarp(), named barriers): a row of times per thread
 //
 // Shuffles and votes order nothing, as CUDA says. For accesses of other blocks see order.c.
+#include <string.h>
 #include "finding.h"
 #include "watch.h"
 
@@ -105,6 +106,13 @@ void cudev_race_access(struct watch* k, uint64_t offset, uint64_t me, bool write
         record_read(slot, floor, me);
 }
 
+// A write whose time was not its thread's own, a copy that arrives, finds that somebody has written
+// there since it was issued.
+void cudev_race_overwritten(struct watch* k, uint64_t offset, uint64_t me) {
+    const uint64_t* slot = RACE_SHADOW[offset >> 2];
+    if (slot[0] >= k->block_floor) report(k, offset, slot[0], true, me, true);
+}
+
 // ---- synchronisation ---------------------------------------------------------------------------
 
 void cudev_race_barrier(struct watch* k) {
@@ -151,6 +159,38 @@ void cudev_race_warp_barrier(struct watch* k, unsigned warp, uint32_t lanes) {
     if (k->fine) join_lanes(k, warp, lanes);
 }
 
+// What thread `t` knows, and what it did, goes into the clock.
+static void release(struct watch* k, struct cudev_clock* clock, unsigned t) {
+    unsigned threads = k->worker->launch->threads, first = t / WARP_SIZE * WARP_SIZE;
+    uint32_t block = (uint32_t)(k->shared_floor >> SLOT_TIME_SHIFT);
+    uint32_t warp = (uint32_t)(k->warp_floor[t / WARP_SIZE] >> SLOT_TIME_SHIFT);
+    for (unsigned u = 0; u < threads; u++)
+        if (clock->time[u] < block) clock->time[u] = block;
+    for (unsigned u = first; u < first + WARP_SIZE; u++)
+        if (clock->time[u] < warp) clock->time[u] = warp;
+    if (k->row_block[t] == k->block_floor) join(clock->time, k->row[t], threads);
+    clock->time[t] = (uint32_t)(k->now >> SLOT_TIME_SHIFT);
+}
+
+void cudev_race_release(struct watch* k, struct cudev_clock* clock, unsigned warp, uint32_t lanes) {
+    if (clock->block != k->block_floor) {
+        memset(clock->time, 0, sizeof clock->time);
+        clock->block = k->block_floor;
+    }
+    k->now += ONE_TICK;
+    for (; lanes; lanes &= lanes - 1)
+        release(k, clock, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes));
+}
+
+void cudev_race_acquire(struct watch* k, const struct cudev_clock* clock, unsigned warp,
+                        uint32_t lanes) {
+    if (clock->block != k->block_floor) return;
+    k->fine = true;
+    for (; lanes; lanes &= lanes - 1)
+        join(row_of(k, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes)), clock->time,
+             k->worker->launch->threads);
+}
+
 static struct watch* checking(void) {
     struct worker* w = cudev_self;
     return w && w->watch && w->watch->check ? w->watch : NULL;
@@ -159,22 +199,13 @@ static struct watch* checking(void) {
 void cudev_release(struct cudev_clock* clock) {
     struct watch* k = checking();
     if (!k) return;
-    unsigned threads = k->worker->launch->threads, t = k->worker->current;
-    if (clock->block != k->block_floor) {
-        clock->block = k->block_floor;
-        for (unsigned u = 0; u < threads; u++) clock->time[u] = 0;
-    }
-    k->now += ONE_TICK;
-    for (unsigned u = 0; u < threads; u++) {
-        uint64_t known = u == t ? k->now : cudev_race_known(k, t, u);
-        uint32_t time = (uint32_t)(known >> SLOT_TIME_SHIFT);
-        if (time > clock->time[u]) clock->time[u] = time;
-    }
+    unsigned t = k->worker->current;
+    cudev_race_release(k, clock, t / WARP_SIZE, 1u << t % WARP_SIZE);
 }
 
 void cudev_acquire(const struct cudev_clock* clock) {
     struct watch* k = checking();
-    if (!k || clock->block != k->block_floor) return;
-    k->fine = true;
-    join(row_of(k, k->worker->current), clock->time, k->worker->launch->threads);
+    if (!k) return;
+    unsigned t = k->worker->current;
+    cudev_race_acquire(k, clock, t / WARP_SIZE, 1u << t % WARP_SIZE);
 }

@@ -42,7 +42,7 @@ static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
 }
 
 static void note_touched(struct watch* k, const struct sector* s, enum log_kind kind) {
-    uint64_t bits = kind == LOG_LOAD ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
+    uint64_t bits = log_loads(kind) ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
     struct kernel_counts* c = cudev_profile_kernel(k);
@@ -65,7 +65,7 @@ static void count_global(struct watch* k, struct counts* c, const struct request
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
         note_touched(k, &sector[i], kind);
-        if (kind != LOG_LOAD || read_by[sector[i].number] == k->block_number) continue;
+        if (!log_loads(kind) || read_by[sector[i].number] == k->block_number) continue;
         read_by[sector[i].number] = k->block_number;
         c->block_sectors++;
     }

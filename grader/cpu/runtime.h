@@ -10,6 +10,7 @@
 #include "include/cuda_runtime_api.h"
 #include "include/cudev.h"
 #include "include/cudev/abi.h"
+#include "include/cudev/watching.h"
 
 enum {
     WARP_SIZE = 32,
@@ -115,6 +116,8 @@ struct worker {
 
     struct warp_groups groups[MAX_WARPS];
     uint32_t in_warp_function[MAX_WARPS];  // lanes that wait in one
+    uint32_t in_named[MAX_WARPS];          // lanes that wait at a named barrier
+    bool copies, named;                    // the block has used those of async.c, of named.c
 
     char* window;
     size_t shared_used;    // bytes of the window
@@ -163,6 +166,15 @@ struct cudev_watcher {
     void (*block_ends)(struct worker* w);
     void (*barrier)(struct worker* w);
     void (*warp_barrier)(struct worker* w, unsigned warp, uint32_t lanes);
+    // Lanes come to a named barrier, lanes leave it; it has opened (before they leave).
+    void (*release)(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes);
+    void (*acquire)(struct worker* w, const struct cudev_clock* clock, unsigned warp,
+                    uint32_t lanes);
+    void (*named_opens)(struct worker* w);
+    // The running thread issues a copy at pc: see cudev_copy_async(); later it arrives.
+    void (*copy_issued)(struct worker* w, const void* to, const void* from, unsigned bytes,
+                        unsigned used, const void* pc);
+    void (*copy_arrives)(struct worker* w, const void* to, unsigned bytes, const void* pc);
     void (*shared_array)(struct worker* w, const char* data, size_t bytes);
     void (*argument)(const struct cudev_launch_site* site, int index, const void* p, size_t bytes);
     void (*report)(void);  // says what has been found, before a diagnosis ends the program
@@ -199,6 +211,17 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp);
 // Releases lanes in __activemask() when no other thread can run; false if there are none.
 bool cudev_warp_settle(struct worker* w);
 bool cudev_warp_blames_mask(struct worker* w);
+
+// async.c
+void cudev_copies_forget(struct worker* w);
+
+// named.c
+const char* cudev_named_text(struct worker* w, enum cudev_warp_op op, unsigned id,
+                             unsigned threads);
+// All lanes of a warp have come to their barrier; can they go on?
+bool cudev_named_arrive(struct worker* w, unsigned warp, uint32_t lanes);
+void cudev_named_forget(struct worker* w);
+void cudev_named_report(const struct worker* w);
 
 // launch.c
 int cudev_worker_count(void);
@@ -237,6 +260,7 @@ bool cudev_is_symbol(const void* p);
 void cudev_shared_map(struct worker* w);
 void cudev_shared_begin(struct worker* w);
 void cudev_shared_end(struct worker* w);
+struct worker* cudev_in_kernel(const char* what);  // ends the program in host code
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 
 // errors.c

@@ -117,21 +117,21 @@ static void place(struct worker* w, struct cudev_shared_array* array) {
     if (w->watch) cudev_watcher->shared_array(w, data, array->bytes);
 }
 
-static struct worker* in_kernel(const char* what) {
+struct worker* cudev_in_kernel(const char* what) {
     if (cudev_self) return cudev_self;
-    fprintf(stderr, "CPU device: %s is used by host code; only a kernel has shared memory\n", what);
+    fprintf(stderr, "CPU device: %s is used by host code; it belongs into a kernel\n", what);
     exit(EXIT_FAILURE);
 }
 
 void* cudev_shared(struct cudev_shared_array* array) {
-    struct worker* w = in_kernel(array->name);
+    struct worker* w = cudev_in_kernel(array->name);
     if (__atomic_load_n(&array->id, __ATOMIC_ACQUIRE) == 0) give_id(array);
     if (w->shared[array->id].generation != w->shared_generation) place(w, array);
     return w->shared[array->id].data;
 }
 
 void* cudev_dynamic_shared(const struct cudev_shared_array* array) {
-    struct worker* w = in_kernel("extern __shared__");
+    struct worker* w = cudev_in_kernel("extern __shared__");
     w->dynamic = array;
     return w->window;
 }

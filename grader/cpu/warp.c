@@ -21,6 +21,11 @@ static bool is_shuffle(enum cudev_warp_op op) {
     return op >= CUDEV_SHFL && op <= CUDEV_SHFL_XOR;
 }
 
+// Instructions of whole warps: no mask, all lanes have to come.
+static bool is_aligned(enum cudev_warp_op op) {
+    return op >= CUDEV_NAMED_SYNC;
+}
+
 static struct lane* lanes_of(struct worker* w, unsigned warp) {
     return &w->lane_of[warp * WARP_SIZE];
 }
@@ -31,14 +36,24 @@ static uint32_t lanes_that_exist(const struct worker* w, unsigned warp) {
     return count >= WARP_SIZE ? ~0u : (1u << count) - 1;
 }
 
-static void report_mask(struct worker* w, const char* text) {
-    cudev_report_begin("bad_mask", "%s", text);
+static void report(struct worker* w, const char* kind, const char* text, const char* next) {
+    cudev_report_begin(kind, "%s", text);
     cudev_report_launch(w);
     cudev_report_threads(w);
-    cudev_report_add(
-        "  next: every lane named in the mask has to execute the same call; for a whole "
-        "warp move it out of the if, or build the mask with __ballot_sync() before\n");
+    cudev_report_add("  next: %s\n", next);
     cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+static void report_mask(struct worker* w, const char* text) {
+    report(w, "bad_mask", text,
+           "every lane named in the mask has to execute the same call; for a whole "
+           "warp move it out of the if, or build the mask with __ballot_sync() before");
+}
+
+static void report_diverged(struct worker* w, const char* text) {
+    report(w, "diverged_warp", text,
+           "this instruction is executed by whole warps: let what decides who gets there be the "
+           "same for all 32 lanes (threadIdx.x / 32, say)");
 }
 
 // CUDA's rule for the lane a shuffle reads; the own lane where it would leave the sub-warp.
@@ -131,7 +146,8 @@ static uint64_t common_result(enum cudev_warp_op op, const struct lane* lane, ui
     }
 }
 
-static void complete(struct worker* w, unsigned warp, enum cudev_warp_op op, uint32_t group) {
+// All have come. Returns whether they can go on.
+static bool complete(struct worker* w, unsigned warp, enum cudev_warp_op op, uint32_t group) {
     struct lane* lane = lanes_of(w, warp);
     if (is_shuffle(op)) {
         shuffle(lane, group);
@@ -139,11 +155,14 @@ static void complete(struct worker* w, unsigned warp, enum cudev_warp_op op, uin
         match_any(lane, group);
     } else if (op == CUDEV_SYNCWARP) {
         if (w->watch) cudev_watcher->warp_barrier(w, warp, group);
+    } else if (op == CUDEV_NAMED_SYNC || op == CUDEV_NAMED_ARRIVE) {
+        return cudev_named_arrive(w, warp, group);
     } else {
         uint64_t result = common_result(op, lane, group);
         for (uint32_t rest = group; rest; rest &= rest - 1)
             lane[__builtin_ctz(rest)].value = result;
     }
+    return true;
 }
 
 // The lanes in flight with this mask; they are not in a warp function any more.
@@ -185,17 +204,23 @@ static void check_call(struct worker* w, unsigned t, enum cudev_warp_op op, unsi
 }
 
 static void check_same_call(struct worker* w, unsigned t, unsigned first, enum cudev_warp_op op) {
-    const struct place *a = &w->lane_of[first].place, *b = &w->lane_of[t].place;
-    if (w->lane_of[first].op == op &&
-        (op == CUDEV_SYNCWARP ||
-         (a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0))))
+    const struct lane *one = &w->lane_of[first], *other = &w->lane_of[t];
+    const struct place *a = &one->place, *b = &other->place;
+    bool same_line = a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0);
+    // the operands that have to be the same for all lanes
+    bool same_barrier = one->arg == other->arg && one->width == other->width;
+    if (one->op == op && (op == CUDEV_SYNCWARP || (same_line && (!is_aligned(op) || same_barrier))))
         return;
-    char text[400];
-    snprintf(text, sizeof text,
-             "bad mask: lanes of one mask are in different calls: thread %s in %s at %s:%d, thread "
-             "%s in %s at %s:%d",
+    char calls[300], text[400];
+    snprintf(calls, sizeof calls, "thread %s in %s at %s:%d, thread %s in %s at %s:%d",
              cudev_thread_name(w, first), a->what, a->file, a->line, cudev_thread_name(w, t),
              b->what, b->file, b->line);
+    if (is_aligned(op) || is_aligned(one->op)) {
+        snprintf(text, sizeof text, "diverged warp: lanes of one warp are in different calls: %s",
+                 calls);
+        report_diverged(w, text);
+    }
+    snprintf(text, sizeof text, "bad mask: lanes of one mask are in different calls: %s", calls);
     report_mask(w, text);
 }
 
@@ -206,7 +231,8 @@ unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned lon
     unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE, lane = t % WARP_SIZE;
     struct lane* self = &w->lane_of[t];
     struct warp_groups* in = &w->groups[warp];
-    *self = (struct lane){{op_name(op), file, line}, op, mask, arg, width, value};
+    const char* what = is_aligned(op) ? cudev_named_text(w, op, arg, width) : op_name(op);
+    *self = (struct lane){{what, file, line}, op, mask, arg, width, value};
     w->in_warp_function[warp] |= 1u << lane;
     if (op != CUDEV_ACTIVEMASK) check_call(w, t, op, mask, width);
 
@@ -226,8 +252,10 @@ unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned lon
         return self->value;
     }
     take_group(w, warp, g, group);
-    complete(w, warp, op, group);
-    cudev_make_ready(w, warp, group & ~(1u << lane));
+    if (complete(w, warp, op, group))
+        cudev_make_ready(w, warp, group & ~(1u << lane));
+    else
+        cudev_wait(w);
     return self->value;
 }
 
@@ -245,8 +273,7 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp) {
             continue;
         }
         take_group(w, warp, g, group);
-        complete(w, warp, op, group);
-        cudev_make_ready(w, warp, group);
+        if (complete(w, warp, op, group)) cudev_make_ready(w, warp, group);
     }
 }
 
@@ -288,6 +315,15 @@ bool cudev_warp_blames_mask(struct worker* w) {
             unsigned other = warp * WARP_SIZE + (unsigned)__builtin_ctz(missing);
             const struct place* at = cudev_place_of(w, other);
             char text[400];
+            if (is_aligned(t->op)) {
+                snprintf(text, sizeof text,
+                         "diverged warp: thread %s waits in %s at %s:%d for all lanes of its "
+                         "warp, but lane %d waits in %s at %s:%d",
+                         cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
+                         __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
+                         at ? at->line : 0);
+                report_diverged(w, text);
+            }
             snprintf(
                 text, sizeof text,
                 "bad mask: thread %s waits in %s at %s:%d with the mask 0x%08x, which names lane "

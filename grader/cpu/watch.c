@@ -140,6 +140,19 @@ static void warp_barrier(struct worker* w, unsigned warp, uint32_t lanes) {
     if (w->watch->check) cudev_race_warp_barrier(w->watch, warp, lanes);
 }
 
+static void release(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes) {
+    if (w->watch->check) cudev_race_release(w->watch, clock, warp, lanes);
+}
+
+static void acquire(struct worker* w, const struct cudev_clock* clock, unsigned warp,
+                    uint32_t lanes) {
+    if (w->watch->check) cudev_race_acquire(w->watch, clock, warp, lanes);
+}
+
+static void named_opens(struct worker* w) {
+    if (w->watch->profile) cudev_profile_kernel(w->watch)->barriers++;
+}
+
 static void shared_array(struct worker* w, const char* data, size_t bytes) {
     struct watch* k = w->watch;
     if (k->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
@@ -166,6 +179,11 @@ static struct cudev_watcher watcher = {
     .block_ends = block_ends,
     .barrier = barrier,
     .warp_barrier = warp_barrier,
+    .release = release,
+    .acquire = acquire,
+    .named_opens = named_opens,
+    .copy_issued = cudev_access_copy,
+    .copy_arrives = cudev_access_arrival,
     .shared_array = shared_array,
     .argument = cudev_names_argument,
     .report = report,

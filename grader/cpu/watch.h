@@ -89,7 +89,12 @@ enum {
         LOG_ENTRIES + 8,  // or the logs of all lanes would compete for the same cache lines
 };
 
-enum log_kind { LOG_LOAD, LOG_STORE, LOG_ATOMIC };
+// cp.async is one instruction that loads and stores
+enum log_kind { LOG_LOAD, LOG_STORE, LOG_ATOMIC, LOG_COPY_LOAD, LOG_COPY_STORE, LOG_KINDS };
+
+static inline bool log_loads(enum log_kind kind) {
+    return kind == LOG_LOAD || kind == LOG_COPY_LOAD;
+}
 
 // | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half says which instruction, the lower where
 typedef uint64_t log_entry;
@@ -177,6 +182,10 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
 
+void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
+                       unsigned used, const void* pc);
+void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, const void* pc);
+
 // Is the address one that a kernel's atomic may read? Otherwise says so, and does not return.
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 
@@ -201,6 +210,10 @@ void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,
 void cudev_race_access(struct watch* k, uint64_t offset, uint64_t me, bool write);
 void cudev_race_barrier(struct watch* k);
 void cudev_race_warp_barrier(struct watch* k, unsigned warp, uint32_t lanes);
+void cudev_race_release(struct watch* k, struct cudev_clock* clock, unsigned warp, uint32_t lanes);
+void cudev_race_acquire(struct watch* k, const struct cudev_clock* clock, unsigned warp,
+                        uint32_t lanes);
+void cudev_race_overwritten(struct watch* k, uint64_t offset, uint64_t me);
 uint64_t cudev_race_known(struct watch* k, unsigned thread, unsigned other);
 
 // order.c: between blocks

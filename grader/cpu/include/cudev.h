@@ -12,7 +12,7 @@ extern "C" {
 // A program may define this function. It is called once, just before a diagnosis ends the program.
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
 // "bad_address", "host_access", "host_pointer", "stack_overflow", "out_of_bounds", "assert",
-// "shared_memory". text: the whole report, also printed to stderr. Both end with the call.
+// "shared_memory", "misaligned", "diverged_warp", "bad_barrier". text: the whole report, also printed to stderr. Both end with the call.
 // May run in a signal handler and on a small stack: write the text somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 

@@ -25,10 +25,11 @@ done
 aarch64-linux-gnu-ar rcs "$work/libcpu.a" "$work"/*.o || exit 1
 
 flags=$(cat "$here/../cxxflags")
+include="-I$here/../include -I$here/../../../lessons -I$here"
 failed=0
-for name in language threads numbers; do
+for name in language threads numbers instructions; do
     if "$build/cpu/rewrite" "$here/$name.cu" "$work/$name.cpp" "$name.cu" &&
-        aarch64-linux-gnu-g++ $flags -Werror "-I$here/../include" "-I$here" -static -no-pie \
+        aarch64-linux-gnu-g++ $flags -Werror $include -static -no-pie \
             "$work/$name.cpp" "$work/libcpu.a" -lpthread -lm -o "$work/$name" &&
         CUDEV_WORKERS=2 timeout 120 qemu-aarch64 "$work/$name" 2> "$work/log"; then
         echo "ok      aarch64 $name"
@@ -40,7 +41,7 @@ for name in language threads numbers; do
 done
 # a diagnosis: stacks and signals work there, too
 "$build/cpu/rewrite" "$here/diagnoses.cu" "$work/diagnoses.cpp" diagnoses.cu &&
-    aarch64-linux-gnu-g++ $flags "-I$here/../include" -static -no-pie "$work/diagnoses.cpp" \
+    aarch64-linux-gnu-g++ $flags $include -static -no-pie "$work/diagnoses.cpp" \
         "$work/libcpu.a" -lpthread -lm -o "$work/diagnoses" || failed=1
 for expected in "divergence barrier_divergence" "two_calls bad_mask" "host_write host_access"; do
     timeout 60 qemu-aarch64 "$work/diagnoses" "${expected% *}" 2> "$work/log"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cudev.h"
+#include "ptx.h"
 
 extern "C" void cudev_on_error(const char* kind, const char* text) {
     fprintf(stderr, "hook: %s, %s\n", kind,
@@ -176,6 +177,93 @@ __global__ void printed() {
     assert(threadIdx.x == 0);
 }
 
+// CASE named_deadlock deadlock 86 32 threads (first: (32,0,0)) waiting in named_sync(3, 64) at @named_wait
+// CASE named_deadlock deadlock 86 32 threads (first: (0,0,0)) waiting in __syncthreads() at @named_other
+// CASE named_deadlock deadlock 86 named barrier 3: 32 of 64 threads have come, the first ((32,0,0)) at @named_wait
+__global__ void named_deadlock() {
+    if (threadIdx.x >= 32) named_sync(3, 64);  // @named_wait
+    __syncthreads();                           // @named_other
+}
+
+// CASE named_exited deadlock 86 (some have already returned)
+__global__ void named_exited() {
+    if (threadIdx.x >= 32) named_sync(3, 64);
+}
+
+// CASE named_counts bad_barrier 86 named barrier 1: thread (32,0,0) comes to it for 96 threads at @count_of_three, thread (0,0,0) has come for 64 at @count_of_two
+__global__ void named_counts() {
+    if (threadIdx.x < 32)
+        named_arrive(1, 64);  // @count_of_two
+    else
+        named_sync(1, 96);  // @count_of_three
+}
+
+// CASE named_33 bad_barrier 86 named barrier 1 is to open for 33 threads (@named_any), in a block of 64
+// CASE named_0 bad_barrier 86 there is no named barrier 0 (@named_any)
+// CASE named_16 bad_barrier 86 there is no named barrier 16 (@named_any)
+// CASE named_128 bad_barrier 86 named barrier 1 is to open for 128 threads (@named_any), in a block of 64
+__global__ void named_any(int id, int threads) {
+    named_sync(id, threads);  // @named_any
+}
+
+// CASE named_half diverged_warp 86 waits in named_sync(1, 32) at @half for all lanes of its warp, but lane 16 waits in __syncthreads() at @other_half
+__global__ void named_half() {
+    if (threadIdx.x < 16) named_sync(1, 32);  // @half
+    __syncthreads();                          // @other_half
+}
+
+// CASE named_two_calls diverged_warp 86 thread (0,0,0) in named_sync(1, 64) at @named_one, thread (16,0,0) in named_sync(1, 64) at @named_two
+__global__ void named_two_calls() {
+    if (threadIdx.x < 16)
+        named_sync(1, 64);  // @named_one
+    else
+        named_sync(1, 64);  // @named_two
+}
+
+// CASE named_two_numbers diverged_warp 86 thread (0,0,0) in named_sync(1, 32) at @named_lane, thread (1,0,0) in named_sync(2, 32) at @named_lane
+__global__ void named_two_numbers() {
+    named_sync(1 + threadIdx.x, 32);  // @named_lane
+}
+
+// CASE copy_swapped bad_address 86 cp_async4() writes to 0x
+// CASE copy_swapped bad_address 86 which is not shared memory (byte 0 of the 400 bytes cudaMalloc'ed at @malloc), at @copy_swapped in thread (0,0,0)
+__global__ void copy_swapped(float* p) {
+    __shared__ float s[4];
+    cp_async4(p, s);  // @copy_swapped
+}
+
+// CASE copy_shared bad_address 86 which is not global memory (not device memory), at @copy_from
+// CASE copy_local bad_address 86 which is not global memory (not device memory), at @copy_from
+// CASE copy_null bad_address 86 which is not global memory (a NULL pointer), at @copy_from
+// CASE copy_wild bad_address 86 which is not global memory
+// CASE copy_odd misaligned 86 cp_async16() reads from global memory, an address that is no multiple of 16, at @copy_from
+__global__ void copy_from(const float* p, int which) {
+    __shared__ __align__(16) float s[8];
+    float local[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    const float* from = which == 0 ? p : which == 1 ? &s[4] : local;
+    cp_async16(s, from);  // @copy_from
+}
+
+// CASE copy_odd_target misaligned 86 cp_async8() writes to shared memory, an address that is no multiple of 8, at
+__global__ void copy_odd_target(const float* p) {
+    extern __shared__ float copied_dynamic[];
+    cp_async8(&copied_dynamic[33], p);
+}
+
+// CASE copy_too_much bad_address 86 cp_async16() is to take 17 bytes of 16 at
+// CASE copy_negative bad_address 86 cp_async16() is to take -4 bytes of 16 at
+__global__ void copy_part(const float* p, int used) {
+    __shared__ __align__(16) float s[4];
+    cp_async16_zfill(s, p, used);
+}
+
+// CASE copy_past_end out_of_bounds 86 byte 0 past the end of __shared__ copied (16 bytes
+__global__ void copy_past_end(const float* p) {
+    __shared__ __align__(16) float copied[4];
+    cp_async16(copied + 4, p);
+    cp_async_wait_all();
+}
+
 int main(int argc, char** argv) {
     const char* name = argc > 1 ? argv[1] : "";
     float* p = new_floats(100);
@@ -207,6 +295,26 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "malloced")) write_all<<<1, 1>>>((float*)malloc(4), 0, 1);  // @malloced
     if (!strcmp(name, "on_stack")) write_all<<<1, 1>>>((float*)&argc, 0, 1);      // @on_stack
     if (!strcmp(name, "global")) write_all<<<1, 1>>>(host_array, 0, 1);           // @global
+    if (!strcmp(name, "named_deadlock")) named_deadlock<<<1, 64>>>();
+    if (!strcmp(name, "named_exited")) named_exited<<<1, 64>>>();
+    if (!strcmp(name, "named_counts")) named_counts<<<1, 96>>>();
+    if (!strcmp(name, "named_33")) named_any<<<1, 64>>>(1, 33);
+    if (!strcmp(name, "named_0")) named_any<<<1, 64>>>(0, 64);
+    if (!strcmp(name, "named_16")) named_any<<<1, 64>>>(16, 64);
+    if (!strcmp(name, "named_128")) named_any<<<1, 64>>>(1, 128);
+    if (!strcmp(name, "named_half")) named_half<<<1, 32>>>();
+    if (!strcmp(name, "named_two_calls")) named_two_calls<<<1, 64>>>();
+    if (!strcmp(name, "named_two_numbers")) named_two_numbers<<<1, 32>>>();
+    if (!strcmp(name, "copy_swapped")) copy_swapped<<<1, 1>>>(p);
+    if (!strcmp(name, "copy_shared")) copy_from<<<1, 1>>>(p, 1);
+    if (!strcmp(name, "copy_local")) copy_from<<<1, 1>>>(p, 2);
+    if (!strcmp(name, "copy_null")) copy_from<<<1, 1>>>(NULL, 0);
+    if (!strcmp(name, "copy_wild")) copy_from<<<1, 1>>>(p + (1 << 28), 0);
+    if (!strcmp(name, "copy_odd")) copy_from<<<1, 1>>>(p + 1, 0);
+    if (!strcmp(name, "copy_odd_target")) copy_odd_target<<<1, 1, 200>>>(p);
+    if (!strcmp(name, "copy_too_much")) copy_part<<<1, 1>>>(p, 17);
+    if (!strcmp(name, "copy_negative")) copy_part<<<1, 1>>>(p, -4);
+    if (!strcmp(name, "copy_past_end")) copy_past_end<<<1, 1>>>(p);
     if (!strcmp(name, "printed")) printed<<<1, 2>>>();
     if (!strcmp(name, "at_exit") || !strcmp(name, "at_free")) {
         float* managed;

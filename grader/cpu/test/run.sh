@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086  # $flags is a list of words
+# shellcheck disable=SC2086  # $flags and $include are lists of words
 # Tests of the CPU device: sh run.sh BUILD_DIR
 # BUILD_DIR holds cpu/rewrite and libcpu.a. One line per test; the exit status is 1 if any failed.
 set -u
@@ -27,10 +27,11 @@ result() {
 # compile NAME: test/NAME.cu -> $work/NAME, warnings are failures
 compile() {
     "$build/cpu/rewrite" "$here/$1.cu" "$work/$1.cpp" "$1.cu" &&
-        "$cxx" $flags -Werror "-I$here/../include" "-I$here" -c "$work/$1.cpp" -o "$work/$1.o" &&
+        "$cxx" $flags -Werror $include -c "$work/$1.cpp" -o "$work/$1.o" &&
         "$cxx" -no-pie "$work/$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/$1"
 }
 flags=$(cat "$here/../cxxflags")
+include="-I$here/../include -I$here/../../../lessons -I$here"
 
 # programs: name = status of the compile, in $work/name.compiled
 compile_all() {
@@ -40,7 +41,7 @@ compile_all() {
     done
 }
 compile_all language threads &
-compile_all api numbers diagnoses
+compile_all api numbers diagnoses instructions
 wait
 
 compiled() {
@@ -49,7 +50,7 @@ compiled() {
 }
 
 # ---- right programs, also with one worker and with more workers than cores ----
-for name in language threads api numbers; do
+for name in language threads api numbers instructions; do
     for workers in 1 3; do
         compiled "$name" && CUDEV_WORKERS=$workers timeout 60 "$work/$name" > "$work/log" 2>&1
         result "$name, $workers worker(s)" $?

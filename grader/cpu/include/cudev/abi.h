@@ -55,6 +55,8 @@ enum cudev_warp_op {
     CUDEV_REDUCE_MIN_SIGNED,
     CUDEV_REDUCE_MAX_SIGNED,
     CUDEV_ACTIVEMASK,
+    CUDEV_NAMED_SYNC,  // these two have no mask: all lanes; `arg`: barrier, `width`: threads
+    CUDEV_NAMED_ARRIVE,
 };
 
 enum cudev_barrier_op { CUDEV_BARRIER, CUDEV_BARRIER_COUNT, CUDEV_BARRIER_AND, CUDEV_BARRIER_OR };
@@ -94,6 +96,20 @@ int cudev_vote_result(void);
 // (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a shuffle.
 unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
                               unsigned arg, unsigned width, const char* file, int line);
+
+// ---- instructions that CUDA C has no word for: cudev/instructions.h, lessons/ptx.h
+
+// cp.async: `used` of `bytes` (4, 8 or 16) at `from` in global memory go to `to` in shared memory, the
+// rest becomes zero. Nothing arrives before the calling thread has waited for it.
+void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used, const char* file,
+                      int line);
+// What the thread has issued since its last commit is a group, maybe an empty one.
+void cudev_copy_commit(void);
+// All groups of the thread but its `pending` newest have arrived.
+void cudev_copy_wait(unsigned pending);
+// Barrier `id` of the block opens when `threads` threads have come; op says whether this one waits.
+void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, const char* file,
+                         int line);
 
 // Lets other threads of the block run; cudev_spin() does so at every 64th call.
 void cudev_yield(void);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include "cudev.h"
+#include "ptx.h"
 #include "small.h"
 
 #define N 256
@@ -42,6 +43,28 @@ template <int PAD> __global__ void transpose_tiled(float* out, const float* a) {
     __syncthreads();
     for (int j = threadIdx.y; j < 32; j += 8)
         out[(x + j) * N + y + threadIdx.x] = tile[threadIdx.x][j];
+}
+
+// By way of shared memory, 16 bytes a thread; what is not used of the last piece costs nothing.
+__global__ void copy_async(float* out, const float* a, int n) {
+    __shared__ float4 s[N];
+    int t = threadIdx.x, i = blockIdx.x * N + t;
+    cp_async16_zfill(&s[t], &a[4 * i], 4 * i < n ? 16 : 0);
+    cp_async_commit();
+    cp_async_wait<0>();
+    ((float4*)out)[i] = s[t];
+}
+
+// A row of memory becomes a column of the tile: the copies queue at one bank.
+__global__ void transpose_async(float* out, const float* a) {
+    __shared__ float tile[32][32];
+    int x = blockIdx.x * 32, y = blockIdx.y * 32;
+    for (int j = threadIdx.y; j < 32; j += 8)
+        cp_async4(&tile[threadIdx.x][j], &a[(y + j) * N + x + threadIdx.x]);
+    cp_async_wait_all();
+    __syncthreads();
+    for (int j = threadIdx.y; j < 32; j += 8)
+        out[(x + j) * N + y + threadIdx.x] = tile[j][threadIdx.x];
 }
 
 // ---- products of N x N matrices ----------------------------------------------------------------
@@ -235,6 +258,13 @@ static void simple(float* out, float* a, float* b) {
     check("transpose_tiled<0>", {all, 2048, 8192, 2048, 8192, all, all, 2048, 65536, 2048, 2048});
     transpose_tiled<1><<<tiles, tile>>>(out, a);
     check("transpose_tiled<1>", {all, 2048, 8192, 2048, 8192, all, all, 2048, 2048, 2048, 2048});
+    copy_async<<<N / 4, N>>>(out, a, N * N);
+    check("copy_async", {all, 512, 8192, 512, 8192, all, all, 512, 2048, 512, 2048});
+    copy_async<<<N / 4, N>>>(out, a, N * N / 2);
+    check("copy_async, half",
+          {all / 2, 256, 4096, 512, 8192, all / 2, all / 2, 512, 2048, 512, 2048});
+    transpose_async<<<tiles, tile>>>(out, a);
+    check("transpose_async", {all, 2048, 8192, 2048, 8192, all, all, 2048, 2048, 2048, 65536});
     matmul_naive<<<dim3(16, 16), T16>>>(out, a, b);
     check("matmul_naive", {134217728, 1048576, 2097152, 2048, 8192, 8388608, 2 * all, 0, 0, 0, 0});
     matmul_tiled<16><<<dim3(16, 16), T16>>>(out, a, b);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086  # $flags is a list of words
+# shellcheck disable=SC2086  # $flags and $include are lists of words
 # Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any failed.
 #   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
 #                 be; "// says: TEXT" lines must appear in the findings
@@ -17,13 +17,14 @@ trap 'exit 1' INT TERM
 cxx=${CXX:-g++}
 export LC_ALL=C CUDEV_TIMEOUT=2
 flags=$(cat "$here/../../cxxflags-watched")
+include="-I$here/../../include -I$here/../../../../lessons -I$here"
 
 # compile SOURCE: -> $work/NAME with the build's messages in $work/NAME.log
 compile() {
     name=$(basename "$1" .cu)
     {
         "$build/cpu/rewrite" "$1" "$work/$name.cpp" "$name.cu" &&
-            "$cxx" $flags -Werror "-I$here/../../include" "-I$here" -c "$work/$name.cpp" -o "$work/$name.o" &&
+            "$cxx" $flags -Werror $include -c "$work/$name.cpp" -o "$work/$name.o" &&
             "$cxx" -no-pie "$work/$name.o" "$build/libcpu.a" -lpthread -lm -o "$work/$name"
     } > "$work/$name.log" 2>&1
 }
@@ -90,7 +91,7 @@ wait
 # counters LEVEL: $work/counters with this optimisation, run with several workers
 counters() {
     "$build/cpu/rewrite" "$here/counters.cu" "$work/counters$1.cpp" counters.cu &&
-        "$cxx" $flags "$1" -Werror "-I$here/../../include" "-I$here" -c "$work/counters$1.cpp" -o "$work/counters$1.o" &&
+        "$cxx" $flags "$1" -Werror $include -c "$work/counters$1.cpp" -o "$work/counters$1.o" &&
         "$cxx" -no-pie "$work/counters$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/counters$1" || return 1
     for workers in 1 3; do
         CUDEV_WORKERS=$workers CUDEV_WATCH=profile timeout 60 "$work/counters$1" || return 1
@@ -118,8 +119,10 @@ table() {
     compile "$here/table.cu" && CUDEV_WATCH=profile "$work/table" > "$work/table.out" &&
         diff "$here/table.expected" "$work/table.out" &&
         CUDEV_WATCH=profile "$work/table" csv > "$work/csv.out" &&
-        grep -qxF '"transpose",1,table.cu:28,table.cu,14,"tile",4,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,992' "$work/csv.out" &&
-        grep -qxF '"strided",2,table.cu:29,,,,,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,144' "$work/csv.out" &&
+        grep -qxF '"transpose",1,table.cu:37,table.cu,15,"tile",4,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,992' "$work/csv.out" &&
+        grep -qxF '"strided",2,table.cu:38,,,,,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,144' "$work/csv.out" &&
+        grep -qxF '"staged",1,table.cu:39,table.cu,29,"in",16,l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum,2' "$work/csv.out" &&
+        grep -qxF '"staged",1,table.cu:39,,,,,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum,8' "$work/csv.out" &&
         "$work/table" 2>&1 | grep -q 'there is no profile'
 }
 if [ -z "$only" ] || [ "$only" = table ]; then

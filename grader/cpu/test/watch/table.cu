@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cudev.h"
+#include "ptx.h"
 #include "small.h"
 
 __device__ int hits;
@@ -23,10 +24,19 @@ __global__ void strided(float* out, const float* in, int* count) {
     out[threadIdx.x] = s[threadIdx.x] + in[1024 + threadIdx.x];
 }
 
+__global__ void staged(float* out, const float* in) {
+    __shared__ __align__(16) float s[128][4];
+    cp_async16(s[2 * threadIdx.x], &in[4 * threadIdx.x]);
+    cp_async_wait_all();
+    named_sync(1, 64);
+    out[threadIdx.x] = s[2 * (63 - threadIdx.x)][0];
+}
+
 int main(int argc, char** argv) {
     float *in = filled(1280), *out = empty(1024);
     transpose<<<1, dim3(32, 8)>>>(out, in);
     for (int i = 0; i < 2; i++) strided<<<1, 64, 64 * sizeof(float)>>>(out, in, (int*)out + 100);
+    staged<<<1, 64>>>(out, in);
     cudev_write_profile(stdout, argc > 1 ? argv[1] : "table");
     return 0;
 }
