@@ -60,7 +60,7 @@ watched=$(cat "$here/../cxxflags-watched")
 watch() {
     name=$(basename "$1")
     "$build/cpu/rewrite" "$here/watch/$1.cu" "$work/$name.cpp" "$name.cu" &&
-        aarch64-linux-gnu-g++ $watched "-I$here/../include" "-I$here/watch" -c "$work/$name.cpp" \
+        aarch64-linux-gnu-g++ $watched $include "-I$here/watch" -c "$work/$name.cpp" \
             -o "$work/$name.obj" &&
         aarch64-linux-gnu-g++ -static -no-pie "$work/$name.obj" "$work/libcpu.a" -lpthread -lm \
             -o "$work/$name" &&
