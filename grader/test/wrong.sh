@@ -89,7 +89,7 @@ save() {
         base=$(sed -n '/^$/q; s|^// base: ||p' "$file")
         base=${base:-solutions/$1/${1#*_}.cu}
         # The base moved on since the edit began: take its changes over.
-        if [ -e "$made.base" ] && ! cmp -s "$base" "$made.base"; then
+        if grep -qxF "// base: $base" "$made.cu" 2>/dev/null && ! cmp -s "$base" "$made.base"; then
             { head_of "$file"; echo; cat "$made.base"; } >"$made.old"
             { head_of "$file"; echo; cat "$base"; } >"$made.new"
             git merge-file -q "$file" "$made.old" "$made.new"
@@ -105,7 +105,7 @@ save() {
         return
     fi
     if grep -q '^<<<<<<<' "$file"; then
-        rm -f "$made.cu"
+        echo "// base: $base" >"$made.cu"
         complain "$file holds the lines that do not fit $base, between <<<<<<< and >>>>>>>. Mend them, then: $again"
         return
     fi

@@ -3,9 +3,9 @@
 #include "transpose.h"
 
 enum {
-    TILE = 32,      // rows and columns of a tile: one warp reads a row
-    ROWS = 4,       // rows of threads in a block: 128 threads, each with TILE / ROWS elements
-    MAX_Y = 65535,  // blocks in grid.y
+    TILE = 32,  // rows and columns of a tile: one warp reads a row
+    ROWS = 4,   // rows of threads in a block: 128 threads, each with TILE / ROWS elements
+    MAX_Y = 4,  // blocks in grid.y: each takes several tiles, one after the other
 };
 
 // ---- GPU kernel
