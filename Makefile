@@ -168,6 +168,9 @@ test-cpu: ready
 test-aarch64: ready
 	@sh grader/cpu/test/aarch64.sh build
 
+proof:
+	@sh grader/cpu/test/hardware/proof.sh summary
+
 bench-cpu: ready
 	@sh grader/cpu/bench/run.sh build
 
@@ -178,5 +181,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready lesson grade hint watch debug profile bench doctor reset update exercises texts wrong test \
-        mutate-grader test-gpu test-cpu test-aarch64 bench-cpu format clean
+        mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

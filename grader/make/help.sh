@@ -22,6 +22,7 @@ make wrong LESSON=05          the kernels that must fail, in build/wrong/ (autho
 make test [LESSON=12]         everything the course checks about itself
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?
+make proof                    the CPU device's counters and findings beside the hardware's
 make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what they
 # print now in the place of what they printed then. In a text, a command is a line of its own,
-#     make grade ... (or make profile ...)
+#     make grade ... (or make profile ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything.
 # usage: texts.sh LESSON...
@@ -15,12 +15,9 @@ recorded() { # recorded LESSON: the figures of the first GPU there are some of
     echo "(none yet)"
 }
 trap 'rm -f "$new" "$new.bench"' EXIT
-for lesson; do
-    text=lessons/$lesson/README.md
-    recorded "$lesson" >"$new.bench"
-    sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
+refresh() { # refresh TEXT
     awk '
-        /^    make (grade|profile) / { command = $0; print; next }
+        /^    make (grade |profile |proof$)/ { command = $0; print; next }
         command != "" && /^```/ {
             print
             # make says at the end that the score was not full: that is no news.
@@ -46,5 +43,11 @@ for lesson; do
             print "<!-- /bench -->"
             next
         }
-        { print }' bench="$new.bench" "$text" >"$new" && cp "$new" "$text" && echo "$text"
+        { print }' bench="$new.bench" "$1" >"$new" && cp "$new" "$1" && echo "$1"
+}
+for lesson; do
+    recorded "$lesson" >"$new.bench"
+    sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
+    refresh "lessons/$lesson/README.md"
 done
+refresh grader/cpu/README.md

@@ -113,4 +113,7 @@ done
 # ---- the watchers ----
 sh "$here/watch/run.sh" "$build" || failed=1
 
+# ---- predictions beside measurements ----
+sh "$here/hardware/proof.sh" check "$build" || failed=1
+
 exit $failed

@@ -4,6 +4,21 @@
 
 #include <stdlib.h>
 
+#ifndef __CUDEV__
+// A GPU: the same programs, for the tools that look at it. They return without waiting.
+static void wait_for_gpu(void) {
+    cudaDeviceSynchronize();
+}
+template <typename T>
+static inline cudaError_t cudaMalloc(T** p_gpu, size_t bytes, const char* file, int line) {
+    static bool first = true;
+    if (first) atexit(wait_for_gpu);
+    first = false;
+    (void)file, (void)line;
+    return cudaMalloc(p_gpu, bytes);
+}
+#endif
+
 // n floats of device memory that nobody has written.
 static inline float* empty(int n, const char* file = __builtin_FILE(),
                            int line = __builtin_LINE()) {

@@ -1,0 +1,55 @@
+# programs.sh: what is predicted and measured. Sourced, not run.
+# shellcheck shell=sh
+
+# One program a line: its name, its lesson or -, its sources. Each names its launches (launched.h).
+programs() {
+    tests=grader/cpu/test
+    echo "counters - $tests/watch/counters.cu"
+    echo "kernels - $tests/hardware/kernels.cu"
+    while read -r lesson kernel; do
+        name=${lesson#*_}
+        file=solutions/$lesson/$kernel.cu
+        case $kernel in right/*) file=grader/$lesson/$kernel.cu ;; esac
+        echo "${lesson%%_*}_$(basename "$kernel") $lesson $tests/hardware/lessons/$name.cu $file"
+    done <<TEXT
+02_transpose transpose
+02_transpose steps/2_tiled
+02_transpose steps/1_naive
+03_reduction reduction
+03_reduction steps/3_warp_tree
+03_reduction steps/2_shared_tree
+05_tiled_matmul tiled_matmul
+05_tiled_matmul steps/2_coalesced
+05_tiled_matmul right/double_buffer
+05_tiled_matmul right/async_copies
+10_online_softmax online_softmax
+10_online_softmax steps/3_one_block
+12_flash_forward flash_forward
+12_flash_forward steps/2_one_thread_row
+TEXT
+}
+
+# What Nsight Compute is asked for. The table's names are these; a sum has a + between the two.
+metrics() {
+    for op in ld st ldgsts; do  # the last one is cp.async
+        echo "smsp__sass_data_bytes_mem_global_op_$op.sum"
+        case $op in
+        ldgsts) at=sm__sass_l1tex executed=op_ldgsts ;;
+        *) at=l1tex_ executed=op_shared_$op ;;
+        esac
+        echo "${at}_t_requests_pipe_lsu_mem_global_op_$op.sum"
+        echo "${at}_t_sectors_pipe_lsu_mem_global_op_$op.sum"
+        echo "smsp__sass_data_bytes_mem_shared_op_$op.sum"
+        echo "smsp__sass_inst_executed_$executed.sum"
+        echo "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum"
+        echo "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum"
+    done
+    for op in atom red; do
+        echo "l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum"
+        echo "l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum"
+    done
+    echo "smsp__inst_executed_op_shared_atom.sum"
+    echo "lts__t_sectors_srcunit_tex_op_write.sum"
+    echo "lts__t_sectors_srcunit_tex_op_read.sum"
+    echo "dram__bytes_read.sum"
+}
