@@ -8,7 +8,7 @@
 #define WARP_SIZE 32
 #define ALL_LANES 0xffffffffu
 #define THREADS 256
-#define BLOCKS 16
+#define BLOCKS 8
 #define WARPS (THREADS / WARP_SIZE)
 
 static_assert(WARPS <= WARP_SIZE, "one warp must be able to hold the results of all warps");
