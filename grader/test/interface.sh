@@ -87,6 +87,26 @@ make -s hint LESSON=1 >/dev/null
 name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
 name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
+# Wrong kernels go from patches to files and back, and follow the solution or say that they do not.
+kernels=build/wrong/$lesson patch=grader/$lesson/wrong/guard_off_by_one.patch
+name="wrong kernels as files" says 0 "$kernels/no_guard.cu" make wrong LESSON=1
+sed -i 's/i <= n/i < n + 1/' "$kernels/guard_off_by_one.cu"
+name="an edited one is not overwritten" says ! "SAVE=guard_off_by_one keeps that" make wrong LESSON=1
+sed -i '1i // A new first line.' "solutions/$lesson/vector_add.cu"
+name="is saved for the solution as it is now" says 0 "$kernels/guard" make wrong LESSON=1 SAVE=guard_off_by_one
+if [ "$(grep -c '^[-+] ' "$patch")" = 2 ] && grep -q '^+.*i < n + 1' "$patch"; then
+    tell ok "and its patch is the edit alone"
+else
+    tell FAIL "and its patch is the edit alone" "$(cat "$patch")"
+fi
+sed -i 's/if (i < n) c/if (n > i) c/' "solutions/$lesson/vector_add.cu"
+name="one that no longer fits is named" says ! "no_guard.patch does not fit" make wrong LESSON=1
+name="with the conflict marked" says ! "no_guard.cu holds the lines" make wrong LESSON=1 SAVE=no_guard
+sed -i '/^<<<<<<</,/^=======/d; /^>>>>>>>/d' "$kernels/no_guard.cu"
+name="and mended" says 0 "$kernels/no_guard.cu" make wrong LESSON=1 SAVE=no_guard
+git checkout -q solutions grader
+rm -r build/wrong
+
 # A student's edit survives everything.
 mine='// my work'
 echo "$mine" >>"$file"
