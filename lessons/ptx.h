@@ -132,5 +132,115 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
     asm volatile("bar.arrive %0, %1;" : : "r"(id), "r"(threads) : "memory");
 }
 
+// ---- matrices in registers ---------------------------------------------------------------------
+//
+// A tensor core multiplies small matrices that lie in the registers of a whole warp, a share in each
+// lane. All 32 lanes call together, whatever an `if` around may say. Lane l = threadIdx.x % 32 has
+//
+//   g = l / 4    a row (or column), 0..7
+//   t = l % 4    a pair of columns (or rows) 2t and 2t + 1, 0..3
+//
+// 16-bit numbers come in pairs, the one with the lower index in the lower half of a 32-bit register.
+
+// D += A B, where A is 16 x 16, B is 16 x 8, and D is 16 x 8 in fp32. The lane's share:
+//
+//   a[0]: A[g    ][2t], A[g    ][2t + 1]     b[0]: B[2t    ][g], B[2t + 1][g]
+//   a[1]: A[g + 8][2t], A[g + 8][2t + 1]     b[1]: B[2t + 8][g], B[2t + 9][g]
+//   a[2]: A[g    ][2t + 8], ...[2t + 9]
+//   a[3]: A[g + 8][2t + 8], ...[2t + 9]      d[0], d[1]: D[g    ][2t], D[g    ][2t + 1]
+//                                            d[2], d[3]: D[g + 8][2t], D[g + 8][2t + 1]
+//
+// So two D side by side, packed to 16 bits, are an A: a[0] = pack(d[0], d[1]), a[1] = pack(d[2], d[3]),
+// and a[2], a[3] from the second one. That is how P of attention goes from one product to the next.
+// PTX ISA: Warp Level Matrix Instructions, "mma", "Matrix Fragments for mma.m16n8k16".
+__device__ __forceinline__ void mma_m16n8k16_bf16(float d[4], const unsigned a[4],
+                                                  const unsigned b[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void mma_m16n8k16_fp16(float d[4], const unsigned a[4],
+                                                  const unsigned b[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// Loads 8 x 8 matrices of 16-bit numbers from shared memory into such shares: r[i] gets, of matrix i,
+// row g, columns 2t and 2t + 1; with _trans rows 2t and 2t + 1 of column g, the same of the transposed.
+// row: lane l gives where row l % 8 of matrix l / 8 starts, 16 bytes at a multiple of 16; with x1
+// only lanes 0..7 are asked, with x2 lanes 0..15. All lanes call together.
+//
+//   A, 16 x 16 at &s[r0][k0]:             ldmatrix_x4(a, &s[r0 + l % 16][k0 + l / 16 * 8])
+//   B from s[n][k], two blocks of 8 n:    ldmatrix_x4(b, &s[n0 + l % 8 + l / 16 * 8][k0 + l / 8 % 2 * 8])
+//   B from s[k][n], two blocks of 8 n:    ldmatrix_x4_trans(b, &s[k0 + l % 16][n0 + l / 16 * 8])
+//
+// where b[0], b[1] are the first block's and b[2], b[3] the second's. The 8 rows of a matrix should
+// lie in different banks: rows of 64 numbers do not, unless the 16-byte pieces of row r are stored in
+// another order (piece c at place c ^ r % 8).
+// PTX ISA: Warp Level Matrix Instructions, "ldmatrix".
+__device__ __forceinline__ void ldmatrix_x1(unsigned r[1], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+                 : "=r"(r[0])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x2(unsigned r[2], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x4(unsigned r[4], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x1_trans(unsigned r[1], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
+                 : "=r"(r[0])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x2_trans(unsigned r[2], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+__device__ __forceinline__ void ldmatrix_x4_trans(unsigned r[4], const void* row) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(row))
+                 : "memory");
+}
+
+// ---- numbers -----------------------------------------------------------------------------------
+
+// Two floats, rounded to nearest even, as the halves of a register.
+// PTX ISA: Data Movement and Conversion Instructions, "cvt"; the upper half comes first there.
+__device__ __forceinline__ unsigned pack_bf16(float low, float high) {
+    unsigned word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+}
+__device__ __forceinline__ unsigned pack_fp16(float low, float high) {
+    unsigned word;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+}
+
+// 2^x in one instruction, off by at most 2^-22 of the result; results below 2^-126 become 0.
+// 2^-infinity is 0. exp(x) is exp2_approx(x * 1.44269504f): log2(e) goes into a scale that is there
+// anyway. PTX ISA: Floating Point Instructions, "ex2".
+__device__ __forceinline__ float exp2_approx(float x) {
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 #endif
 #endif

@@ -145,6 +145,15 @@ void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, cons
     check(k, offset, bytes, CUDEV_WRITE, pc);
 }
 
+// A lane loads 16 bytes on behalf of its warp.
+void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) {
+    struct watch* k = w->watch;
+    uint64_t offset = offset_of(k, row, 16, CUDEV_READ, pc);
+    if (offset == WATCHED_BYTES) return;
+    if (k->check) check(k, offset, 16, CUDEV_READ, pc);
+    if (k->profile) log_access(k, offset, 16, LOG_MATRIX_LOAD, pc);
+}
+
 // ---- the common case: everything is in order -----------------------------------------------------
 //
 // These functions change nothing before they know that it is; else they return false and watch_any()

@@ -43,8 +43,8 @@ struct counts* cudev_profile_row(struct watch* k, log_entry e) {
     if (cache->epoch == p->epoch + own->epoch && cache->what == what && offset >= cache->begin &&
         offset < cache->end)
         return &own->counts[cache->row];
-    struct array_name n;
-    cudev_name_array(&n, k->worker, offset, log_bytes(e));
+    struct array_name n = {.name = "-", .end = UINT32_MAX};
+    if (log_kind(e) != LOG_MMA) cudev_name_array(&n, k->worker, offset, log_bytes(e));
     struct row want = {
         p->current, log_site(e), n.id, log_kind(e), log_bytes(e), offset >= WINDOW_OFFSET, ""};
     snprintf(want.name, sizeof want.name, "%.47s", n.name);
@@ -107,6 +107,13 @@ void cudev_profile_barrier(struct watch* k) {
     cudev_profile_kernel(k)->barriers++;
 }
 
+// A warp multiplies matrices. Registers only: no request.
+void cudev_profile_count_mma(struct watch* k, const void* pc) {
+    struct counts* c = cudev_profile_row(k, log_entry_of(0, site_at(pc), LOG_MMA, 0));
+    c->requests++;
+    c->lanes += WARP_SIZE;
+}
+
 // An array of shared memory has got its place. Caches of rows hold as long as blocks agree on that.
 void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id) {
     struct worker_profile* own = &profile()->worker[k->worker->number];
@@ -118,7 +125,9 @@ void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes,
 // ---- what a program can ask for ----------------------------------------------------------------
 
 static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
-    if (r->kind == LOG_ATOMIC) {
+    if (r->kind == LOG_MMA) {
+        t->mma += c->requests;
+    } else if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
     } else if (r->shared && log_loads(r->kind)) {
         t->shared_load_bytes += c->bytes;

@@ -75,6 +75,7 @@ void cudev_profile_launch_ends(const struct launch* l, int workers);
 void cudev_profile_block_begins(struct watch* k);
 void cudev_profile_block_ends(struct watch* k);
 void cudev_profile_barrier(struct watch* k);
+void cudev_profile_count_mma(struct watch* k, const void* pc);
 void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id);
 // The counters of one instruction on the array at `offset`.
 struct counts* cudev_profile_row(struct watch* k, log_entry e);

@@ -85,7 +85,7 @@ static struct kernel_counts kernel_counts(unsigned kernel) {
 
 // ---- table -------------------------------------------------------------------------------------
 
-static const char* const kind_name[] = {"load", "store", "atomic", "copy", "copy"};
+static const char* const kind_name[] = {"load", "store", "atomic", "copy", "copy", "matrix"};
 
 static double ratio(uint64_t a, uint64_t b) {
     return b ? (double)a / (double)b : 0;
@@ -117,6 +117,11 @@ static void print_row(FILE* out, const struct line_row* r) {
     cost(r, &units, &ideal);
     const char* base = strrchr(r->file, '/');
     snprintf(place, sizeof place, "%s:%d", base ? base + 1 : r->file, r->line);
+    if (r->row->kind == LOG_MMA) {
+        fprintf(out, "  %-24s %-14s %-20s %10llu\n", place, r->row->name, "mma m16n8k16",
+                (unsigned long long)r->counts.requests);
+        return;
+    }
     snprintf(what, sizeof what, "%s %s, %u B", r->row->shared ? "shared" : "global",
              kind_name[r->row->kind], r->row->bytes);
     fprintf(out, "  %-24s %-14s %-20s %10llu ", place, r->row->name, what,
@@ -158,11 +163,12 @@ static void print_advice(FILE* out, const struct line_row* rows, unsigned count)
                 global->line, 100 * ratio(global->counts.ideal_sectors, global->counts.sectors),
                 global->row->name);
     if (shared)
-        fprintf(out,
-                "  next: line %d has bank conflicts: the threads of a warp want different rows of "
-                "the same of the 32 banks; a row of %s that is one element longer moves them "
-                "apart\n",
-                shared->line, shared->row->name);
+        fprintf(
+            out,
+            "  next: line %d has bank conflicts: the threads of a warp want different rows of "
+            "the same of the 32 banks; a row of %s that is %s longer moves them apart%s\n",
+            shared->line, shared->row->name, shared->row->bytes == 16 ? "16 bytes" : "one element",
+            shared->row->bytes == 16 ? ", and so does storing piece p of row r at p ^ r % 8" : "");
     if (!global && !shared) fprintf(out, "  no line wastes much\n");
 }
 
@@ -170,17 +176,24 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     const struct kernel* k = &profile()->kernel[kernel];
     struct kernel_counts c = kernel_counts(kernel);
     struct counts load = {0}, store = {0};
-    for (unsigned i = 0; i < count; i++)
-        if (!rows[i].row->shared && rows[i].row->kind != LOG_ATOMIC)
-            add_counts(log_loads(rows[i].row->kind) ? &load : &store, &rows[i].counts);
+    uint64_t mma = 0;
+    for (unsigned i = 0; i < count; i++) {
+        enum log_kind kind = rows[i].row->kind;
+        if (kind == LOG_MMA)
+            mma += rows[i].counts.requests;
+        else if (!rows[i].row->shared && kind != LOG_ATOMIC)
+            add_counts(log_loads(kind) ? &load : &store, &rows[i].counts);
+    }
     fprintf(out, "%s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d", k->name, k->grid[0],
             k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->file, k->line);
     if (k->launches != 1)
         fprintf(out, ", %llu times (last sizes shown)", (unsigned long long)k->launches);
     fprintf(out, "\n  global memory: threads load %s, each byte %.1f times; they store %s\n",
             amount(load.bytes), ratio(load.bytes, c.read_bytes), amount(store.bytes));
-    fprintf(out, "  %llu block%s, %llu barrier%s\n\n", (unsigned long long)c.blocks,
+    fprintf(out, "  %llu block%s, %llu barrier%s", (unsigned long long)c.blocks,
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
+    if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);
+    fprintf(out, "\n\n");
     fprintf(out, "  %-24s %-14s %-20s %10s %-18s %7s %8s\n", "line", "array", "what", "requests",
             "  each takes", "ideal", "wasted");
     for (unsigned i = 0; i < count; i++) print_row(out, &rows[i]);
@@ -235,8 +248,13 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
         if (!shared) metric(p, "cudev__atomic_global_sectors", c->sectors);
         return;
     }
-    static const char* const names[] = {"ld", "st", "", "ldgsts", "ldgsts"};
+    if (kind == LOG_MMA) {
+        metric(p, "sm__inst_executed_pipe_tensor_op_hmma.sum", c->requests);
+        return;
+    }
+    static const char* const names[] = {"ld", "st", "", "ldgsts", "ldgsts", "ldsm"};
     const char* op = names[kind];
+    bool plain = kind == LOG_LOAD || kind == LOG_STORE;
     char name[100];
 #define METRIC(format, value)                    \
     do {                                         \
@@ -245,11 +263,14 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
     } while (0)
     if (shared) {
         METRIC("smsp__sass_data_bytes_mem_shared_op_%s.sum", c->bytes);
-        METRIC(kind == LOG_COPY_STORE ? "smsp__sass_inst_executed_op_%s.sum"
-                                      : "smsp__sass_inst_executed_op_shared_%s.sum",
+        METRIC(plain ? "smsp__sass_inst_executed_op_shared_%s.sum"
+                     : "smsp__sass_inst_executed_op_%s.sum",
                c->requests);
-        METRIC("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum", c->wavefronts);
-        METRIC("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
+        METRIC(plain ? "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
+                     : "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_%s.sum",
+               c->wavefronts);
+        METRIC(plain ? "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum"
+                     : "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
                c->wavefronts - c->ideal_wavefronts);
     } else {
         METRIC("smsp__sass_data_bytes_mem_global_op_%s.sum", c->bytes);
@@ -275,6 +296,8 @@ static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows
             write_counts(&whole, (enum log_kind)kind, shared, &sum[kind][shared]);
     write_counts(&whole, LOG_COPY_LOAD, false, &sum[LOG_COPY_LOAD][0]);
     write_counts(&whole, LOG_COPY_STORE, true, &sum[LOG_COPY_STORE][1]);
+    write_counts(&whole, LOG_MATRIX_LOAD, true, &sum[LOG_MATRIX_LOAD][1]);
+    write_counts(&whole, LOG_MMA, false, &sum[LOG_MMA][0]);
     metric(&whole, "cudev__blocks", c.blocks);
     metric(&whole, "cudev__barriers", c.barriers);
     metric(&whole, "cudev__distinct_read_bytes", c.read_bytes);

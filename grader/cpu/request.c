@@ -128,7 +128,7 @@ static bool pair_up(const uint32_t* offset, const uint8_t* lane, unsigned lanes,
 static void count_shared(struct counts* c, const struct request* q) {
     const unsigned bytes = log_bytes(q->instruction), lanes = q->lanes;
     unsigned span = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;  // lanes of a phase
-    if (span < 32 &&
+    if (span < 32 && log_kind(q->instruction) != LOG_MATRIX_LOAD &&
         (pair_up(q->offset, q->lane, lanes, 1) || pair_up(q->offset, q->lane, lanes, 2)))
         span *= 2;
     for (unsigned i = 0, end; i < lanes; i = end) {

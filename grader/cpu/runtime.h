@@ -175,6 +175,9 @@ struct cudev_watcher {
     void (*copy_issued)(struct worker* w, const void* to, const void* from, unsigned bytes,
                         unsigned used, const void* pc);
     void (*copy_arrives)(struct worker* w, const void* to, unsigned bytes, const void* pc);
+    // The running lane loads a row of a matrix; its warp multiplies.
+    void (*matrix_row)(struct worker* w, const void* row, const void* pc);
+    void (*multiplies)(struct worker* w, const void* pc);
     void (*shared_array)(struct worker* w, const char* data, size_t bytes);
     void (*argument)(const struct cudev_launch_site* site, int index, const void* p, size_t bytes);
     void (*report)(void);  // says what has been found, before a diagnosis ends the program
@@ -222,6 +225,10 @@ const char* cudev_named_text(struct worker* w, enum cudev_warp_op op, unsigned i
 bool cudev_named_arrive(struct worker* w, unsigned warp, uint32_t lanes);
 void cudev_named_forget(struct worker* w);
 void cudev_named_report(const struct worker* w);
+
+// matrix.c
+const char* cudev_matrix_text(enum cudev_warp_op op, unsigned arg, unsigned width);
+void cudev_matrix_complete(struct worker* w, unsigned warp);  // all lanes have come
 
 // launch.c
 int cudev_worker_count(void);

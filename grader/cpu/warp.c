@@ -26,6 +26,17 @@ static bool is_aligned(enum cudev_warp_op op) {
     return op >= CUDEV_NAMED_SYNC;
 }
 
+// Of these, none can be missing, not even because it has returned.
+static bool is_matrix(enum cudev_warp_op op) {
+    return op == CUDEV_LDMATRIX || op == CUDEV_MMA;
+}
+
+static const char* call_text(struct worker* w, enum cudev_warp_op op, unsigned arg,
+                             unsigned width) {
+    if (is_matrix(op)) return cudev_matrix_text(op, arg, width);
+    return is_aligned(op) ? cudev_named_text(w, op, arg, width) : op_name(op);
+}
+
 static struct lane* lanes_of(struct worker* w, unsigned warp) {
     return &w->lane_of[warp * WARP_SIZE];
 }
@@ -157,6 +168,8 @@ static bool complete(struct worker* w, unsigned warp, enum cudev_warp_op op, uin
         if (w->watch) cudev_watcher->warp_barrier(w, warp, group);
     } else if (op == CUDEV_NAMED_SYNC || op == CUDEV_NAMED_ARRIVE) {
         return cudev_named_arrive(w, warp, group);
+    } else if (is_matrix(op)) {
+        cudev_matrix_complete(w, warp);
     } else {
         uint64_t result = common_result(op, lane, group);
         for (uint32_t rest = group; rest; rest &= rest - 1)
@@ -190,6 +203,17 @@ static void check_call(struct worker* w, unsigned t, enum cudev_warp_op op, unsi
                  "or 32",
                  at->what, at->file, at->line, width);
         report_mask(w, text);
+    }
+    if (is_matrix(op) && ~w->live[warp]) {
+        int gone = __builtin_ctz(~w->live[warp]);
+        snprintf(
+            text, sizeof text,
+            "diverged warp: thread %s calls %s at %s:%d, which needs all 32 lanes, but lane %d "
+            "%s",
+            cudev_thread_name(w, t), at->what, at->file, at->line, gone,
+            lanes_that_exist(w, warp) >> gone & 1 ? "has already returned from the kernel"
+                                                  : "does not exist in this block");
+        report_diverged(w, text);
     }
     uint32_t returned = mask & lanes_that_exist(w, warp) & ~w->live[warp];
     if (is_shuffle(op) && returned) {
@@ -231,8 +255,7 @@ unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned lon
     unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE, lane = t % WARP_SIZE;
     struct lane* self = &w->lane_of[t];
     struct warp_groups* in = &w->groups[warp];
-    const char* what = is_aligned(op) ? cudev_named_text(w, op, arg, width) : op_name(op);
-    *self = (struct lane){{what, file, line}, op, mask, arg, width, value};
+    *self = (struct lane){{call_text(w, op, arg, width), file, line}, op, mask, arg, width, value};
     w->in_warp_function[warp] |= 1u << lane;
     if (op != CUDEV_ACTIVEMASK) check_call(w, t, op, mask, width);
 
@@ -267,7 +290,8 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp) {
         unsigned first = warp * WARP_SIZE + (unsigned)__builtin_ctz(group);
         enum cudev_warp_op op = w->lane_of[first].op;
         uint32_t returned = mask & lanes_that_exist(w, warp) & ~w->live[warp];
-        if (is_shuffle(op) && returned) check_call(w, first, op, mask, w->lane_of[first].width);
+        if ((is_shuffle(op) || is_matrix(op)) && returned)
+            check_call(w, first, op, mask, w->lane_of[first].width);
         if (op == CUDEV_ACTIVEMASK || group != (mask & w->live[warp])) {
             g++;
             continue;

@@ -153,6 +153,10 @@ static void named_opens(struct worker* w) {
     if (w->watch->profile) cudev_profile_kernel(w->watch)->barriers++;
 }
 
+static void multiplies(struct worker* w, const void* pc) {
+    if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
+}
+
 static void shared_array(struct worker* w, const char* data, size_t bytes) {
     struct watch* k = w->watch;
     if (k->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
@@ -184,6 +188,8 @@ static struct cudev_watcher watcher = {
     .named_opens = named_opens,
     .copy_issued = cudev_access_copy,
     .copy_arrives = cudev_access_arrival,
+    .matrix_row = cudev_access_matrix_row,
+    .multiplies = multiplies,
     .shared_array = shared_array,
     .argument = cudev_names_argument,
     .report = report,

@@ -89,11 +89,19 @@ enum {
         LOG_ENTRIES + 8,  // or the logs of all lanes would compete for the same cache lines
 };
 
-// cp.async is one instruction that loads and stores
-enum log_kind { LOG_LOAD, LOG_STORE, LOG_ATOMIC, LOG_COPY_LOAD, LOG_COPY_STORE, LOG_KINDS };
+enum log_kind {
+    LOG_LOAD,
+    LOG_STORE,
+    LOG_ATOMIC,
+    LOG_COPY_LOAD,  // cp.async is one instruction that loads and stores
+    LOG_COPY_STORE,
+    LOG_MATRIX_LOAD,
+    LOG_MMA,  // no access to memory: counted in rows of their own
+    LOG_KINDS,
+};
 
 static inline bool log_loads(enum log_kind kind) {
-    return kind == LOG_LOAD || kind == LOG_COPY_LOAD;
+    return kind == LOG_LOAD || kind == LOG_COPY_LOAD || kind == LOG_MATRIX_LOAD;
 }
 
 // | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half says which instruction, the lower where
@@ -185,6 +193,7 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc);
 void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, const void* pc);
+void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc);
 
 // Is the address one that a kernel's atomic may read? Otherwise says so, and does not return.
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);

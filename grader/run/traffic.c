@@ -36,6 +36,7 @@ void traffic_stop(struct arena_traffic* to) {
         .shared_store_conflicts = (int64_t)t.shared_store_conflicts,
         .atomics = (int64_t)t.atomics,
         .barriers = (int64_t)t.barriers,
+        .mma = (int64_t)t.mma,
         .unique_read_bytes = (int64_t)t.unique_read_bytes,
         .unique_written_bytes = (int64_t)t.unique_written_bytes,
     };

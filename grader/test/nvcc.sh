@@ -24,6 +24,10 @@ for lesson; do
         [ -e "$done/$key" ] || echo "$lesson $file $key"
     done
 done >"$done/jobs"
+# With all lessons: also what is compared with a GPU word by word, every function of ptx.h.
+file=grader/cpu/test/hardware/instructions.cu
+key=$({ echo "$version"; cat lessons/ptx.h "$file"; } | sha256sum | cut -c1-32)
+[ $# = 1 ] || [ -e "$done/$key" ] || echo "- $file $key" >>"$done/jobs"
 cat >"$done/one.sh" <<TEXT
 # Speed is for the solutions; of the others only what the compiler says of the device code matters.
 case \$2 in solutions/*) how=-c ;; *) how="-fatbin -Xcicc -O0 -Xptxas -O0" ;; esac

@@ -36,7 +36,8 @@ struct cudev_traffic {
     unsigned long long shared_store_bytes, shared_store_requests;
     unsigned long long shared_store_wavefronts, shared_store_conflicts;
     unsigned long long atomics;   // by threads, global and shared
-    unsigned long long barriers;  // __syncthreads() by blocks
+    unsigned long long barriers;  // __syncthreads() by blocks, and named ones
+    unsigned long long mma;       // matrix instructions by warps
     // Distinct bytes of global memory that loads, and that stores and atomics, of any launch since
     // the reset have touched.
     unsigned long long unique_read_bytes, unique_written_bytes;

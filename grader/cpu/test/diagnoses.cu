@@ -264,6 +264,26 @@ __global__ void copy_past_end(const float* p) {
     cp_async_wait_all();
 }
 
+// CASE mma_half diverged_warp 86 thread (0,0,0) waits in mma_m16n8k16_bf16() at @mma_half for all lanes of its warp, but lane 16 waits in __syncthreads()
+__global__ void mma_half() {
+    unsigned a[4] = {0, 0, 0, 0}, b[2] = {0, 0};
+    float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (threadIdx.x < 16) mma_m16n8k16_bf16(d, a, b);  // @mma_half
+    __syncthreads();
+}
+
+// CASE matrix_exited diverged_warp 86 calls ldmatrix_x2() at @matrix_row, which needs all 32 lanes, but lane 31 has already returned from the kernel
+// CASE matrix_few_lanes diverged_warp 86 calls ldmatrix_x2() at @matrix_row, which needs all 32 lanes, but lane 20 does not exist in this block
+// CASE matrix_odd misaligned 86 ldmatrix_x2() at @matrix_row: the row of thread (1,0,0) starts at 0x
+// CASE matrix_global bad_address 86 ldmatrix_x2() at @matrix_row: the row of thread (0,0,0) is at 0x
+// CASE matrix_global bad_address 86 which is not shared memory (byte 0 of the 400 bytes cudaMalloc'ed at @malloc)
+__global__ void matrix_rows(const float* p, int step, int lanes) {
+    __shared__ __align__(16) float s[512];
+    unsigned r[2];
+    if (threadIdx.x >= lanes) return;
+    ldmatrix_x2(r, (p ? p : s) + step * threadIdx.x);  // @matrix_row
+}
+
 int main(int argc, char** argv) {
     const char* name = argc > 1 ? argv[1] : "";
     float* p = new_floats(100);
@@ -315,6 +335,11 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "copy_too_much")) copy_part<<<1, 1>>>(p, 17);
     if (!strcmp(name, "copy_negative")) copy_part<<<1, 1>>>(p, -4);
     if (!strcmp(name, "copy_past_end")) copy_past_end<<<1, 1>>>(p);
+    if (!strcmp(name, "mma_half")) mma_half<<<1, 32>>>();
+    if (!strcmp(name, "matrix_exited")) matrix_rows<<<1, 32>>>(NULL, 4, 31);
+    if (!strcmp(name, "matrix_few_lanes")) matrix_rows<<<1, 20>>>(NULL, 4, 32);
+    if (!strcmp(name, "matrix_odd")) matrix_rows<<<1, 32>>>(NULL, 5, 32);
+    if (!strcmp(name, "matrix_global")) matrix_rows<<<1, 32>>>(p, 4, 32);
     if (!strcmp(name, "printed")) printed<<<1, 2>>>();
     if (!strcmp(name, "at_exit") || !strcmp(name, "at_free")) {
         float* managed;

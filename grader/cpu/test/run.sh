@@ -110,6 +110,9 @@ for file in "$here"/malformed/*.cu; do
     result "malformed/$name: ${want#*error: }" $?
 done
 
+# ---- the functions of ptx.h, as a GPU has them ----
+sh "$here/hardware/instructions.sh" check "$build" || failed=1
+
 # ---- the watchers ----
 sh "$here/watch/run.sh" "$build" || failed=1
 

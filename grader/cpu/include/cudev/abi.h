@@ -57,6 +57,8 @@ enum cudev_warp_op {
     CUDEV_ACTIVEMASK,
     CUDEV_NAMED_SYNC,  // these two have no mask: all lanes; `arg`: barrier, `width`: threads
     CUDEV_NAMED_ARRIVE,
+    CUDEV_LDMATRIX,  // `arg`: matrices, `width`: transposed
+    CUDEV_MMA,
 };
 
 enum cudev_barrier_op { CUDEV_BARRIER, CUDEV_BARRIER_COUNT, CUDEV_BARRIER_AND, CUDEV_BARRIER_OR };
@@ -110,6 +112,17 @@ void cudev_copy_wait(unsigned pending);
 // Barrier `id` of the block opens when `threads` threads have come; op says whether this one waits.
 void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, const char* file,
                          int line);
+
+// mma.sync.m16n8k16: the calling lane's share of D += A B. half: only for the name in a report.
+struct cudev_mma {
+    float d[4], a[8], b[4];
+    const void* pc;  // the runtime's
+};
+void cudev_multiply(struct cudev_mma* operands, int half, const char* file, int line);
+// ldmatrix: 1, 2 or 4 matrices of 8 x 8 16-bit numbers, their rows in shared memory at what lanes
+// 0..7, 8..15, ... give as `row`; one word of each for the calling lane.
+void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, int transposed,
+                         const char* file, int line);
 
 // Lets other threads of the block run; cudev_spin() does so at every 64th call.
 void cudev_yield(void);

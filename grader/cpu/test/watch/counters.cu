@@ -165,6 +165,19 @@ template <typename T, int pattern> __global__ void banks(float* out) {
 }
 enum { SEQUENCE, STRIDE_2, ALL_SAME, PAIRS, QUADS, MODULO_4, COLUMN };
 
+// ldmatrix of a 16 x 16 block of a tile with rows of 64 16-bit numbers: in one bank, or swizzled.
+template <int matrices, bool swizzled> __global__ void load_matrices(float* out) {
+    __shared__ __align__(16) unsigned s[16][32];
+    unsigned lane = threadIdx.x, r[4], row = lane % 16, piece = lane / 16;
+    for (int i = 0; i < 16; i++) s[i][lane] = 0;
+    __syncthreads();
+    if (swizzled) piece ^= row % 8;
+    if (matrices == 1) ldmatrix_x1(r, &s[row][4 * piece]);
+    if (matrices == 2) ldmatrix_x2_trans(r, &s[row][4 * piece]);
+    if (matrices == 4) ldmatrix_x4(r, &s[row][4 * piece]);
+    if (r[0]) *out = 0.0f;
+}
+
 // ---- lanes that go different ways --------------------------------------------------------------
 
 // Each round another quarter of the lanes takes the branch; all meet again behind it.
@@ -255,6 +268,12 @@ static void check_banks(const char* name, unsigned long long wavefronts, float* 
     check(name, {0, 0, 0, 0, 0, 0, 0, 1, wavefronts, stores, stores});
 }
 
+template <int matrices, bool swizzled>
+static void check_matrices(const char* name, unsigned long long wavefronts, float* out) {
+    load_matrices<matrices, swizzled><<<1, 32>>>(out);
+    check(name, {0, 0, 0, 0, 0, 0, 0, 1, wavefronts, 16, 16});
+}
+
 static void simple(float* out, float* a, float* b) {
     const unsigned long long all = N * N * 4;
     copy<<<N, N>>>(out, a);
@@ -313,6 +332,14 @@ static void lanes(float* out, float* a) {
     check_banks<float4, QUADS>("16 bytes quads", 2, out);
     check_banks<float4, MODULO_4>("16 bytes modulo 4", 4, out);
     check_banks<float4, COLUMN>("16 bytes column", 32, out);
+
+    // 8 rows a matrix: 8 times the same banks, or each its own
+    check_matrices<1, false>("ldmatrix_x1", 8, out);
+    check_matrices<1, true>("ldmatrix_x1, swizzled", 1, out);
+    check_matrices<2, false>("ldmatrix_x2_trans", 16, out);
+    check_matrices<2, true>("ldmatrix_x2_trans, swizzled", 2, out);
+    check_matrices<4, false>("ldmatrix_x4", 32, out);
+    check_matrices<4, true>("ldmatrix_x4, swizzled", 4, out);
 
     branches<<<1, 32>>>(out, a);  // 4 rounds: a whole row, 8 lanes in 4 sectors, a whole row
     check("branches", {1152, 12, 48, 1, 4, 36 * 32, 36 * 32, 0, 0, 0, 0});

@@ -32,11 +32,25 @@ __global__ void staged(float* out, const float* in) {
     out[threadIdx.x] = s[2 * (63 - threadIdx.x)][0];
 }
 
+// A product of 16 x 16 by 16 x 8; rows of 32 bytes: two of the 8 rows of a matrix meet at each bank.
+__global__ void tensor(float* out, const float* in) {
+    __shared__ __align__(16) unsigned s[16][8];
+    unsigned lane = threadIdx.x, a[4], b[2];
+    float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int i = lane; i < 128; i += 32) s[i / 8][i % 8] = (unsigned)in[i];
+    __syncthreads();
+    ldmatrix_x4(a, &s[lane % 16][lane / 16 * 4]);
+    ldmatrix_x2_trans(b, s[lane % 16]);
+    for (int i = 0; i < 3; i++) mma_m16n8k16_bf16(d, a, b);
+    out[lane] = d[0];
+}
+
 int main(int argc, char** argv) {
     float *in = filled(1280), *out = empty(1024);
     transpose<<<1, dim3(32, 8)>>>(out, in);
     for (int i = 0; i < 2; i++) strided<<<1, 64, 64 * sizeof(float)>>>(out, in, (int*)out + 100);
     staged<<<1, 64>>>(out, in);
+    tensor<<<1, 32>>>(out, in);
     cudev_write_profile(stdout, argc > 1 ? argv[1] : "table");
     return 0;
 }
