@@ -254,7 +254,7 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
     }
     static const char* const names[] = {"ld", "st", "", "ldgsts", "ldgsts", "ldsm"};
     const char* op = names[kind];
-    bool plain = kind == LOG_LOAD || kind == LOG_STORE;
+    bool plain = kind == LOG_LOAD || kind == LOG_STORE, matrix = kind == LOG_MATRIX_LOAD;
     char name[100];
 #define METRIC(format, value)                    \
     do {                                         \
@@ -263,14 +263,15 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
     } while (0)
     if (shared) {
         METRIC("smsp__sass_data_bytes_mem_shared_op_%s.sum", c->bytes);
-        METRIC(plain ? "smsp__sass_inst_executed_op_shared_%s.sum"
-                     : "smsp__sass_inst_executed_op_%s.sum",
+        METRIC(plain    ? "smsp__sass_inst_executed_op_shared_%s.sum"
+               : matrix ? "smsp__inst_executed_op_%s.sum"
+                        : "smsp__sass_inst_executed_op_%s.sum",
                c->requests);
-        METRIC(plain ? "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
-                     : "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_%s.sum",
+        METRIC(matrix ? "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
+                      : "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum",
                c->wavefronts);
-        METRIC(plain ? "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum"
-                     : "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
+        METRIC(matrix ? "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum"
+                      : "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
                c->wavefronts - c->ideal_wavefronts);
     } else {
         METRIC("smsp__sass_data_bytes_mem_global_op_%s.sum", c->bytes);

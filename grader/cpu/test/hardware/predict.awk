@@ -16,6 +16,12 @@ BEGIN {
             # these are Nsight Compute's for cp.async
             if (metric ~ /_t_.*ldgsts/) sub(/^l1tex__/, "sm__sass_l1tex_", told[metric])
         }
+    # ldmatrix and mma.sync
+    n = split("smsp__sass_data_bytes_mem_shared_op_ldsm smsp__inst_executed_op_ldsm " \
+        "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm " \
+        "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm " \
+        "sm__inst_executed_pipe_tensor_op_hmma", shape, " ")
+    for (i = 1; i <= n; i++) told[shape[i] ".sum"] = shape[i] ".sum"
     # The compiler takes "red" for an atomic whose result is not used: only the sum can be predicted.
     g = "_pipe_lsu_mem_global_op_"
     told["cudev__atomic_global_requests"] = "l1tex__t_requests" g "atom.sum+l1tex__t_requests" g "red.sum"

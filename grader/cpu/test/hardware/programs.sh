@@ -44,6 +44,11 @@ metrics() {
         echo "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum"
         echo "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum"
     done
+    echo "smsp__sass_data_bytes_mem_shared_op_ldsm.sum"  # ldmatrix
+    echo "smsp__inst_executed_op_ldsm.sum"
+    echo "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum"
+    echo "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"
+    echo "sm__inst_executed_pipe_tensor_op_hmma.sum"  # mma.sync
     for op in atom red; do
         echo "l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum"
         echo "l1tex__t_sectors_pipe_lsu_mem_global_op_$op.sum"

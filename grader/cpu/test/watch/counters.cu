@@ -335,11 +335,11 @@ static void lanes(float* out, float* a) {
 
     // 8 rows a matrix: 8 times the same banks, or each its own
     check_matrices<1, false>("ldmatrix_x1", 8, out);
-    check_matrices<1, true>("ldmatrix_x1, swizzled", 1, out);
+    check_matrices<1, true>("ldmatrix_x1 swizzled", 1, out);
     check_matrices<2, false>("ldmatrix_x2_trans", 16, out);
-    check_matrices<2, true>("ldmatrix_x2_trans, swizzled", 2, out);
+    check_matrices<2, true>("ldmatrix_x2_trans swizzled", 2, out);
     check_matrices<4, false>("ldmatrix_x4", 32, out);
-    check_matrices<4, true>("ldmatrix_x4, swizzled", 4, out);
+    check_matrices<4, true>("ldmatrix_x4 swizzled", 4, out);
 
     branches<<<1, 32>>>(out, a);  // 4 rounds: a whole row, 8 lanes in 4 sectors, a whole row
     check("branches", {1152, 12, 48, 1, 4, 36 * 32, 36 * 32, 0, 0, 0, 0});
