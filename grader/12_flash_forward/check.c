@@ -365,11 +365,29 @@ static void arguments(struct check* c) {
     }
 }
 
+// A block, a tile or a loop that is larger than what there is reads or writes past the end: so the
+// smallest sizes and the most different ones are watched, the other head sizes, and batches that lie
+// between each other. Whether O is right there is the business of the items above; here it has to be
+// right where every shape is easy, and after that only the accesses count.
 static void safe(struct check* c) {
+    const int64_t shapes[][4] = {
+        {2, 16, pick_power(c, 5, 6), 16},
+        {2, pick_power(c, 5, 6), 16, 32},
+        {1, 16, 16, 256},
+    };
     check_watch(c, WATCH_CHECK);
     begin(c, 1, 64, 64, 16, "");
     fill_plain(c);
     run_and_judge(c, JUDGE_O);
+    for (size_t n = 0; n < sizeof shapes / sizeof shapes[0]; n++) {
+        const int64_t* s = shapes[n];
+        sizes(s[0], s[1], s[2], s[3]);
+        check_case(c, "B = %d, N_q = %d, N_k = %d, d = %d, arrays of (N, B, d)", (int)s[0],
+                   (int)s[1], (int)s[2], (int)s[3]);
+        declare(c, HEADS_INSIDE, &none);
+        fill_random(c);
+        check_run(c);
+    }
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware does):
