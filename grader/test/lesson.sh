@@ -36,6 +36,20 @@ for level in 1 2 3; do
     grep -q "^## $level " "lessons/$lesson/hints.md" || tell FAIL "$lesson" "no hint of level $level"
 done
 
+# A student who is told a cause finds a hint for it, at each level.
+xargs sed -sn '1s|^// cause: ||p' <"$wrong" | tr -d ' ' | tr , '\n' | sort -u >"$out/causes"
+# shellcheck disable=SC2016  # the $ are awk's
+expect "$lesson has hints for every cause" awk '
+    NR == FNR { cause[$0]; next }
+    /^## / { level = $2 }
+    /^### / { there[level, $2] }
+    END {
+        for (c in cause)
+            for (l = 1; l <= 3; l++)
+                if (!((l, c) in there)) { print FILENAME ": level " l " has no ### " c; bad = 1 }
+        exit bad
+    }' "$out/causes" "lessons/$lesson/hints.md"
+
 # One job a line; two at a time is what a laptop has. The hundreds of runs of our own kernels are at the
 # quickest isolation level; what it does not hold back is the exploits' business.
 quickest=$(build/doctor | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
