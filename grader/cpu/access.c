@@ -135,10 +135,13 @@ void cudev_access_copy(struct worker* w, const void* to, const void* from, unsig
 
 // It arrives: pc is still that of the issue. What others have written to the same place meanwhile was
 // not ordered, whatever barriers were between.
-void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, const void* pc) {
+void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
+                          unsigned used, const void* pc) {
     struct watch* k = w->watch;
     uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
     if (!k->check || offset >= WATCHED_BYTES) return;
+    uint64_t source = used ? offset_of(k, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
+    if (source < WATCHED_BYTES) check(k, source, used, CUDEV_READ, pc);
     uint64_t me = k->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
     for (unsigned i = 0; i < bytes; i += 4)
         if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(k, offset + i, me);

@@ -44,7 +44,7 @@ void cudev_copies_forget(struct worker* w) {
 }
 
 static void arrive(struct worker* w, const struct copy* c) {
-    if (w->watch) cudev_watcher->copy_arrives(w, c->to, c->bytes, c->pc);
+    if (w->watch) cudev_watcher->copy_arrives(w, c->to, c->from, c->bytes, c->used, c->pc);
     memcpy(c->to, c->from, c->used);
     memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
 }

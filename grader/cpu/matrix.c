@@ -6,6 +6,18 @@
 
 enum { ROW_BYTES = 16 };  // of an 8 x 8 matrix of 16-bit numbers
 
+// The worker, if a kernel calls. What comes out goes to the thread's own variables, as ptx.h has it: the
+// watchers would not see it elsewhere.
+static struct worker* local(const void* p, const char* what) {
+    struct worker* w = cudev_in_kernel(what);
+    const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
+    if ((size_t)((const char*)p - stacks) < WORKER_STACKS - sizeof(struct cudev_mma)) return w;
+    cudev_report_begin("bad_address", "%s is to write to %p, which is no register", what, p);
+    cudev_report_launch(w);
+    cudev_report_add("  next: call the functions of ptx.h, not what is behind them\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
 // ---- mma.sync.aligned.m16n8k16 -----------------------------------------------------------------
 
 // Where the elements of a lane's share lie (PTX ISA, fragments of m16n8k16).
@@ -47,9 +59,9 @@ static void multiply(const struct lane* lane) {
 }
 
 void cudev_multiply(struct cudev_mma* operands, int half, const char* file, int line) {
-    cudev_in_kernel("mma");
+    struct worker* w = local(operands, "mma_m16n8k16()");
     operands->pc = __builtin_return_address(0);
-    cudev_warp(CUDEV_MMA, ~0u, (uintptr_t)operands, half != 0, 0, file, line);
+    cudev_warp_call(w, CUDEV_MMA, ~0u, (uintptr_t)operands, half != 0, 0, file, line);
 }
 
 // ---- ldmatrix.sync.aligned.m8n8 ----------------------------------------------------------------
@@ -105,7 +117,8 @@ static void check_row(struct worker* w, const void* row, unsigned matrices, cons
 
 void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, int transposed,
                          const char* file, int line) {
-    struct worker* w = cudev_in_kernel("ldmatrix");
+    struct worker* w = local(words, "ldmatrix()");
+    if (matrices != 1 && matrices != 2) matrices = 4;
     const void* pc = __builtin_return_address(0);
     struct load own = {row, words};
     // the rows of the other lanes are not looked at
@@ -113,7 +126,7 @@ void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, in
         if (w->watch) cudev_watcher->matrix_row(w, row, pc);
         check_row(w, row, matrices, file, line);
     }
-    cudev_warp(CUDEV_LDMATRIX, ~0u, (uintptr_t)&own, matrices, transposed != 0, file, line);
+    cudev_warp_call(w, CUDEV_LDMATRIX, ~0u, (uintptr_t)&own, matrices, transposed != 0, file, line);
 }
 
 // ---- for warp.c --------------------------------------------------------------------------------

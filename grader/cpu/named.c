@@ -131,5 +131,5 @@ void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, c
                "than the block has");
     }
     w->named = true;
-    cudev_warp(op, ~0u, 0, id, threads, file, line);
+    cudev_warp_call(w, op, ~0u, 0, id, threads, file, line);
 }

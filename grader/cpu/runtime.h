@@ -174,7 +174,8 @@ struct cudev_watcher {
     // The running thread issues a copy at pc: see cudev_copy_async(); later it arrives.
     void (*copy_issued)(struct worker* w, const void* to, const void* from, unsigned bytes,
                         unsigned used, const void* pc);
-    void (*copy_arrives)(struct worker* w, const void* to, unsigned bytes, const void* pc);
+    void (*copy_arrives)(struct worker* w, const void* to, const void* from, unsigned bytes,
+                         unsigned used, const void* pc);
     // The running lane loads a row of a matrix; its warp multiplies.
     void (*matrix_row)(struct worker* w, const void* row, const void* pc);
     void (*multiplies)(struct worker* w, const void* pc);
@@ -209,6 +210,9 @@ unsigned cudev_current(const struct worker* w);
 void cudev_make_ready(struct worker* w, unsigned warp, uint32_t lanes);
 
 // warp.c
+// A call that the lanes of `mask` make together: see cudev_warp() in abi.h.
+uint64_t cudev_warp_call(struct worker* w, enum cudev_warp_op op, unsigned mask, uint64_t value,
+                         unsigned arg, unsigned width, const char* file, int line);
 // Called when a lane has returned from the kernel.
 void cudev_warp_lane_returned(struct worker* w, unsigned warp);
 // Releases lanes in __activemask() when no other thread can run; false if there are none.

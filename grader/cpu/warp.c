@@ -250,8 +250,13 @@ static void check_same_call(struct worker* w, unsigned t, unsigned first, enum c
 
 unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
                               unsigned arg, unsigned width, const char* file, int line) {
-    struct worker* w = cudev_self;
-    if (!w) return value;
+    // the others have functions of their own, which check what they are given
+    if (!cudev_self || is_aligned(op)) return value;
+    return cudev_warp_call(cudev_self, op, mask, value, arg, width, file, line);
+}
+
+uint64_t cudev_warp_call(struct worker* w, enum cudev_warp_op op, unsigned mask, uint64_t value,
+                         unsigned arg, unsigned width, const char* file, int line) {
     unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE, lane = t % WARP_SIZE;
     struct lane* self = &w->lane_of[t];
     struct warp_groups* in = &w->groups[warp];

@@ -192,7 +192,8 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
 
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc);
-void cudev_access_arrival(struct worker* w, const void* to, unsigned bytes, const void* pc);
+void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
+                          unsigned used, const void* pc);
 void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc);
 
 // Is the address one that a kernel's atomic may read? Otherwise says so, and does not return.

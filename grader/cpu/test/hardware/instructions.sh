@@ -2,8 +2,8 @@
 # shellcheck disable=SC2046  # cxxflags is a list of words
 # instructions.sh: the functions of ptx.h on the CPU device against those of a GPU, word by word.
 #
-#   instructions.sh measure BUILD [TABLE]  needs a GPU, nvcc, g++ and make, nothing else: builds what
-#                             is missing in BUILD, runs both, prints a line per function, writes TABLE
+#   instructions.sh measure [TABLE]  needs a GPU, nvcc, g++ and make, nothing else: builds what is
+#                             missing in build/, runs both, prints a line per function, writes TABLE
 #                             (instructions.csv beside this script)
 #   instructions.sh check BUILD   what `make test` runs: the CPU device gives, where the mathematics is
 #                             exact, the words that the GPU of instructions.csv gave
@@ -12,8 +12,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../../../.." && pwd) || exit 2
 export LC_ALL=C
-usage='usage: instructions.sh measure|check BUILD [TABLE]'
-mode=${1:?$usage} build=${2:?$usage} table=${3:-$here/instructions.csv}
+usage='usage: instructions.sh measure [TABLE] | check BUILD'
+mode=${1:?$usage} build=$root/build table=$here/instructions.csv
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
@@ -29,9 +29,10 @@ run_cpu() {
 
 case $mode in
 measure)
-    case $build in /*) ;; *) build=$root/$build ;; esac
+    table=${2:-$table}
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-    (cd "$root" && make -s build/cpu/rewrite build/libcpu.a) || exit 1
+    # another compiler than ours may warn of more
+    (cd "$root" && make -s STRICT='-std=c11 -D_GNU_SOURCE' build/cpu/rewrite build/libcpu.a) || exit 1
     run_cpu || exit 1
     "$nvcc" -std=c++17 -O3 -gencode "arch=compute_80,code=[sm_80,compute_80]" \
         -gencode arch=compute_90a,code=sm_90a "-I$root/lessons" "$here/instructions.cu" -o "$work/gpu" || exit 1
@@ -52,6 +53,7 @@ measure)
     exit $status
     ;;
 check)
+    build=${2:?$usage}
     if ! run_cpu > "$work/log" 2>&1; then
         echo "FAILED  hardware/instructions"
         sed 's/^/        /' "$work/log"
