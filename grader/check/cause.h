@@ -19,6 +19,7 @@
     CAUSE(grid_limit, "only elements far from the start are wrong: the grid does not reach them")  \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
+    CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
@@ -45,6 +46,22 @@
     CAUSE(lse_base2, "LSE is in base 2; the contract asks for the natural logarithm")              \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
+    /* which keys a query sees */                                                                  \
+    CAUSE(causal_ignored, "the flag `causal` is ignored: keys are hidden always, or never")        \
+    CAUSE(mask_corner,                                                                             \
+          "the causal mask starts at the wrong corner: query i sees keys up to i + N_k - N_q")     \
+    CAUSE(mask_off_by_one,                                                                         \
+          "the diagonal is one off: query i sees key i + N_k - N_q, and none after it")            \
+    CAUSE(mask_value,                                                                              \
+          "a hidden key has the score 0 or some negative number, not -infinity: it gets a weight") \
+    CAUSE(mask_late,                                                                               \
+          "hidden scores count for the row maximum: mask S before its maximum is taken")           \
+    CAUSE(masked_row,                                                                              \
+          "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
+    CAUSE(diagonal_unmasked,                                                                       \
+          "a tile that the diagonal crosses is treated as if all of it were seen")                 \
+    CAUSE(masked_read,                                                                             \
+          "tiles that the mask hides whole are loaded all the same: end at the diagonal")          \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \

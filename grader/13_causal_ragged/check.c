@@ -1,0 +1,399 @@
+// check.c: lesson 13, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps: only "queries in a
+// tile that is not full" has an N_q beside whole tiles (and the item on safety, with a tail that is
+// nearly full), only "keys in a tile that is not full" has such an N_k without a mask, and so on.
+// All items but "rows that see no key", "LSE" and the last compare O alone.
+#include "check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention.h"
+#include "causal_ragged.h"
+#include "wall/arena.h"
+
+// ---- cases ---------------------------------------------------------------------------------
+
+enum layout {
+    PACKED,         // (B, N, H, d)
+    GAPS,           // the same, with gaps between heads, rows and batches
+    HEADS_OUTSIDE,  // (B, H, N, d)
+    SHARED,         // (B, N, d): all heads read the same
+};
+
+// The shape of a tensor of N rows, and where its rows are.
+static struct shape place(struct array* a, enum layout layout, int64_t N, int64_t gap) {
+    int64_t H = layout == SHARED ? 1 : now.H;
+    if (layout == HEADS_OUTSIDE) {
+        a->s = (struct strides){.b = H * N * now.d, .n = now.d, .h = N * now.d};
+        return SHAPE(now.B, H, N, now.d);
+    }
+    if (layout != GAPS) gap = 0;
+    a->s.h = now.d + gap;
+    a->s.n = H * a->s.h + 2 * gap;
+    a->s.b = (N + gap) * a->s.n;
+    int64_t row = a->s.n;
+    if (layout == SHARED) a->s.h = 0;
+    return gap ? SHAPE(now.B, N + gap, row) : SHAPE(now.B, N, H, now.d);
+}
+
+// One argument that is not what it should be: an int of this value, or a tensor that is NULL.
+struct bad {
+    const char* name;
+    int64_t value;
+    int status;  // what the launcher must return
+};
+static const struct bad none = {"", 0, COURSE_OK};
+
+static void pass(struct check* c, const struct bad* bad, const char* name, int64_t value) {
+    check_int(c, name, strcmp(bad->name, name) == 0 ? bad->value : value);
+}
+
+static void pass_strides(struct check* c, const struct bad* bad, char letter, struct strides s) {
+    const int64_t value[3] = {s.b, s.n, s.h};
+    for (int axis = 0; axis < 3; axis++) {
+        char name[] = "stride_??";
+        name[7] = letter;
+        name[8] = "bnh"[axis];
+        pass(c, bad, name, value[axis]);
+    }
+}
+
+static struct tensor* array(struct check* c, const struct bad* bad, const char* name,
+                            struct shape shape) {
+    if (strcmp(bad->name, name) == 0) {
+        check_null(c, name);
+        return NULL;
+    }
+    if (strcmp(name, "O") == 0) return check_output(c, name, F16, shape);
+    if (strcmp(name, "LSE") == 0) return check_output(c, name, F32, shape);
+    return check_input(c, name, F16, shape);
+}
+
+// Declares all arguments of a case of now.B, now.N_q, ..., now.scale and now.causal. Arrays of no
+// elements are passed as NULL.
+static void declare(struct check* c, enum layout layout, const struct bad* bad) {
+    enum layout of_O = layout == SHARED ? PACKED : layout;
+    const struct bad no_keys = {"K", 0, COURSE_OK}, no_values = {"V", 0, COURSE_OK};
+    now.LSE.s = (struct strides){.b = now.H * now.N_q, .h = now.N_q, .n = 1};
+    now.O.tensor = array(c, bad, "O", place(&now.O, of_O, now.N_q, 4));
+    now.LSE.tensor = array(c, bad, "LSE", SHAPE(now.B, now.H, now.N_q));
+    now.Q.tensor = array(c, bad, "Q", place(&now.Q, of_O, now.N_q, 8));
+    now.K.tensor = array(c, now.N_k ? bad : &no_keys, "K", place(&now.K, layout, now.N_k, 6));
+    now.V.tensor = array(c, now.N_k ? bad : &no_values, "V", place(&now.V, layout, now.N_k, 10));
+    pass(c, bad, "B", now.B);
+    pass(c, bad, "N_q", now.N_q);
+    pass(c, bad, "N_k", now.N_k);
+    pass(c, bad, "H", now.H);
+    pass(c, bad, "d", now.d);
+    pass_strides(c, bad, 'o', now.O.s);
+    pass_strides(c, bad, 'q', now.Q.s);
+    pass_strides(c, bad, 'k', now.K.s);
+    pass_strides(c, bad, 'v', now.V.s);
+    check_real(c, "scale", now.scale);
+    check_int(c, "causal", now.causal);
+}
+
+// One batch of one head, packed, d = 16, the usual scale: what a case does not change.
+static void sizes(int64_t N_q, int64_t N_k, bool causal) {
+    now.B = now.H = 1;
+    now.N_q = N_q;
+    now.N_k = N_k;
+    now.d = 16;
+    now.scale = 0.25;
+    now.causal = causal;
+}
+
+static void set_d(int64_t d) {
+    now.d = d;
+    now.scale = (double)(float)(1.0 / sqrt((double)d));
+}
+
+// Starts the case of the sizes in `now`, with ordinary data.
+static void begin(struct check* c, enum layout layout, const char* what) {
+    char heads[48] = "";
+    if (now.B * now.H > 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)now.B, (int)now.H);
+    check_case(c, "%sN_q = %d, N_k = %d, d = %d, %s%s", heads, (int)now.N_q, (int)now.N_k,
+               (int)now.d, now.causal ? "causal" : "not causal", what);
+    declare(c, layout, &none);
+    fill_normal(c, now.Q.tensor, 0, 1);
+    if (now.N_k == 0) return;
+    fill_normal(c, now.K.tensor, 0, 1);
+    fill_normal(c, now.V.tensor, 0, 1);
+}
+
+// ---- judging -------------------------------------------------------------------------------
+
+// Wants the right O and LSE of the selected call; standard_O and standard_LSE are in fp32.
+static void want(double* standard_O, double* standard_LSE) {
+    for (int64_t e = 0; e < now.O.tensor->count; e++) now.O.tensor->untouched[e] = true;
+    FOR_EACH_ROW(b, i, h) {
+        bool* row = now.O.tensor->untouched + place_of(now.O.s, b, i, h);
+        for (int64_t x = 0; x < now.d; x++) row[x] = false;
+    }
+    attention(false, now.O.tensor->want, now.LSE.tensor->want);
+    attention(true, standard_O, standard_LSE);
+}
+
+enum { JUDGE_O = 1, JUDGE_LSE = 2 };
+
+// Compares outputs of the selected call.
+static void judge(struct check* c, int what) {
+    double* O = calloc((size_t)now.O.tensor->count, sizeof *O);
+    double* LSE = calloc((size_t)now.LSE.tensor->count, sizeof *LSE);
+    if (!O || !LSE) abort();
+    want(O, LSE);
+    struct budget budget_O = budget_from(now.O.tensor, O);
+    struct budget budget_LSE = budget_from(now.LSE.tensor, LSE);
+    free(O);
+    free(LSE);
+    if (what & JUDGE_O) check_compare(c, now.O.tensor, budget_O);
+    if (what & JUDGE_LSE) check_compare(c, now.LSE.tensor, budget_LSE);
+}
+
+static void run_and_judge(struct check* c, int what) {
+    check_run(c);
+    judge(c, what);
+}
+
+// ---- items ---------------------------------------------------------------------------------
+
+static void heads(struct check* c) {
+    sizes(32, 48, false);
+    now.B = check_pick(c, 2, 3);
+    now.H = check_pick(c, 2, 3);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+}
+
+static void strides(struct check* c) {
+    static const struct {
+        enum layout layout;
+        const char* name;
+    } layouts[] = {
+        {GAPS, ", gaps between heads, rows and batches"},
+        {HEADS_OUTSIDE, ", arrays of (B, H, N, d)"},
+        {SHARED, ", all heads share K and V: head stride 0"},
+    };
+    for (int n = 0; n < 3; n++) {
+        sizes(32, 32, false);
+        now.H = check_pick(c, 2, 3);
+        begin(c, layouts[n].layout, layouts[n].name);
+        run_and_judge(c, JUDGE_O);
+    }
+}
+
+static void ragged_queries(struct check* c) {
+    const int64_t N_q[] = {16 + check_pick(c, 1, 7), 1};
+    for (size_t n = 0; n < sizeof N_q / sizeof N_q[0]; n++) {
+        sizes(N_q[n], 32, false);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O);
+    }
+    sizes(129, 129, true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(4321, 16, false);
+    set_d(8);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+}
+
+// A short tail weighs most: zeros that count as keys outnumber it.
+static void ragged_keys(struct check* c) {
+    const int64_t N_k[] = {32 + check_pick(c, 1, 9), 15};
+    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
+        sizes(16, N_k[n], false);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O);
+    }
+    sizes(16, 4321, false);
+    set_d(8);
+    begin(c, PACKED, "");
+    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = 8;  // few keys have most weight,
+    at(&now.K, 0, 4320, 0)[0] = 4;                                     // the last one among them
+    run_and_judge(c, JUDGE_O);
+}
+
+static void causal(struct check* c) {
+    sizes(64, 64, true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(32, 32 + 16 * check_pick(c, 1, 3), true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(48, 48 + check_pick(c, 1, 15), true);
+    begin(c, PACKED, ": the diagonal crosses two tiles of a block");
+    run_and_judge(c, JUDGE_O);
+}
+
+static void empty_rows(struct check* c) {
+    sizes(64, check_pick(c, 17, 31), true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+    sizes(32, 1, true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+    sizes(16, 0, false);
+    check_case(c, "N_q = 16, N_k = 0, K and V are NULL");
+    declare(c, PACKED, &none);
+    fill_normal(c, now.Q.tensor, 0, 1);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+}
+
+static void logsumexp(struct check* c) {
+    sizes(32, 32, true);
+    now.H = check_pick(c, 2, 3);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_LSE);
+}
+
+static void head_dimensions(struct check* c) {
+    const int64_t d[] = {59, 1, check_pick(c, 129, 255)};
+    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
+        sizes(32, 32, false);
+        set_d(d[n]);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O);
+    }
+}
+
+// Puts a score of its own size into column 0 of K, where Q holds a 1.
+static void set_level(int64_t j, double level) {
+    at(&now.K, 0, j, 0)[0] = level / now.scale;
+}
+
+static void hard_scores(struct check* c) {
+    sizes(48, 48, true);
+    begin(c, PACKED, ", scores of 30 times the usual size");
+    for (int64_t e = 0; e < now.Q.tensor->count; e++) now.Q.tensor->value[e] *= 30;
+    run_and_judge(c, JUDGE_O);
+
+    // Hidden keys have scores far above those of the keys that are seen; two keys a level.
+    begin(c, PACKED, ", scores that grow from key to key");
+    for (int64_t i = 0; i < 48; i++) {
+        at(&now.Q, 0, i, 0)[0] = 1;
+        set_level(i, (double)(i / 2 * 150));
+    }
+    run_and_judge(c, JUDGE_O);
+
+    // Integers: fp32 holds even these scores exactly. -10000 is no -infinity beside them.
+    begin(c, PACKED, ", scores around -20000");
+    fill_integers(c, now.Q.tensor, -2, 2);
+    fill_integers(c, now.K.tensor, -2, 2);
+    for (int64_t i = 0; i < 48; i++) {
+        at(&now.Q, 0, i, 0)[0] = -100;
+        set_level(i, 200);
+    }
+    run_and_judge(c, JUDGE_O);
+}
+
+static void again(struct check* c) {
+    enum { CALLS = 3 };
+    sizes(32, 32, false);
+    check_case(c, "N_q = N_k = 32, new data in the same arrays");
+    check_rounds(c, CALLS);
+    declare(c, PACKED, &none);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        fill_normal(c, now.Q.tensor, 0, 1);
+        fill_normal(c, now.K.tensor, 0, 1);
+        fill_normal(c, now.V.tensor, 0, 1);
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        judge(c, JUDGE_O);
+    }
+}
+
+static void arguments(struct check* c) {
+    sizes(32, 32, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+
+    static const char* const empty[] = {"N_q", "H", "B"};
+    for (int n = 0; n < 3; n++) {
+        sizes(n == 0 ? 0 : 32, 32, false);
+        if (n == 1) now.H = 0;
+        if (n == 2) now.B = 0;
+        check_case(c, "%s = 0", empty[n]);
+        declare(c, PACKED, &none);
+        check_expect(c, COURSE_OK, CAUSE_empty_input);
+        check_run(c);
+    }
+
+    const struct bad bad[] = {
+        {"d", 257, COURSE_UNSUPPORTED},          {"H", 65536, COURSE_UNSUPPORTED},
+        {"d", 0, COURSE_BAD_ARGUMENT},           {"N_k", -1, COURSE_BAD_ARGUMENT},
+        {"stride_vh", -16, COURSE_BAD_ARGUMENT}, {"stride_kn", 15, COURSE_BAD_ARGUMENT},
+        {"V", 0, COURSE_BAD_ARGUMENT},
+    };
+    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
+        sizes(32, 32, false);
+        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
+        declare(c, PACKED, &bad[n]);
+        check_expect(c, bad[n].status, CAUSE_argument_check);
+        check_run(c);
+    }
+}
+
+// Every array ends in a tile that is not full, in rows and in columns, with a mask and without.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    int64_t N = 16 + check_pick(c, 9, 15);
+    sizes(N, N, true);
+    now.H = 2;
+    set_d(24);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(N, 32, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+}
+
+// Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q times
+// in all, here at least 8 queries at a time. With one it ends at the diagonal. With tiles of n queries
+// and n keys that is (N + n) / 2N of them: 0.56 for n = 16, 0.75 for n = 64, 1 if nothing is left out.
+static void cheap(struct check* c) {
+    enum { N = 128, SMALLEST_TILE = 8 };
+    check_watch(c, WATCH_PROFILE);
+    double keys[2];  // bytes loaded of K and V
+    for (int causal = 0; causal < 2; causal++) {
+        sizes(N, N, causal);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O | JUDGE_LSE);
+        const struct arena_traffic* t = check_traffic(c);
+        check_at_most(c, CAUSE_quadratic_memory, "bytes of scratch memory per query",
+                      (double)t->allocated_bytes / N, 4.0 * (double)now.d);
+        keys[causal] = (double)t->global_load_bytes - 2.0 * N * (double)now.d;
+    }
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  keys[0] / (4.0 * N * (double)now.d), N / SMALLEST_TILE);
+    check_at_most(c, CAUSE_masked_read, "bytes of K and V loaded with a mask, of those without",
+                  keys[1] / keys[0], 0.8);
+}
+
+static const struct item items[] = {
+    {9, "heads and batches", heads},
+    {9, "strides", strides},
+    {8, "queries in a tile that is not full", ragged_queries},
+    {10, "keys in a tile that is not full", ragged_keys},
+    {16, "causal", causal},
+    {10, "rows that see no key", empty_rows},
+    {6, "LSE", logsumexp},
+    {6, "any d", head_dimensions},
+    {5, "hard scores", hard_scores},
+    {3, "called again with new data", again},
+    {5, "empty inputs and bad arguments", arguments},
+    {6, "no races, no stray accesses", safe},
+    {7, "nothing is loaded past the diagonal", cheap},
+    {0},
+};
+
+const struct lesson lesson = {"13_causal_ragged", items, explain};
