@@ -3,7 +3,7 @@
 # process and in turns, and records the figures in plots/data/GPU/LESSON.csv. Without a GPU it shows the
 # recorded ones. Versions: the steps, the solution, the libraries' (grader/LESSON/peers), and yours as
 # soon as it differs from the stub (or FILE=).
-# usage: bench.sh LESSON...   with FILE, SECONDS in the environment
+# usage: bench.sh LESSON...   with FILE, SECONDS_PER_SIZE (default 3) in the environment
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 table() { # table CSV: as the lessons' texts show it
     awk -f grader/make/bench_table.awk "$1"
@@ -19,7 +19,7 @@ if ! gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,n
             printf '\nLesson %s, %s\n\n' "$lesson" "$csv"
             table "$csv"
         done
-        [ "$found" = 1 ] || echo "Lesson $lesson: none are recorded yet."
+        [ "$found" = 1 ] || echo "Lesson $lesson: none are recorded."
     done
     exit 0
 fi
@@ -45,6 +45,10 @@ files() { # the versions in the order of the table: FILE NAME
 
 status=0
 for lesson; do
+    [ -e "grader/$lesson/bench.c" ] || {
+        echo "Lesson $lesson is not timed: its text says why."
+        continue
+    }
     function=${lesson#*_}
     out=build/bench/$lesson
     mkdir -p "$out" "plots/data/$name"

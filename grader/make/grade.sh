@@ -27,7 +27,7 @@ fi
 }
 # All lessons: a table and a total, or one JSON array.
 table=$(mktemp) || exit 2
-trap 'rm -f "$table"' EXIT
+trap 'rm -f "$table" "$table.all"' EXIT
 trap 'exit 130' INT TERM
 format=${FORMAT:-line} worst=0 separator='['
 [ "$format" != text ] || format=line
@@ -45,6 +45,5 @@ if [ "$format" != line ]; then
 else
     awk '{ split($2, p, "/"); got += p[1]; all += p[2] }
          END { printf "%-28s %3d/%d\n", "total", got, all }' "$table.all"
-    rm -f "$table.all"
 fi
 exit "$worst"

@@ -14,6 +14,10 @@ for file in "lessons/$lesson/README.md" "lessons/$lesson/hints.md" "lessons/$les
     "$solution" "$exercise" "grader/$lesson/call.c"; do
     [ -s "$file" ] || tell FAIL "$lesson" "$file is missing"
 done
+[ "$failed" = 0 ] || {
+    finish
+    exit
+}
 
 # The stub: cut from the solution, committed as cut, and a student's own edit is not our business.
 stub=$out/$function.cu

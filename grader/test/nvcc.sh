@@ -20,6 +20,7 @@ for lesson; do
     sh grader/test/wrong.sh list "$lesson" >"$done/wrong" || exit 1
     for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
         "grader/$lesson"/right/*.cu $(cat "$done/wrong"); do
+        [ -e "$file" ] || continue # no steps, say
         key=$({ echo "$version$headers"; cat "$file"; } | sha256sum | cut -c1-32)
         [ -e "$done/$key" ] || echo "$lesson $file $key"
     done
@@ -38,7 +39,7 @@ rm -f "$done/\$3.o"
 TEXT
 xargs -r -P "$(nproc)" -L 1 sh "$done/one.sh" <"$done/jobs" >"$done/said"
 cat "$done/said"
-if [ -s "$done/said" ]; then failed=1; else
+if [ -s "$done/said" ]; then failed=$((failed + $(grep -c '^FAIL' "$done/said"))); else
     tell ok "nvcc: every .cu compiles for sm_80 and sm_90a ($(wc -l <"$done/jobs") compiled now)"
 fi
 # The benches run on a GPU only; they compile everywhere.
