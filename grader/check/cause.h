@@ -23,10 +23,14 @@
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
+    CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
+    CAUSE(fragment_order,                                                                          \
+          "a lane's share of a matrix is in other registers than mma.sync expects")                \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
     CAUSE(accumulates, "the kernel adds to what the output held before")                           \
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
+    CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
@@ -93,6 +97,7 @@
     CAUSE(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")   \
     CAUSE(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                  \
     CAUSE(too_much_read, "the same data is read from global memory again and again")               \
+    CAUSE(no_tensor_cores, "products are made one by one, not by mma.sync")                        \
     CAUSE(too_much_written, "more is written to global memory than the result")                    \
     CAUSE(too_many_barriers, "the block waits more often than the algorithm needs")                \
     CAUSE(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed") \
