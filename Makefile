@@ -1,6 +1,6 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, doctor, reset, update.
+# Students need: make grade, hint, watch, debug, profile, bench, doctor, reset, update.
 # Everything that is built goes to build/; nothing else is written but saved copies of your work.
 
 .DEFAULT_GOAL := help

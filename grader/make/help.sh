@@ -6,7 +6,7 @@ make grade LESSON=12          grade your kernel (also LESSON=flash_forward; no L
      FILE=any.cu              ... another file      FROM=solutions   ... the course's own
      DEVICE=cpu|cuda          ... where             SEED=n           ... the same data again
      CASE=text                ... only the items whose name contains it
-     FORMAT=json              ... for programs      ISOLATION=limits ... a weaker sandbox
+     FORMAT=json              ... for programs      ISOLATION=name   ... in another sandbox
 make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
@@ -23,6 +23,7 @@ make test [LESSON=12]         everything the course checks about itself
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?
 make proof                    the CPU device's counters and findings beside the hardware's
+make test-cpu, test-aarch64   the CPU device alone; emulated on aarch64
 make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources
 

@@ -12,7 +12,7 @@ recorded() { # recorded LESSON: the figures of the first GPU there are some of
         awk -f grader/make/bench_table.awk "$csv"
         return
     done
-    echo "(none yet)"
+    echo "(no run has been recorded yet)"
 }
 trap 'rm -f "$new" "$new.bench"' EXIT
 refresh() { # refresh TEXT

@@ -45,6 +45,12 @@ name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1
 name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
 name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
 name="unknown lesson" says ! "There is no lesson 99" make grade LESSON=99
+# The table of README.md says what is planned; when all is there, nothing is to come.
+planned=$(sed -n 's/^| \([0-9]*\) \([a-z_0-9]*\) (to come).*/\1_\2/p' README.md | head -n 1)
+if [ -n "$planned" ]; then
+    name="a lesson to come" says ! "Lesson $planned is to come" make grade LESSON="${planned%%_*}"
+    name="by its name" says ! "Lesson $planned is to come" make hint LESSON="${planned#*_}"
+fi
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
