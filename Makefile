@@ -42,6 +42,7 @@ RUN     = $(notdir $(wildcard grader/run/*.c))
 CHECKS  = $(LESSONS:%=build/grader/%/check)
 CALLS   = $(LESSONS:%=build/grader/%/call-cpu.o) $(if $(CUDA),$(LESSONS:%=build/grader/%/call-cuda.o))
 TOOLS   = $(CHECKS) $(CALLS) build/libcpu.a build/cpu/rewrite build/cpu/librun.a \
+          build/cpu/run/border.o \
           $(if $(CUDA),build/cuda/librun.a)
 
 tools: $(TOOLS)
@@ -56,7 +57,7 @@ build/%.o: %.c
 
 build/libgrader.a: $(OBJECTS)
 build/libcpu.a: $(CPU)
-build/cpu/librun.a: $(RUN:%.c=build/cpu/run/%.o)
+build/cpu/librun.a: $(RUN:%.c=build/cpu/run/%.o) build/cpu/run/calls.o
 build/cuda/librun.a: $(RUN:%.c=build/cuda/run/%.o)
 %.a:
 	@mkdir -p $(@D)
@@ -69,6 +70,9 @@ build/cpu/rewrite: $(REWRITE)
 build/cpu/run/%.o: grader/run/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(STRICT) $(CFLAGS) -DCPU_DEVICE -MMD -MP -Igrader -Igrader/cpu/include -c $< -o $@
+build/cpu/run/%.o: grader/run/%.S
+	@mkdir -p $(@D)
+	@$(CC) -c $< -o $@
 build/cuda/run/%.o: grader/run/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -isystem $(CUDA)/include -c $< -o $@

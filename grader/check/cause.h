@@ -87,6 +87,7 @@
     CAUSE(host_access, "host code used a device pointer: copy with cudaMemcpy")                    \
     CAUSE(host_pointer, "a kernel got a host pointer")                                             \
     CAUSE(assertion, "an assert() in the kernel failed")                                           \
+    CAUSE(unsupported, "the code uses what the CPU device does not have")                          \
     /* what the instrumented build finds and counts */                                             \
     CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
     CAUSE(race_of_writes,                                                                          \

@@ -65,9 +65,10 @@ static bool chosen(const struct options* o, const struct item* item) {
 }
 
 // Grades every chosen item and shows it as soon as it is known.
-static void grade_items(struct result* r, const struct options* o, const struct session* session,
+static void grade_items(struct result* r, const struct options* o, struct session* session,
                         bool colour) {
     int timeouts = 0;
+    session->safe = false;
     for (int i = 0; lesson.items[i].run; i++) {
         if (!chosen(o, &lesson.items[i])) continue;
         struct result_item* record = &r->item[r->item_count++];
@@ -80,6 +81,7 @@ static void grade_items(struct result* r, const struct options* o, const struct 
             record_append(record, "not run: %d items before did not end in time\n", timeouts);
         } else {
             grade_item(session, i, record);
+            session->safe |= record->safe;
             if (record->outcome == OUTCOME_ERROR && !record->message[0])
                 record_append(record, "the check of this item ended early\n");
         }
@@ -221,7 +223,7 @@ int main(int argc, char** argv) {
     snprintf(r->file, sizeof r->file, "%s", o.file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o.seed);
     check_items();
-    r->complete = all_chosen(&o);
+    r->complete = all_chosen(&o) && !o.uninspected;
     choose_device(r, &o, &session, arch, sizeof arch);
     choose_isolation(r, &o, &session);
     if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
@@ -240,7 +242,8 @@ int main(int argc, char** argv) {
                                     .file = o.file,
                                     .level = session.level,
                                     .gpu = session.gpu,
-                                    .arch = arch};
+                                    .arch = arch,
+                                    .uninspected = o.uninspected};
     struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
     if (!o.debug) b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);

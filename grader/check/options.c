@@ -12,7 +12,7 @@ static const char usage[] =
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
     "[--stop]\n"
-    "             [--profile table|csv]\n"
+    "             [--profile table|csv] [--uninspected]\n"
     "       check --list      (the items)\n";
 
 void options_refuse(const char* what, const char* value) {
@@ -21,13 +21,12 @@ void options_refuse(const char* what, const char* value) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},
-                                          {"case", 1, 0, 'c'},      {"format", 1, 0, 'f'},
-                                          {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
-                                          {"log", 1, 0, 'l'},       {"debug", 1, 0, 'g'},
-                                          {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'},
-                                          {"stop", 0, 0, 'x'},      {"seconds", 1, 0, 't'},
-                                          {"profile", 1, 0, 'p'},   {0, 0, 0, 0}};
+    static const struct option names[] = {
+        {"device", 1, 0, 'd'},  {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
+        {"format", 1, 0, 'f'},  {"isolation", 1, 0, 'i'},   {"save", 1, 0, 'o'},
+        {"log", 1, 0, 'l'},     {"debug", 1, 0, 'g'},       {"list", 0, 0, 'n'},
+        {"repeat", 1, 0, 'r'},  {"stop", 0, 0, 'x'},        {"seconds", 1, 0, 't'},
+        {"profile", 1, 0, 'p'}, {"uninspected", 0, 0, 'u'}, {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -76,6 +75,9 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'x':
             o->stop = true;
+            break;
+        case 'u':
+            o->uninspected = true;
             break;
         case 'r':
             o->repeat = atoi(optarg);

@@ -13,9 +13,10 @@ struct options {
     const char *file, *device, *filter, *isolation, *save, *log, *debug, *profile;
     enum format format;
     uint64_t seed;
-    double seconds;  // wall-clock limit of one case; 0: the device's usual one
-    bool stop;       // after the first item that fails
-    int repeat;      // grade this often, with fresh seeds; stop at the first that is not full marks
+    double seconds;    // wall-clock limit of one case; 0: the device's usual one
+    bool stop;         // after the first item that fails
+    bool uninspected;  // run what inspection would refuse: for tests of the wall
+    int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
 // Reads the command line; ends the program with exit status 2 and a sentence if it cannot.

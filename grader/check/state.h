@@ -36,6 +36,7 @@ struct session {
     const char* debug;    // make debug: a program built with -g to run under gdb, or NULL
     const char* profile;  // make profile: print the traffic of the first case that asks for it, in
                           // this format, or NULL
+    bool safe;            // an item with WATCH_CHECK has passed
     FILE* log;            // everything, for the student to read
 };
 

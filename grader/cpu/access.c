@@ -1,6 +1,7 @@
 // An access to memory: decides what kind of memory it is and asks the watchers that are on. This is
 // what every load and store of a watched kernel runs through; the rare cases are elsewhere.
 #include <string.h>
+#include "include/cudev.h"
 #include "profile.h"
 #include "watch.h"
 
@@ -13,9 +14,17 @@ static bool is_write(enum cudev_access access) {
     return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
 }
 
-// Host code. It may touch neither device memory, which is closed to it and faults, nor the shadow.
-static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes) {
+// Host code. It may touch neither device memory, which is closed to it and faults, nor the shadow, and
+// write only to what the program says is its own.
+static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes,
+                                                  enum cudev_access access) {
     const char* address = (const char*)p;
+    if ((uint64_t)(address - ARENA_BASE) >= DEVICE_SPACE) {
+        if (cudev_watcher && is_write(access) && cudev_may_write &&
+            !cudev_may_write(address, bytes))
+            cudev_report_host_access(address);
+        return;
+    }
     bool heap = cudev_is_device_address(address);
     bool shadow = address + bytes > SHADOW_BASE && address < SHADOW_BASE + SHADOW_SIZE;
     if (heap || shadow) cudev_report_host_access(address);
@@ -35,7 +44,8 @@ static __attribute__((noinline)) uint64_t outside(struct watch* k, const volatil
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
-    if (address >= __executable_start && address + bytes <= _end && image < IMAGE_SPACE)
+    if (address >= __executable_start && address + bytes <= _end && image < IMAGE_SPACE &&
+        (!is_write(access) || !cudev_may_write || cudev_may_write(address, bytes)))
         return IMAGE_OFFSET + image;
     cudev_bounds_foreign(k, p, bytes, access, pc);
     return WATCHED_BYTES;
@@ -92,7 +102,7 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
                                                 enum cudev_access access, const void* pc) {
     struct worker* w = cudev_self;
     if (!w) {
-        host_access(p, bytes);
+        host_access(p, bytes, access);
         return;
     }
     struct watch* k = w->watch;
@@ -240,8 +250,8 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
         if (k->profile) done = done && log_fast(k, offset, bytes, write, site);
         if (likely(done)) return;
     } else if (w ? !k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS
-                 : offset >= DEVICE_SPACE) {
-        return;  // not watched; a local variable; host code in its own memory
+                 : offset >= DEVICE_SPACE && !write) {
+        return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
 }
@@ -291,7 +301,7 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc) {
     if (!cudev_self) {
-        host_access(p, bytes);
+        host_access(p, bytes, access);
         return;
     }
     const volatile char* end = (const volatile char*)p + bytes;

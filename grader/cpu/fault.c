@@ -62,9 +62,14 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
 static void report_host_access(const void* address, void* const* frames, int n) {
     char where[300];
     cudev_describe_address(where, sizeof where, address);
-    cudev_report_begin("host_access", "host code touches device memory: %s", where);
+    bool device = cudev_is_device_address(address);
+    cudev_report_begin("host_access", "host code touches %s: %s",
+                       device ? "device memory" : "memory that is not its own", where);
     cudev_report_frames(frames, n);
-    cudev_report_add("  next: copy with cudaMemcpy; only kernels may follow a device pointer\n");
+    cudev_report_add(
+        device ? "  next: copy with cudaMemcpy; only kernels may follow a device pointer\n"
+               : "  next: print the address and the index at that line; where should "
+                 "they point?\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 

@@ -7,7 +7,7 @@
 // Inline PTX and calls of a kernel without <<< >>> become clear compiler errors.
 // Line numbers stay the same and #line gives the shown name, so every message of the compiler, every
 // breakpoint and every report points at the original. #include and other directives are left alone;
-// #define bodies are rewritten.
+// #define bodies are rewritten; comments are left out (rewrite_out.c).
 //
 // How: the source is cut into tokens; each token may get a replacement; then all are written out.
 #include <errno.h>
@@ -449,27 +449,15 @@ static char* read_file(const char* name) {
     }
     add_bytes(&t, "", 0);
     if (memchr(t.data, '\0', t.length)) fail(1, "this is not a text file");
+    // lines may end in \r\n; other control characters are blanks
+    size_t kept = 0;
+    for (size_t i = 0; i < t.length; i++) {
+        bool line_end = t.data[i] == '\r' && t.data[i + 1] == '\n';
+        if (line_end) continue;
+        t.data[kept++] = strchr("\r\f\v", t.data[i]) ? ' ' : t.data[i];
+    }
+    t.data[kept] = '\0';
     return t.data;
-}
-
-static void write_file(const char* name) {
-    FILE* f = fopen(name, "wb");
-    bool failed = !f;
-    if (f) {
-        fprintf(f, "#line 1 \"%s\"\n", shown_name);
-        for (size_t i = 0; tokens[i].kind != END; i++) {
-            if (tokens[i].replacement)
-                fputs(tokens[i].replacement, f);
-            else
-                fwrite(tokens[i].text, 1, tokens[i].length, f);
-        }
-        failed = ferror(f);
-        failed = fclose(f) != 0 || failed;
-    }
-    if (failed) {
-        fprintf(stderr, "rewrite: cannot write %s: %s\n", name, strerror(errno));
-        exit(EXIT_FAILURE);
-    }
 }
 
 int main(int argc, char** argv) {
@@ -482,6 +470,6 @@ int main(int argc, char** argv) {
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     rewrite_all();
-    write_file(argv[2]);
+    write_out(argv[2]);
     return EXIT_SUCCESS;
 }

@@ -51,4 +51,7 @@ size_t matching_back(size_t close);  // also for > and >>>
 void replace(size_t i, const char* format, ...) __attribute__((format(printf, 2, 3)));
 void delete_tokens(size_t from, size_t to);
 
+// Writes the file with all replacements; fails if a line could be read in two ways.
+void write_out(const char* name);
+
 #endif

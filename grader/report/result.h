@@ -23,6 +23,7 @@ struct result_item {
     char message[6144];  // what was found, several lines; empty if passed
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
+    bool safe;           // passed, watched for races and stray accesses; not part of the JSON
 };
 
 struct result {

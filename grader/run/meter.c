@@ -7,52 +7,71 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
+#include "run/vault.h"
+
 enum { ALLOCATIONS = 256 };
 
-static struct {
-    void* address;
-    size_t bytes;
-} live[ALLOCATIONS];
-static bool on, ghost;
-static char failing[32];
-static int calls_left;  // until the call that fails; 0: none fails
-static struct meter meter;
+// All that is counted, in the vault.
+static _Alignas(VAULT_PAGE) union {
+    struct {
+        struct {
+            void* address;
+            size_t bytes;
+        } live[ALLOCATIONS];
+        bool on, ghost;
+        char failing[32];
+        int calls_left;  // until the call that fails; 0: none fails
+        struct meter meter;
+    };
+    char pages[2 * VAULT_PAGE];
+} book;
+_Static_assert(sizeof book == 2 * VAULT_PAGE, "whole pages");
 
 void meter_start(const char* fail_call, int fail_at, bool as_ghost) {
-    strncpy(failing, fail_call, sizeof failing - 1);
-    calls_left = fail_at;
-    memset(live, 0, sizeof live);
-    memset(&meter, 0, sizeof meter);
-    ghost = as_ghost;
-    on = true;
+    static bool added;
+    if (!added) vault_add(&book, sizeof book);
+    added = true;
+    vault_open();
+    strncpy(book.failing, fail_call, sizeof book.failing - 1);
+    book.calls_left = fail_at;
+    memset(book.live, 0, sizeof book.live);
+    memset(&book.meter, 0, sizeof book.meter);
+    book.ghost = as_ghost;
+    book.on = true;
+    vault_close();
 }
 
 struct meter meter_stop(void) {
-    for (int i = 0; i < ALLOCATIONS; i++) meter.leaked += (int64_t)live[i].bytes;
-    on = false;
+    vault_open();
+    for (int i = 0; i < ALLOCATIONS; i++) book.meter.leaked += (int64_t)book.live[i].bytes;
+    book.on = false;
+    struct meter meter = book.meter;
+    vault_close();
     return meter;
 }
 
 static bool fails_now(const char* function) {
-    return on && calls_left > 0 && strcmp(function, failing) == 0 && --calls_left == 0;
+    vault_open();
+    bool fails = book.on && book.calls_left > 0 && strcmp(function, book.failing) == 0 &&
+                 --book.calls_left == 0;
+    vault_close();
+    return fails;
 }
 
 // ---- device memory
 
-static void note_peak(void) {
-    int64_t now = 0;
-    for (int i = 0; i < ALLOCATIONS; i++) now += (int64_t)live[i].bytes;
-    if (now > meter.allocated) meter.allocated = now;
-}
-
 static void note_allocation(void* address, size_t bytes) {
-    for (int i = 0; on && i < ALLOCATIONS; i++)
-        if (!live[i].bytes) {
-            live[i].address = address;
-            live[i].bytes = bytes;
-            note_peak();
-            return;
-        }
+    vault_open();
+    int i = 0;
+    while (i < ALLOCATIONS && book.live[i].bytes) i++;
+    if (book.on && i < ALLOCATIONS) {
+        book.live[i].address = address;
+        book.live[i].bytes = bytes;
+    }
+    int64_t now = 0;
+    for (i = 0; i < ALLOCATIONS; i++) now += (int64_t)book.live[i].bytes;
+    if (book.on && now > book.meter.allocated) book.meter.allocated = now;
+    vault_close();
 }
 
 cudaError_t __real_cudaMalloc(void** address, size_t bytes);
@@ -75,16 +94,20 @@ cudaError_t __wrap_cudev_malloc_at(void** address, size_t bytes, const char* fil
 
 cudaError_t __real_cudaFree(void* address);
 cudaError_t __wrap_cudaFree(void* address) {
+    vault_open();
     for (int i = 0; address && i < ALLOCATIONS; i++)
-        if (live[i].bytes && live[i].address == address) live[i].bytes = 0;
+        if (book.live[i].bytes && book.live[i].address == address) book.live[i].bytes = 0;
+    vault_close();
     return __real_cudaFree(address);
 }
 
 // ---- copies to the host
 
 static void note_to_host(size_t bytes, enum cudaMemcpyKind kind) {
-    if (on && (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault))
-        meter.to_host += (int64_t)bytes;
+    vault_open();
+    if (book.on && (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault))
+        book.meter.to_host += (int64_t)bytes;
+    vault_close();
 }
 
 cudaError_t __real_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind);
@@ -149,8 +172,11 @@ cudaError_t __wrap_cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
 // ---- launches
 
 static bool runs_now(void) {
-    meter.launches += on;
-    return !(on && ghost);
+    vault_open();
+    book.meter.launches += book.on;
+    bool runs = !(book.on && book.ghost);
+    vault_close();
+    return runs;
 }
 
 #ifdef CPU_DEVICE

@@ -1,9 +1,9 @@
 // inspect.c: what a graded file may not do, read from its assembly, its dependencies, its
-// symbols and its sections. See build.h.
+// symbols and its sections. See inspect.h.
 //
 // None of this protects the verdict: that comes from the bytes of another process. It keeps what runs
-// in the student's process honest: the runner's copies, and the counters of later lessons.
-#include "wall/build.h"
+// in the student's process honest: the runner's copies, the findings, the counters.
+#include "wall/inspect.h"
 
 #include <ctype.h>
 #include <stdint.h>
@@ -18,6 +18,14 @@ struct verdict {
     size_t size;
     const char* function;
     const char* shown_name;
+};
+
+// What a file's undefined symbols are compared with.
+struct lists {
+    char* device;    // the text of the CPU device's headers that a .cu uses by CUDA's names
+    char* watching;  // of the one with what headers announce
+    char* runner;    // what the runner and the lesson's call define
+    char* gated;     // functions of C that the runner stands in front of: run/gated
 };
 
 static char* read_out(const char* out, const char* name) {
@@ -112,12 +120,18 @@ static bool is_forbidden_mangled(const char* name) {
     return false;
 }
 
+// The "file:line" behind the tab that `nm -l` ends a line with, the file as the student calls it.
+static const char* place_of(const char* line, const struct verdict* v) {
+    const char* tab = strrchr(line, '\t');
+    const char* shown = tab ? strstr(tab, v->shown_name) : NULL;
+    return shown ? shown : tab ? tab + 1 : v->shown_name;
+}
+
 // A line of `nm -P -l`: name, type, value, size, then a tab and file:line if known.
 static bool bad_symbol(char* line, struct verdict* v) {
     char name[512], type;
     if (sscanf(line, "%511s %c", name, &type) != 2) return false;
-    char* where = strrchr(line, '\t');
-    where = where ? where + 1 : (char*)(uintptr_t)v->shown_name;
+    const char* where = place_of(line, v);
     bool defined = !strchr("Uwv", type),
          local = islower((unsigned char)type) && !strchr("uvwi", type);
     if (type == 'i') {
@@ -166,8 +180,7 @@ static bool is_allowed_call(const char* name) {
     return false;
 }
 
-// True if `word` stands in `text` as a whole word.
-static bool has_word(const char* text, const char* word) {
+bool inspect_has_word(const char* text, const char* word) {
     size_t n = strlen(word);
     for (const char* at = text; (at = strstr(at, word)); at += n) {
         bool before = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
@@ -177,30 +190,81 @@ static bool has_word(const char* text, const char* word) {
     return false;
 }
 
+// What the compiler itself refers to: instrumentation, static variables of functions, cleaning up.
+static const char* const compiler_symbols[] = {"__tsan_",
+                                               "__ubsan_handle_",
+                                               "__cxa_guard_",
+                                               "__cxa_begin_catch",
+                                               "__cxa_end_catch",
+                                               "__cxa_rethrow",
+                                               "__gxx_",
+                                               "_Unwind_Resume",
+                                               "__stack_chk_fail",
+                                               "__dso_handle",
+                                               "_GLOBAL_OFFSET",
+                                               "_ZSt9terminate",
+                                               "_ZSt17__throw_bad",
+                                               "_ZSt20__throw_",
+                                               "_ZSt28__throw_bad",
+                                               "__cuda",
+                                               "__nv",
+                                               "__fatbin",
+                                               "__assert_fail",
+                                               "__x86_indirect_",
+                                               NULL};
+// Of C: nothing that follows a pointer but the copies, which the instrumented build watches.
+static const char* const c_functions[] = {"memcpy", "memmove", "memset", "abort", "exit",
+                                          "stderr", "stdout",  "rand",   "srand", NULL};
+// Of its mathematics; each also with f and l at the end.
+static const char mathematics[] =
+    " acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 "
+    "expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint "
+    "llround log log10 log1p log2 logb lrint lround modf nan nearbyint nextafter pow remainder "
+    "remquo rint round scalbln scalbn sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn ";
+
+static bool is_mathematics(const char* name) {
+    char base[64];
+    size_t n = strlen(name);
+    if (n >= sizeof base) return false;
+    if (inspect_has_word(mathematics, name)) return true;
+    snprintf(base, sizeof base, "%.*s", (int)(n - 1), name);
+    return n > 1 && strchr("fl", name[n - 1]) && inspect_has_word(mathematics, base);
+}
+
+static bool is_allowed_symbol(const char* name, const struct lists* l) {
+    for (int i = 0; compiler_symbols[i]; i++)
+        if (!strncmp(name, compiler_symbols[i], strlen(compiler_symbols[i]))) return true;
+    for (int i = 0; c_functions[i]; i++)
+        if (!strcmp(name, c_functions[i])) return true;
+    return is_mathematics(name) || inspect_has_word(l->gated, name) ||
+           inspect_has_word(l->device, name) || inspect_has_word(l->watching, name);
+}
+
 // A graded file reaches neither into the runner nor past it: of the CPU device it uses what CUDA's
-// headers use (device: their text), of the runner nothing (runner: its symbols).
-static bool find_bad_call(char* symbols, const char* device, const char* runner,
-                          struct verdict* v) {
+// headers use, of the runner nothing, of C what is listed here.
+static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* v) {
     for (char* line; (line = next_line(&symbols));) {
         char name[512], type;
         if (sscanf(line, "%511s %c", name, &type) != 2 || !strchr("Uwv", type)) continue;
-        bool private_name =
-            !strncmp(name, "__real_", 7) || !strncmp(name, "__wrap_", 7) ||
-            (!strncmp(name, "cudev_", 6) && !has_word(device, name)) ||
-            (strncmp(name, "cuda", 4) && strncmp(name, "cudev_", 6) && has_word(runner, name));
-        if (private_name) {
-            snprintf(v->message, v->size, "%s: uses %s, which belongs to the grader", v->shown_name,
-                     name);
-            return true;
-        }
-        if (!strncmp(name, "cuda", 4) && !is_allowed_call(name)) {
+        const char* where = place_of(line, v);
+        if (is_allowed_call(name)) continue;
+        if (!strncmp(name, "cuda", 4)) {
             snprintf(
                 v->message, v->size,
                 "%s: calls %s, which the grader cannot follow; use the plain call (cudaMalloc, "
                 "cudaMemcpy, ...)",
-                v->shown_name, name);
+                where, name);
             return true;
         }
+        if (is_allowed_symbol(name, l)) continue;
+        if (inspect_has_word(l->runner, name)) {
+            snprintf(v->message, v->size, "%s: uses %s, which belongs to the grader", where, name);
+            return true;
+        }
+        snprintf(v->message, v->size,
+                 "%s: uses %s; a graded file calls CUDA, C's mathematics, printf, malloc and free",
+                 where, name);
+        return true;
     }
     return false;
 }
@@ -222,38 +286,44 @@ static bool find_constructor(char* sections, struct verdict* v) {
     return false;
 }
 
-bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
-                  unsigned long message_size) {
-    static const struct {
-        const char* file;
-        bool (*find)(char* text, struct verdict* v);
-    } looks[] = {
-        {"unit.s", find_assembly},
-        {"deps", find_foreign_include},
-        {"symbols", find_bad_symbol},
-        {"sections", find_constructor},
-    };
-    struct verdict v = {message, message_size, function, shown_name};
-    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
-        char* text = read_out(out, looks[i].file);
-        if (!text) {
-            snprintf(message, message_size, "the compiler left no %s", looks[i].file);
-            return false;
-        }
-        bool found = looks[i].find(text, &v);
-        free(text);
+// ---- all of it
+
+static bool look(const char* out, const char* file, bool (*find)(char* text, struct verdict* v),
+                 struct verdict* v) {
+    char* text = read_out(out, file);
+    if (!text) {
+        snprintf(v->message, v->size, "the compiler left no %s", file);
+        return false;
+    }
+    bool found = find(text, v);
+    free(text);
+    return !found;
+}
+
+static bool look_at_calls(const char* out, const struct lists* l, struct verdict* v) {
+    static const char* const lists[] = {"symbols", "symbols-watched", "symbols-gpu"};
+    for (int i = 0; i < 3; i++) {
+        char* symbols = read_out(out, lists[i]);
+        bool found = symbols && find_bad_call(symbols, l, v);
+        free(symbols);
         if (found) return false;
     }
-    // The same for both devices: what is undefined in either object.
-    char *device = read_out(out, "device"), *runner = read_out(out, "runner");
-    bool fine = device && runner;
-    if (!fine) snprintf(message, message_size, "the compiler left no list of symbols");
-    const char* const lists[] = {"symbols", "symbols-gpu"};
-    for (int i = 0; fine && i < 2; i++) {
-        char* symbols = read_out(out, lists[i]);
-        if (symbols) fine = !find_bad_call(symbols, device, runner, &v);
-        free(symbols);
-    }
-    free(device), free(runner);
+    return true;
+}
+
+bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
+                  size_t message_size) {
+    struct verdict v = {message, message_size, function, shown_name};
+    struct lists l = {read_out(out, "device"), read_out(out, "watching"), read_out(out, "runner"),
+                      read_out(out, "gated")};
+    char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
+    bool fine = l.device && l.watching && l.runner && l.gated && plain && watched;
+    if (!fine) snprintf(message, message_size, "the compiler left no text or no list of symbols");
+    fine = fine && look(out, "deps", find_foreign_include, &v) &&
+           inspect_text(plain, watched, shown_name, message, message_size) &&
+           look(out, "unit.s", find_assembly, &v) && look(out, "symbols", find_bad_symbol, &v) &&
+           look(out, "symbols-watched", find_bad_symbol, &v) &&
+           look(out, "sections", find_constructor, &v) && look_at_calls(out, &l, &v);
+    free(l.device), free(l.watching), free(l.runner), free(l.gated), free(plain), free(watched);
     return fine;
 }

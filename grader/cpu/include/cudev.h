@@ -12,7 +12,8 @@ extern "C" {
 // A program may define this function. It is called once, just before a diagnosis ends the program.
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
 // "bad_address", "host_access", "host_pointer", "stack_overflow", "out_of_bounds", "assert",
-// "shared_memory", "misaligned", "diverged_warp", "bad_barrier". text: the whole report, also printed to stderr. Both end with the call.
+// "shared_memory", "misaligned", "diverged_warp", "bad_barrier", "unsupported". text: the whole report,
+// also printed to stderr. Both end with the call.
 // May run in a signal handler and on a small stack: write the text somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
@@ -21,6 +22,19 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned", "host_pointer", "freed". text: the whole finding, also printed to
 // stderr; its first line names the kind and the source lines. Both end with the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
+
+// A program may define this function. An instrumented program with CUDEV_WATCH asks it before host code
+// writes to memory that is not the device's, and before a kernel writes to static data. 0: that
+// memory is not the asker's; the program ends with the diagnosis "host_access", the kernel's launch
+// with a finding.
+int cudev_may_write(const void* address, size_t bytes) __attribute__((weak));
+
+// Is the caller a kernel?
+int cudev_is_kernel(void);
+
+// Ends the program: what it asks for does not exist on this device. The diagnosis ("unsupported") says
+// "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the program that called.
+void cudev_refuse(const char* what, const char* next) __attribute__((noreturn));
 
 // Memory traffic of all kernels since the start or the last cudev_reset_traffic(), counted while an
 // instrumented program runs with CUDEV_WATCH=profile (all zero otherwise). A request is one

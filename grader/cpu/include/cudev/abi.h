@@ -134,6 +134,10 @@ long long cudev_clock(void);
 // Ends the program: __trap().
 void cudev_trap(const char* file, int line) __attribute__((noreturn));
 
+// Ends the program: the source has something at this line that does not exist on this device.
+void cudev_not_here(const char* what, const char* next, const char* file, int line)
+    __attribute__((noreturn));
+
 #ifdef __cplusplus
 }
 #endif

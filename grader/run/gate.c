@@ -1,0 +1,206 @@
+// gate.c: see gate.h. The student's object calls gate_printf() where it says printf() (run/gated; the
+// names are changed in the object): C's functions that follow pointers do so for the student without
+// being watched, so each is looked at here first.
+#include "run/gate.h"
+
+#ifdef CPU_DEVICE
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/include/cudev.h"
+
+static struct { char *tensors, *tensors_end, *stack_end; } own;
+
+void gate_start(void* tensors, size_t bytes) {
+    own.tensors = tensors;
+    own.tensors_end = own.tensors + bytes;
+    own.stack_end = __builtin_frame_address(0);
+}
+
+static void refuse(const char* what, const char* next) {
+    cudev_refuse(what, next);
+}
+
+// A call through a pointer that leads nowhere of the student's (calls.S).
+void gate_foreign_call(void);
+void gate_foreign_call(void) {
+    refuse("a call through a pointer that is no function of this file",
+           "call the function by its name");
+}
+
+// ---- memory of the host
+
+// What the student has allocated: a table that grows, by address.
+static struct block {
+    char* data;
+    size_t bytes;
+} * block;
+static size_t blocks, capacity;
+
+static size_t find_block(const void* p) {
+    size_t i = 0;
+    while (i < blocks && block[i].data != p) i++;
+    return i;
+}
+
+static void host_only(const char* function) {
+    char what[64];
+    snprintf(what, sizeof what, "%s() in a kernel", function);
+    if (cudev_is_kernel())
+        refuse(what, "memory comes from the host: cudaMalloc before the launch, or __shared__");
+}
+
+static void* note(void* data, size_t bytes) {
+    if (!data) return NULL;
+    if (blocks == capacity) {
+        size_t more = capacity ? 2 * capacity : 64;
+        struct block* larger = realloc(block, more * sizeof *block);
+        if (!larger) {
+            free(data);
+            return NULL;
+        }
+        block = larger;
+        capacity = more;
+    }
+    block[blocks++] = (struct block){data, bytes};
+    return data;
+}
+
+void* gate_malloc(size_t bytes);
+void* gate_malloc(size_t bytes) {
+    host_only("malloc");
+    return note(malloc(bytes), bytes);
+}
+
+void* gate_calloc(size_t count, size_t bytes);
+void* gate_calloc(size_t count, size_t bytes) {
+    host_only("calloc");
+    return note(calloc(count, bytes), count * bytes);
+}
+
+void gate_free(void* p);
+void gate_free(void* p) {
+    host_only("free");
+    size_t i = find_block(p);
+    if (!p) return;
+    if (i == blocks) {
+        refuse("free() of a pointer that malloc() did not give", "free each block once");
+        return;
+    }
+    block[i] = block[--blocks];
+    free(p);
+}
+
+void* gate_realloc(void* p, size_t bytes);
+void* gate_realloc(void* p, size_t bytes) {
+    void* larger = gate_malloc(bytes);
+    size_t i = find_block(p);
+    if (!larger || !p) return larger;
+    if (i < blocks) memcpy(larger, p, block[i].bytes < bytes ? block[i].bytes : bytes);
+    gate_free(p);
+    return larger;
+}
+
+// C++'s new and delete, by their names in an object.
+#define NEW(name)                              \
+    void* name(size_t bytes);                  \
+    void* name(size_t bytes) {                 \
+        return gate_malloc(bytes ? bytes : 1); \
+    }
+#define DELETE(name)     \
+    void name(void* p);  \
+    void name(void* p) { \
+        gate_free(p);    \
+    }
+NEW(gate__Znwm)
+NEW(gate__Znam)
+DELETE(gate__ZdlPv)
+DELETE(gate__ZdlPvm)
+DELETE(gate__ZdaPv)
+DELETE(gate__ZdaPvm)
+
+// What instrumented host code is about to write, and what a kernel is about to write that is no memory
+// of the device (cudev.h).
+extern char __data_start[], __bss_start[], border_data[], border_bss[];
+int cudev_may_write(const void* address, size_t bytes) {
+    const char *p = address, *end = p + bytes, *frame = __builtin_frame_address(0);
+    if (!own.stack_end) return 1;  // none of the student's code has run yet
+    if (p >= __data_start && end <= border_data) return 1;
+    if (p >= __bss_start && end <= border_bss) return 1;
+    if (p >= frame && end <= own.stack_end && !cudev_is_kernel()) return 1;
+    if (p >= own.tensors && end <= own.tensors_end) return 1;
+    for (size_t i = 0; i < blocks; i++)
+        if (p >= block[i].data && end <= block[i].data + block[i].bytes) return 1;
+    return 0;
+}
+
+// ---- printing: to stdout and stderr; %n, which writes to memory, does not exist in CUDA either
+
+static bool may_print(const char* format, FILE* stream) {
+    for (const char* p = format; (p = strchr(p, '%')); p++) {
+        p++;
+        p += strspn(p, "0123456789+-# .*'hlqjztL$");
+        if (*p == 'n') refuse("%n in a format", "print the number itself");
+        if (!*p) break;
+    }
+    if (stream == stdout || stream == stderr) return true;
+    refuse("printing to what is neither stdout nor stderr", "use printf()");
+    return false;
+}
+
+int gate_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
+int gate_printf(const char* format, ...) {
+    va_list args;
+    if (!may_print(format, stdout)) return -1;
+    va_start(args, format);
+    int n = vprintf(format, args);
+    va_end(args);
+    return n;
+}
+
+int gate_fprintf(FILE* stream, const char* format, ...) __attribute__((format(printf, 2, 3)));
+int gate_fprintf(FILE* stream, const char* format, ...) {
+    va_list args;
+    if (!may_print(format, stream)) return -1;
+    va_start(args, format);
+    int n = vfprintf(stream, format, args);
+    va_end(args);
+    return n;
+}
+
+int gate_puts(const char* text);
+int gate_puts(const char* text) {
+    return puts(text);
+}
+
+int gate_putchar(int c);
+int gate_putchar(int c) {
+    return putchar(c);
+}
+
+int gate_fputs(const char* text, FILE* stream);
+int gate_fputs(const char* text, FILE* stream) {
+    return may_print("", stream) ? fputs(text, stream) : EOF;
+}
+
+int gate_fputc(int c, FILE* stream);
+int gate_fputc(int c, FILE* stream) {
+    return may_print("", stream) ? fputc(c, stream) : EOF;
+}
+
+size_t gate_fwrite(const void* data, size_t bytes, size_t count, FILE* stream);
+size_t gate_fwrite(const void* data, size_t bytes, size_t count, FILE* stream) {
+    return may_print("", stream) ? fwrite(data, bytes, count, stream) : 0;
+}
+
+int gate_fflush(FILE* stream);
+int gate_fflush(FILE* stream) {
+    return !stream || may_print("", stream) ? fflush(stream) : EOF;
+}
+
+#endif

@@ -1,0 +1,31 @@
+// vault.c: see vault.h.
+#include "run/vault.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { PARTS = 4 };
+static struct {
+    void* pages;
+    size_t bytes;
+} part[PARTS];
+static int parts;
+
+void vault_add(void* pages, size_t bytes) {
+    if (parts == PARTS) abort();
+    part[parts].pages = pages;
+    part[parts++].bytes = (bytes + VAULT_PAGE - 1) / VAULT_PAGE * VAULT_PAGE;
+}
+
+static void protect(int protection) {
+    for (int i = 0; i < parts; i++)
+        if (mprotect(part[i].pages, part[i].bytes, protection) != 0) abort();
+}
+
+void vault_open(void) {
+    protect(PROT_READ | PROT_WRITE);
+}
+
+void vault_close(void) {
+    protect(PROT_NONE);
+}

@@ -1,0 +1,22 @@
+// inspect.h: what a graded file may do, decided from what the compiler made of it.
+#ifndef INSPECT_H
+#define INSPECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+// Reads out/ of a finished compile and says whether a graded file may do what this one does: no
+// inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors, no
+// function but CUDA's, C's mathematics and the few in `gated`. False: message tells what and where.
+bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
+                  size_t message_size);
+
+// The same for the text: `plain` and `watched` are the two preprocessed texts of the submission that
+// the compiler calls shown_name.
+bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
+                  size_t message_size);
+
+// True if `word` stands in `text` as a whole word.
+bool inspect_has_word(const char* text, const char* word);
+
+#endif
