@@ -82,7 +82,8 @@
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
-    CAUSE(stack_overflow, "a thread's local arrays are too large")                                 \
+    CAUSE(stack_overflow,                                                                          \
+          "a thread's local arrays are too large, or a function calls itself on and on")           \
     CAUSE(shared_memory, "the block's shared arrays are larger than a block may have")             \
     CAUSE(host_access, "host code used a device pointer: copy with cudaMemcpy")                    \
     CAUSE(host_pointer, "a kernel got a host pointer")                                             \

@@ -157,10 +157,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
     } else {
         text_end(r, o->log ? o->log : "none",
-                 session->gpu
-                     ? "speed (make bench measures it)"
-                     : "speed on a GPU; nvcc is stricter (__device__ on every function a kernel "
-                       "calls)",
+                 session->gpu ? "speed (make bench measures it)"
+                              : "speed on a GPU; nvcc refuses a few things that g++ takes",
                  colour);
     }
     free(json);

@@ -111,6 +111,11 @@ static bool seal(struct check* c) {
     return false;
 }
 
+static _Noreturn void fail_finding(struct check* c) {
+    check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
+               c->answer.findings > 1 ? "and more; the log has them all" : "");
+}
+
 // Ends the item if the program did not run to its own end.
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
@@ -120,6 +125,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     excerpt(c->answer.text, text, sizeof text);
+    // an access that no GPU survives ends the launch with an error; the finding says which
+    if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
         check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
@@ -176,6 +183,7 @@ static void judge_status(struct check* c, int round, const char* output) {
     char said[2048];
     int status = c->answer.status[round];
     if (status == c->expected) return;
+    if (c->answer.findings > 0) fail_finding(c);
     excerpt(output ? output : "", said, sizeof said);
     check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
                status_name(status), status_name(c->expected), said);
@@ -307,12 +315,12 @@ static void look_at_findings(struct check* c) {
 }
 
 enum cause trial_find(struct check* c, const char** text) {
-    enum watch watch = c->watch;
-    memset(&watched, 0, sizeof watched);
-    if (watch != WATCH_CHECK) {
+    watched = c->answer;
+    if (!c->watch) {
         c->watch = WATCH_CHECK;
+        memset(&watched, 0, sizeof watched);
         run_again(c, false, look_at_findings);
-        c->watch = watch;
+        c->watch = WATCH_NONE;
     }
     *text = watched.finding_text;
     return watched.findings ? device_cause(watched.finding_kind) : CAUSE_NONE;
@@ -344,9 +352,7 @@ void check_run(struct check* c) {
         check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
     // A finding lowers the item on safety; another one only where that has found nothing: a kernel that
     // is another one for other sizes.
-    if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe))
-        check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
-                   c->answer.findings > 1 ? "and more; the log has them all" : "");
+    if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
 }
 
 // ---- what the instrumented build counted

@@ -173,6 +173,7 @@ static size_t expression_start(size_t last) {
 static void rewrite_launch(size_t open) {
     size_t last = previous(open);
     if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
+    check_launched(last);
     size_t first = expression_start(last);
     size_t close = next(open);
     for (int depth = 0; !(depth == 0 && is(close, ">>>")); close = next(close)) {
@@ -367,13 +368,19 @@ static size_t rewrite_asm(size_t i) {
     while (tokens[open].kind == WORD) open = next(open);
     if (!is(open, "(") || tokens[previous(i)].kind == WORD) return i;
     size_t close = matching(open);
+    bool in_kernel = only_on_device(i);
     delete_tokens(i, close + 1);
-    replace(i, "static_assert(false, \"inline PTX: use the helpers of ptx.h\")");
+    // other kernels of the file may still run; what reaches this one is told why not
+    if (in_kernel)
+        replace(i, "::cudev_not_here(\"inline PTX\", \"use the functions of ptx.h\", __FILE__, %d)",
+                tokens[i].line);
+    else
+        replace(i, "static_assert(false, \"not on the CPU device: inline PTX, use the functions of "
+                   "ptx.h\")");
     return close;
 }
 
-// Does the { at `i` open a namespace or extern "C" block?
-static bool opens_namespace(size_t i) {
+bool opens_namespace(size_t i) {
     size_t before = previous(i);
     for (int words = 0; before != i && words < 8; words++) {
         if (is(before, "namespace")) return true;
@@ -385,26 +392,33 @@ static bool opens_namespace(size_t i) {
     return false;
 }
 
+// #if less #endif in white space.
+static int count_conditions(const char* text, const char* end) {
+    int count = 0;
+    for (const char* p = text; p < end; p++) {
+        if (*p != '#') continue;
+        const char* word = p + 1 + strspn(p + 1, " \t");
+        count += !strncmp(word, "if", 2);
+        count -= !strncmp(word, "endif", 5);
+    }
+    return count;
+}
+
 static void rewrite_all(void) {
     static const char* const asm_words[] = {"asm", "__asm__", "__asm", NULL};
     int depth = 0, outer_depth = 0;  // braces that are not namespaces; outer: around a #define
     bool in_define = false;
+    int conditions = 0;  // of #if around: what stands there may be meant for nvcc alone
     bool is_namespace[256] = {false};
     int braces = 0;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         if (tokens[i].kind == SPACE) {
-            const char *text = tokens[i].text, *end = text + tokens[i].length;
-            for (const char* p = text; in_define && p < end; p++)
-                if (*p == '\n' && (p == text || p[-1] != '\\')) {
-                    in_define = false;
-                    depth = outer_depth;
-                }
-            const char* hash = memchr(text, '#', tokens[i].length);
-            if (hash && end[-1] != '\n' && tokens[i + 1].kind != END) {
-                in_define = true;
-                outer_depth = depth;
-                depth = 1;
-            }
+            bool before = in_define;
+            conditions += count_conditions(tokens[i].text, tokens[i].text + tokens[i].length);
+            in_define = in_define_after(i, in_define);
+            if (before) depth = in_define ? depth : outer_depth;
+            if (in_define && !before) outer_depth = depth;
+            if (in_define) depth = before ? depth : 1;
             continue;
         }
         if (in_define) {
@@ -426,8 +440,11 @@ static void rewrite_all(void) {
             replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
         else if (is_one_of(i, asm_words))
             i = rewrite_asm(i);
-        else if (depth > 0 && tokens[i].kind == WORD)
-            check_plain_call(i);
+        else if (tokens[i].kind == WORD) {
+            if (depth > 0) check_plain_call(i);
+            if (!conditions) check_absent(i);
+            if (!conditions && !in_define) check_call(i);
+        }
     }
 }
 
@@ -469,6 +486,7 @@ int main(int argc, char** argv) {
     cut(read_file(argv[1]));
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
+    read_functions();
     rewrite_all();
     write_out(argv[2]);
     return EXIT_SUCCESS;

@@ -42,6 +42,8 @@ bool is(size_t i, const char* text);
 bool is_one_of(size_t i, const char* const* list);  // list ends with NULL
 size_t next(size_t i);
 size_t previous(size_t i);
+// Do tokens behind the SPACE at `space` belong to a #define body, if those before it do (in_define)?
+bool in_define_after(size_t space, bool in_define);
 bool opens(size_t i);   // ( [ {
 bool closes(size_t i);  // ) ] }
 size_t matching(size_t open);
@@ -50,6 +52,18 @@ size_t matching_back(size_t close);  // also for > and >>>
 // Changing. SPACE is never replaced, so lines stay where they are.
 void replace(size_t i, const char* format, ...) __attribute__((format(printf, 2, 3)));
 void delete_tokens(size_t from, size_t to);
+
+// Does the { at `i` open a namespace or extern "C" block?
+bool opens_namespace(size_t i);
+
+// rewrite_functions.c: reads which functions the file has, before anything is replaced.
+void read_functions(void);
+bool only_on_device(
+    size_t i);              // is token i in a kernel, or in a helper that is not also the host's?
+void check_call(size_t i);  // fails if a kernel calls a function of the host there
+void check_launched(size_t last);  // fails unless what is launched, up to `last`, can be a kernel
+void check_absent(size_t i);       // fails if the word is of CUDA, but not of the CPU device
+bool absent_header(const char* name, const char** what, const char** use);
 
 // Writes the file with all replacements; fails if a line could be read in two ways.
 void write_out(const char* name);

@@ -157,6 +157,25 @@ static void check_out(void) {
     }
 }
 
+// A header that is not here becomes #error, so that #if around it still holds.
+static void write_line(FILE* f, const char* p, size_t n) {
+    const char *q = p + strspn(p, " \t"), *what, *use;
+    if (*q == '#') {
+        q++;
+        q += strspn(q, " \t");
+        if (!strncmp(q, "include", 7)) {
+            q += 7;
+            q += strspn(q, " \t<\"");
+            if (absent_header(q, &what, &use)) {
+                fprintf(f, "#error not on the CPU device: %s, use %s\n", what, use);
+                return;
+            }
+        }
+    }
+    fwrite(p, 1, n, f);
+    fputc('\n', f);
+}
+
 void write_out(const char* name) {
     add_bytes(&out, "", 0);
     for (size_t i = 0; tokens[i].kind != END; i++) {
@@ -174,7 +193,12 @@ void write_out(const char* name) {
     FILE* f = fopen(name, "wb");
     bool failed = !f;
     if (f) {
-        fprintf(f, "#line 1 \"%s\"\n%s", shown_name, out.data);
+        fprintf(f, "#line 1 \"%s\"\n", shown_name);
+        for (const char* p = out.data; *p;) {
+            size_t n = strcspn(p, "\n");
+            write_line(f, p, n);
+            p += n + 1;
+        }
         failed = ferror(f);
         failed = fclose(f) != 0 || failed;
     }

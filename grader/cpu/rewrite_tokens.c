@@ -182,11 +182,48 @@ size_t next(size_t i) {
     return i;
 }
 
+// Does white space hold a directive? *at_end: and is the end of it still the same line, the body of a
+// #define?
+static bool has_directive(size_t space, bool* at_end) {
+    const char *p = tokens[space].text, *end = p + tokens[space].length;
+    bool line_start = space == 0, found = false;
+    *at_end = false;
+    while (p < end) {
+        if (p[0] == '\\' && p + 1 < end && p[1] == '\n') {
+            p++;
+        } else if (p[0] == '/' && p + 1 < end && p[1] == '/') {
+            while (p + 1 < end && p[1] != '\n') p += *p == '\\' && p[1] == '\n' ? 2 : 1;
+        } else if (p[0] == '/' && p + 1 < end && p[1] == '*') {
+            for (p += 2; p + 1 < end && !(p[0] == '*' && p[1] == '/');) p++;
+            p++;
+        } else if (*p == '\n') {
+            line_start = true;
+            *at_end = false;
+        } else if (*p == '#' && line_start) {
+            found = *at_end = true;
+            line_start = false;
+        } else if (*p != ' ' && *p != '\t') {
+            line_start = false;
+        }
+        p++;
+    }
+    return found;
+}
+
+bool in_define_after(size_t space, bool in_define) {
+    const char *text = tokens[space].text, *end = text + tokens[space].length;
+    bool at_end;
+    for (const char* p = text; in_define && p < end; p++)
+        if (*p == '\n' && (p == text || p[-1] != '\\')) in_define = false;
+    return in_define || (has_directive(space, &at_end) && at_end && tokens[space + 1].kind != END);
+}
+
 // The token before i, or i itself at the beginning of the file or of a #define body.
 size_t previous(size_t i) {
     for (size_t k = i; k-- > 0;) {
         if (tokens[k].kind != SPACE) return k;
-        if (memchr(tokens[k].text, '#', tokens[k].length)) return i;
+        bool at_end;
+        if (has_directive(k, &at_end)) return i;
     }
     return i;
 }

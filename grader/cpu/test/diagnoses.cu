@@ -19,6 +19,14 @@ static float* new_floats(int n) {
     return p_gpu;
 }
 
+// CASE inline_ptx unsupported 86 not on the CPU device: inline PTX at @inline_ptx, use the functions of ptx.h
+// CASE inline_ptx unsupported 86 kernel inline_ptx<<<(1,1,1), (32,1,1)>>> launched at
+__global__ void inline_ptx(int n) {
+    int sum = n;
+    asm volatile("add.s32 %0, %1, %2;" : "=r"(sum) : "r"(n), "r"(1));  // @inline_ptx
+    printf("%d\n", sum);
+}
+
 // CASE divergence barrier_divergence 86 thread (16,0,0) reached __syncthreads() at @else while 16 threads wait at @then
 // CASE divergence barrier_divergence 86 16 threads (first: (0,0,0)) waiting in __syncthreads() at @then
 // CASE divergence barrier_divergence 86 15 threads (first: (17,0,0)) not yet started
@@ -298,6 +306,7 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "deadlock")) deadlock<<<1, 32>>>();
     if (!strcmp(name, "endless")) endless<<<1, 4>>>(p, 0);
     if (!strcmp(name, "endless_yield")) endless_yield<<<1, 64>>>((int*)p);
+    if (!strcmp(name, "inline_ptx")) inline_ptx<<<1, 32>>>(argc);
     if (!strcmp(name, "null")) write_at<<<1, 32>>>(NULL, 0);
     if (!strcmp(name, "wild")) write_at<<<1, 32>>>(p, 1ll << 33);
     if (!strcmp(name, "division")) division<<<1, 1>>>((int*)p, 0);

@@ -2,14 +2,21 @@
 // behind "ERROR:" on each line that has one, and on no other line.
 // clang-format off
 #include <stdio.h>
+#include <cooperative_groups.h>  // ERROR: not on the CPU device: cooperative groups, use __syncthreads() and __syncwarp()
+#if 0
+#include <cublas_v2.h>
+#endif
 
 __global__ void kernel(float* p, int n) {
     p[0] = n;
     threadIdx.x = 3;             // ERROR: read-only
     __shared__ float big[20000]; // ERROR: at most 48 KB
     big[n] = 0;
-    asm volatile("add.s32 %0, %1, %2;" : "=r"(n) : "r"(n), "r"(1));  // ERROR: inline PTX: use the helpers of ptx.h
     undeclared(n);               // ERROR: not declared
+}
+
+void host(int n) {
+    asm volatile("add.s32 %0, %1, %2;" : "=r"(n) : "r"(n), "r"(1));  // ERROR: not on the CPU device: inline PTX, use the functions of ptx.h
 }
 
 /* a comment

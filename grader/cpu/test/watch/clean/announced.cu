@@ -2,7 +2,8 @@
 // What headers announce: a copy that lands when it is waited for, and a clock that warps pass on.
 #include "small.h"
 
-CUDEV_UNWATCHED __attribute__((noinline)) static void land(float* to, const float* from) {
+CUDEV_UNWATCHED __attribute__((noinline)) static __device__ void land(float* to,
+                                                                      const float* from) {
     *to = *from;
 }
 

@@ -3,7 +3,7 @@
 // A copy that lands when it is waited for, as headers announce it; the kernel does not wait.
 #include "small.h"
 
-CUDEV_UNWATCHED static void land(float* to, const float* from) {
+CUDEV_UNWATCHED static __device__ void land(float* to, const float* from) {
     *to = *from;
 }
 

@@ -1,0 +1,4 @@
+// clang-format off
+const char* x = R"(  // ERROR: raw strings are not supported
+#pragma GCC optimize("O0")
+)";
