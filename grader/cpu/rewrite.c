@@ -364,9 +364,10 @@ static size_t rewrite_shared(size_t shared, bool file_scope) {
 // ---- the whole file ----
 
 static size_t rewrite_asm(size_t i) {
-    size_t open = next(i);
+    size_t open = next(i), before = previous(i);
     while (tokens[open].kind == WORD) open = next(open);
-    if (!is(open, "(") || tokens[previous(i)].kind == WORD) return i;
+    bool declares = tokens[before].kind == WORD && !is(before, "else") && !is(before, "do");
+    if (!is(open, "(") || (before != i && declares)) return i;
     size_t close = matching(open);
     bool in_kernel = only_on_device(i);
     delete_tokens(i, close + 1);
