@@ -126,13 +126,14 @@ static void judge_ghost(struct check* c, const struct tensor* t, struct budget b
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing, const char** finding) {
     enum cause cause = CAUSE_NONE;
-    if (c->answer.findings > 0) return trial_find(c, finding);
     if (nothing) return CAUSE_never_written;
     if (diagnose_added(c, t)) return CAUSE_accumulates;
     enum cause seen = trial_find(c, finding);
     if (seen == CAUSE_race) return seen;
     if (lesson.explain) cause = lesson.explain(c, t, budget);
     if (!cause && seen == CAUSE_race_of_writes) return seen;
+    // watched, nothing stops what goes out of bounds: what it leaves unwritten is no other mistake
+    if (!cause && c->watch && seen == CAUSE_out_of_bounds) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
     if (cause == CAUSE_unknown && seen) return seen;
     *finding = "";

@@ -12,7 +12,7 @@ static const char usage[] =
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
     "[--stop]\n"
-    "             [--profile table|csv] [--uninspected]\n"
+    "             [--profile table|csv|json] [--uninspected]\n"
     "       check --list      (the items)\n";
 
 void options_refuse(const char* what, const char* value) {
@@ -83,7 +83,7 @@ void options_parse(int argc, char** argv, struct options* o) {
             o->repeat = atoi(optarg);
             break;
         case 'p':
-            if (strcmp(optarg, "table") && strcmp(optarg, "csv"))
+            if (strcmp(optarg, "table") && strcmp(optarg, "csv") && strcmp(optarg, "json"))
                 options_refuse("unknown format", optarg);
             o->profile = optarg;
             break;

@@ -12,6 +12,8 @@
 #include "wall/arena.h"
 #include "wall/wall.h"
 
+enum { MEMORY_LIMIT_GB = 1 };  // of a case on the CPU device
+
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
@@ -98,5 +100,8 @@ void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);
 
 // Writes "[2, 0, 17]" for an element.
 void tensor_index(const struct tensor* t, int64_t element, char* text, size_t size);
+
+// profile.c: what the first case with WATCH_PROFILE moves, on stdout; the program ends with it.
+void profile(struct check* c);
 
 #endif

@@ -12,7 +12,7 @@
 #include "check/state.h"
 #include "wall/file.h"
 
-enum { MEMORY_LIMIT_GB = 1, MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
+enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
 // ---- before
 
@@ -54,7 +54,7 @@ static void pack(struct check* c, bool ghost) {
 
 // make debug: the case goes into a file and gdb gets the terminal; nothing is judged.
 static _Noreturn void debug(struct check* c) {
-    const char* path = "build/debug/case";
+    const char *path = "build/debug/case", *commands = "grader/make/debug.gdb";
     void* map = mmap(NULL, c->arena.size, PROT_READ, MAP_SHARED, c->arena.fd, 0);
     if (map == MAP_FAILED || file_write(path, map, c->arena.size, 0600) != 0)
         check_error(c, "%s: %s", path, strerror(errno));
@@ -65,10 +65,11 @@ static _Noreturn void debug(struct check* c) {
         setenv("CUDEV_WORKERS", "1", 1);      // one block after another
         setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
         if (isatty(0))
-            execlp("gdb", "gdb", "-q", "--args", c->session->debug, path, (char*)NULL);
+            execlp("gdb", "gdb", "-q", "-x", commands, "--args", c->session->debug, path,
+                   (char*)NULL);
         else
-            execlp("gdb", "gdb", "-q", "-batch", "-ex", "run", "-ex", "backtrace", "--args",
-                   c->session->debug, path, (char*)NULL);
+            execlp("gdb", "gdb", "-q", "-batch", "-x", commands, "--args", c->session->debug, path,
+                   (char*)NULL);
         perror("gdb (sh setup.sh installs it)");
         _exit(127);
     }
@@ -243,26 +244,6 @@ static void judge_host(struct check* c, int round) {
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed, "the launcher brought %lld bytes to the host",
                    (long long)c->answer.to_host[round]);
-}
-
-// make profile: what the first case with WATCH_PROFILE moves, as the device prints it; nothing is judged.
-static void profile(struct check* c) {
-    if (c->watch != WATCH_PROFILE) ck_abort_msg("not a case to profile");
-    char format[64];
-    snprintf(format, sizeof format, "RUN_PROFILE=%s", c->session->profile);
-    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", format, NULL};
-    const char* argv[] = {"run", NULL};
-    struct wall_job job = {.argv = argv,
-                           .program = c->session->watched,
-                           .arena = c->arena.fd,
-                           .environment = environment,
-                           .seconds = 60,
-                           .memory = (size_t)MEMORY_LIMIT_GB << 30};
-    struct wall_result r = wall_run(c->session->level, &job);
-    if (strcmp(c->session->profile, "table") == 0) printf("case: %s\n\n", c->name);
-    fputs(r.output ? r.output : "", stdout);
-    fflush(stdout);
-    exit(r.end == WALL_EXITED ? r.code : 1);
 }
 
 static struct wall_result run_program(struct check* c) {

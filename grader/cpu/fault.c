@@ -80,6 +80,11 @@ void cudev_report_host_access(const void* address) {
     report_host_access(address, frames, n);
 }
 
+// For a debugger to stop at.
+__attribute__((noinline)) void cudev_unexplained_fault(void) {
+    __asm__ volatile("");
+}
+
 static void on_fault(int number, siginfo_t* info, void* context) {
     (void)context;
     void* frames[MAX_FRAMES];
@@ -88,6 +93,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
         report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
     if (number != SIGFPE && cudev_is_device_address(info->si_addr))
         report_host_access(info->si_addr, frames, n);
+    cudev_unexplained_fault();
     signal(number, SIG_DFL);  // not ours: let it happen again
 }
 

@@ -303,6 +303,7 @@ struct source_line {
 int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_lines);
 
 // fault.c
+void cudev_unexplained_fault(void);
 void cudev_faults_init(void);
 void cudev_faults_thread(struct worker* w);
 int cudev_unwind(void** frames, int max);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # debug.sh: what `make debug LESSON=12 CASE=...` does: one case under gdb, on the CPU device, built
 # without optimisation. What the kernel prints with printf is shown. Your own code: no sandbox.
+# gdb runs it at once and stops at a diagnosis of the device, in the student's frame (debug.gdb).
 # usage: debug.sh LESSON
 lesson=$1
 . grader/make/file.sh
@@ -18,6 +19,8 @@ g++ $(cat grader/cpu/cxxflags) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu
     g++ -static -no-pie $(cat grader/run/wrapped) "$out/unit.o" \
         "build/grader/$lesson/call-cpu.o" build/cpu/librun.a build/libcpu.a -lpthread -lm \
         -o "$out/program" || exit 1
+DEBUG_SOURCE=$file
+export DEBUG_SOURCE
 set -- "$file" --device cpu --debug "$out/program"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"

@@ -10,7 +10,7 @@ make grade LESSON=12          grade your kernel (also LESSON=flash_forward; no L
 make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
-make profile LESSON=05        the kernel's memory traffic, line by line
+make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
 make bench LESSON=05          how fast it is on this GPU, beside the steps and the libraries
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first

@@ -86,6 +86,73 @@ if [ "$first" = '{' ]; then tell ok "JSON stands alone"; else tell FAIL "JSON st
 make -s grade LESSON=1 FROM=solutions >plain.txt 2>&1
 if grep -q "$(printf '\033')" plain.txt; then tell FAIL "plain in a pipe"; else tell ok "plain in a pipe"; fi
 
+# Profiles: the same numbers in each format; JSON holds them alone, whatever the kernel prints.
+name="a profile as a table" says 0 "each takes" make -s profile LESSON=5 FROM=solutions
+sed 's|^    dim3 block|    printf("{\\n");\n    dim3 block|; 1i #include <stdio.h>' \
+    solutions/05_tiled_matmul/tiled_matmul.cu >prints.cu
+make -s profile LESSON=5 FILE=prints.cu FORMAT=csv SEED=1 >profile.csv 2>/dev/null
+make -s profile LESSON=5 FILE=prints.cu FORMAT=json SEED=1 >profile.json 2>/dev/null
+csv=$(sed -n 's/.*,\([a-z0-9_.]*\),\([0-9]*\)$/\1 \2/p' profile.csv | sort)
+json=$(sed -n 's/^ *"\([a-z0-9_]*__[a-z0-9_.]*\)": \([0-9]*\),*$/\1 \2/p' profile.json | sort)
+if [ -n "$csv" ] && [ "$csv" = "$json" ] && [ "$(head -c 1 profile.json)" = '{' ] &&
+    grep -q '"line": [0-9]' profile.json && [ "$(tail -n 1 profile.json)" = '}' ]; then
+    tell ok "a profile as CSV and as JSON"
+else
+    tell FAIL "a profile as CSV and as JSON" "$(diff profile.csv profile.json | head -n 20)"
+fi
+name="a profile as what is none" says ! "unknown format" make -s profile LESSON=5 FORMAT=yaml
+
+# The debugger stops by itself where the device has something to say, in the student's frame.
+if command -v gdb >/dev/null; then
+    cat >waits.cu <<'CU'
+#include "tiled_matmul.h"
+#include <stdio.h>
+__global__ void waits(float* C, int n) {
+    int mine = 3 * threadIdx.x;
+    if (mine == 0) printf("n is %d\n", n);
+    if (mine < 16)
+        __syncthreads();
+    else
+        __syncthreads();
+    C[threadIdx.x] = mine;
+}
+extern "C" int tiled_matmul(float* C, const float* A, const float* B, int M, int N, int K) {
+    waits<<<1, 32>>>(C, 32);
+    return A && B && M + N + K == 0;
+}
+CU
+    sed 's/if (mine < 16)/if (mine < 1600)/; s/C\[threadIdx.x\]/C[threadIdx.x + (1ll << 33)]/' \
+        waits.cu >strays.cu
+    set -- CASE="three calls" LESSON=5
+    name="the debugger stops at a barrier" says ! "waits.cu:9" make -s debug "$@" FILE=waits.cu
+    name="in the student's frame" says ! "Stopped in your code" make -s debug "$@" FILE=waits.cu
+    name="and shows what is printed" says ! "n is 32" make -s debug "$@" FILE=waits.cu
+    name="the debugger stops at a stray access" says ! "strays.cu:10" make -s debug "$@" FILE=strays.cu
+    name="the debugger says when all went well" says 0 "without a diagnosis" \
+        make -s debug "$@" FROM=solutions
+else
+    tell skip "the debugger" "gdb is not installed"
+fi
+
+# What only a GPU has: the line, and what to use.
+gpu_only() { # gpu_only TEXT CODE...: the file made of the lines ends with this message
+    text=$1
+    shift
+    { echo '#include "vector_add.h"' && printf '%s\n' "$@"; } >gpu_only.cu
+    name="only on a GPU: $1" says ! "$text" make -s grade LESSON=1 FILE=gpu_only.cu
+}
+gpu_only "gpu_only.cu:2:2: error: #error not on the CPU device: cooperative groups, use" \
+    '#include <cooperative_groups.h>'
+gpu_only "gpu_only.cu:2:2: error: #error not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
+gpu_only "gpu_only.cu:3: error: twice() is a function of the host; write __device__" \
+    'float twice(float x) { return 2 * x; }' '__global__ void k(float* p) { p[0] = twice(p[0]); }'
+gpu_only "gpu_only.cu:3: error: k() is no kernel; write __global__" \
+    'void k(float* p) { p[0] = 0; }' 'void f(float* p) { k<<<1, 1>>>(p); }'
+gpu_only "gpu_only.cu:2: error: not on the CPU device: textures, use plain loads" \
+    '__global__ void k(float* p, cudaTextureObject_t t) { p[0] = tex1Dfetch<float>(t, 0); }'
+gpu_only "gpu_only.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' \
+    'extern "C" int vector_add(float*, const float*, const float*, int64_t) { return 0; }'
+
 # Hints follow the failure; three of them.
 make -s grade LESSON=1 >/dev/null 2>&1
 name="first hint" says 0 "Hint 1 of 3" make hint LESSON=1

@@ -1,0 +1,117 @@
+// profile.c: make profile: where a case's memory traffic comes from, as the device counts it. Nothing is
+// judged.
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/state.h"
+
+// ---- JSON, made from the device's CSV
+
+// kernel, launches, launched_at, file, line, array, access_bytes, metric, value
+enum { KERNEL, LAUNCHES, LAUNCHED_AT, SOURCE, LINE, ARRAY, ACCESS_BYTES, METRIC, VALUE, FIELDS };
+static const char csv_head[] = "kernel,launches,launched_at,";
+
+// Cuts a line into its fields, in place; a field in quotes may hold commas. False if it has others.
+static bool cut_fields(char* line, char* field[FIELDS]) {
+    int n = 0;
+    for (char* p = line; n < FIELDS; p++) {
+        bool quoted = *p == '"';
+        field[n++] = p += quoted;
+        p += strcspn(p, quoted ? "\"" : ",");
+        if (quoted && *p == '"') *p++ = '\0';
+        if (*p != ',') {
+            *p = '\0';
+            break;
+        }
+        *p = '\0';
+    }
+    return n == FIELDS;
+}
+
+// The last element of `array` if all of what tells it apart is the same, else a new one.
+static json_t* same_or_new(json_t* array, const char* keys[], char* values[]) {
+    json_t* last = json_array_get(array, json_array_size(array) - 1);
+    bool same = last != NULL;
+    for (int i = 0; same && keys[i]; i++) {
+        const char* text = json_string_value(json_object_get(last, keys[i]));
+        same = text && strcmp(text, values[i]) == 0;
+    }
+    if (same) return last;
+    last = json_object();
+    for (int i = 0; keys[i]; i++) json_object_set_new(last, keys[i], json_string(values[i]));
+    json_object_set_new(last, "metrics", json_object());
+    json_array_append_new(array, last);
+    return last;
+}
+
+static void add_line(json_t* kernels, char* field[FIELDS]) {
+    static const char* kernel_keys[] = {"name", "launched_at", NULL};
+    static const char* line_keys[] = {"file", "line", "array", "access_bytes", NULL};
+    json_t* to = same_or_new(kernels, kernel_keys, (char*[]){field[KERNEL], field[LAUNCHED_AT]});
+    json_object_set_new(to, "launches", json_integer(atoll(field[LAUNCHES])));
+    json_t* lines = json_object_get(to, "lines");
+    if (!lines) json_object_set_new(to, "lines", lines = json_array());
+    if (field[SOURCE][0]) to = same_or_new(lines, line_keys, field + SOURCE);
+    json_object_set_new(json_object_get(to, "metrics"), field[METRIC],
+                        json_integer(atoll(field[VALUE])));
+}
+
+// Sizes and line numbers were compared as text; they are numbers.
+static void make_numbers(json_t* kernels) {
+    size_t k, i;
+    json_t *kernel, *line;
+    json_array_foreach(kernels, k, kernel) json_array_foreach(json_object_get(kernel, "lines"), i,
+                                                              line) {
+        static const char* const keys[] = {"line", "access_bytes"};
+        for (int n = 0; n < 2; n++) {
+            const char* text = json_string_value(json_object_get(line, keys[n]));
+            json_object_set_new(line, keys[n], json_integer(text ? atoll(text) : 0));
+        }
+    }
+}
+
+// What comes before the CSV is the program's own.
+static void print_json(const struct check* c, char* output) {
+    json_t* kernels = json_array();
+    char* csv = strstr(output, csv_head);
+    for (char *save, *line = csv ? strtok_r(csv, "\n", &save) : NULL; line;
+         line = strtok_r(NULL, "\n", &save)) {
+        char* field[FIELDS];
+        if (strncmp(line, csv_head, strlen(csv_head)) != 0 && cut_fields(line, field))
+            add_line(kernels, field);
+    }
+    make_numbers(kernels);
+    json_t* all = json_pack("{si ss ss so}", "version", 1, "lesson", lesson.name, "case", c->name,
+                            "kernels", kernels);
+    if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) != 0) exit(3);
+    puts("");
+    json_decref(all);
+}
+
+// ---- the run
+
+void profile(struct check* c) {
+    if (c->watch != WATCH_PROFILE) ck_abort_msg("not a case to profile");
+    bool json = strcmp(c->session->profile, "json") == 0;
+    char format[64];
+    snprintf(format, sizeof format, "RUN_PROFILE=%s", json ? "csv" : c->session->profile);
+    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", format, NULL};
+    const char* argv[] = {"run", NULL};
+    struct wall_job job = {.argv = argv,
+                           .program = c->session->watched,
+                           .arena = c->arena.fd,
+                           .environment = environment,
+                           .seconds = 60,
+                           .memory = (size_t)MEMORY_LIMIT_GB << 30};
+    struct wall_result r = wall_run(c->session->level, &job);
+    bool ended = r.end == WALL_EXITED && r.code == 0;
+    if (strcmp(c->session->profile, "table") == 0) printf("case: %s\n\n", c->name);
+    if (json && ended && r.output)
+        print_json(c, r.output);
+    else
+        fputs(r.output ? r.output : "", json ? stderr : stdout);
+    fflush(stdout);
+    exit(r.end == WALL_EXITED ? r.code : 1);
+}
