@@ -124,10 +124,10 @@ CU
     sed 's/if (mine < 16)/if (mine < 1600)/; s/C\[threadIdx.x\]/C[threadIdx.x + (1ll << 33)]/' \
         waits.cu >strays.cu
     set -- CASE="three calls" LESSON=5
-    name="the debugger stops at a barrier" says ! "waits.cu:9" make -s debug "$@" FILE=waits.cu
-    name="in the student's frame" says ! "Stopped in your code" make -s debug "$@" FILE=waits.cu
-    name="and shows what is printed" says ! "n is 32" make -s debug "$@" FILE=waits.cu
-    name="the debugger stops at a stray access" says ! "strays.cu:10" make -s debug "$@" FILE=strays.cu
+    name="the debugger stops at a barrier" says 0 "waits.cu:9" make -s debug "$@" FILE=waits.cu
+    name="in the student's frame" says 0 "Stopped in your code" make -s debug "$@" FILE=waits.cu
+    name="and shows what is printed" says 0 "n is 32" make -s debug "$@" FILE=waits.cu
+    name="the debugger stops at a stray access" says 0 "strays.cu:10" make -s debug "$@" FILE=strays.cu
     name="the debugger says when all went well" says 0 "without a diagnosis" \
         make -s debug "$@" FROM=solutions
 else
