@@ -62,8 +62,8 @@ static void add_line(json_t* kernels, char* field[FIELDS]) {
 static void make_numbers(json_t* kernels) {
     size_t k, i;
     json_t *kernel, *line;
-    json_array_foreach(kernels, k, kernel) json_array_foreach(json_object_get(kernel, "lines"), i,
-                                                              line) {
+    json_array_foreach(kernels, k, kernel)
+        json_array_foreach(json_object_get(kernel, "lines"), i, line) {
         static const char* const keys[] = {"line", "access_bytes"};
         for (int n = 0; n < 2; n++) {
             const char* text = json_string_value(json_object_get(line, keys[n]));

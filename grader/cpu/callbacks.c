@@ -1,5 +1,6 @@
 // The functions that instrumented code calls (gcc's -fsanitize=thread and -fsanitize=bounds) beyond
 // the plain loads and stores of access.c. The atomic ones do the operation, too.
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 #include "watch.h"
@@ -127,6 +128,26 @@ EXPORT(void* cudev_memmove(void* to, const void* from, size_t bytes)) {
 EXPORT(void* cudev_memset(void* to, int byte, size_t bytes)) {
     cudev_access_range(to, bytes, CUDEV_WRITE, CALLER);
     return memset(to, byte, bytes);
+}
+
+// ---- mathematics with a second result
+
+#define TWO_RESULTS(T, P, name)                               \
+    EXPORT(T cudev_##name(T x, P* second)) {                  \
+        cudev_access(second, sizeof(P), CUDEV_WRITE, CALLER); \
+        return name(x, second);                               \
+    }
+TWO_RESULTS(double, double, modf)
+TWO_RESULTS(float, float, modff)
+TWO_RESULTS(double, int, frexp)
+TWO_RESULTS(float, int, frexpf)
+EXPORT(double cudev_remquo(double x, double y, int* quotient)) {
+    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
+    return remquo(x, y, quotient);
+}
+EXPORT(float cudev_remquof(float x, float y, int* quotient)) {
+    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
+    return remquof(x, y, quotient);
 }
 
 // ---- what headers announce ---------------------------------------------------------------------

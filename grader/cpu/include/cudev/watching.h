@@ -61,6 +61,12 @@ void cudev_acquire(const struct cudev_clock* clock);
 void* memcpy(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memcpy");
 void* memmove(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memmove");
 void* memset(void* to, int byte, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memset");
+double modf(double x, double* whole) CUDEV_NOTHROW __asm__("cudev_modf");
+float modff(float x, float* whole) CUDEV_NOTHROW __asm__("cudev_modff");
+double frexp(double x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexp");
+float frexpf(float x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexpf");
+double remquo(double x, double y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquo");
+float remquof(float x, float y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquof");
 #undef CUDEV_NOTHROW
 #endif
 
