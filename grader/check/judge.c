@@ -133,7 +133,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (lesson.explain) cause = lesson.explain(c, t, budget);
     if (!cause && seen == CAUSE_race_of_writes) return seen;
     // watched, nothing stops what goes out of bounds: what it leaves unwritten is no other mistake
-    if (!cause && c->watch && seen == CAUSE_out_of_bounds) return seen;
+    bool exact = cause && cause != CAUSE_never_written && cause != CAUSE_unknown;
+    if (!exact && c->watch && seen == CAUSE_out_of_bounds) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
     if (cause == CAUSE_unknown && seen) return seen;
     *finding = "";
