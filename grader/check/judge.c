@@ -118,27 +118,30 @@ static void judge_ghost(struct check* c, const struct tensor* t, struct budget b
         check_fail(c, CAUSE_host_computed, "%s is the same when no kernel runs", t->name);
 }
 
-// The surest sign first: what was (not) written; a race, with its lines; a mistake that gives exactly
-// this result; what the picture looks like; anything else that the instrumented build finds. The race
-// goes before the mistake, because what a missing barrier leaves may be just what the mistake would:
-// partial sums that never arrive, say. Where two threads only write the same element, no barrier is
-// missing: a wrong row length that explains it exactly says more.
+// Mistakes that say which index is wrong: more than that it leaves its array.
+static bool names_the_index(enum cause cause) {
+    return cause == CAUSE_swapped_sizes || cause == CAUSE_stride_ignored ||
+           cause == CAUSE_transposed || cause == CAUSE_batch_ignored || cause == CAUSE_head_ignored;
+}
+
+// The surest sign first: a race, with its lines; a wrong index that gives exactly this result; what else
+// was read or written outside an array, which may end as anything; a mistake in the arithmetic; what the
+// picture looks like; anything else that the instrumented build finds. The race goes before the mistake,
+// because what a missing barrier leaves may be just what the mistake would: partial sums that never
+// arrive, say. Where two threads only write the same element, no barrier is missing: a wrong row length
+// that explains it exactly says more. *finding is what the instrumented build found, whatever is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing, const char** finding) {
     enum cause cause = CAUSE_NONE;
-    if (nothing) return CAUSE_never_written;
-    if (diagnose_added(c, t)) return CAUSE_accumulates;
+    if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
     enum cause seen = trial_find(c, finding);
     if (seen == CAUSE_race) return seen;
-    if (lesson.explain) cause = lesson.explain(c, t, budget);
+    if (lesson.explain && !nothing) cause = lesson.explain(c, t, budget);
+    if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
+    if (nothing) return CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes) return seen;
-    // watched, nothing stops what goes out of bounds: what it leaves unwritten is no other mistake
-    bool exact = cause && cause != CAUSE_never_written && cause != CAUSE_unknown;
-    if (!exact && c->watch && seen == CAUSE_out_of_bounds) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
-    if (cause == CAUSE_unknown && seen) return seen;
-    *finding = "";
-    return cause;
+    return cause == CAUSE_unknown && seen ? seen : cause;
 }
 
 void check_compare(struct check* c, struct tensor* t, struct budget budget) {

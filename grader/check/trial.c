@@ -112,38 +112,6 @@ static bool seal(struct check* c) {
     return false;
 }
 
-static _Noreturn void fail_finding(struct check* c) {
-    check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
-               c->answer.findings > 1 ? "and more; the log has them all" : "");
-}
-
-// Ends the item if the program did not run to its own end.
-static void judge_end(struct check* c, const struct wall_result* r) {
-    char said[2048], text[2048];
-    excerpt(r->output ? r->output : "", said, sizeof said);
-    if (r->end == WALL_FAILED)
-        check_error(c, "the program could not be started: %s", strerror(r->code));
-    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
-    c->answer = arena_answer(&c->arena);
-    excerpt(c->answer.text, text, sizeof text);
-    // an access that no GPU survives ends the launch with an error; the finding says which
-    if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
-    if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
-    if (r->end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
-                   said);
-    if (r->end == WALL_MEMORY)
-        check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
-                   c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
-    if (r->end == WALL_SIGNALED)
-        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
-                   said);
-    if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
-        check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
-                   c->answer.rounds_done ? "in a later call" : "before the launcher returned",
-                   said);
-}
-
 // Reads every output into got and poison, or into their ghosts.
 static void unpack(struct check* c, bool ghost) {
     for (int i = 0; i < c->tensor_count; i++) {
@@ -168,83 +136,7 @@ static void unpack(struct check* c, bool ghost) {
     }
 }
 
-static const char* status_name(int status) {
-    static const char* const names[] = {"COURSE_OK", "COURSE_BAD_ARGUMENT", "COURSE_UNSUPPORTED",
-                                        "COURSE_CUDA_ERROR"};
-    static char number[2][24];
-    static int turn;
-    if (status >= 0 && status < (int)(sizeof names / sizeof names[0])) return names[status];
-    turn = !turn;
-    snprintf(number[turn], sizeof number[turn], "%d", status);
-    return number[turn];
-}
-
-// What the program printed is shown: the CPU device says there why it refused a call.
-static void judge_status(struct check* c, int round, const char* output) {
-    char said[2048];
-    int status = c->answer.status[round];
-    if (status == c->expected) return;
-    if (c->answer.findings > 0) fail_finding(c);
-    excerpt(output ? output : "", said, sizeof said);
-    check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
-               status_name(status), status_name(c->expected), said);
-}
-
-static void judge_guards(struct check* c, int i, int r) {
-    const struct tensor* t = &c->tensor[i];
-    int64_t offset, bytes = t->count * dtype_size(t->dtype);
-    if (arena_guards_intact(&c->arena, i, r, &offset)) return;
-    int64_t distance = offset < 0 ? -offset : offset - bytes + 1;
-    check_fail(c, CAUSE_out_of_bounds, "memory %lld byte%s %s the %lld bytes of %s was overwritten",
-               (long long)distance, distance == 1 ? "" : "s",
-               offset < 0 ? "before the start of" : "past the end of", (long long)bytes, t->name);
-}
-
-static void judge_input(struct check* c, int i, int r) {
-    const struct tensor* t = &c->tensor[i];
-    const double* value = t->state->value + t->state->per_round * r;
-    const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
-    for (int64_t k = 0; k < t->count; k++) {
-        unsigned char original[8];
-        int size = dtype_size(t->dtype);
-        dtype_store(t->dtype, original, value[k]);
-        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
-        char index[80];
-        tensor_index(t, k, index, sizeof index);
-        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
-                   index, value[k], dtype_load(t->dtype, bytes + k * size));
-    }
-}
-
-// An output that must stay as it was, after a refused call.
-static void judge_refused(struct check* c, int i, int r) {
-    const struct tensor* t = &c->tensor[i];
-    const bool* poison = t->state->poison + t->state->per_round * r;
-    for (int64_t k = 0; k < t->count; k++)
-        if (!poison[k])
-            check_fail(c, c->otherwise, "the call must be refused, but %s was written", t->name);
-}
-
-// Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
-// back. A case that has nothing to read or nothing to write needs no kernel.
-static void judge_host(struct check* c, int round) {
-    int64_t to_read = 0, to_write = 0;
-    bool on_host = false;
-    for (int i = 0; i < c->tensor_count; i++) {
-        const struct tensor_state* s = c->tensor[i].state;
-        const bool* untouched = s->untouched + s->per_round * round;
-        if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
-            to_write += !untouched[k];
-        on_host |= s->on_host;
-    }
-    if (to_read == 0 || to_write == 0 || c->expected != 0) return;
-    if (c->answer.launches[round] == 0)
-        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
-    if (!on_host && c->answer.to_host[round] > 0)
-        check_fail(c, CAUSE_host_computed, "the launcher brought %lld bytes to the host",
-                   (long long)c->answer.to_host[round]);
-}
+// ---- running it
 
 static struct wall_result run_program(struct check* c) {
     static const char* const environments[][3] = {
@@ -305,6 +197,128 @@ enum cause trial_find(struct check* c, const char** text) {
     }
     *text = watched.finding_text;
     return watched.findings ? device_cause(watched.finding_kind) : CAUSE_NONE;
+}
+
+// ---- judging what it left
+
+static _Noreturn void fail_finding(struct check* c) {
+    check_fail(c, device_cause(c->answer.finding_kind), "%s%s", c->answer.finding_text,
+               c->answer.findings > 1 ? "and more; the log has them all" : "");
+}
+
+// Guard bands tell that memory was overwritten; which line did it, only the instrumented build can say.
+static _Noreturn void fail_guards(struct check* c, const char* text) {
+    const char* finding;
+    check_fail(c, CAUSE_out_of_bounds, "%s",
+               trial_find(c, &finding) == CAUSE_out_of_bounds ? finding : text);
+}
+
+// Ends the item if the program did not run to its own end.
+static void judge_end(struct check* c, const struct wall_result* r) {
+    char said[2048], text[2048];
+    excerpt(r->output ? r->output : "", said, sizeof said);
+    if (r->end == WALL_FAILED)
+        check_error(c, "the program could not be started: %s", strerror(r->code));
+    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    c->answer = arena_answer(&c->arena);
+    excerpt(c->answer.text, text, sizeof text);
+    // an access that no GPU survives ends the launch with an error; the finding says which
+    if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
+    if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
+    if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
+    if (r->end == WALL_TIMEOUT)
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
+                   said);
+    if (r->end == WALL_MEMORY)
+        check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
+                   c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
+    if (r->end == WALL_SIGNALED)
+        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
+                   said);
+    if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
+        check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
+                   c->answer.rounds_done ? "in a later call" : "before the launcher returned",
+                   said);
+}
+
+static const char* status_name(int status) {
+    static const char* const names[] = {"COURSE_OK", "COURSE_BAD_ARGUMENT", "COURSE_UNSUPPORTED",
+                                        "COURSE_CUDA_ERROR"};
+    static char number[2][24];
+    static int turn;
+    if (status >= 0 && status < (int)(sizeof names / sizeof names[0])) return names[status];
+    turn = !turn;
+    snprintf(number[turn], sizeof number[turn], "%d", status);
+    return number[turn];
+}
+
+// What the program printed is shown: the CPU device says there why it refused a call.
+static void judge_status(struct check* c, int round, const char* output) {
+    char said[2048];
+    int status = c->answer.status[round];
+    if (status == c->expected) return;
+    if (c->answer.findings > 0) fail_finding(c);
+    excerpt(output ? output : "", said, sizeof said);
+    check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
+               status_name(status), status_name(c->expected), said);
+}
+
+static void judge_guards(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    int64_t offset, bytes = t->count * dtype_size(t->dtype);
+    if (arena_guards_intact(&c->arena, i, r, &offset)) return;
+    int64_t distance = offset < 0 ? -offset : offset - bytes + 1;
+    char text[160];
+    snprintf(text, sizeof text, "memory %lld byte%s %s the %lld bytes of %s was overwritten",
+             (long long)distance, distance == 1 ? "" : "s",
+             offset < 0 ? "before the start of" : "past the end of", (long long)bytes, t->name);
+    fail_guards(c, text);
+}
+
+static void judge_input(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    const double* value = t->state->value + t->state->per_round * r;
+    const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
+    for (int64_t k = 0; k < t->count; k++) {
+        unsigned char original[8];
+        int size = dtype_size(t->dtype);
+        dtype_store(t->dtype, original, value[k]);
+        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
+        char index[80];
+        tensor_index(t, k, index, sizeof index);
+        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
+                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    }
+}
+
+// An output that must stay as it was, after a refused call.
+static void judge_refused(struct check* c, int i, int r) {
+    const struct tensor* t = &c->tensor[i];
+    const bool* poison = t->state->poison + t->state->per_round * r;
+    for (int64_t k = 0; k < t->count; k++)
+        if (!poison[k])
+            check_fail(c, c->otherwise, "the call must be refused, but %s was written", t->name);
+}
+
+// Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
+// back. A case that has nothing to read or nothing to write needs no kernel.
+static void judge_host(struct check* c, int round) {
+    int64_t to_read = 0, to_write = 0;
+    bool on_host = false;
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor_state* s = c->tensor[i].state;
+        const bool* untouched = s->untouched + s->per_round * round;
+        if (s->role == ARENA_INPUT) to_read += s->per_round;
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
+            to_write += !untouched[k];
+        on_host |= s->on_host;
+    }
+    if (to_read == 0 || to_write == 0 || c->expected != 0) return;
+    if (c->answer.launches[round] == 0)
+        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
+    if (!on_host && c->answer.to_host[round] > 0)
+        check_fail(c, CAUSE_host_computed, "the launcher brought %lld bytes to the host",
+                   (long long)c->answer.to_host[round]);
 }
 
 void check_run(struct check* c) {
