@@ -47,7 +47,7 @@ void cudev_refuse(const char* what, const char* next) {
     int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
     while (i < count && cudev_is_ours(&line[i])) i++;
     if (i == count) line[i = 0] = (struct source_line){"", "?", 0, 0};
-    cudev_not_here(what, next, line[i].file, line[i].line);
+    cudev_not_here(what, next, cudev_shown_file(line[i].file), line[i].line);
 }
 
 int cudev_is_kernel(void) {

@@ -30,7 +30,7 @@ static void refuse(const char* what, const char* next) {
 void gate_foreign_call(void);
 void gate_foreign_call(void) {
     refuse("a call through a pointer that is no function of this file",
-           "call the function by its name");
+           "use the name of the function");
 }
 
 // ---- memory of the host
@@ -52,7 +52,7 @@ static void host_only(const char* function) {
     char what[64];
     snprintf(what, sizeof what, "%s() in a kernel", function);
     if (cudev_is_kernel())
-        refuse(what, "memory comes from the host: cudaMalloc before the launch, or __shared__");
+        refuse(what, "use memory from cudaMalloc that the kernel is given, or __shared__");
 }
 
 static void* note(void* data, size_t bytes) {
@@ -145,7 +145,7 @@ static bool may_print(const char* format, FILE* stream) {
     for (const char* p = format; (p = strchr(p, '%')); p++) {
         p++;
         p += strspn(p, "0123456789+-# .*'hlqjztL$");
-        if (*p == 'n') refuse("%n in a format", "print the number itself");
+        if (*p == 'n') refuse("%n in a format", "use the number itself");
         if (!*p) break;
     }
     if (stream == stdout || stream == stderr) return true;

@@ -153,6 +153,23 @@ gpu_only "gpu_only.cu:2: error: not on the CPU device: textures, use plain loads
 gpu_only "gpu_only.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' \
     'extern "C" int vector_add(float*, const float*, const float*, int64_t) { return 0; }'
 
+cat >heap.cu <<'CU'
+#include "tiled_matmul.h"
+__global__ void heap(float* C) {
+    __shared__ float* p;
+    if (threadIdx.x == 0) p = (float*)malloc(32 * sizeof *p);
+    __syncthreads();
+    C[threadIdx.x] = p[threadIdx.x] = 1.0f;
+}
+extern "C" int tiled_matmul(float* C, const float* A, const float* B, int M, int N, int K) {
+    heap<<<1, 32>>>(C);
+    return A && B && M + N + K == 0;
+}
+CU
+name="only on a GPU: malloc() in a kernel" says ! \
+    "not on the CPU device: malloc() in a kernel at heap.cu:4, use memory from cudaMalloc" \
+    make -s grade LESSON=5 FILE=heap.cu CASE="three calls"
+
 # Hints follow the failure; three of them.
 make -s grade LESSON=1 >/dev/null 2>&1
 name="first hint" says 0 "Hint 1 of 3" make hint LESSON=1
