@@ -116,7 +116,9 @@ lesson:
 	@sh grader/make/lesson.sh "$(LESSON)" "$(NAME)" $(LESSONS)
 
 grade: $(if $(LESSON),lesson) ready  ## grade your kernel
-	@sh grader/make/grade.sh $(or $(NAME),$(LESSONS))
+	@sh grader/make/grade.sh $(or $(NAME),$(LESSONS)) || { status=$$?; \
+		if [ $$status = 1 ] && [ -t 2 ]; then echo "(make's next line says only that the score is not full.)" >&2; fi; \
+		exit $$status; }
 
 hint: lesson
 	@sh grader/make/hint.sh $(NAME)

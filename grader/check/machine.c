@@ -49,9 +49,10 @@ void choose_isolation(struct result* r, const struct options* o, struct session*
         session->level = wall_strongest();
     } else {
         int level = wall_level_from_name(o->isolation);
-        if (level < 0) options_refuse("unknown isolation level", o->isolation);
+        if (level < 0)
+            options_refuse("ISOLATION=%s: bubblewrap, userid or limits is expected", o->isolation);
         if (!wall_probe((enum wall_level)level, &why))
-            options_refuse("this level does not work here", why);
+            options_refuse("ISOLATION=%s does not work here: %s", o->isolation, why);
         session->level = (enum wall_level)level;
     }
     snprintf(r->isolation, sizeof r->isolation, "%s%s", wall_level_name(session->level),

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@ static double seconds_now(void) {
 }
 
 static bool chosen(const struct options* o, const struct item* item) {
-    return !o->filter || strstr(item->name, o->filter);
+    return !o->filter || strcasestr(item->name, o->filter);
 }
 
 // Grades every chosen item and shows it as soon as it is known.
@@ -100,6 +101,7 @@ static void fail_all(struct result* r, const struct options* o, const struct bui
     bool refused = b->outcome == BUILD_REFUSED;
     enum cause cause = refused ? CAUSE_refused : CAUSE_compile_error;
     snprintf(r->message, sizeof r->message, "%s", b->message);
+    if (!refused && b->log) snprintf(r->compiler, sizeof r->compiler, "%s", b->log);
     for (int i = 0; lesson.items[i].run; i++) {
         if (!chosen(o, &lesson.items[i])) continue;
         struct result_item* record = &r->item[r->item_count++];
@@ -205,6 +207,23 @@ static void grade(struct result* r, const struct options* o, struct session* ses
     }
 }
 
+// Says why if there is no result to show, and returns the exit status; else 0.
+static int nothing_to_show(const struct build* b, const struct options* o) {
+    if (b->outcome == BUILD_FAILED) {
+        // Not the student's fault: no score is shown or kept.
+        fprintf(stderr,
+                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
+                b->message);
+        return 3;
+    }
+    bool unreadable = b->outcome == BUILD_UNREADABLE;
+    if ((unreadable && o->format == FORMAT_TEXT) || (o->profile && b->outcome != BUILD_OK)) {
+        fprintf(stderr, "%s\n", b->message);
+        return unreadable ? 2 : 1;
+    }
+    return 0;
+}
+
 int main(int argc, char** argv) {
     struct options o = {.format = FORMAT_TEXT};
     struct session session = {.seconds = CASE_SECONDS, .program = -1, .watched = -1};
@@ -234,7 +253,11 @@ int main(int argc, char** argv) {
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
     if (o.seconds > 0) session.seconds = o.seconds;
     if (!(session.log = open_log(o.log))) return 3;
-    if (o.format == FORMAT_TEXT && !o.profile) text_begin(r, colour);
+    // The compiler takes its time: say before it what is being graded, if there is something.
+    struct stat there;
+    if (o.format == FORMAT_TEXT && !o.profile && stat(o.file, &there) == 0 &&
+        S_ISREG(there.st_mode))
+        text_begin(r, colour);
 
     struct build_request request = {.lesson = lesson.name,
                                     .file = o.file,
@@ -252,7 +275,9 @@ int main(int argc, char** argv) {
     fflush(stderr);
     session.program = b.program;
     session.watched = b.watched;
-    if (o.profile && b.outcome == BUILD_OK) {
+    int status = nothing_to_show(&b, &o);
+    if (status > 0) return status;
+    if (o.profile) {
         grade_items(r, &o, &session, false);  // ends with the case it profiles
         fprintf(stderr, "%s has no case to profile\n", lesson.name);
         return 2;
@@ -262,13 +287,6 @@ int main(int argc, char** argv) {
     else
         fail_all(r, &o, &b);
     result_total(r);
-    if (b.outcome == BUILD_FAILED) {
-        // Not the student's fault: no score is shown or kept.
-        fprintf(stderr,
-                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
-                b.message);
-        return 3;
-    }
     if (b.outcome == BUILD_UNREADABLE) o.save = NULL;
     show_end(r, &o, &session, colour);
     free(b.log);

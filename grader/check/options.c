@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,8 +17,12 @@ static const char usage[] =
     "             [--profile table|csv|json] [--uninspected]\n"
     "       check --list      (the items)\n";
 
-void options_refuse(const char* what, const char* value) {
-    fprintf(stderr, "%s: %s\n%s", what, value, usage);
+void options_refuse(const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
     exit(2);
 }
 
@@ -30,19 +36,20 @@ void options_parse(int argc, char** argv, struct options* o) {
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
-        options_refuse("no random seed", "");
+        options_refuse("no random seed: %s", strerror(errno));
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         switch (option) {
         case 'd':
             if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda"))
-                options_refuse("unknown device", optarg);
+                options_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", optarg);
             o->device = optarg;
             break;
         case 's':
             errno = 0;
             o->seed = strtoull(optarg, &end, 0);
             if (errno || end == optarg || *end || *optarg == '-')
-                options_refuse("not a seed", optarg);
+                options_refuse("SEED=%s: not a seed; a number from 0 to %llu is expected", optarg,
+                               ULLONG_MAX);
             break;
         case 'c':
             o->filter = optarg;
@@ -55,7 +62,7 @@ void options_parse(int argc, char** argv, struct options* o) {
             else if (strcmp(optarg, "line") == 0)
                 o->format = FORMAT_LINE;
             else
-                options_refuse("unknown format", optarg);
+                options_refuse("FORMAT=%s: unknown format; text or json is expected", optarg);
             break;
         case 'i':
             o->isolation = optarg;
@@ -71,7 +78,8 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 't':
             o->seconds = strtod(optarg, &end);
-            if (*end || !(o->seconds > 0)) options_refuse("not a time in seconds", optarg);
+            if (*end || !(o->seconds > 0))
+                options_refuse("--seconds %s: a time is expected", optarg);
             break;
         case 'x':
             o->stop = true;
@@ -84,18 +92,17 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'p':
             if (strcmp(optarg, "table") && strcmp(optarg, "csv") && strcmp(optarg, "json"))
-                options_refuse("unknown format", optarg);
+                options_refuse("FORMAT=%s: unknown format; table, csv or json is expected", optarg);
             o->profile = optarg;
             break;
         case 'n':
             for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
             exit(0);
         default:
-            options_refuse("cannot read the arguments", "");
+            options_refuse("%s", usage);
         }
     }
     if (o->repeat < 1) o->repeat = 1;
-    if (optind + 1 != argc)
-        options_refuse("give one file", argc > optind ? argv[argc - 1] : "none given");
+    if (optind + 1 != argc) options_refuse("one file is expected\n%s", usage);
     o->file = argv[optind];
 }

@@ -19,11 +19,12 @@ struct options {
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
-// Reads the command line; ends the program with exit status 2 and a sentence if it cannot.
+// Reads the command line; ends the program with exit status 2 and a sentence if it cannot. What make
+// passes on is named as it is typed there: SEED=, not --seed.
 void options_parse(int argc, char** argv, struct options* o);
 
-// Ends the program with exit status 2: what was asked for is not possible.
-_Noreturn void options_refuse(const char* what, const char* value);
+// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
+_Noreturn void options_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // Which device and which isolation level this grade uses, into session and result (machine.c). What
 // was asked for and is not there is said, and the program ends. arch is nvcc's name of the GPU.

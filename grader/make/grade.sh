@@ -27,19 +27,34 @@ fi
 }
 # All lessons: a table and a total, or one JSON array.
 table=$(mktemp) || exit 2
-trap 'rm -f "$table" "$table.all"' EXIT
+trap 'rm -f "$table" "$table.said" "$table.all"' EXIT
 trap 'exit 130' INT TERM
 format=${FORMAT:-line} worst=0 separator='['
 [ "$format" != text ] || format=line
 for lesson; do
-    [ "$format" = line ] || printf '%s\n' "$separator"
-    separator=,
-    check "$lesson" "$format" >"$table" 2>/dev/null
+    check "$lesson" "$format" >"$table" 2>"$table.said"
     code=$?
+    # Nothing to grade: CASE= is no item of this lesson, or a word that no lesson understands.
+    if [ "$code" = 2 ] && [ ! -s "$table" ]; then
+        [ -z "$CASE" ] || ! grep -q "matches no item" "$table.said" || continue
+        cat "$table.said" >&2
+        exit 2
+    fi
     [ "$code" -le "$worst" ] || worst=$code
-    if [ -s "$table" ]; then cat "$table"; else echo "$lesson: the grader failed (make grade LESSON=${lesson%%_*})"; fi
-    if [ "$format" = line ]; then cat "$table" >>"$table.all"; fi
+    if [ ! -s "$table" ]; then
+        echo "$lesson: the grader failed (make grade LESSON=${lesson%%_*})" >&2
+    elif [ "$format" = line ]; then
+        tee -a "$table.all" <"$table"
+    else
+        printf '%s\n' "$separator"
+        separator=,
+        cat "$table"
+    fi
 done
+[ "$separator" = , ] || [ -s "$table.all" ] || {
+    echo "There was nothing to grade${CASE:+: CASE=$CASE matches no item of any lesson}." >&2
+    exit 2
+}
 if [ "$format" != line ]; then
     echo ']'
 else

@@ -8,6 +8,22 @@ hints=lessons/$lesson/hints.md
     echo "$hints does not exist." >&2
     exit 2
 }
+result=build/results/$lesson.json
+if grep -q '"score": 100,' "$result" 2>/dev/null; then
+    echo "The last grade was 100/100: there is nothing to hint at. The homework questions and the steps"
+    echo "on the way are next: lessons/$lesson/README.md, solutions/$lesson/steps/"
+    exit 0
+fi
+# Nothing ran: no hint helps before what the compiler or the grader said first.
+stopped=$(sed -n 's/^  "message": "\(.*\)",$/\1/p' "$result" 2>/dev/null | awk '{
+        gsub(/\\\\/, "\001"); gsub(/\\n/, "\n"); gsub(/\\"/, "\""); gsub(/\\t/, "\t"); gsub(/\001/, "\\")
+        print
+    }' | awk 'NR == 1 { why = $0 } / error: / { why = why "\nThe first error: " $0; exit } END { print why }')
+if [ -n "$stopped" ]; then
+    printf '%s\n\nThe hints begin when it can be run. All that was said: make grade LESSON=%s\n' \
+        "$stopped" "${lesson%%_*}"
+    exit 0
+fi
 cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "build/results/$lesson.json" 2>/dev/null |
     head -n 1)
 grep -qx "### $cause" "$hints" || cause=

@@ -38,6 +38,13 @@ static json_t* item_value(const struct result_item* i) {
                      "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause);
 }
 
+// In one text: why nothing was graded, and from the next line on what the compiler said.
+static json_t* message_value(const struct result* r) {
+    char text[sizeof r->message + sizeof r->compiler + 1];
+    snprintf(text, sizeof text, "%s%s%s", r->message, r->compiler[0] ? "\n" : "", r->compiler);
+    return text_value(text);
+}
+
 char* result_to_json(const struct result* r) {
     json_t* items = json_array();
     for (int i = 0; i < r->item_count; i++) json_array_append_new(items, item_value(&r->item[i]));
@@ -46,7 +53,7 @@ char* result_to_json(const struct result* r) {
                   r->lesson, "file", text_value(r->file), "device", r->device, "isolation",
                   r->isolation, "seed", r->seed, "score", r->score, "max_score", r->max_score,
                   "complete", (int)r->complete, "fingerprint", r->fingerprint, "submission",
-                  r->submission, "message", text_value(r->message), "items", items);
+                  r->submission, "message", message_value(r), "items", items);
     if (!root) return NULL;
     char* compact = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(root);
@@ -92,6 +99,10 @@ bool result_from_json(const char* text, struct result* r) {
         copy_text(r->fingerprint, sizeof r->fingerprint, root, "fingerprint");
         copy_text(r->submission, sizeof r->submission, root, "submission");
         copy_text(r->message, sizeof r->message, root, "message");
+        r->message[strcspn(r->message, "\n")] = '\0';
+        const char* all = json_string_value(json_object_get(root, "message"));
+        const char* rest = all ? strchr(all, '\n') : NULL;
+        snprintf(r->compiler, sizeof r->compiler, "%s", rest ? rest + 1 : "");
         r->complete = json_is_true(json_object_get(root, "complete"));
         r->score = number(root, "score");
         r->max_score = number(root, "max_score");

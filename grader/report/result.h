@@ -34,7 +34,8 @@ struct result {
     char seed[24];         // replays the data: make grade SEED=...
     char fingerprint[65];  // SHA-256 of cases, contract and grader
     char submission[65];   // SHA-256 of the file
-    char message[512];     // why nothing could be graded; empty otherwise
+    char message[512];     // why nothing could be graded, one line; empty otherwise
+    char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)
     int score, max_score;
     int item_count;

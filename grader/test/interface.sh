@@ -58,17 +58,38 @@ mkfifo fifo
 name="a FIFO" says ! "is not a regular file" timeout 20 make grade LESSON=1 FILE=fifo
 head -c 2000000 /dev/zero >big.cu
 name="a huge file" says ! "larger than 1 MiB" make grade LESSON=1 FILE=big.cu
-name="unknown device" says ! "unknown device" make grade LESSON=1 DEVICE=tpu
-name="not a seed" says ! "not a seed" make grade LESSON=1 SEED=abc
+name="unknown device" says ! "DEVICE=tpu: unknown device; cpu or cuda" make grade LESSON=1 DEVICE=tpu
+name="not a seed" says ! "SEED=abc: not a seed; a number from 0 to" make grade LESSON=1 SEED=abc
 name="no such case" says ! "matches no item" make grade LESSON=1 CASE=zebra
-name="unknown format" says ! "unknown format" make grade LESSON=1 FORMAT=xml
+name="unknown format" says ! "FORMAT=xml: unknown format; text or json" make grade LESSON=1 FORMAT=xml
+name="unknown isolation level" says ! "ISOLATION=box: bubblewrap, userid or limits" \
+    make grade LESSON=1 ISOLATION=box
+if [ "$(make -s grade SEED=abc 2>/dev/null)$(make -s grade SEED=abc 2>&1 >/dev/null | grep -v '^make')" = \
+    "SEED=abc: not a seed; a number from 0 to 18446744073709551615 is expected" ]; then
+    tell ok "said once, and without a usage text"
+else
+    tell FAIL "said once, and without a usage text" "$(make -s grade SEED=abc 2>&1)"
+fi
+if make -s grade LESSON=1 FILE=nowhere.cu 2>&1 | grep -q "Score\|Log\|device"; then
+    tell FAIL "a missing file is all that is said" "$(make -s grade LESSON=1 FILE=nowhere.cu 2>&1)"
+else
+    tell ok "a missing file is all that is said"
+fi
 if [ ! -e /dev/nvidiactl ]; then
     name="no GPU" says ! "DEVICE=cuda needs" make grade LESSON=1 DEVICE=cuda
 fi
 name="one case" says 0 "Only the items that match" make grade LESSON=1 FROM=solutions CASE="n = 0"
+name="whatever its letters' case" says 0 "Only the items that match" make grade LESSON=1 FROM=solutions CASE="N = 0"
+name="one case of all lessons" says 0 "01_vector_add" make grade FROM=solutions CASE="stays allocated"
 
 printf '#include "vector_add.h"\nint x = ;\n' >broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
+name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
+if make -s profile LESSON=1 FILE=broken.cu 2>&1 | grep -q Score; then
+    tell FAIL "no score for a profile"
+else
+    tell ok "no score for a profile"
+fi
 printf '#include "vector_add.h"\n' >empty.cu
 name="no launcher" says ! "does not define vector_add()" make grade LESSON=1 FILE=empty.cu
 cp "solutions/$lesson/vector_add.cu" "my kernel's file.cu"
@@ -196,6 +217,14 @@ sed -i '/^<<<<<<</,/^=======/d; /^>>>>>>>/d' "$kernels/no_guard.cu"
 name="and mended" says 0 "$kernels/no_guard.cu" make wrong LESSON=1 SAVE=no_guard
 git checkout -q solutions grader
 rm -r build/wrong
+
+cp broken.cu "$file"
+make -s grade LESSON=1 >/dev/null 2>&1
+name="what does not compile needs no hint" says 0 "The first error: $file:2:9: error: " make hint LESSON=1
+cp "solutions/$lesson/vector_add.cu" "$file"
+make -s grade LESSON=1 >/dev/null 2>&1
+name="nor do full marks" says 0 "nothing to hint at" make hint LESSON=1
+git checkout -q "$file"
 
 # A student's edit survives everything.
 mine='// my work'

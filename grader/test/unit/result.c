@@ -10,6 +10,8 @@ START_TEST(test_there_and_back) {
     static struct result r, back;
     memset(&r, 0, sizeof r);
     strcpy(r.lesson, "12_flash_forward");
+    strcpy(r.message, "x.cu does not compile");
+    strcpy(r.compiler, "x.cu:1: error: \"a\"\nx.cu:2: error\n");
     strcpy(r.seed, "18446744073709551615");
     strcpy(r.file, "a \"quoted\"\\name\n\xff.cu");
     r.complete = true;
@@ -31,6 +33,8 @@ START_TEST(test_there_and_back) {
     ck_assert_int_eq(back.score, 60);
     ck_assert_int_eq(back.item_count, 2);
     ck_assert_str_eq(back.seed, r.seed);
+    ck_assert_str_eq(back.message, r.message);
+    ck_assert_str_eq(back.compiler, r.compiler);
     ck_assert_int_eq(back.item[1].outcome, OUTCOME_FAIL);
     ck_assert_str_eq(back.item[1].cause, "tail_dropped");
     ck_assert_ptr_nonnull(strstr(back.item[1].message, "]]>"));
