@@ -88,6 +88,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
         }
         if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         record->seconds = seconds_now() - start;
+        if (session->profile && record->outcome != OUTCOME_ERROR) return;
         if (session->profile) continue;
         if (o->format == FORMAT_TEXT) text_item(record, colour);
         fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
@@ -224,6 +225,23 @@ static int nothing_to_show(const struct build* b, const struct options* o) {
     return 0;
 }
 
+// The counts have been shown; of what, is the last item's outcome. Returns the exit status.
+static int profile_end(const struct result* r, const struct options* o) {
+    const struct result_item* last = &r->item[r->item_count - 1];
+    if (last->outcome == OUTCOME_ERROR) {
+        fprintf(stderr, "%s has no case to profile%s\n", lesson.name,
+                o->filter ? " among the items that match CASE" : "");
+        return 2;
+    }
+    if (last->outcome == OUTCOME_FAIL)
+        fprintf(
+            strcmp(o->profile, "table") == 0 ? stdout : stderr,
+            "\nThe result of this case is wrong, and counts of a wrong kernel mean little. First:\n"
+            "  make grade LESSON=%.*s FILE='%s' SEED=%s CASE='%s'\n",
+            (int)strcspn(r->lesson, "_"), r->lesson, r->file, r->seed, last->name);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     struct options o = {.format = FORMAT_TEXT};
     struct session session = {.seconds = CASE_SECONDS, .program = -1, .watched = -1};
@@ -278,9 +296,8 @@ int main(int argc, char** argv) {
     int status = nothing_to_show(&b, &o);
     if (status > 0) return status;
     if (o.profile) {
-        grade_items(r, &o, &session, false);  // ends with the case it profiles
-        fprintf(stderr, "%s has no case to profile\n", lesson.name);
-        return 2;
+        grade_items(r, &o, &session, false);  // ends with the item it profiles
+        return profile_end(r, &o);
     }
     if (b.outcome == BUILD_OK)
         grade(r, &o, &session, colour);

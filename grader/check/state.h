@@ -101,7 +101,8 @@ void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);
 // Writes "[2, 0, 17]" for an element.
 void tensor_index(const struct tensor* t, int64_t element, char* text, size_t size);
 
-// profile.c: what the first case with WATCH_PROFILE moves, on stdout; the program ends with it.
+// profile.c: prints what the first case with WATCH_PROFILE moves, on stdout, and comes back: the item
+// goes on and compares. At any other case the item ends, after that one the program.
 void profile(struct check* c);
 
 #endif

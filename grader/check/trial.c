@@ -368,6 +368,8 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    // make profile shows what it costs, and judges only whether it is right
+    if (c->session->profile) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,
                    "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",
@@ -379,5 +381,6 @@ const struct arena_traffic* check_traffic(struct check* c) {
 void check_at_most(struct check* c, enum cause cause, const char* what, double value,
                    double limit) {
     if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
-    if (!(value <= limit)) check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
+    if (!(value <= limit) && !c->session->profile)
+        check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

@@ -373,11 +373,13 @@ static size_t rewrite_asm(size_t i) {
     delete_tokens(i, close + 1);
     // other kernels of the file may still run; what reaches this one is told why not
     if (in_kernel)
-        replace(i, "::cudev_not_here(\"inline PTX\", \"use the functions of ptx.h\", __FILE__, %d)",
-                tokens[i].line);
+        replace(
+            i,
+            "::cudev_not_here(\"inline PTX\", \"lessons/ptx.h lists what there is\", __FILE__, %d)",
+            tokens[i].line);
     else
-        replace(i, "static_assert(false, \"not on the CPU device: inline PTX, use the functions of "
-                   "ptx.h\")");
+        replace(i, "static_assert(false, \"not on the CPU device: inline PTX, lessons/ptx.h lists "
+                   "what there is\")");
     return close;
 }
 

@@ -121,6 +121,12 @@ if [ -n "$csv" ] && [ "$csv" = "$json" ] && [ "$(head -c 1 profile.json)" = '{' 
 else
     tell FAIL "a profile as CSV and as JSON" "$(diff profile.csv profile.json | head -n 20)"
 fi
+name="a profile of a wrong kernel" says 0 "The result of this case is wrong" make -s profile LESSON=5
+if make -s profile LESSON=5 FILE=solutions/05_tiled_matmul/steps/1_naive.cu 2>&1 | grep -q wrong; then
+    tell FAIL "a costly one is not wrong"
+else
+    tell ok "a costly one is not wrong"
+fi
 name="a profile as what is none" says ! "unknown format" make -s profile LESSON=5 FORMAT=yaml
 
 # The debugger stops by itself where the device has something to say, in the student's frame.

@@ -60,10 +60,10 @@ static bool find_assembly(char* text, struct verdict* v) {
             continue;
         line = next_line(&text);
         if (copied && line && sscanf(line, "# %ld \"%511[^\"]\"", &number, file) == 2)
-            snprintf(
-                v->message, v->size,
-                "%s:%ld: inline assembly; the instructions a lesson needs are functions of ptx.h",
-                file, number);
+            snprintf(v->message, v->size,
+                     "%s:%ld: inline assembly, which is not possible on the CPU device; "
+                     "lessons/ptx.h lists what there is",
+                     file, number);
         else
             snprintf(v->message, v->size, "%s: assembler directives are not allowed",
                      v->shown_name);

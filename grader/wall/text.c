@@ -170,7 +170,9 @@ static bool read_word(struct reader* r, const struct where* w) {
         return true;
     }
     if (is_one_of(r, assembly))
-        REFUSE(w, r, "inline assembly; the instructions a lesson needs are functions of ptx.h");
+        REFUSE(w, r,
+               "inline assembly, which is not possible on the CPU device; lessons/ptx.h lists what "
+               "there is");
     if (is_one_of(r, per_thread))
         REFUSE(w, r, "%.*s: host threads have no place in a launcher", (int)r->length, r->word);
     if (starts(r, "__builtin_") && !is_one_of(r, builtins))

@@ -19,7 +19,7 @@ static float* new_floats(int n) {
     return p_gpu;
 }
 
-// CASE inline_ptx unsupported 86 not on the CPU device: inline PTX at @inline_ptx, use the functions of ptx.h
+// CASE inline_ptx unsupported 86 not on the CPU device: inline PTX at @inline_ptx, lessons/ptx.h lists what there is
 // CASE inline_ptx unsupported 86 kernel inline_ptx<<<(1,1,1), (32,1,1)>>> launched at
 __global__ void inline_ptx(int n) {
     int sum = n;

@@ -16,7 +16,7 @@ __global__ void kernel(float* p, int n) {
 }
 
 void host(int n) {
-    asm volatile("add.s32 %0, %1, %2;" : "=r"(n) : "r"(n), "r"(1));  // ERROR: not on the CPU device: inline PTX, use the functions of ptx.h
+    asm volatile("add.s32 %0, %1, %2;" : "=r"(n) : "r"(n), "r"(1));  // ERROR: not on the CPU device: inline PTX, lessons/ptx.h lists what there is
 }
 
 /* a comment
