@@ -41,6 +41,16 @@ says() {
 }
 
 name="make prints the commands" says 0 "make grade LESSON=12" make
+make >help.txt
+missing=
+for target in $(sed -n '/^.PHONY:/,/^.SECONDARY:/p' Makefile | tr -cs 'a-z0-9-' ' '); do
+    case $target in help | tools | ready | lesson | clean) continue ;; esac
+    grep -q "^make.* $target\b" help.txt || missing="$missing $target(make)"
+    grep -q "^| .make.*\b$target\b" README.md || missing="$missing $target(README.md)"
+done
+if [ -z "$missing" ]; then tell ok "make and README.md list every command"; else
+    tell FAIL "make and README.md list every command" "$missing"
+fi
 name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1 FROM=solutions
 name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
 name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
