@@ -73,6 +73,7 @@
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
     CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \
     CAUSE(cuda_error, "the CUDA runtime reported an error")                                        \
+    CAUSE(bad_launch, "no GPU takes this launch: mend its grid, its block or its shared memory")   \
     /* what the CPU device's scheduler says */                                                     \
     CAUSE(barrier_divergence, "threads of one block wait at different barriers")                   \
     CAUSE(exited_threads, "some threads returned before a barrier that the others wait at")        \

@@ -83,26 +83,43 @@ static void append_map(struct result_item* record, const struct tensor* t, const
     }
 }
 
+// "-nan" and "nan" are the same to a reader.
+static const char* number(double x, char text[32]) {
+    snprintf(text, 32, isnan(x) ? "NaN" : "%.9g", x);
+    return text;
+}
+
 static void append_first(struct result_item* record, const struct tensor* t, const bool* poison,
                          int64_t first) {
-    char index[80];
+    char index[80], got[32], want[32];
     tensor_index(t, first, index, sizeof index);
+    number(t->got[first], got);
+    number(t->want[first], want);
     record_append(record, "first wrong: %s%s ", t->name, index);
     if (t->untouched[first])
-        record_append(record, "holds %.9g; it must not be written\n", t->got[first]);
+        record_append(record, "holds %s; it must not be written\n", got);
     else if (poison[first])
-        record_append(record, "was never written, expected %.9g\n", t->want[first]);
+        record_append(record, "was never written, expected %s\n", want);
     else
-        record_append(record, "is %.9g, expected %.9g\n", t->got[first], t->want[first]);
+        record_append(record, "is %s, expected %s\n", got, want);
+}
+
+// An error as a share of its budget: "85%", "78134 times the budget".
+static const char* share(double error, double budget, char text[48]) {
+    double times = budget > 0 ? error / budget : 0;
+    snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
+    return text;
 }
 
 static void append_error(struct result_item* record, const struct comparison* found,
                          struct budget budget) {
-    if (found->worst_at < 0) return;
+    char worst[48], mean[48];
+    if (found->worst_at < 0 || found->worst == 0) return;
+    share(found->worst, budget.max, worst);
     if (budget.max > 0)
-        record_append(record, "largest error %.3g (%.0f%% of the budget), mean %.3g (%.0f%%)\n",
-                      found->worst, 100 * found->worst / budget.max, found->mean,
-                      budget.mean > 0 ? 100 * found->mean / budget.mean : 0);
+        record_append(record, "largest error %.3g (%s%s the budget), mean %.3g (%s)\n",
+                      found->worst, worst, strchr(worst, '%') ? " of" : "", found->mean,
+                      share(found->mean, budget.mean, mean));
     else
         record_append(record, "largest error %.3g; this result is exact in fp32\n", found->worst);
 }
@@ -129,12 +146,14 @@ static bool names_the_index(enum cause cause) {
 // picture looks like; anything else that the instrumented build finds. The race goes before the mistake,
 // because what a missing barrier leaves may be just what the mistake would: partial sums that never
 // arrive, say. Where two threads only write the same element, no barrier is missing: a wrong row length
-// that explains it exactly says more. *finding is what the instrumented build found, whatever is named.
+// that explains it exactly says more. *finding and *found_there are what the instrumented build found,
+// whatever is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
-                               const struct comparison* found, bool nothing, const char** finding) {
+                               const struct comparison* found, bool nothing,
+                               enum cause* found_there, const char** finding) {
     enum cause cause = CAUSE_NONE;
     if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
-    enum cause seen = trial_find(c, finding);
+    enum cause seen = *found_there = trial_find(c, finding);
     if (seen == CAUSE_race) return seen;
     if (lesson.explain && !nothing) cause = lesson.explain(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
@@ -160,7 +179,8 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     struct result_item* record = c->record;
     bool nothing = found.never_written == found.expected;
     const char* finding = "";
-    enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
+    enum cause seen = CAUSE_NONE;
+    enum cause cause = likely_cause(c, t, budget, &found, nothing, &seen, &finding);
     record_append(record, "case: %s", c->name);
     if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
     record_append(record, "\n");
@@ -174,6 +194,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     record_append(record, "\n");
     append_error(record, &found, budget);
     record_append(record, "%s", finding);
-    if (found.wrong && !nothing) append_map(record, t, poison, budget.max);
+    // where a line is known to be wrong, nobody has to look at a map
+    if (found.wrong && !nothing && cause != seen) append_map(record, t, poison, budget.max);
     check_end_failed(c, cause);
 }

@@ -79,18 +79,18 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
         if (timeouts >= TIMEOUTS_ALLOWED) {
             record->outcome = OUTCOME_FAIL;
             snprintf(record->cause, sizeof record->cause, "%s", cause_id(CAUSE_endless_loop));
-            record_append(record, "not run: %d items before did not end in time\n", timeouts);
+            record_append(record, "not run: %d items did not end in time\n", timeouts);
         } else {
             grade_item(session, i, record);
             session->safe |= record->safe;
             if (record->outcome == OUTCOME_ERROR && !record->message[0])
                 record_append(record, "the check of this item ended early\n");
+            if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         }
-        if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         record->seconds = seconds_now() - start;
         if (session->profile && record->outcome != OUTCOME_ERROR) return;
         if (session->profile) continue;
-        if (o->format == FORMAT_TEXT) text_item(record, colour);
+        if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
         fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
                 record->message);
         if (o->stop && record->outcome != OUTCOME_PASS) return;

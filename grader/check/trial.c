@@ -252,13 +252,40 @@ static const char* status_name(int status) {
     return number[turn];
 }
 
+// What the CPU device printed about calls that it refused, each line once.
+static void device_said(const char* output, char* to, size_t size) {
+    static const char mark[] = "==CPU device== ";
+    to[0] = '\0';
+    for (const char* line = strstr(output, mark); line; line = strstr(line + 1, mark)) {
+        char text[800];
+        size_t used = strlen(to);
+        snprintf(text, sizeof text, "%.*s\n", (int)strcspn(line, "\n"), line);
+        if (!strstr(to, text)) snprintf(to + used, size - used, "%s", text);
+    }
+}
+
+// A launcher that passes on an error is not to blame for its status, but for the call that was refused.
+static void judge_call(struct check* c, int status, const char* output) {
+    char said[2048];
+    device_said(output, said, sizeof said);
+    if (c->otherwise != CAUSE_wrong_status || !said[0]) return;
+    bool launch = strstr(said, " launch of ");
+    check_fail(c, launch ? CAUSE_bad_launch : CAUSE_cuda_error,
+               "%sthe launcher returned %s\n  next: %s\n", said, status_name(status),
+               launch
+                   ? "threads of a block, blocks, bytes of shared memory: which is too many, or 0?"
+                   : "look at that call: the pointers, the direction, the number of bytes");
+}
+
 // What the program printed is shown: the CPU device says there why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048];
     int status = c->answer.status[round];
     if (status == c->expected) return;
     if (c->answer.findings > 0) fail_finding(c);
-    excerpt(output ? output : "", said, sizeof said);
+    if (!output) output = "";
+    judge_call(c, status, output);
+    excerpt(output, said, sizeof said);
     check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
                status_name(status), status_name(c->expected), said);
 }
@@ -381,6 +408,7 @@ const struct arena_traffic* check_traffic(struct check* c) {
 void check_at_most(struct check* c, enum cause cause, const char* what, double value,
                    double limit) {
     if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
-    if (!(value <= limit) && !c->session->profile)
-        check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
+    if (value <= limit || c->session->profile) return;
+    c->record->cost = true;
+    check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

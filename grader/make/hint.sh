@@ -1,6 +1,6 @@
 #!/bin/sh
 # hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line),
-# the one that belongs to what the last grade found, if there is one.
+# the one that belongs to what the last grade found most often, or to CAUSE=, if there is one.
 # usage: hint.sh LESSON
 lesson=$1
 hints=lessons/$lesson/hints.md
@@ -25,7 +25,9 @@ if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
     exit 0
 fi
 cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "build/results/$lesson.json" 2>/dev/null |
-    head -n 1)
+    awk '{ if (++count[$0] == 1) order[++n] = $0 }
+         END { for (i = 1; i <= n; i++) if (count[order[i]] > most) most = count[best = order[i]]; print best }')
+cause=${CAUSE:-$cause}
 grep -qx "### $cause" "$hints" || cause=
 count=build/hints/$lesson.${cause:-general}
 level=$(($(cat "$count" 2>/dev/null || echo 0) + 1))

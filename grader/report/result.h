@@ -24,6 +24,7 @@ struct result_item {
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     bool safe;           // passed, watched for races and stray accesses; not part of the JSON
+    bool cost;           // failed by what it moves or waits, not by its answers; likewise
 };
 
 struct result {
@@ -60,7 +61,8 @@ bool result_from_json(const char* text, struct result* r);
 void text_print(FILE* to, const char* indent, const char* text);
 
 void text_begin(const struct result* r, bool colour);
-void text_item(const struct result_item* item, bool colour);
+// The item with this index. What an earlier one with the same cause has shown in full is short here.
+void text_item(const struct result* r, int index, bool colour);
 // log: the path of the full log; unchecked: what was not checked here, one sentence a line.
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour);
 

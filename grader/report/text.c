@@ -1,6 +1,9 @@
 // text.c: the result as a student reads it. See result.h.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "report/result.h"
 
@@ -23,61 +26,148 @@ void text_begin(const struct result* r, bool colour) {
     fflush(stdout);
 }
 
+static char harmless(char c) {
+    unsigned char u = (unsigned char)c;
+    return (u >= 0x20 && u != 0x7f) || c == '\n' || c == '\t' ? c : '?';
+}
+
 void text_print(FILE* to, const char* indent, const char* text) {
     bool start = true;
     for (const char* s = text; *s; s++) {
         if (start) fputs(indent, to);
         start = *s == '\n';
-        unsigned char c = (unsigned char)*s;
-        putc((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t' ? c : '?', to);
+        putc(harmless(*s), to);
     }
     if (!start) putc('\n', to);
 }
 
-static void print_indented(const char* text) {
-    text_print(stdout, "          ", text);
+// ---- lines as wide as the terminal
+
+enum { INDENT = 10, HANG = 4, IN_A_PIPE = 100, NARROWEST = 40 };
+
+static int width(void) {
+    struct winsize size;
+    const char* columns = getenv("COLUMNS");
+    int n = columns ? atoi(columns) : 0;
+    if (n <= 0) n = ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : IN_A_PIPE;
+    return n < NARROWEST ? NARROWEST : n;
 }
 
-void text_item(const struct result_item* item, bool colour) {
+// Prints a line of n characters from this column on; words that do not fit go on below, at `hang`.
+static void put_words(const char* line, size_t n, int column, int hang) {
+    int most = width();
+    for (size_t i = 0; i < n;) {
+        size_t word = i;
+        while (word < n && line[word] == ' ') word++;
+        size_t end = word;
+        while (end < n && line[end] != ' ') end++;
+        if (i > 0 && column > hang && column + (int)(end - i) > most) {
+            printf("\n%*s", hang, "");
+            column = hang;
+            i = word;
+        }
+        column += (int)(end - i);
+        for (; i < end; i++) putchar(harmless(line[i]));
+    }
+    putchar('\n');
+}
+
+// Each line indented; what goes on below stands further in than the line.
+static void print_indented(const char* text) {
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        printf("%*s", INDENT, "");
+        put_words(text, n, INDENT, INDENT + HANG + (int)strspn(text, " "));
+        text += n + (text[n] == '\n');
+    }
+}
+
+// ---- items
+
+static void print_cause(const struct result_item* item, bool colour) {
+    static const char label[] = "likely cause:";
+    char words[240];
+    snprintf(words, sizeof words, " %s [%s]", item->sentence, item->cause);
+    printf("%*s%s%s%s", INDENT, "", bold(colour), label, plain(colour));
+    put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
+}
+
+// The first line that says what is wrong; none if nothing was written, which the cause says.
+static void print_first_line(const char* message) {
+    char line[600];
+    if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
+    message += *message == '\n';
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(message, "\n"), message);
+    if (!strstr(line, " was never written")) print_indented(line);
+}
+
+void text_item(const struct result* r, int index, bool colour) {
     static const char* const words[] = {"ERROR", "FAIL", "OK"};
-    printf("  %s%-5s%s %3d/%-3d %5.2f s  %s\n", colour_code(item->outcome, colour),
-           words[item->outcome], plain(colour), item->points, item->max_points, item->seconds,
-           item->name);
-    if (item->outcome != OUTCOME_PASS) {
+    const struct result_item* item = &r->item[index];
+    bool known = false;
+    for (int i = 0; i < index && item->cause[0]; i++)
+        known |= strcmp(r->item[i].cause, item->cause) == 0;
+    known &= item->outcome == OUTCOME_FAIL;
+    enum { NAME_COLUMN = 25 };
+    char name[160];
+    snprintf(name, sizeof name, known ? "%s: as above [%s]" : "%s", item->name, item->cause);
+    printf("  %s%-5s%s %3d/%-3d %5.2f s  ", colour_code(item->outcome, colour),
+           words[item->outcome], plain(colour), item->points, item->max_points, item->seconds);
+    put_words(name, strlen(name), NAME_COLUMN, NAME_COLUMN);
+    if (known) {
+        print_first_line(item->message);
+    } else if (item->outcome != OUTCOME_PASS) {
         print_indented(item->message);
         if (item->outcome == OUTCOME_ERROR)
             print_indented("This is a fault of the grader, not in your code. Please report it.");
-        if (item->sentence[0])
-            printf("          %slikely cause:%s %s [%s]\n", bold(colour), plain(colour),
-                   item->sentence, item->cause);
+        if (item->sentence[0]) print_cause(item, colour);
     }
     fflush(stdout);
 }
 
-static const struct result_item* first_failed(const struct result* r) {
-    for (int i = 0; i < r->item_count; i++)
-        if (r->item[i].outcome == OUTCOME_FAIL) return &r->item[i];
-    return NULL;
+// ---- the end
+
+// The first failed item with the cause that most failed items have; answers come before costs.
+static const struct result_item* first_to_mend(const struct result* r) {
+    const struct result_item* best = NULL;
+    int most = 0;
+    for (int i = 0; i < r->item_count; i++) {
+        const struct result_item* item = &r->item[i];
+        int count = 0;
+        if (item->outcome != OUTCOME_FAIL) continue;
+        for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
+        if (best && item->cost >= best->cost && (item->cost != best->cost || count <= most))
+            continue;
+        best = item;
+        most = count;
+    }
+    return best;
+}
+
+// What the student can do next, on this file and with this data.
+static void print_next(const struct result* r, const struct result_item* failed) {
+    const char* number = r->lesson;
+    int digits = (int)strcspn(number, "_");
+    bool own = strncmp(r->file, "exercises/", 10) == 0;
+    char file[640] = "", cause[48] = "";
+    if (!own) {
+        snprintf(file, sizeof file, " FILE='%s'", r->file);
+        // hints follow the saved grade, which is that of the exercise
+        snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
+    }
+    printf("Next: make hint LESSON=%.*s%s\n      ", digits, number, cause);
+    if (failed->cost)
+        printf("make profile LESSON=%.*s%s\n", digits, number, file);
+    else
+        printf("make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
+               failed->name);
 }
 
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour) {
-    const char* number = r->lesson;
-    int digits = (int)strcspn(number, "_");
-    const struct result_item* failed = first_failed(r);
+    const struct result_item* failed = first_to_mend(r);
     putchar('\n');
     if (r->message[0]) text_print(stdout, "", r->message);
-    // What the student can do next, on this file and with this data.
-    if (failed && !r->message[0]) {
-        char file[640] = "";
-        bool own = strncmp(r->file, "exercises/", 10) == 0;
-        if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
-        if (own)
-            printf("Next: make hint LESSON=%.*s\n      ", digits, number);
-        else
-            printf("Next: ");
-        printf("make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
-               failed->name);
-    }
+    if (failed && !r->message[0]) print_next(r, failed);
     if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
     printf("Log: %s\n", log);
     if (!r->complete && !r->message[0]) printf("Only the items that match CASE were graded.\n");

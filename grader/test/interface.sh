@@ -117,6 +117,25 @@ if [ "$first" = '{' ]; then tell ok "JSON stands alone"; else tell FAIL "JSON st
 make -s grade LESSON=1 FROM=solutions >plain.txt 2>&1
 if grep -q "$(printf '\033')" plain.txt; then tell FAIL "plain in a pipe"; else tell ok "plain in a pipe"; fi
 
+# The report: each cause in full once, no line wider than asked for, and what to do next.
+name="a cause is explained once" says ! "n = 0: as above [wrong_status]" make -s grade LESSON=1
+name="answers first" says ! "make debug LESSON=02" make -s grade LESSON=2
+naive=solutions/02_transpose/steps/1_naive.cu
+name="a cost is profiled" says ! "make profile LESSON=02 FILE='$naive'" make -s grade LESSON=2 FILE=$naive
+name="and hinted at by its cause" says 0 "for: uncoalesced" make -s hint LESSON=2 CAUSE=uncoalesced
+sed 's/\[TILE + 1\];/[TILE];/; s/^ *__syncthreads.*//' solutions/02_transpose/transpose.cu >unordered.cu
+COLUMNS=70 make -s grade LESSON=2 FILE=unordered.cu 2>/dev/null | sed '/^Next:/,$d; /^Lesson/,/^$/d' >narrow.txt
+if grep -q '\[race\]' narrow.txt && ! grep -qE '.{71}' narrow.txt; then tell ok "lines fit the terminal"; else
+    tell FAIL "lines fit the terminal" "$(cat narrow.txt)"
+fi
+if grep -qF '; . right, + some wrong' narrow.txt; then
+    tell FAIL "no map where a line is known" "$(cat narrow.txt)"
+else
+    tell ok "no map where a line is known"
+fi
+sed 's/    int64_t i = .*/&\n    for (volatile int k = 0; k < 1;) {}/' "solutions/$lesson/vector_add.cu" >spins.cu
+name="those that did not end are counted" says ! "not run: 2 items" make -s grade LESSON=1 FILE=spins.cu
+
 # Profiles: the same numbers in each format; JSON holds them alone, whatever the kernel prints.
 name="a profile as a table" says 0 "each takes" make -s profile LESSON=5 FROM=solutions
 sed 's|^    dim3 block|    printf("{\\n");\n    dim3 block|; 1i #include <stdio.h>' \
@@ -213,6 +232,9 @@ name="first hint" says 0 "Hint 1 of 3" make hint LESSON=1
 make -s hint LESSON=1 >/dev/null
 name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
 name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
+
+printf '"cause": "%s"\n' leak tail_dropped out_of_bounds tail_dropped >build/results/$lesson.json
+name="a hint for what failed most often" says 0 "for: tail_dropped" make -s hint LESSON=1
 
 # Wrong kernels go from patches to files and back, and follow the solution or say that they do not.
 kernels=build/wrong/$lesson patch=grader/$lesson/wrong/guard_off_by_one.patch
