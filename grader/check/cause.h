@@ -94,7 +94,7 @@
     CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
     CAUSE(race_of_writes,                                                                          \
           "two threads write the same element: let one of them do it, or mend the index")          \
-    CAUSE(uninitialised, "memory is read that nothing has written")                                \
+    CAUSE(uninitialised, "memory or a variable is read that nothing has written")                  \
     CAUSE(misaligned, "a vector access at an address that is no multiple of its size")             \
     CAUSE(freed, "memory is used after cudaFree")                                                  \
     CAUSE(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")   \

@@ -155,10 +155,17 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
     enum cause seen = *found_there = trial_find(c, finding);
     if (seen == CAUSE_race) return seen;
+    // instrumented, what has no value is NaN, and a result of NaN fits any mistake that gives NaN
+    bool unset = c->session->unset && !seen && !nothing;
+    if (unset && c->watch && found->nonfinite) {
+        *finding = "the warning above the items names a variable that is used before it has a value\n";
+        return CAUSE_uninitialised;
+    }
     if (lesson.explain && !nothing) cause = lesson.explain(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
     if (nothing) return CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes) return seen;
+    if (!cause && unset) return CAUSE_uninitialised;
     if (!cause) cause = diagnose(c, t, budget, found);
     return cause == CAUSE_unknown && seen ? seen : cause;
 }

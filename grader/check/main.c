@@ -287,6 +287,7 @@ int main(int argc, char** argv) {
     if (!o.debug) b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
+        session.unset = strstr(b.log, "uninitialized [-W") != NULL;
         fputs(b.log, session.log);
         if (o.format != FORMAT_JSON) text_print(stderr, "", b.log);
     }

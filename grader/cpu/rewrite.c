@@ -413,7 +413,7 @@ static void rewrite_all(void) {
     bool in_define = false;
     int conditions = 0;  // of #if around: what stands there may be meant for nvcc alone
     bool is_namespace[256] = {false};
-    int braces = 0;
+    int braces = 0, parentheses = 0;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         if (tokens[i].kind == SPACE) {
             bool before = in_define;
@@ -424,6 +424,7 @@ static void rewrite_all(void) {
             if (in_define) depth = before ? depth : 1;
             continue;
         }
+        parentheses = depth == 0 ? 0 : parentheses + is(i, "(") - is(i, ")");
         if (in_define) {
             // braces of a macro say nothing about where it will be used
         } else if (is(i, "{")) {
@@ -448,6 +449,8 @@ static void rewrite_all(void) {
             if (!conditions) check_absent(i);
             if (!conditions && !in_define) check_call(i);
         }
+        if (!in_define && parentheses == 0 && (is(i, ";") || is(i, "{") || is(i, "}")))
+            unset_locals(i);
     }
 }
 

@@ -58,12 +58,16 @@ bool opens_namespace(size_t i);
 
 // rewrite_functions.c: reads which functions the file has, before anything is replaced.
 void read_functions(void);
-bool only_on_device(
-    size_t i);              // is token i in a kernel, or in a helper that is not also the host's?
-void check_call(size_t i);  // fails if a kernel calls a function of the host there
+bool on_device(size_t i);          // is token i in a kernel or a helper?
+bool only_on_device(size_t i);     // ... that is not also the host's?
+void check_call(size_t i);         // fails if a kernel calls a function of the host there
 void check_launched(size_t last);  // fails unless what is launched, up to `last`, can be a kernel
 void check_absent(size_t i);       // fails if the word is of CUDA, but not of the CPU device
 bool absent_header(const char* name, const char** what, const char** use);
+
+// rewrite_locals.c: the variables that are declared behind `end`, a ; { or } of a function, and have no
+// value: lets them have one that shows.
+void unset_locals(size_t end);
 
 // Writes the file with all replacements; fails if a line could be read in two ways.
 void write_out(const char* name);

@@ -110,6 +110,11 @@ static const struct function* around(size_t i) {
     return NULL;
 }
 
+bool on_device(size_t i) {
+    const struct function* f = around(i);
+    return f && (f->global || f->device);
+}
+
 bool only_on_device(size_t i) {
     const struct function* f = around(i);
     return f && (f->global || (f->device && !f->host_too));

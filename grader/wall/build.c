@@ -1,6 +1,7 @@
 // build.c: compile, inspect and link a submission behind the wall. See build.h.
 #include "wall/build.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -285,6 +286,22 @@ static void explain_unreadable(struct build* b, const char* file) {
     snprintf(b->message, sizeof b->message, "%s %s", file, why);
 }
 
+// The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source has no
+// $ (rewrite_out.c).
+static void name_parts(char* log) {
+    char* to = log;
+    for (const char* p = log; *p; p++) {
+        bool part = *p == '$' && p > log && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (!part)
+            *to++ = *p;
+        else if (isalpha((unsigned char)p[1]) || p[1] == '_')
+            *to++ = '.';
+        else
+            p += strspn(p + 1, "0123456789");
+    }
+    *to = '\0';
+}
+
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown, const char* key) {
     char script[2048], out[PATH_MAX], program[PATH_MAX + 16], watched[PATH_MAX + 16];
@@ -300,6 +317,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
                            .memory = (size_t)4 << 30};
     struct wall_result r = wall_run(q->level, &job);
     b->log = r.output ? r.output : strdup("");
+    if (b->log) name_parts(b->log);
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(program, sizeof program, "%s/program", out);
     snprintf(watched, sizeof watched, "%s/watched", out);

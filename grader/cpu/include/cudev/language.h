@@ -82,6 +82,36 @@ template <class T, size_t n> struct element<T[n]> {
                                                 ::cudev::extent<cudev_type, 2>::value}};  \
     return (cudev_type*)::cudev_dynamic_shared(&array)
 
+namespace cudev {
+
+// What the rewriter puts behind declarations of local variables without a value. A GPU's register
+// holds there what it held before: maybe 0, maybe not. Watched, all bits are set, which is NaN in
+// every format, so that the answer is wrong for sure; plain, the compiler shall warn of it.
+#ifdef CUDEV_WATCHED
+template <size_t n> struct ones {
+    unsigned char byte[n];
+    constexpr ones() : byte() {
+        for (size_t i = 0; i < n; i++) byte[i] = 0xff;
+    }
+};
+template <class T> __forceinline__ void unset_one(T& x) {
+    if constexpr (__is_trivially_constructible(T)) {
+        constexpr ones<sizeof(T)> bits;  // not by memset(), which is watched
+        x = __builtin_bit_cast(T, bits);
+    }
+}
+template <class T, size_t n> __forceinline__ void unset_one(T (&x)[n]) {
+    for (size_t i = 0; i < n; i++) unset_one(x[i]);
+}
+#else
+template <class T> __forceinline__ void unset_one(T&) {}
+#endif
+template <class... T> __forceinline__ void unset(T&... x) {
+    (unset_one(x), ...);
+}
+
+}  // namespace cudev
+
 #define CUDEV_TEXT_(...) #__VA_ARGS__
 #define CUDEV_TEXT(...) CUDEV_TEXT_(__VA_ARGS__)
 
