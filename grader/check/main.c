@@ -287,7 +287,7 @@ int main(int argc, char** argv) {
     if (!o.debug) b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
-        session.unset = strstr(b.log, "uninitialized [-W") != NULL;
+        session.unset = strstr(b.log, "uninitialized [-W") || strstr(b.log, "__shared__ missing");
         fputs(b.log, session.log);
         if (o.format != FORMAT_JSON) text_print(stderr, "", b.log);
     }

@@ -38,9 +38,9 @@ struct session {
     const char* debug;    // make debug: a program built with -g to run under gdb, or NULL
     const char* profile;  // make profile: print the traffic of the first case that asks for it, in
                           // this format, or NULL
-    bool unset;           // the compiler warns of a variable that is used before it has a value
-    bool safe;            // an item with WATCH_CHECK has passed
-    FILE* log;            // everything, for the student to read
+    bool unset;  // a warning of the build names a variable that is used before it has a value
+    bool safe;   // an item with WATCH_CHECK has passed
+    FILE* log;   // everything, for the student to read
 };
 
 struct check {

@@ -58,8 +58,10 @@ bool opens_namespace(size_t i);
 
 // rewrite_functions.c: reads which functions the file has, before anything is replaced.
 void read_functions(void);
-bool on_device(size_t i);          // is token i in a kernel or a helper?
-bool only_on_device(size_t i);     // ... that is not also the host's?
+bool on_device(size_t i);       // is token i in a kernel or a helper?
+bool only_on_device(size_t i);  // ... that is not also the host's?
+// Warns if the local array `name` is used as if all threads of the block had it in common.
+void check_own_array(size_t name);
 void check_call(size_t i);         // fails if a kernel calls a function of the host there
 void check_launched(size_t last);  // fails unless what is launched, up to `last`, can be a kernel
 void check_absent(size_t i);       // fails if the word is of CUDA, but not of the CPU device

@@ -1,6 +1,7 @@
 // Which functions of the file run where: kernels, their helpers, the host's; and what only a GPU has.
 // nvcc refuses a kernel that calls a function of the host, and a launch of what is no kernel; g++ could
 // not know.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "rewrite.h"
@@ -154,6 +155,36 @@ static bool is_parameter(const struct function* f, size_t name) {
     for (size_t i = f->parameters, end = matching(i); i < end; i = next(i))
         if (tokens[i].kind == WORD && same_word(i, name)) return true;
     return false;
+}
+
+// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...; does?
+static bool holds_thread(const struct function* f, size_t word) {
+    if (is_parameter(f, word)) return true;
+    for (size_t i = f->open; i < f->close; i = next(i)) {
+        if (!same_word(i, word) || !is(next(i), "=") || tokens[previous(i)].kind != WORD) continue;
+        for (; !is(i, ";") && !is(i, ",") && i < f->close; i = next(i))
+            if (is(i, "threadIdx")) return true;
+    }
+    return false;
+}
+
+void check_own_array(size_t name) {
+    const struct function* f = around(name);
+    bool barrier = false, by_thread = false;
+    for (size_t i = name; i < f->close; i = next(i)) {
+        barrier = barrier || is(i, "__syncthreads");
+        if (i == name || !same_word(i, name)) continue;
+        for (size_t open = next(i); is(open, "["); open = next(matching(open))) {
+            size_t index = next(open);
+            by_thread = by_thread || is(index, "threadIdx") ||
+                        (is(next(index), "]") && holds_thread(f, index));
+        }
+    }
+    if (barrier && by_thread)
+        fprintf(stderr,
+                "%s:%d: warning: each thread has a %.*s of its own here, with elements that it "
+                "never sets; is __shared__ missing in front?\n",
+                shown_name, tokens[name].line, (int)tokens[name].length, tokens[name].text);
 }
 
 // Functions of the C library that a kernel cannot call, on no device.

@@ -87,6 +87,7 @@ void unset_locals(size_t end) {
         if (!is(i, "=")) {
             if (names.length) add(&names, ", ");
             add_bytes(&names, tokens[name].text, tokens[name].length);
+            if (is(next(name), "[")) check_own_array(name);
         }
         while (!is(i, ";") && !is(i, ",")) {
             if (tokens[i].kind == END || closes(i)) goto done;
