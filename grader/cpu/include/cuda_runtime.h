@@ -1,12 +1,13 @@
 // Included in front of every .cu, as nvcc does: the runtime API and what kernels are written with.
-// Deliberately includes no header of the C or C++ library that nvcc would not: a .cu that forgets
-// <stdio.h> must fail to compile here, too.
+// Of the C library it includes what nvcc does for printf() in kernels, and no more: what fails to
+// compile there shall fail here, too.
 #ifndef CUDEV_CUDA_RUNTIME_H
 #define CUDEV_CUDA_RUNTIME_H
 
 #define __CUDACC__ 1
 #define __CUDEV__ 1  // the CPU device; nvcc does not define it
 
+#include <stdio.h>
 #include "cuda_runtime_api.h"
 #include "cudev/abi.h"
 #include "cudev/watching.h"

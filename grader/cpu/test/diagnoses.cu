@@ -3,7 +3,6 @@
 // and expects exactly that kind from the hook and the text in the report, where @mark stands for
 // "file:line" of the line with the comment "// @mark".
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include "cudev.h"
 #include "ptx.h"
