@@ -1,6 +1,8 @@
 // Errors of the runtime API: remembered per host thread, named and explained as CUDA does.
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include "include/cudev.h"
 #include "runtime.h"
 
 static __thread cudaError_t last_error;
@@ -43,15 +45,34 @@ cudaError_t cudev_error(cudaError_t error) {
     return error;
 }
 
-// The same with a sentence for the programmer on stderr.
+static __thread char failure[900];
+
+// The line of the program that has called the API, as " at k.cu:12"; "" if that is not known.
+static void add_line(char* text, size_t size) {
+    void* frames[MAX_FRAMES];
+    static struct source_line line[MAX_FRAMES];
+    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
+    while (i < count && cudev_is_ours(&line[i])) i++;
+    text[0] = '\0';
+    if (i < count) snprintf(text, size, " at %s:%d", cudev_shown_file(line[i].file), line[i].line);
+}
+
+// The same with a sentence for the programmer on stderr. function: of the API, or a kernel at its line.
 cudaError_t cudev_fail(cudaError_t error, const char* function, const char* format, ...) {
-    char text[600];
+    char text[600], line[200] = "";
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "==CPU device== %s: %s: %s\n", function, cudaGetErrorName(error), text);
+    if (strncmp(function, "cuda", 4) == 0) add_line(line, sizeof line);
+    snprintf(failure, sizeof failure, "%s%s: %s: %s", function, line, cudaGetErrorName(error),
+             text);
+    fprintf(stderr, "==CPU device== %s\n", failure);
     return cudev_error(error);
+}
+
+const char* cudev_last_failure(void) {
+    return failure;
 }
 
 cudaError_t cudaGetLastError(void) {

@@ -156,7 +156,7 @@ size_t cudev_device_memory_top(void) {
 const char* cudev_allocation_file(void) {
     for (size_t i = 0; i < heap.count; i++)
         if (heap.table[i].file) return heap.table[i].file;
-    return NULL;
+    return freed_count ? freed[(freed_count - 1) % REMEMBERED].file : NULL;
 }
 
 const char* cudev_allocation_call(const struct allocation* a) {
@@ -165,18 +165,50 @@ const char* cudev_allocation_call(const struct allocation* a) {
                                               : "cudaMalloc";
 }
 
-// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11"
-void cudev_describe_address(char* text, size_t size, const void* p) {
-    const struct allocation* a = cudev_allocation_at(p);
-    if (a && a->file)
-        snprintf(text, size, "byte %td of the %zu bytes %s'ed at %s:%d", (const char*)p - a->data,
-                 a->bytes, cudev_allocation_call(a), a->file, a->line);
-    else if (a)
-        snprintf(text, size, "byte %td of the %zu bytes of %s number %u", (const char*)p - a->data,
-                 a->bytes, cudev_allocation_call(a), a->number);
+void cudev_name_allocation(const void* p, size_t bytes, const char* name) {
+    struct allocation* a = (struct allocation*)cudev_allocation_at(p);
+    if (!a) return;
+    a->name = name;
+    a->named_at = (size_t)((const char*)p - a->data);
+    a->named_bytes = bytes;
+}
+
+// "the 4000 bytes cudaMalloc'ed at k.cu:11"
+static void describe(char* text, size_t size, const struct allocation* a) {
+    if (a->name)
+        snprintf(text, size, "the %zu bytes of %s", a->named_bytes, a->name);
+    else if (a->file)
+        snprintf(text, size, "the %zu bytes %s'ed at %s:%d", a->bytes, cudev_allocation_call(a),
+                 a->file, a->line);
     else
+        snprintf(text, size, "the %zu bytes of %s number %u", a->bytes, cudev_allocation_call(a),
+                 a->number);
+}
+
+// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11". What belongs to no allocation is so many
+// bytes past the one before.
+void cudev_describe_address(char* text, size_t size, const void* p) {
+    const struct allocation *a = cudev_allocation_at(p), *gone = a ? NULL : cudev_freed_at(p);
+    const struct pool* pool = pool_of(p);
+    char which[250];
+    if (a || gone) {
+        describe(which, sizeof which, a ? a : gone);
+        const char* data = a ? a->data + a->named_at : gone->data;
+        snprintf(text, size, "byte %td of %s%s", (const char*)p - data, which,
+                 a ? "" : ", which were freed before");
+        return;
+    }
+    for (size_t i = 0; pool && i < pool->count && pool->table[i].data <= (const char*)p; i++)
+        a = &pool->table[i];
+    if (a) {
+        size_t bytes = a->name ? a->named_bytes : a->bytes;
+        describe(which, sizeof which, a);
+        snprintf(text, size, "%td bytes past %s", (const char*)p - (a->data + a->named_at + bytes),
+                 which);
+    } else {
         snprintf(text, size, "%s",
-                 pool_of(p) ? "device memory that is not allocated (freed?)" : "not device memory");
+                 pool ? "device memory that is not allocated (freed?)" : "not device memory");
+    }
 }
 
 static void check_guard(const struct allocation* a, const char* guard, size_t bytes,
@@ -235,7 +267,7 @@ static char* find_gap(const struct pool* pool, size_t span, size_t* position) {
 
 static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cudaMemoryType type,
                             const char* file, int line) {
-    struct allocation a = {NULL, bytes, file, line, 0, type, 0};
+    struct allocation a = {.bytes = bytes, .file = file, .line = line, .type = type};
     size_t position;
     if (bytes > pool->limit - pool->used)
         return cudev_fail(cudaErrorMemoryAllocation, cudev_allocation_call(&a),

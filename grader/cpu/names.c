@@ -132,10 +132,12 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
                       (arguments[i].p <= p && arguments[i].p > arguments[best].p);
         if (nearer) best = i;
     }
-    const char* data = best < 0 ? a->data : arguments[best].p;
+    const char* data = best < 0 ? a->data + a->named_at : arguments[best].p;
     size_t element = best < 0 || !arguments[best].bytes ? bytes : arguments[best].bytes;
     const struct cudev_launch_site* site = &cudev_current_launch()->site;
-    if (best < 0)
+    if (best < 0 && a->name)
+        snprintf(n->name, sizeof n->name, "%s", a->name);
+    else if (best < 0)
         snprintf(n->name, sizeof n->name, "%s%s%.40s:%d", cudev_allocation_call(a),
                  a->file ? " " : " number", a->file ? a->file : "",
                  a->file ? a->line : (int)a->number);
@@ -144,17 +146,20 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
     snprintf(n->element, sizeof n->element, "%s", n->name);
     add_index(n->element, sizeof n->element, NULL, element, p - data);
     snprintf(n->origin, sizeof n->origin, "%s: ", n->name);
-    size_t left = (size_t)(a->data + a->bytes - data);
+    const char* end = a->name ? a->data + a->named_at + a->named_bytes : a->data + a->bytes;
+    size_t left = end > data ? (size_t)(end - data) : 0;
     add_extent(n->origin, sizeof n->origin, NULL, left / element, element);
     size_t used = strlen(n->origin);
     if (a->file)
         snprintf(n->origin + used, sizeof n->origin - used, ", %s at %s:%d",
                  cudev_allocation_call(a), a->file, a->line);
-    else
+    else if (a->name && strcmp(a->name, n->name) != 0)
+        snprintf(n->origin + used, sizeof n->origin - used, ", which is the caller's %s", a->name);
+    else if (!a->name)
         snprintf(n->origin + used, sizeof n->origin - used, ", %s number %u",
                  cudev_allocation_call(a), a->number);
     // up to where the next argument points
-    const char* end = a->data + a->bytes;
+    end = a->data + a->bytes;
     for (int i = 0; i < argument_count; i++)
         if (arguments[i].p > p && arguments[i].p < end) end = arguments[i].p;
     n->begin = (uint64_t)((data < p ? data : p) - ARENA_BASE);

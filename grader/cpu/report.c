@@ -129,7 +129,9 @@ void cudev_report_end(int exit_code) {
 
 // Is this a line of the CPU device itself rather than of the program that uses it?
 bool cudev_is_ours(const struct source_line* s) {
-    return strstr(s->file, "/cudev/") || strstr(s->file, "grader/run/") ||
+    const char* room = strstr(s->file, "grader/cpu/");
+    bool runtime = room && !strchr(room + strlen("grader/cpu/"), '/');
+    return runtime || strstr(s->file, "/cudev/") || strstr(s->file, "grader/run/") ||
            strstr(s->file, "include/cuda_") || strncmp(s->function, "cudev_", 6) == 0 ||
            strstr(s->function, "cudev::") || strstr(s->function, "auto:") ||
            strncmp(s->function, "on_fault", 8) == 0 || strncmp(s->function, "on_ask", 6) == 0 ||

@@ -16,133 +16,6 @@
 #include <string.h>
 #include "rewrite.h"
 
-// ---- kernels this file declares ----
-
-enum { UNKNOWN_COUNT = -1 };
-static struct kernel {
-    const char* name;
-    size_t length;
-    int template_parameters;  // 0: an ordinary function
-    char* parameters;         // their names: "out,in,n"; empty when one declaration has none
-} * kernels;
-static size_t kernel_count;
-
-static struct kernel* find_kernel(size_t i) {
-    for (size_t k = 0; k < kernel_count; k++)
-        if (kernels[k].length == tokens[i].length &&
-            memcmp(kernels[k].name, tokens[i].text, tokens[i].length) == 0)
-            return &kernels[k];
-    return NULL;
-}
-
-// Number of comma-separated entries between the angle brackets at `open` and `close`.
-static int count_entries(size_t open, size_t close) {
-    int count = 1, depth = 0;
-    if (next(open) == close) return 0;
-    for (size_t i = next(open); i != close; i = next(i)) {
-        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
-        if (depth == 0 && is(i, ",")) count++;
-        if (is(i, ".")) return UNKNOWN_COUNT;  // a parameter pack
-    }
-    return count;
-}
-
-// The names between the parentheses at `open` and `close`: "out,in,n". Empty if some have none.
-static char* parameter_names(size_t open, size_t close) {
-    struct text names = {0};
-    size_t last = open;  // the last word of the parameter, up to its default value or dimension
-    bool named = false;
-    int depth = 0, words = 0;
-    add(&names, "");
-    for (size_t i = next(open);; i = next(i)) {
-        if (depth == 0 && (is(i, ",") || i == close)) {
-            if (last == open || words < 2) {
-                names.data[0] = '\0';  // f(void), f(float*): nothing to go by
-                return names.data;
-            }
-            if (names.length) add(&names, ",");
-            add_bytes(&names, tokens[last].text, tokens[last].length);
-            if (i == close) return names.data;
-            last = open;
-            named = false;
-            words = 0;
-            continue;
-        }
-        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
-        named = named || is(i, "=") || is(i, "[");
-        if (tokens[i].kind == WORD && depth == 0 && !named) {
-            last = i;
-            words++;
-        }
-        words += is(i, "*") || is(i, "&");
-    }
-}
-
-static void note_kernel(size_t global) {
-    static const char* const specifiers[] = {"static",     "inline", "extern", "void",
-                                             "__global__", "\"C\"",  NULL};
-    size_t name = global, i = next(global);
-    for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
-        if (is(i, "<")) return;  // an explicit instance of a template that was declared before
-        if (!is(i, "(")) {
-            name = i;
-        } else if (is(name, "__launch_bounds__") || is(name, "__attribute__")) {
-            i = matching(i);
-        } else {
-            break;
-        }
-    }
-    if (!is(i, "(") || tokens[name].kind != WORD)
-        fail(tokens[global].line, "__global__ is not followed by a function");
-    int parameters = 0;
-    size_t before = previous(global);
-    while (is_one_of(before, specifiers) && previous(before) != before) before = previous(before);
-    if (is(before, ">")) {
-        size_t open = matching_back(before);
-        if (is(previous(open), "template")) parameters = count_entries(open, before);
-    }
-    for (size_t k = i, end = matching(i); k < end; k = next(k))
-        if (is(k, "="))
-            parameters = UNKNOWN_COUNT;  // a default argument: let the compiler supply it
-    struct kernel* known = find_kernel(name);
-    char* names = parameter_names(i, matching(i));
-    if (known) {
-        if (!*known->parameters) {
-            free(known->parameters);
-            known->parameters = names;
-        } else {
-            if (*names && strcmp(names, known->parameters) != 0) *known->parameters = '\0';
-            free(names);
-        }
-        if (known->template_parameters != parameters) known->template_parameters = UNKNOWN_COUNT;
-        return;
-    }
-    kernels = checked(realloc(kernels, (kernel_count + 1) * sizeof *kernels));
-    kernels[kernel_count++] =
-        (struct kernel){tokens[name].text, tokens[name].length, parameters, names};
-}
-
-// Can `(const void *)(expression)` be written for a kernel expression that ends before `end`? Only
-// if it names one function for certain; the launch then knows the kernel's shared memory limit.
-static bool has_address(size_t last) {
-    int arguments = 0;
-    size_t name = last;
-    if (is(last, ">")) {
-        size_t open = matching_back(last);
-        arguments = count_entries(open, last);
-        name = previous(open);
-    }
-    const struct kernel* k = tokens[name].kind == WORD ? find_kernel(name) : NULL;
-    return k && k->template_parameters == arguments;
-}
-
-// The parameter names of the kernel whose name, with template arguments or not, ends at `last`.
-static const char* parameters_of(size_t last) {
-    size_t name = is(last, ">") ? previous(matching_back(last)) : last;
-    const struct kernel* k = tokens[name].kind == WORD ? find_kernel(name) : NULL;
-    return k ? k->parameters : "";
-}
-
 // ---- launches ----
 
 // The first token of the expression that ends at `last`: names, ::, template arguments, ( ), [ ].
@@ -185,12 +58,13 @@ static void rewrite_launch(size_t open) {
         fail(tokens[open].line, "<<< >>> is empty; write <<<blocks, threads_per_block>>>");
     if (!is(next(close), "("))
         fail(tokens[close].line, "the kernel's arguments (...) must follow >>>");
-    struct text kernel = {0};
+    struct text kernel = {0}, shown = {0};
     add_tokens(&kernel, first, last + 1);
+    add_kernel_name(&shown, first, last);
     bool known = has_address(last);
     const char* parameters = parameters_of(last);
     replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ",
-            known ? ")>::at(" : "(cudev_arguments...); }, ", kernel.data,
+            known ? ")>::at(" : "(cudev_arguments...); }, ", shown.data,
             *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
     replace(close, known ? "))" : ")}");
@@ -198,14 +72,14 @@ static void rewrite_launch(size_t open) {
             known ? "::cudev::known<(" : "::cudev::deduced{[=](auto... cudev_arguments) { ",
             (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
+    free(shown.data);
 }
 
 // A kernel called like a function runs nothing on a GPU; nvcc refuses it.
 static void check_plain_call(size_t i) {
     static const char* const may_precede[] = {";", "{", "}", ")", "else", "do", ",", NULL};
     size_t after = next(i), before = previous(i);
-    if (!is(after, "(") || !find_kernel(i) || before == i || !is_one_of(before, may_precede))
-        return;
+    if (!is(after, "(") || !is_kernel(i) || before == i || !is_one_of(before, may_precede)) return;
     replace(i,
             "({ static_assert(false, \"a kernel is launched with <<<blocks, threads>>>: "
             "%.*s<<<...>>>(...)\"); %.*s; })",

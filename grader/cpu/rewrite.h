@@ -40,6 +40,7 @@ void cut(const char* source);
 // of a #define body, next(i) is i at the end.
 bool is(size_t i, const char* text);
 bool is_one_of(size_t i, const char* const* list);  // list ends with NULL
+bool same_word(size_t a, size_t b);
 size_t next(size_t i);
 size_t previous(size_t i);
 // Do tokens behind the SPACE at `space` belong to a #define body, if those before it do (in_define)?
@@ -55,6 +56,18 @@ void delete_tokens(size_t from, size_t to);
 
 // Does the { at `i` open a namespace or extern "C" block?
 bool opens_namespace(size_t i);
+
+// rewrite_kernels.c: the kernels that the file declares.
+void note_kernel(size_t global);  // reads the declaration whose __global__ is there
+bool is_kernel(size_t name);
+// Can `(const void *)(expression)` be written for a kernel expression that ends at `last`? Only if it
+// names one function for certain; the launch then knows the kernel's shared memory limit.
+bool has_address(size_t last);
+// The parameters of the kernel that the expression up to `last` names, or that a pointer of this name is
+// set to: "out,in,n". Empty if not known.
+const char* parameters_of(size_t last);
+// Adds what to call the kernel of the expression [first, last].
+void add_kernel_name(struct text* t, size_t first, size_t last);
 
 // rewrite_functions.c: reads which functions the file has, before anything is replaced.
 void read_functions(void);

@@ -17,11 +17,6 @@ static size_t function_count;
 
 // ---- reading the file's functions
 
-static bool same_word(size_t a, size_t b) {
-    return tokens[a].length == tokens[b].length &&
-           memcmp(tokens[a].text, tokens[b].text, tokens[a].length) == 0;
-}
-
 // From the ) of a parameter list to the { or ; of the function, over const, noexcept, -> type.
 static size_t end_of_head(size_t close) {
     size_t i = next(close);

@@ -176,6 +176,11 @@ bool is_one_of(size_t i, const char* const* list) {
     return false;
 }
 
+bool same_word(size_t a, size_t b) {
+    return tokens[a].length == tokens[b].length &&
+           memcmp(tokens[a].text, tokens[b].text, tokens[a].length) == 0;
+}
+
 size_t next(size_t i) {
     while (tokens[i].kind != END && tokens[++i].kind == SPACE) {
     }

@@ -248,6 +248,9 @@ struct allocation {
     unsigned number;  // 1 for the first cudaMalloc of the program
     enum cudaMemoryType type;
     size_t gap;  // bytes behind the guard that stay unused while a watcher looks
+    // cudev_name_allocation(): NULL or the name of named_bytes bytes at data + named_at
+    const char* name;
+    size_t named_at, named_bytes;
 };
 bool cudev_memory_init(void);
 void cudev_memory_open(void);   // kernels and copies may touch device memory

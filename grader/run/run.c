@@ -60,8 +60,14 @@ void cudev_on_error(const char* kind, const char* text) {
 }
 
 static void must(cudaError_t error, const char* what) {
-    char text[256];
+    char text[1024];
     if (error == cudaSuccess) return;
+#ifdef CPU_DEVICE
+    if (strstr(cudev_last_failure(), cudaGetErrorName(error))) {
+        snprintf(text, sizeof text, "%s: %s", what, cudev_last_failure());
+        give_up("cuda_error", text);
+    }
+#endif
     snprintf(text, sizeof text, "%s: %s (%s)", what, cudaGetErrorString(error),
              cudaGetErrorName(error));
     give_up("cuda_error", text);
@@ -178,6 +184,9 @@ int main(int argc, char** argv) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
         must(cudaMalloc((void**)&device[i], with_guards(t)), "making room for the case");
+#ifdef CPU_DEVICE
+        cudev_name_allocation(device[i] + guard, t->bytes, t->name);
+#endif
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     traffic_print(getenv("RUN_PROFILE"));

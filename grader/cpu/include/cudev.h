@@ -77,6 +77,14 @@ struct cudev_stats {
 };
 void cudev_get_stats(struct cudev_stats* stats);
 
+// What the last call of the API that failed in this host thread said on stderr: "cudaMemcpy at k.cu:12:
+// cudaErrorInvalidValue: ..."; "" if none has. Stands until the next one fails.
+const char* cudev_last_failure(void);
+
+// Reports shall call the `bytes` bytes at `p` in device memory by this name, which has to stay, not by
+// the allocation that they are a part of. Forgotten when that is freed; nothing if there is none.
+void cudev_name_allocation(const void* p, size_t bytes, const char* name);
+
 // Calls `visit` for each allocation that has not been freed: its size in bytes and the line of its
 // cudaMalloc (file is NULL when that is not known). Returns how many there are.
 size_t cudev_leaks(void (*visit)(void* context, size_t bytes, const char* file, int line),

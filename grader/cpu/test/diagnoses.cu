@@ -103,6 +103,7 @@ __global__ void endless_yield(int* p) {
 // CASE null bad_address 88 bad address 0 in thread (3,0,0): a NULL pointer
 // CASE null bad_address 88 at @bad_address in write_at(
 // CASE wild bad_address 88 at @bad_address in write_at(
+// CASE far bad_address 88 in thread (3,0,0): 4193904 bytes past the 400 bytes cudaMalloc'ed at @malloc
 __global__ void write_at(float* p, long long i) {
     if (threadIdx.x == 3) p[i] = 1.0f;  // @bad_address
 }
@@ -127,6 +128,7 @@ __global__ void overflow(int* p, int n) {
 
 // CASE past_end out_of_bounds 86 out-of-bounds write past the end: byte 400 of the 400 bytes cudaMalloc'ed at @malloc was overwritten, found after the kernel
 // CASE past_end out_of_bounds 86 kernel write_all<<<
+// CASE named_end out_of_bounds 86 write past the end: byte 300 of the 200 bytes of out was overwritten
 // CASE before_start out_of_bounds 86 write before the start: byte -4 of the 400 bytes
 __global__ void write_all(float* p, int from, int to) {
     for (int i = from; i < to; i++) p[i] = 1.0f;
@@ -163,6 +165,7 @@ __global__ void assertion() {
 }
 
 // CASE trap assert 86 __trap() at @trap in thread (1,0,0)
+// CASE freed_twice assert 86 cudaFree at @freed_twice: cudaErrorInvalidValue: double free: the 400 bytes allocated at @malloc were freed before
 __global__ void trap() {
     if (threadIdx.x == 1) __trap();  // @trap
 }
@@ -308,15 +311,25 @@ int main(int argc, char** argv) {
     if (!strcmp(name, "inline_ptx")) inline_ptx<<<1, 32>>>(argc);
     if (!strcmp(name, "null")) write_at<<<1, 32>>>(NULL, 0);
     if (!strcmp(name, "wild")) write_at<<<1, 32>>>(p, 1ll << 33);
+    if (!strcmp(name, "far")) write_at<<<1, 32>>>(p, 1 << 20);
     if (!strcmp(name, "division")) division<<<1, 1>>>((int*)p, 0);
     if (!strcmp(name, "overflow")) overflow<<<1, 2>>>((int*)p, 1000000);
     if (!strcmp(name, "past_end")) write_all<<<1, 1>>>(p, 0, 101);
+    if (!strcmp(name, "named_end")) {
+        cudev_name_allocation(p + 25, 200, "out");
+        write_all<<<1, 1>>>(p, 0, 101);
+    }
     if (!strcmp(name, "before_start")) write_all<<<1, 1>>>(p, -1, 1);
     if (!strcmp(name, "shared_end")) shared_end<<<1, 1>>>(32);
     if (!strcmp(name, "dynamic_end")) dynamic_end<<<1, 1, 64>>>(17);
     if (!strcmp(name, "static_limit")) static_limit<<<1, 1>>>();
     if (!strcmp(name, "assertion")) assertion<<<1, 32>>>();
     if (!strcmp(name, "trap")) trap<<<1, 32>>>();
+    if (!strcmp(name, "freed_twice")) {
+        cudaFree(p);
+        cudaFree(p);  // @freed_twice
+        trap<<<1, 32>>>();
+    }
     if (!strcmp(name, "host_read")) printf("%f\n", p[2]);                         // @host_read
     if (!strcmp(name, "host_write")) p[0] = 1.0f;                                 // @host_write
     if (!strcmp(name, "host_memcpy")) memcpy(p, host_array, argc * 200);          // @host_memcpy
