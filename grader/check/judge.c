@@ -158,7 +158,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // instrumented, what has no value is NaN, and a result of NaN fits any mistake that gives NaN
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && c->watch && found->nonfinite) {
-        *finding = "the warning above the items names a variable that is used before it has a value\n";
+        *finding =
+            "the warning above the items names a variable that is used before it has a value\n";
         return CAUSE_uninitialised;
     }
     if (lesson.explain && !nothing) cause = lesson.explain(c, t, budget);

@@ -160,10 +160,9 @@ static __attribute__((noinline)) void report_exited(struct worker* w) {
                        at->what, at->file, at->line, returned, returned == 1 ? "s" : "ve");
     cudev_report_launch(w);
     cudev_report_threads(w);
-    cudev_report_add(
-        "  next: every thread of the block has to reach the barrier: does a return come "
-        "before it (skip only the work: if (i < n) { ... }), or is it inside an if or "
-        "a loop that not all threads enter?\n");
+    cudev_report_add("  next: every thread of the block has to reach the barrier: does a return\n"
+                     "        come before it (skip only the work: if (i < n) { ... }), or is it\n"
+                     "        inside an if or a loop that not all threads enter?\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 

@@ -53,10 +53,11 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
     cudev_report_launch(w);
     cudev_report_frames(frames, n);
     cudev_report_add(
-        overflow ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
-                   "less: use a loop, or shared or global memory\n"
-                 : "  next: print the index at that line; is there a guard such as if (i "
-                   "< n)? was the pointer set by cudaMalloc?\n");
+        overflow
+            ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
+              "less: use a loop, or shared or global memory\n"
+            : "  next: print the index at that line; is there a guard such as if (i < n)? was\n"
+              "        the pointer set by cudaMalloc, and with a size in bytes?\n");
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 

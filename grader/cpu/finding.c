@@ -124,6 +124,22 @@ static void add_place(const struct source_line* s) {
         add("an unknown line (is addr2line there?)");
 }
 
+static const char* base_name(const char* file) {
+    const char* slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+// "line 14 writes", or "k.h:14 writes" if that is not the `usual` file.
+static void add_deed(const struct source_line* s, enum cudev_access access, const char* usual) {
+    if (!s->line)
+        add("an unknown line");
+    else if (strcmp(s->file, usual) == 0)
+        add("line %d", s->line);
+    else
+        add("%s:%d", base_name(s->file), s->line);
+    add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
+}
+
 static uint3 index_of(const unsigned* size, uint64_t linear) {
     return (uint3){(unsigned)(linear % size[0]), (unsigned)(linear / size[0] % size[1]),
                    (unsigned)(linear / size[0] / size[1])};
@@ -144,12 +160,11 @@ static const char* advice(const struct finding* f) {
     case FOUND_RACE:
         if (race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
-        return f->block != f->other_block ? "blocks run in any order: use an atomic, or a kernel "
-                                            "of its own for the second "
-                                            "access"
-                                          : "is a __syncthreads() missing between the two, or "
-                                            "within a warp a __syncwarp()? (in "
-                                            "a loop: also before the next round)";
+        return f->block != f->other_block
+                   ? "blocks run in any order: use an atomic, or a kernel of its own for the\n"
+                     "        second access"
+                   : "is a __syncthreads() missing between the two, or within a warp a\n"
+                     "        __syncwarp()? (in a loop: also before the next round)";
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
@@ -168,20 +183,23 @@ static const char* advice(const struct finding* f) {
 static void write_text(const struct resolved* r) {
     const struct finding* f = r->f;
     used = 0;
-    add("==CPU device== FINDING: %s: ", kind_name[f->kind]);
+    add("==CPU device== FINDING: %s", kind_name[f->kind]);
     if (f->kind == FOUND_RACE) {
         const struct source_line* a = by_line(r) ? &r->other : &r->line;
         const struct source_line* b = by_line(r) ? &r->line : &r->other;
-        add("%s at ", verb(by_line(r) ? f->other_access : f->access));
-        add_place(a);
-        add(" and %s at ", verb(by_line(r) ? f->access : f->other_access));
-        add_place(b);
-        add(" of %s, in no order\n", f->what);
+        add(" on %s: ", f->what);
+        add_deed(a, by_line(r) ? f->other_access : f->access, a->file);
+        add(", ");
+        add_deed(b, by_line(r) ? f->access : f->other_access, a->file);
+        add("\n");
         add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
         add_thread(f, f->access, f->block, f->thread, &r->line);
     } else {
-        add("%s at ", f->text[0] ? f->text : verb(f->access));
-        add_place(&r->line);
+        add(": %s at ", f->text[0] ? f->text : verb(f->access));
+        if (f->launch.name && r->line.line)  // the whole path stands below
+            add("%s:%d", base_name(r->line.file), r->line.line);
+        else
+            add_place(&r->line);
         if (f->what[0]) add(" of %s", f->what);
         add("%s\n", f->detail);
         if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line);

@@ -118,24 +118,24 @@ static void print_row(FILE* out, const struct line_row* r) {
     const char* base = strrchr(r->file, '/');
     snprintf(place, sizeof place, "%s:%d", base ? base + 1 : r->file, r->line);
     if (r->row->kind == LOG_MMA) {
-        fprintf(out, "  %-24s %-14s %-20s %10llu\n", place, r->row->name, "mma m16n8k16",
+        fprintf(out, "  %-25s %-12s %-19s %8llu\n", place, r->row->name, "mma m16n8k16",
                 (unsigned long long)r->counts.requests);
         return;
     }
     snprintf(what, sizeof what, "%s %s, %u B", r->row->shared ? "shared" : "global",
              kind_name[r->row->kind], r->row->bytes);
-    fprintf(out, "  %-24s %-14s %-20s %10llu ", place, r->row->name, what,
+    fprintf(out, "  %-25s %-12s %-19s %8llu ", place, r->row->name, what,
             (unsigned long long)r->counts.requests);
     if (r->row->kind == LOG_ATOMIC && r->row->shared) {
-        fprintf(out, "%7.1f threads\n", ratio(r->counts.lanes, r->counts.requests));
+        fprintf(out, "%5.1f threads\n", ratio(r->counts.lanes, r->counts.requests));
         return;
     }
-    fprintf(out, "%7.1f %-10s %7.1f ", ratio(units, r->counts.requests),
+    fprintf(out, "%5.1f %-10s %5.1f ", ratio(units, r->counts.requests),
             r->row->shared ? "wavefronts" : "sectors", ratio(ideal, r->counts.requests));
     if (units > ideal)
-        fprintf(out, "%6.0f %%\n", 100 * (1 - ratio(ideal, units)));
+        fprintf(out, "%4.0f %%\n", 100 * (1 - ratio(ideal, units)));
     else
-        fprintf(out, "%8s\n", "-");
+        fprintf(out, "%6s\n", "-");
 }
 
 // The line where most of one kind is wasted, if that is worth a sentence.
@@ -158,17 +158,19 @@ static void print_advice(FILE* out, const struct line_row* rows, unsigned count)
     const struct line_row* shared = worst(rows, count, true);
     if (global)
         fprintf(out,
-                "  next: line %d uses %.0f of every 100 bytes it moves: let neighbouring threads "
-                "(threadIdx.x) touch neighbouring elements of %s\n",
+                "  next: line %d uses %.0f of every 100 bytes it moves: let neighbouring threads\n"
+                "        (threadIdx.x) touch neighbouring elements of %s\n",
                 global->line, 100 * ratio(global->counts.ideal_sectors, global->counts.sectors),
                 global->row->name);
     if (shared)
         fprintf(
             out,
-            "  next: line %d has bank conflicts: the threads of a warp want different rows of "
-            "the same of the 32 banks; a row of %s that is %s longer moves them apart%s\n",
+            "  next: line %d has bank conflicts: the threads of a warp want different rows of the\n"
+            "        same of the 32 banks; a row of %s that is %s longer moves them apart%s\n",
             shared->line, shared->row->name, shared->row->bytes == 16 ? "16 bytes" : "one element",
-            shared->row->bytes == 16 ? ", and so does storing piece p of row r at p ^ r % 8" : "");
+            shared->row->bytes == 16
+                ? ",\n        and so does storing piece p of row r at p ^ r % 8"
+                : "");
     if (!global && !shared) fprintf(out, "  no line wastes much\n");
 }
 
@@ -194,8 +196,8 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);
     fprintf(out, "\n\n");
-    fprintf(out, "  %-24s %-14s %-20s %10s %-18s %7s %8s\n", "line", "array", "what", "requests",
-            "  each takes", "ideal", "wasted");
+    fprintf(out, "  %-25s %-12s %-19s %8s   %-14s %5s %6s\n", "line", "array", "what", "requests",
+            "each takes", "ideal", "wasted");
     for (unsigned i = 0; i < count; i++) print_row(out, &rows[i]);
     fprintf(out, "\n");
     print_advice(out, rows, count);
@@ -210,11 +212,10 @@ static void write_table(FILE* out, const struct line_row* rows, unsigned count) 
         fprintf(out, "\n");
         first = end;
     }
-    fprintf(out,
-            "request: one instruction of a warp (32 threads). sector: 32 bytes, the least that "
-            "global memory moves.\n"
-            "wavefront: one pass over the 32 banks of shared memory. ideal: the same bytes "
-            "without waste.\n");
+    fprintf(out, "request: one instruction of a warp (32 threads).\n"
+                 "sector: 32 bytes, the least that global memory moves.\n"
+                 "wavefront: one pass over the 32 banks of shared memory.\n"
+                 "ideal: the same bytes without waste.\n");
 }
 
 // ---- CSV ---------------------------------------------------------------------------------------

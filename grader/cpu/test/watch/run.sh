@@ -33,9 +33,11 @@ compile() {
 
 # found FILE: the findings in a program's stderr as "kind line line", sorted
 found() {
-    sed -n 's/^==CPU device== FINDING: \([a-z_]*\): \(.*\)/\1 \2/p' "$1" | while read -r kind rest; do
-        # not what comes after the lines: names of arrays may have some, too
-        lines=$(printf '%s\n' "$rest" | sed 's/\(\.cu:[0-9]*\) of .*/\1/' | grep -o '\.cu:[0-9]*' | cut -d: -f2 | sort -n | tr '\n' ' ')
+    # not the lines in names of arrays
+    sed -n -e 's/^==CPU device== FINDING: race on .*: \(.*\)/race \1/p' \
+        -e 's/^==CPU device== FINDING: \([a-z_]*\): \(.*\)/\1 \2/p' "$1" |
+        sed 's/\(\.cu:[0-9]*\) of .*/\1/' | while read -r kind rest; do
+        lines=$(printf '%s\n' "$rest" | grep -oE '(\.cu:|line )[0-9]+' | grep -oE '[0-9]+$' | sort -n | tr '\n' ' ')
         echo "$kind ${lines% }"
     done | sort
 }

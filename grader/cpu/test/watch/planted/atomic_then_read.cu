@@ -1,5 +1,5 @@
 // finds: race 10 11
-// says: atomic at
+// says: does an atomic, line 11 reads
 // All threads count, and each reads the count at once.
 #include "small.h"
 

@@ -1,5 +1,5 @@
 // finds: race 9 9
-// says: of hits
+// says: on hits
 // A __device__ variable as a counter, without an atomic.
 #include "small.h"
 

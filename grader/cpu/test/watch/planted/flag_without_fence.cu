@@ -1,5 +1,5 @@
 // finds: race 8 14
-// says: of data[0]
+// says: on data[0]
 // One warp waits for the other's flag; without a fence the data may come after the flag.
 #include "small.h"
 

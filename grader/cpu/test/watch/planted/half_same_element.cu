@@ -1,5 +1,5 @@
 // finds: race 9 9
-// says: of s[0]
+// says: on s[0]
 // Two threads write the same half.
 #include <cuda_fp16.h>
 #include "small.h"

@@ -1,5 +1,5 @@
 // finds: race 8 8
-// says: of out[0]
+// says: on out[0]
 // says: blocks run in any order
 // Every block adds to the same number without an atomic.
 #include "small.h"

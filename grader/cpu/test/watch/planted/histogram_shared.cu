@@ -1,5 +1,5 @@
 // finds: race 11 11
-// says: of bins[
+// says: on bins[
 // A histogram in shared memory that counts without atomics.
 #include "small.h"
 

@@ -1,5 +1,5 @@
 // finds: race 9 15
-// says: of part[0]
+// says: on part[0]
 // The block that finishes last adds up what all have written, without a fence.
 #include "small.h"
 

@@ -1,5 +1,5 @@
 // finds: race 14 16, race 15 16
-// says: of As[
+// says: on As[
 // says: As: __shared__, 16 x 16 elements of 4 bytes
 // Tiled matrix product without the barrier between writing the tiles and reading them.
 #include "small.h"

@@ -1,5 +1,5 @@
 // finds: race 13 16, race 14 16
-// says: of Bs[
+// says: on Bs[
 // Tiled matrix product without the barrier between reading the tiles and writing the next.
 #include "small.h"
 #define TILE 16

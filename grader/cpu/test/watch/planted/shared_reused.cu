@@ -1,5 +1,5 @@
 // finds: race 9 11
-// says: of s[0]
+// says: on s[0]
 // The second use of a shared variable comes before all have read the first.
 #include "small.h"
 

@@ -1,5 +1,5 @@
 // finds: race 12 12
-// says: of s[1]
+// says: on s[1]
 // A warp adds up without __syncwarp(): the lanes do not run in step.
 #include "small.h"
 
