@@ -30,6 +30,12 @@ static __attribute__((noinline)) void host_access(const volatile void* p, size_t
     if (heap || shadow) cudev_report_host_access(address);
 }
 
+// Is it a variable of the running thread, in a function that has not returned?
+ALWAYS_INLINE bool is_local(const struct worker* w, const volatile void* p, size_t bytes) {
+    const char *frame = __builtin_frame_address(0), *address = (const char*)p;
+    return address > frame && address + bytes <= cudev_stack_end(w);
+}
+
 static bool within(const volatile void* p, const void* object, size_t bytes) {
     return (uintptr_t)p - (uintptr_t)object < bytes;
 }
@@ -39,7 +45,7 @@ static __attribute__((noinline)) uint64_t outside(struct watch* k, const volatil
                                                   size_t bytes, enum cudev_access access,
                                                   const void* pc) {
     const char* address = (const char*)p;
-    if (address >= STACK_BASE && address < STACK_BASE + ALL_STACKS) return WATCHED_BYTES;
+    if (is_local(k->worker, p, bytes)) return WATCHED_BYTES;
     if (within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
         return WATCHED_BYTES;
@@ -249,8 +255,7 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
                                       : check_fast(k, offset, bytes, write, site));
         if (k->profile) done = done && log_fast(k, offset, bytes, write, site);
         if (likely(done)) return;
-    } else if (w ? !k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS
-                 : offset >= DEVICE_SPACE && !write) {
+    } else if (w ? !k || is_local(w, p, bytes) : offset >= DEVICE_SPACE && !write) {
         return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
@@ -306,7 +311,7 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
     }
     const volatile char* end = (const volatile char*)p + bytes;
     struct watch* k = cudev_self->watch;
-    if (!k || (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS) return;
+    if (!k || is_local(cudev_self, p, bytes)) return;
     k->range = true;
     for (const volatile char* q = p; q < end;) {
         size_t left = (size_t)(end - q);

@@ -169,11 +169,14 @@ void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,
     uintptr_t address = (uintptr_t)p;
     bool shadow =
         (const char*)p + bytes > SHADOW_BASE && (const char*)p < SHADOW_BASE + SHADOW_SIZE;
-    bool null = address < 65536;
+    bool null = address < 65536, local = (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS;
     struct finding* f =
-        found(k, shadow || null ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
+        found(k, shadow || null || local ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
     if (f && null)
         snprintf(f->what, sizeof f->what, "a NULL pointer%s", address ? " plus an index" : "");
+    else if (f && local)
+        snprintf(f->what, sizeof f->what,
+                 "a local variable of another thread, or of a function that has returned");
     else if (f)
         snprintf(f->what, sizeof f->what, "%#lx, which is %s", (unsigned long)address,
                  shadow ? "memory of the device that no kernel may use" : "host memory");

@@ -44,6 +44,11 @@ void cudev_stack_release(struct worker* w, unsigned stack) {
     w->free_stack[w->free_stacks++] = stack;
 }
 
+// Where the running stack ends.
+const char* cudev_stack_end(const struct worker* w) {
+    return stack_bottom(w, w->stack + 1);
+}
+
 // Stacks start at different distances from their top, or all would compete for the same lines of the
 // first-level cache.
 char* cudev_stack_top(const struct worker* w, unsigned stack) {

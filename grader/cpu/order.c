@@ -5,6 +5,7 @@
 // read *acquires* all entries made so far. An access of block A comes before one of thread t now if
 // some release of A covers it and t has acquired that release, itself or through releases of others.
 #include <string.h>
+#include "include/cudev.h"
 #include "watch.h"
 
 enum {
@@ -15,7 +16,8 @@ enum {
     MAX_BLOCKS = 1 << 22,
     BLOCK_LISTS = 1 << 16,
     FENCE_COPIES = 1 << 24,  // times
-    MAX_STEPS = 4096,
+    MAX_STEPS = 1 << 16,     // of one search
+    MAX_DEPTH = 512,         // it runs on the stack of a thread
 };
 
 // A prefix of the releases of one address.
@@ -42,12 +44,15 @@ struct acquire {
 
 struct order {
     uint32_t releases, acquires, includes, blocks, fence_copies;
-    bool full;  // some list is: from then on nothing counts as unordered
+    uint32_t search;  // number of the last one
     uint32_t list_of_block[BLOCK_LISTS];
     struct {
         uint64_t offset;  // plus 1; 0: free
         uint64_t since;   // the launch or block that it belongs to
         uint32_t count, including;
+        uint64_t releaser;  // block and thread of all releases, if it is the same
+        bool several;
+        uint32_t search, followed;  // the prefix that this search has followed
     } variable[MAX_VARIABLES];
     struct release release[MAX_RELEASES];
     struct acquire acquire[MAX_ACQUIRES];
@@ -63,20 +68,22 @@ static struct order* order(void) {
     return (struct order*)ORDER_BASE;
 }
 
+// A list is full. What is no longer followed could be neither called ordered nor unordered.
+static _Noreturn void too_many(void) {
+    cudev_refuse("so many fences and atomics that the race check cannot follow them",
+                 "synchronise with __syncthreads(), or fence less often");
+}
+
 void cudev_order_launch(void) {
     struct order* o = order();
     o->releases = o->acquires = o->includes = o->blocks = o->fence_copies = 0;
-    o->full = false;
     memset(o->list_of_block, 0, sizeof o->list_of_block);
 }
 
 void cudev_order_block(struct watch* k) {
     struct order* o = order();
     o->acquires = 0;
-    if (o->blocks == MAX_BLOCKS) {
-        o->full = true;
-        return;
-    }
+    if (o->blocks == MAX_BLOCKS) too_many();
     o->block[o->blocks].time = k->now;
     o->block[o->blocks++].block = k->worker->block;
 }
@@ -109,28 +116,52 @@ static uint32_t find_variable(struct watch* k, uint64_t offset, bool make) {
         o->variable[i].since = since;
         o->variable[i].offset = offset + 1;
         o->variable[i].count = o->variable[i].including = 0;
+        o->variable[i].several = false;
         return i + 1;
     }
-    o->full = true;
-    return 0;
+    too_many();
 }
 
 static bool same_block_since(struct watch* k, uint64_t time) {
     return time > k->block_floor;
 }
 
+// What a thread has acquired of an address becomes one entry. Other threads may take it for acquired
+// a little earlier than it was: of this address, by this thread, and nothing else.
+static void merge_acquires(struct order* o) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < o->acquires; i++) {
+        const struct acquire* a = &o->acquire[i];
+        uint32_t k = 0;
+        while (k < kept && (o->acquire[k].thread != a->thread ||
+                            o->acquire[k].prefix.variable != a->prefix.variable))
+            k++;
+        if (k == kept)
+            o->acquire[kept++] = *a;
+        else if (o->acquire[k].prefix.count < a->prefix.count)
+            o->acquire[k].prefix.count = a->prefix.count;
+    }
+    o->acquires = kept;
+    if (kept > MAX_ACQUIRES / 2) too_many();
+}
+
+static uint64_t name_of(struct watch* k, unsigned thread) {
+    return k->worker->block * MAX_THREADS + thread;
+}
+
 static void acquire(struct watch* k, uint32_t variable, unsigned thread) {
     struct order* o = order();
     uint32_t count = o->variable[variable - 1].count;
     if (!count) return;
+    // from itself a thread learns nothing
+    if (!o->variable[variable - 1].several &&
+        o->variable[variable - 1].releaser == name_of(k, thread))
+        return;
     for (uint32_t i = o->acquires; i-- > 0 && i + 64 > o->acquires;)
         if (o->acquire[i].thread == thread && o->acquire[i].prefix.variable == variable &&
             o->acquire[i].prefix.count == count)
             return;
-    if (o->acquires == MAX_ACQUIRES) {
-        o->full = true;
-        return;
-    }
+    if (o->acquires == MAX_ACQUIRES) merge_acquires(o);
     o->acquire[o->acquires++] = (struct acquire){k->now, thread, {variable, count}};
     k->now += ONE_TICK;
 }
@@ -143,10 +174,7 @@ static bool visible(struct watch* k, const struct acquire* a, unsigned thread) {
 static uint32_t copy_fences(struct watch* k) {
     struct order* o = order();
     unsigned threads = k->worker->launch->threads;
-    if (o->fence_copies + threads + 1 > FENCE_COPIES) {
-        o->full = true;
-        return 0;
-    }
+    if (o->fence_copies + threads + 1 > FENCE_COPIES) too_many();
     uint32_t* copy = &o->fence[++o->fence_copies];
     for (unsigned t = 0; t < threads; t++)
         copy[t] = same_block_since(k, k->device_fence[t]) && k->device_fence[t] < k->shared_floor
@@ -168,10 +196,10 @@ static void release(struct watch* k, uint32_t variable, unsigned thread) {
     if (*list && last->block == k->worker->block && last->thread == thread &&
         last->variable == variable && last->block_fence == k->block_fence[thread])
         return;  // nothing new since
-    if (o->releases + 1 == MAX_RELEASES) {
-        o->full = true;
-        return;
-    }
+    if (o->releases + 1 == MAX_RELEASES) too_many();
+    if (!o->variable[variable - 1].count) o->variable[variable - 1].releaser = name_of(k, thread);
+    if (o->variable[variable - 1].releaser != name_of(k, thread))
+        o->variable[variable - 1].several = true;
     struct release* r = &o->release[++o->releases];
     *r = (struct release){
         .block = k->worker->block,
@@ -189,10 +217,7 @@ static void release(struct watch* k, uint32_t variable, unsigned thread) {
     for (uint32_t i = 0; i < o->acquires; i++) {
         const struct acquire* a = &o->acquire[i];
         if (a->prefix.variable == variable || !visible(k, a, thread)) continue;
-        if (o->includes == MAX_INCLUDES) {
-            o->full = true;
-            return;
-        }
+        if (o->includes == MAX_INCLUDES) too_many();
         o->include[o->includes++] = a->prefix;
         r->include_count++;
     }
@@ -238,15 +263,21 @@ static bool covers(struct watch* k, const struct release* r, uint64_t offset, ui
 }
 
 // Is release r among the prefix, or among what releases of the prefix include?
-static bool reaches(const struct release* r, struct prefix p, int* steps) {
+static bool reaches(const struct release* r, struct prefix p, int depth, int* steps) {
     struct order* o = order();
     if (p.variable == r->variable && p.count > r->number) return true;
-    if (++*steps > MAX_STEPS) return true;  // too far to follow: no alarm
+    uint32_t before =
+        o->variable[p.variable - 1].search == o->search ? o->variable[p.variable - 1].followed : 0;
+    if (p.count <= before) return false;
+    o->variable[p.variable - 1].search = o->search;
+    o->variable[p.variable - 1].followed = p.count;
+    if (depth > MAX_DEPTH) too_many();
     for (uint32_t i = o->variable[p.variable - 1].including; i; i = o->release[i].next_including) {
         const struct release* via = &o->release[i];
-        if (via->number >= p.count) continue;
+        if (++*steps > MAX_STEPS) too_many();
+        if (via->number >= p.count || via->number < before) continue;
         for (uint32_t n = 0; n < via->include_count; n++)
-            if (reaches(r, o->include[via->includes + n], steps)) return true;
+            if (reaches(r, o->include[via->includes + n], depth + 1, steps)) return true;
     }
     return false;
 }
@@ -254,15 +285,15 @@ static bool reaches(const struct release* r, struct prefix p, int* steps) {
 // Does an access made earlier in this launch come before what `thread` does now, by way of memory?
 bool cudev_order_covers(struct watch* k, uint64_t offset, uint64_t earlier, unsigned thread) {
     struct order* o = order();
-    if (o->full) return true;
     uint64_t block = k->worker->block;
     if (earlier < k->block_floor && !cudev_order_block_at(earlier, &block)) return true;
     for (uint32_t i = o->list_of_block[block % BLOCK_LISTS]; i; i = o->release[i].next_of_block) {
         const struct release* r = &o->release[i];
         if (r->block != block || !covers(k, r, offset, earlier)) continue;
         int steps = 0;
+        o->search++;
         for (uint32_t a = o->acquires; a-- > 0;)
-            if (visible(k, &o->acquire[a], thread) && reaches(r, o->acquire[a].prefix, &steps))
+            if (visible(k, &o->acquire[a], thread) && reaches(r, o->acquire[a].prefix, 0, &steps))
                 return true;
     }
     return false;

@@ -4,33 +4,38 @@
 #include "finding.h"
 
 _Static_assert(sizeof(struct profile) <= ROOM_SPACE, "profile.c has 1 GiB of address space");
+_Static_assert(ALL_ROWS < 2 * MAX_ROWS && ALL_ROWS < UINT16_MAX, "the table of hashes never fills");
 
 static pthread_mutex_t new_row = PTHREAD_MUTEX_INITIALIZER;
 
 // ---- rows --------------------------------------------------------------------------------------
 
-static unsigned find_row(const struct row* want) {
+// The place of a row in the table of hashes, or where it belongs.
+static uint16_t* place_of(const struct row* want) {
     struct profile* p = profile();
     uint32_t h = (want->site * 2654435761u ^ want->array * 40503u ^ want->kernel * 9176u ^
                   (unsigned)want->kind << 9 ^ want->bytes << 4 ^ want->shared);
-    pthread_mutex_lock(&new_row);
-    unsigned i = h % (4 * MAX_ROWS), found = 0;
+    unsigned i = h % (4 * MAX_ROWS);
     for (; p->row_hash[i]; i = (i + 1) % (4 * MAX_ROWS)) {
         const struct row* r = &p->row[p->row_hash[i] - 1];
         if (r->site == want->site && r->array == want->array && r->kernel == want->kernel &&
-            r->kind == want->kind && r->bytes == want->bytes && r->shared == want->shared) {
-            found = p->row_hash[i];
+            r->kind == want->kind && r->bytes == want->bytes && r->shared == want->shared)
             break;
-        }
     }
-    if (!found) {
-        // beyond the limit everything counts for the last row: the totals stay right
-        if (p->rows < MAX_ROWS) {
-            p->row[p->rows++] = *want;
-            p->row_hash[i] = (uint16_t)p->rows;
-        }
-        found = p->rows;
+    return &p->row_hash[i];
+}
+
+static unsigned find_row(const struct row* want) {
+    struct profile* p = profile();
+    const struct row rest = {want->kernel, 0, 0, want->kind, 0, want->shared, "(more)"};
+    pthread_mutex_lock(&new_row);
+    uint16_t* place = place_of(want);
+    if (!*place && p->rows >= MAX_ROWS) place = place_of(want = &rest);
+    if (!*place) {
+        p->row[p->rows++] = *want;
+        *place = (uint16_t)p->rows;
     }
+    unsigned found = *place;
     pthread_mutex_unlock(&new_row);
     return found - 1;
 }
@@ -118,8 +123,9 @@ void cudev_profile_count_mma(struct watch* k, const void* pc) {
 void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id) {
     struct worker_profile* own = &profile()->worker[k->worker->number];
     uint64_t place = (uint64_t)(data - k->worker->window) << 32 ^ (uint64_t)bytes << 10 ^ id;
-    if (own->placed[own->placed_count] != place) own->epoch++;
-    own->placed[own->placed_count++ % MAX_SHARED_ARRAYS] = place;
+    uint64_t* last = &own->placed[own->placed_count++ % MAX_SHARED_ARRAYS];
+    if (*last != place) own->epoch++;
+    *last = place;
 }
 
 // ---- what a program can ask for ----------------------------------------------------------------

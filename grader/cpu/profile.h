@@ -7,6 +7,9 @@
 enum {
     MAX_PROFILED = 256,  // kernels: a name and a launch line each
     MAX_ROWS = 1 << 14,
+    // Behind them, for what comes after: a row for each kernel, kind and memory, so that sums stay right.
+    REST_ROWS = MAX_PROFILED * 2 * LOG_KINDS,
+    ALL_ROWS = MAX_ROWS + REST_ROWS,
 };
 
 // What is counted of one instruction, on one array. Shared memory fills wavefronts, global sectors.
@@ -48,10 +51,10 @@ struct profile {
     uint64_t launches;
     uint32_t epoch;  // of the caches in worker_profile: upper half; their own count is below
     struct kernel kernel[MAX_PROFILED];
-    struct row row[MAX_ROWS];
+    struct row row[ALL_ROWS];
     uint16_t row_hash[4 * MAX_ROWS];  // index + 1
     struct worker_profile {
-        struct counts counts[MAX_ROWS];
+        struct counts counts[ALL_ROWS];
         struct kernel_counts kernel[MAX_PROFILED];
         uint64_t read_bytes, written_bytes;  // distinct since the reset
         uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block

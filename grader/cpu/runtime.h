@@ -195,6 +195,7 @@ unsigned cudev_stack_take(struct worker* w);
 void cudev_stack_release(struct worker* w, unsigned stack);
 void cudev_stacks_reset(struct worker* w);
 char* cudev_stack_top(const struct worker* w, unsigned stack);
+const char* cudev_stack_end(const struct worker* w);  // of the one that runs
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 
 // block.c
