@@ -344,7 +344,9 @@ static void judge_host(struct check* c, int round) {
     if (c->answer.launches[round] == 0)
         check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
-        check_fail(c, CAUSE_host_computed, "the launcher brought %lld bytes to the host",
+        check_fail(c, CAUSE_host_computed,
+                   "the launcher brought %lld bytes to the host, or allocated them where host code "
+                   "reaches them (cudaMallocManaged, cudaMallocHost)",
                    (long long)c->answer.to_host[round]);
 }
 

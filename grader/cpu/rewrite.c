@@ -86,6 +86,15 @@ static void check_plain_call(size_t i) {
             (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
 }
 
+// cudaLaunchKernel((const void*)kernel, ...): here the kernel's type says what the arguments are.
+static void rewrite_launch_call(size_t i) {
+    size_t open = next(i), cast = next(open), k = next(cast);
+    if (!is(open, "(") || !is(cast, "(")) return;
+    if (is(k, "const")) k = next(k);
+    if (!is(k, "void") || !is(next(k), "*") || !is(next(next(k)), ")")) return;
+    delete_tokens(cast, next(next(k)) + 1);
+}
+
 // ---- __shared__ ----
 
 // Takes __align__(n), alignas(n) and storage words out of a declaration; returns the alignment.
@@ -318,6 +327,8 @@ static void rewrite_all(void) {
             replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
         else if (is_one_of(i, asm_words))
             i = rewrite_asm(i);
+        else if (is(i, "cudaLaunchKernel"))
+            rewrite_launch_call(i);
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
             if (!conditions) check_absent(i);

@@ -92,28 +92,66 @@ cudaError_t __wrap_cudev_malloc_at(void** address, size_t bytes, const char* fil
 }
 #endif
 
-cudaError_t __real_cudaFree(void* address);
-cudaError_t __wrap_cudaFree(void* address) {
+cudaError_t __real_cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream);
+cudaError_t __wrap_cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
+    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocAsync(address, bytes, stream);
+    if (error == cudaSuccess) note_allocation(*address, bytes);
+    return error;
+}
+
+cudaError_t __real_cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height);
+cudaError_t __wrap_cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height) {
+    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocPitch(address, pitch, width, height);
+    if (error == cudaSuccess) note_allocation(*address, *pitch * height);
+    return error;
+}
+
+static void note_free(const void* address) {
     vault_open();
     for (int i = 0; address && i < ALLOCATIONS; i++)
         if (book.live[i].bytes && book.live[i].address == address) book.live[i].bytes = 0;
     vault_close();
+}
+
+cudaError_t __real_cudaFree(void* address);
+cudaError_t __wrap_cudaFree(void* address) {
+    note_free(address);
     return __real_cudaFree(address);
+}
+
+cudaError_t __real_cudaFreeAsync(void* address, cudaStream_t stream);
+cudaError_t __wrap_cudaFreeAsync(void* address, cudaStream_t stream) {
+    note_free(address);
+    return __real_cudaFreeAsync(address, stream);
 }
 
 // ---- copies to the host
 
-static void note_to_host(size_t bytes, enum cudaMemcpyKind kind) {
+// cudaMemcpyDefault leaves it to the pointer which way it goes.
+static bool is_device_memory(const void* to) {
+    struct cudaPointerAttributes a;
+    return cudaPointerGetAttributes(&a, to) == cudaSuccess && a.type == cudaMemoryTypeDevice;
+}
+
+static void note_to_host(const void* to, size_t bytes, enum cudaMemcpyKind kind) {
+    bool to_host =
+        kind == cudaMemcpyDeviceToHost || (kind == cudaMemcpyDefault && !is_device_memory(to));
     vault_open();
-    if (book.on && (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDefault))
-        book.meter.to_host += (int64_t)bytes;
+    if (book.on && to_host) book.meter.to_host += (int64_t)bytes;
     vault_close();
+}
+
+// Memory that the host reaches without a copy.
+static void note_mapped(size_t bytes) {
+    note_to_host(NULL, bytes, cudaMemcpyDeviceToHost);
 }
 
 cudaError_t __real_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind) {
     if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
-    note_to_host(bytes, kind);
+    note_to_host(to, bytes, kind);
     return __real_cudaMemcpy(to, from, bytes, kind);
 }
 
@@ -121,7 +159,7 @@ cudaError_t __real_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
                                    enum cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
                                    enum cudaMemcpyKind kind, cudaStream_t stream) {
-    note_to_host(bytes, kind);
+    note_to_host(to, bytes, kind);
     return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
 }
 
@@ -129,8 +167,18 @@ cudaError_t __real_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, siz
                                 size_t width, size_t height, enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
                                 size_t width, size_t height, enum cudaMemcpyKind kind) {
-    note_to_host(width * height, kind);
+    note_to_host(to, width * height, kind);
     return __real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t __real_cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind,
+                                     cudaStream_t stream);
+cudaError_t __wrap_cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                                     size_t width, size_t height, enum cudaMemcpyKind kind,
+                                     cudaStream_t stream) {
+    note_to_host(to, width * height, kind);
+    return __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
 
 #ifdef CPU_DEVICE  // there the copy from a symbol is a template, and this is behind it
@@ -138,7 +186,7 @@ cudaError_t __real_cudev_from_symbol(void* to, const void* symbol, size_t symbol
                                      size_t bytes, size_t offset, enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
                                      size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
-    note_to_host(bytes, kind);
+    note_to_host(to, bytes, kind);
     return __real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind);
 }
 #else
@@ -146,26 +194,26 @@ cudaError_t __real_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t byt
                                         enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
                                         enum cudaMemcpyKind kind) {
-    note_to_host(bytes, kind);
+    note_to_host(to, bytes, kind);
     return __real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
 #endif
 
 cudaError_t __real_cudaMallocManaged(void** address, size_t bytes, unsigned flags);
 cudaError_t __wrap_cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
-    note_to_host(bytes, cudaMemcpyDefault);
+    note_mapped(bytes);
     return __real_cudaMallocManaged(address, bytes, flags);
 }
 
 cudaError_t __real_cudaMallocHost(void** address, size_t bytes);
 cudaError_t __wrap_cudaMallocHost(void** address, size_t bytes) {
-    note_to_host(bytes, cudaMemcpyDefault);
+    note_mapped(bytes);
     return __real_cudaMallocHost(address, bytes);
 }
 
 cudaError_t __real_cudaHostAlloc(void** address, size_t bytes, unsigned flags);
 cudaError_t __wrap_cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
-    note_to_host(bytes, cudaMemcpyDefault);
+    note_mapped(bytes);
     return __real_cudaHostAlloc(address, bytes, flags);
 }
 

@@ -26,18 +26,21 @@ enum { SCRIPT_REWRITE = 10, SCRIPT_COMPILE = 11, SCRIPT_TOOLS = 12, SCRIPT_LINK 
 
 // The plain and the instrumented object are made side by side: two cores, no time lost. What the
 // second compile says has been said by the first. Each is compiled from the very text that is
-// inspected. Then C's functions that follow pointers or files are renamed to the runner's (run/gate.c);
+// inspected. Then C's functions that follow pointers or files are renamed to the runner's (run/gate.c),
+// the student's variables become its own file's, whatever they are called;
 // calls through pointers arrive in run/calls.S.
 static const char compile_script[] =
     "lib/rewrite \"$1\" out/unit.cpp \"$1\" || exit 10\n"
     "include='-Iinclude -Iinclude/cpu'\n"
     "[ \"$(uname -m)\" != x86_64 ] || calls='-fcf-protection=none -mindirect-branch=thunk-extern'\n"
-    "rename() { sed 's/.*/& gate_&/' lib/gated >out/renamed && "
-    "objcopy --redefine-syms=out/renamed out/$1.o; }\n"
+    "rename() { sed 's/.*/& gate_&/' lib/gated >out/renamed$2 && "
+    "awk 'BEGIN { print \"none\" } $2 ~ /^[BDGRS]$/ { print $1 }' out/symbols$2 >out/variables$2 "
+    "&& "
+    "objcopy --redefine-syms=out/renamed$2 --localize-symbols=out/variables$2 out/$1.o; }\n"
     "{ watched=$(cat lib/cxxflags-watched); "
     "g++ $watched $include -E out/unit.cpp -o out/watched.ii && "
     "g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o && "
-    "nm -P -l out/watched.o >out/symbols-watched && rename watched; } 2>/dev/null &\n"
+    "nm -P -l out/watched.o >out/symbols-watched && rename watched -watched; } 2>/dev/null &\n"
     "plain=$(cat lib/cxxflags)\n"
     "g++ $plain $include -E -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit 11\n"
     "g++ ${plain%-include*} $calls -S out/unit.ii -o out/unit.s || exit 11\n"

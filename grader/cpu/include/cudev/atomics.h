@@ -23,22 +23,38 @@ template <class Word, class T, class F> inline T update(T* p, F f) {
 
 }  // namespace cudev
 
+// The scope, block or system, makes no difference here: blocks share all memory.
+#define CUDEV_ATOMIC_SCOPES(T, name)        \
+    inline T name##_block(T* p, T value) {  \
+        return name(p, value);              \
+    }                                       \
+    inline T name##_system(T* p, T value) { \
+        return name(p, value);              \
+    }
 #define CUDEV_ATOMIC_FETCH(T, name, builtin)         \
     inline T name(T* p, T value) {                   \
         T old = builtin(p, value, __ATOMIC_RELAXED); \
         cudev_spin();                                \
         return old;                                  \
-    }
+    }                                                \
+    CUDEV_ATOMIC_SCOPES(T, name)
 #define CUDEV_ATOMIC_UPDATE(T, Word, name, expression)                         \
     inline T name(T* p, T value) {                                             \
         return cudev::update<Word>(p, [=](T old) -> T { return expression; }); \
-    }
+    }                                                                          \
+    CUDEV_ATOMIC_SCOPES(T, name)
 #define CUDEV_ATOMIC_CAS(T)                                                      \
     inline T atomicCAS(T* p, T compare, T value) {                               \
         __atomic_compare_exchange_n(p, &compare, value, false, __ATOMIC_RELAXED, \
                                     __ATOMIC_RELAXED);                           \
         cudev_spin();                                                            \
         return compare;                                                          \
+    }                                                                            \
+    inline T atomicCAS_block(T* p, T compare, T value) {                         \
+        return atomicCAS(p, compare, value);                                     \
+    }                                                                            \
+    inline T atomicCAS_system(T* p, T compare, T value) {                        \
+        return atomicCAS(p, compare, value);                                     \
     }
 #define CUDEV_ATOMIC_INTEGERS(T)                           \
     CUDEV_ATOMIC_FETCH(T, atomicAdd, __atomic_fetch_add)   \

@@ -248,6 +248,15 @@ template <class T> inline T __ldcg(const T* p) {
 template <class T> inline T __ldcs(const T* p) {
     return *p;
 }
+template <class T> inline T __ldlu(const T* p) {
+    return *p;
+}
+template <class T> inline T __ldcv(const T* p) {
+    return *p;
+}
+template <class T> inline void __stwt(T* p, T value) {
+    *p = value;
+}
 template <class T> inline void __stcg(T* p, T value) {
     *p = value;
 }

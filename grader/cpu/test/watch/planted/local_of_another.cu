@@ -1,4 +1,4 @@
-// finds: out_of_bounds 10
+// finds: out_of_bounds 11
 // says: a local variable of another thread
 // Thread 0 gives away the address of a variable of its own.
 #include "small.h"
