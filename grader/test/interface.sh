@@ -223,7 +223,7 @@ extern "C" int tiled_matmul(float* C, const float* A, const float* B, int M, int
 }
 CU
 name="only on a GPU: malloc() in a kernel" says ! \
-    "not on the CPU device: malloc() in a kernel at heap.cu:4, use memory from cudaMalloc" \
+    "not on the CPU device: malloc() in a kernel at heap.cu:4, use memory" \
     make -s grade LESSON=5 FILE=heap.cu CASE="three calls"
 
 # Hints follow the failure; three of them.
