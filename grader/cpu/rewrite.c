@@ -10,6 +10,7 @@
 // #define bodies are rewritten; comments are left out (rewrite_out.c).
 //
 // How: the source is cut into tokens; each token may get a replacement; then all are written out.
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,14 +49,22 @@ static void rewrite_launch(size_t open) {
     if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
     check_launched(last);
     size_t first = expression_start(last);
-    size_t close = next(open);
+    size_t close = next(open), sizes = 1;
     for (int depth = 0; !(depth == 0 && is(close, ">>>")); close = next(close)) {
         depth += opens(close) - closes(close);
+        sizes += depth == 0 && is(close, ",");
         if (tokens[close].kind == END || depth < 0 || (depth == 0 && is(close, ";")))
             fail(tokens[open].line, "<<< has no matching >>>");
     }
     if (next(open) == close)
         fail(tokens[open].line, "<<< >>> is empty; write <<<blocks, threads_per_block>>>");
+    // one word in capitals may be a macro for both
+    bool macro = next(next(open)) == close && tokens[next(open)].kind == WORD;
+    for (size_t k = 0; macro && k < tokens[next(open)].length; k++)
+        macro = !islower((unsigned char)tokens[next(open)].text[k]);
+    if (sizes == 1 && !macro)
+        fail(tokens[open].line,
+             "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
     if (!is(next(close), "("))
         fail(tokens[close].line, "the kernel's arguments (...) must follow >>>");
     struct text kernel = {0}, shown = {0};
@@ -332,6 +341,7 @@ static void rewrite_all(void) {
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
             if (!conditions) check_absent(i);
+            if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
         }
         if (!in_define && parentheses == 0 && (is(i, ";") || is(i, "{") || is(i, "}")))

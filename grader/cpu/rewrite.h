@@ -77,6 +77,7 @@ bool only_on_device(size_t i);  // ... that is not also the host's?
 void check_own_array(size_t name);
 void check_call(size_t i);         // fails if a kernel calls a function of the host there
 void check_launched(size_t last);  // fails unless what is launched, up to `last`, can be a kernel
+void check_retired(size_t i);      // fails if the word is a function that CUDA had
 void check_absent(size_t i);       // fails if the word is of CUDA, but not of the CPU device
 bool absent_header(const char* name, const char** what, const char** use);
 

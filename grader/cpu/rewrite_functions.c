@@ -208,6 +208,17 @@ void check_call(size_t i) {
                : "a kernel cannot call it");
 }
 
+// Warp functions without a mask, which CUDA 9 retired.
+void check_retired(size_t i) {
+    static const char* const retired[] = {"__shfl", "__shfl_up", "__shfl_down", "__shfl_xor",
+                                          "__any",  "__all",     "__ballot",    NULL};
+    if (is_one_of(i, retired) && is(next(i), "(") && !look_up(i).any)
+        fail(tokens[i].line,
+             "%.*s() is no longer in CUDA: use %.*s_sync() with the mask of the "
+             "lanes that take part, 0xffffffff for all, as its first argument",
+             (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
+}
+
 // ---- what only a GPU has
 
 static const struct absent {

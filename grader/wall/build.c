@@ -340,6 +340,8 @@ static void compile(struct build* b, const struct build_request* q, const char* 
                                                 sizeof b->message)) {
         b->outcome = BUILD_REFUSED;
     } else if (r.code == SCRIPT_LINK) {
+        char* linker = b->log ? strstr(b->log, "/usr/bin/ld") : NULL;
+        if (linker && strstr(linker, "lib/call-")) *linker = '\0';  // the message says it all
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not define %s() as its contract declares",
                  q->file, lesson_function(q->lesson));

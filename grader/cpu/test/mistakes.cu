@@ -1,7 +1,7 @@
 // Mistakes the compiler reports. run.sh compiles this file once and expects an error with the text
 // behind "ERROR:" on each line that has one, and on no other line.
 // clang-format off
-#include <stdio.h>
+#define BOTH 1
 #include <cooperative_groups.h>  // ERROR: not on the CPU device: cooperative groups, use __syncthreads() and __syncwarp()
 #if 0
 #include <cublas_v2.h>
@@ -28,7 +28,7 @@ int main(void) {
         numbers,  // ERROR: cannot convert 'int*' to 'float*'
         3);
     kernel<<<1, 32>>>(NULL);   // ERROR: too few arguments
-    kernel<<<1>>>(NULL, 3);    // ERROR: required from here
+    kernel<<<BOTH>>>(NULL, 3); // ERROR: required from here
     kernel(NULL, 3);           // ERROR: a kernel is launched with <<<blocks, threads>>>: kernel<<<...>>>(...)
     return 0                   // ERROR: expected ';' before
 }
