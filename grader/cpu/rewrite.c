@@ -388,6 +388,7 @@ int main(int argc, char** argv) {
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     read_functions();
+    check_variables();
     rewrite_all();
     write_out(argv[2]);
     return EXIT_SUCCESS;

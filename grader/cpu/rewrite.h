@@ -75,15 +75,21 @@ bool on_device(size_t i);       // is token i in a kernel or a helper?
 bool only_on_device(size_t i);  // ... that is not also the host's?
 // Warns if the local array `name` is used as if all threads of the block had it in common.
 void check_own_array(size_t name);
-void check_call(size_t i);         // fails if a kernel calls a function of the host there
-void check_launched(size_t last);  // fails unless what is launched, up to `last`, can be a kernel
-void check_retired(size_t i);      // fails if the word is a function that CUDA had
-void check_absent(size_t i);       // fails if the word is of CUDA, but not of the CPU device
+enum side { NO_SIDE, HOST_SIDE, DEVICE_SIDE, BOTH_SIDES };
+enum side function_side(size_t i);  // of the function whose body holds token i
+bool is_parameter_here(size_t i);   // is the word a parameter of that function?
+void check_call(size_t i);          // fails if a kernel calls a function of the host there
+void check_launched(size_t last);   // fails unless what is launched, up to `last`, can be a kernel
+void check_retired(size_t i);       // fails if the word is a function that CUDA had
+void check_absent(size_t i);        // fails if the word is of CUDA, but not of the CPU device
 bool absent_header(const char* name, const char** what, const char** use);
 
 // rewrite_locals.c: the variables that are declared behind `end`, a ; { or } of a function, and have no
 // value: lets them have one that shows.
 void unset_locals(size_t end);
+
+// rewrite_variables.c: fails if a kernel uses a variable of the host, or host code one of the device.
+void check_variables(void);
 
 // Writes the file with all replacements; fails if a line could be read in two ways.
 void write_out(const char* name);

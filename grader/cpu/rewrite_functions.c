@@ -182,6 +182,18 @@ void check_own_array(size_t name) {
                 shown_name, tokens[name].line, (int)tokens[name].length, tokens[name].text);
 }
 
+enum side function_side(size_t i) {
+    const struct function* f = around(i);
+    if (!f) return NO_SIDE;
+    if (f->constant || (f->device && f->host_too)) return BOTH_SIDES;
+    return f->global || f->device ? DEVICE_SIDE : HOST_SIDE;
+}
+
+bool is_parameter_here(size_t i) {
+    const struct function* f = around(i);
+    return f && is_parameter(f, i);
+}
+
 // Functions of the C library that a kernel cannot call, on no device.
 static const char* const host_library[] = {
     "fprintf", "sprintf", "snprintf", "puts",    "putchar", "fputs",  "fopen",  "fclose", "fread",
@@ -239,6 +251,7 @@ static const struct absent {
         {"cudaLaunchCooperativeKernel", "cooperative launches", "one kernel after the other"},
         {"cudaLaunchKernelEx", "clusters and launch attributes", "<<< >>>"},
         {"__cluster_dims__", "clusters", "blocks"},
+        {"__managed__", "managed variables", "__device__ and cudaMemcpyToSymbol()"},
         {"cudaHostRegister", "registered host memory", "cudaMallocHost"},
         {"cudaMemPrefetchAsync", "prefetching", "cudaMemcpy"},
         {"cudaMemAdvise", "advice on managed memory", "cudaMemcpy"},
