@@ -91,6 +91,8 @@ struct mistake {
         bool l_kept, O_kept;  // not multiplied by alpha
         bool reversed;        // alpha is exp(m_new - m)
         bool unscaled_first;  // the first tile does not multiply by alpha at all
+        bool m_kept;          // m stays what it was before the first tile
+        bool half_products;   // Q K is multiplied in fp16
         enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
     } flaw;
@@ -134,7 +136,8 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, double* 
         for (int64_t j = j0; j < end; j++) {
             const double* k = w->K.value + b * w->K.stride_b + j * w->K.stride_n;
             double s = 0;
-            for (int64_t x = 0; x < w->columns; x++) s += q[x] * k[x];
+            for (int64_t x = 0; x < w->columns; x++)
+                s += f->half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
             S[j] = s * w->scale;
             if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
                 m_new = fmax(m_new, S[j]);
@@ -150,7 +153,7 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, double* 
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) p /= l;
             for (int64_t x = 0; x < now.d; x++) acc[x] += p * v[x];
         }
-        m = m_new;
+        if (!f->m_kept) m = m_new;
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
     int64_t first = w->rows ? i / w->rows * w->rows : 0;
@@ -187,12 +190,21 @@ static bool is_hypothesis(const double* hypothesis) {
             error += fabs(got - want);
             unexplained += fabs(got - dtype_round(t->dtype, guess));
         } else {
-            differs |= isnan(guess) != isnan(want);
+            differs |= isnan(guess) != isnan(want) || isinf(guess) != isinf(want);
         }
     }
     // A mistake may also show by little more than the budget: what it leaves unexplained has to be
     // small beside the error itself.
     return differs || unexplained < error / 4;
+}
+
+// True if LSE is NaN in just the rows where the mistake makes it so.
+static bool is_LSE_as_finite(const double* LSE) {
+    for (int64_t row = 0; row < now.B * now.N_q; row++) {
+        int64_t e = row / now.N_q * now.LSE.stride_b + row % now.N_q;
+        if (isnan(now.LSE.tensor->got[e]) != isnan(LSE[e])) return false;
+    }
+    return true;
 }
 
 static bool is_it(const struct mistake* w) {
@@ -203,12 +215,18 @@ static bool is_it(const struct mistake* w) {
     for (int64_t row = 0; row < now.B * now.N_q; row++)
         simulate_row(w, row / now.N_q, row % now.N_q, O, O + n_O);
     bool yes = is_hypothesis(suspect.tensor == now.O.tensor ? O : O + n_O);
+    // an O of NaN fits whatever makes NaN: then LSE has to fit as well
+    if (yes && ((w->m < 0 && isfinite(w->m)) || w->flaw.half_products))
+        yes = is_LSE_as_finite(O + n_O);
     free(O);
     return yes;
 }
 
-// True if every LSE is -infinity: the kernel saw no key at all.
+// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
 static bool saw_nothing(void) {
+    const struct tensor* O = now.O.tensor;
+    for (int64_t e = 0; e < O->count; e++)
+        if (!O->untouched[e] && !isnan(O->got[e]) && O->got[e] != 0) return false;
     for (int64_t row = 0; row < now.B * now.N_q; row++) {
         double got = now.LSE.tensor->got[row / now.N_q * now.LSE.stride_b + row % now.N_q];
         if (!(isinf(got) && got < 0)) return false;
@@ -227,6 +245,7 @@ static enum cause explain_tile(int64_t tile) {
         {CAUSE_no_rescale, {.l_kept = true, .O_kept = true}},
         {CAUSE_rescale_reversed, {.reversed = true}},
         {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
+        {CAUSE_max_stale, {.m_kept = true}},
         {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},
         {CAUSE_sum_init, {.l = 1, .l_kept = true}},
         {CAUSE_divided_early, {.divided = IN_LOOP}},
@@ -262,6 +281,9 @@ static enum cause explain_arithmetic(void) {
         w.scale = scales[n].scale;
         if (w.scale != now.scale && is_it(&w)) return scales[n].cause;
     }
+    w = no_mistake();
+    w.flaw.half_products = true;
+    if (is_it(&w)) return CAUSE_low_precision;
     w = no_mistake();
     w.flaw.divided = NEVER;
     if (is_it(&w)) return CAUSE_not_divided;

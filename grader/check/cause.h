@@ -36,7 +36,9 @@
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
     CAUSE(overflow, "exp overflows on large scores: subtract the row maximum first")               \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
-    CAUSE(empty_state, "(-inf) - (-inf) is NaN: guard the rescale while nothing has been seen")    \
+    CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
+    CAUSE(empty_state,                                                                             \
+          "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \

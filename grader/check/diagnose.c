@@ -96,12 +96,36 @@ static enum cause one_batch(const struct picture* p) {
 }
 
 // Beyond 1e9 it is not exp that a lesson has in mind.
+// How many rows of an input hold a number that scores beyond the range of exp() can come from.
+static int64_t large_rows(const struct tensor* in) {
+    int64_t rows, columns, large = 0;
+    tensor_matrix(in, &rows, &columns);
+    for (int64_t i = 0; i < rows; i++) {
+        bool found = false;
+        for (int64_t k = i * columns; k < (i + 1) * columns; k++)
+            found |= fabs(in->value[k]) > 20 && isfinite(in->value[k]);
+        large += found;
+    }
+    return large;
+}
+
+// An exp() that overflows spoils its row and no other: l is infinite, so the row is NaN or 0 from end
+// to end. Rows without large numbers are right, so if none is right all of some input's are large.
 static enum cause nonfinite(const struct picture* p) {
+    int64_t bad = 0;
     if (p->found->nonfinite == 0) return CAUSE_NONE;
+    for (int64_t i = 0; i < p->rows; i++) {
+        if (row_all(p, i, false)) continue;
+        bad++;
+        for (int64_t k = i * p->columns; k < (i + 1) * p->columns; k++)
+            if (isfinite(p->t->got[k]) && p->t->got[k] != 0) return CAUSE_NONE;
+    }
     for (int i = 0; i < p->c->tensor_count; i++) {
         const struct tensor* in = &p->c->tensor[i];
-        for (int64_t k = 0; in->state->role == ARENA_INPUT && k < in->count; k++)
-            if (fabs(in->value[k]) > 20 && fabs(in->value[k]) < 1e9) return CAUSE_overflow;
+        if (in->state->role != ARENA_INPUT) continue;
+        int64_t large = large_rows(in), rows, columns;
+        tensor_matrix(in, &rows, &columns);
+        if (large > 0 && (bad < p->rows || large == rows)) return CAUSE_overflow;
     }
     return CAUSE_NONE;
 }
