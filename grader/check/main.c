@@ -148,7 +148,11 @@ static bool all_chosen(const struct options* o) {
 static void show_end(const struct result* r, const struct options* o, const struct session* session,
                      bool colour) {
     char* json = result_to_json(r);
-    if (!json) exit(3);
+    if (!json) {
+        fprintf(stderr, "the result cannot be written as JSON (no memory?); grade again, and "
+                        "report it if that does not help\n");
+        exit(3);
+    }
     if (o->save &&
         (file_make_parents(o->save) != 0 || file_write(o->save, json, strlen(json), 0644) != 0))
         fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));

@@ -47,7 +47,13 @@ static json_t* message_value(const struct result* r) {
 
 char* result_to_json(const struct result* r) {
     json_t* items = json_array();
-    for (int i = 0; i < r->item_count; i++) json_array_append_new(items, item_value(&r->item[i]));
+    bool whole = items != NULL;
+    for (int i = 0; i < r->item_count && whole; i++)
+        whole = json_array_append_new(items, item_value(&r->item[i])) == 0;
+    if (!whole) {
+        json_decref(items);
+        return NULL;
+    }
     json_t* root =
         json_pack("{si ss so ss ss ss si si sb ss ss so so}", "version", RESULT_VERSION, "lesson",
                   r->lesson, "file", text_value(r->file), "device", r->device, "isolation",

@@ -1,7 +1,7 @@
 // arena.h: one case, laid out in shared memory between the grader and the student's process.
 //
 // A sealed memfd of fixed size: first the layout (written by the grader, read by the runner), then
-// the answer (written by the runner; a hint, never evidence), then the tensors. Every tensor has a
+// the answer (written by the runner), then the tensors. Every tensor has a
 // guard band of ARENA_GUARD bytes on both sides; outputs, workspaces and guard bands are filled with
 // a keyed NaN pattern, so that "never written" and "written outside" are told apart. The grader
 // keeps its own copy of the layout and never reads it back.
@@ -62,8 +62,9 @@ struct arena_traffic {
     int64_t allocated_bytes;                          // by the launcher, at its peak
 };
 
-// Written by the student's side. It can say that something went wrong; nothing in it makes an item
-// pass that the output bytes do not.
+// Written in the process that runs the student's code. No answer in it makes wrong output bytes right.
+// But what is found, counted, allocated, launched and copied is known only from here: these are as good
+// as what keeps the student's code away from them, inspect.h and run/vault.h.
 struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned

@@ -110,6 +110,19 @@ int build_fingerprint(const char* lesson, char hex[65]) {
     return result;
 }
 
+// The file that the scratch folder's shell runs by this name: the first in WALL_PATH. false: none.
+static bool find_tool(const char* name, char path[PATH_MAX]) {
+    static const char folders[] = WALL_PATH;
+    for (const char* p = folders; *p; p += *p == ':') {
+        size_t n = strcspn(p, ":");
+        char candidate[PATH_MAX];
+        snprintf(candidate, sizeof candidate, "%.*s/%s", (int)n, p, name);
+        p += n;
+        if (access(candidate, X_OK) == 0 && realpath(candidate, path)) return true;
+    }
+    return false;
+}
+
 // The key of a built program: everything it is made of.
 static void cache_key(const struct build_request* q, const char* source, size_t size,
                       char hex[65]) {
@@ -118,10 +131,11 @@ static void cache_key(const struct build_request* q, const char* source, size_t 
     SHA2_CTX hash;
     SHA256Init(&hash);
     SHA256Update(&hash, (const uint8_t*)fingerprint, sizeof fingerprint);
-    const char* tool = q->gpu ? "/usr/local/cuda/bin/nvcc" : "/usr/bin/g++";
-    struct stat st = {0};
-    if (realpath(tool, compiler)) stat(compiler, &st);
-    int64_t identity[] = {st.st_size, st.st_mtime, q->gpu, q->uninspected};
+    struct stat host = {0}, st = {0};
+    if (find_tool("g++", compiler)) stat(compiler, &host);
+    if (q->gpu && find_tool("nvcc", compiler)) stat(compiler, &st);
+    int64_t identity[] = {host.st_size, host.st_mtime, st.st_size,
+                          st.st_mtime,  q->gpu,        q->uninspected};
     SHA256Update(&hash, (const uint8_t*)identity, sizeof identity);
     if (q->gpu) SHA256Update(&hash, (const uint8_t*)q->arch, strlen(q->arch));
     SHA256Update(&hash, (const uint8_t*)q->file, strlen(q->file) + 1);
@@ -186,10 +200,11 @@ static void store(const char* key, const char* out, const char* log) {
     if (file_write(path, log, strlen(log), 0600) != 0) return;
     snprintf(path, sizeof path, "build/cache/%s.watched", key);
     snprintf(built, sizeof built, "%s/watched", out);
-    file_copy(built, path, 0600);
+    bool whole = file_copy(built, path, 0600) == 0;
     snprintf(path, sizeof path, "build/cache/%s.program", key);
     snprintf(built, sizeof built, "%s/program", out);
-    file_copy(built, path, 0600);
+    whole = whole && file_copy(built, path, 0600) == 0;
+    if (!whole) unlink(path);  // without it nothing is fetched
     prune_cache();
 }
 
@@ -348,6 +363,8 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     } else if ((b->program = load_program(program)) < 0 ||
                (b->watched = load_program(watched)) < 0) {
         snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));
+        if (b->program >= 0) close(b->program);
+        b->program = -1;
     } else {
         b->outcome = BUILD_OK;
         store(key, out, b->log);

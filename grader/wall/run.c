@@ -186,7 +186,8 @@ static bool drain(int fd, struct capture* c) {
     }
 }
 
-// Waits for the program's end or a limit; returns how it ended. Does not kill.
+// Waits for the program's end or a limit; returns how it ended. Neither kills nor reaps: until then
+// its number is nobody else's.
 static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
                            int* code) {
     double end = now() + job->seconds, next_look = now() + 0.05;
@@ -197,10 +198,11 @@ static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struc
         struct pollfd p[2] = {{open_pipe ? out : -1, POLLIN, 0}, {handle, POLLIN, 0}};
         poll(p, 2, POLL_MS);
         if (open_pipe) open_pipe = drain(out, captured);
-        int status;
-        if (waitpid(pid, &status, WNOHANG) == pid) {
-            bool exited = WIFEXITED(status);
-            *code = exited ? WEXITSTATUS(status) : WTERMSIG(status);
+        siginfo_t info = {.si_pid = 0};
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == pid) {
+            bool exited = info.si_code == CLD_EXITED;
+            *code = info.si_status;
             result = exited ? WALL_EXITED : WALL_SIGNALED;
             break;
         }
@@ -214,6 +216,13 @@ static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struc
     }
     if (handle >= 0) close(handle);
     return result;
+}
+
+static void close_pair(int pipe[2]) {
+    for (int i = 0; i < 2; i++) {
+        if (pipe[i] >= 0) close(pipe[i]);
+        pipe[i] = -1;
+    }
 }
 
 // As root every level but the weakest runs under a throw-away id, or not at all. 0 or -1.
@@ -238,6 +247,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         pid_t pid = fork();
         if (pid == 0) child(level, job, user, out[1], failed[1]);
         close(out[1]), close(failed[1]);
+        out[1] = failed[1] = -1;
         if (pid > 0) {
             result.end = watch(pid, out[0], job, &captured, &result.code);
             kill(-pid, SIGKILL);
@@ -251,9 +261,10 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         } else {
             result.code = errno;
         }
-        close(out[0]), close(failed[0]);
-        wall_release_user(lock);
     }
+    close_pair(out);
+    close_pair(failed);
+    wall_release_user(lock);
     result.seconds = now() - start;
     if (captured.data) captured.data[captured.size] = '\0';
     result.output = captured.data;

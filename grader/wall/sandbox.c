@@ -160,7 +160,7 @@ static int restrict_files(const struct wall_job* job) {
 int sandbox_exec(enum wall_level level, const struct wall_job* job, int user) {
     static char* empty[] = {NULL};
     environ = empty;
-    setenv("PATH", "/usr/local/cuda/bin:/usr/bin:/bin", 1);
+    setenv("PATH", WALL_PATH, 1);
     setenv("LC_ALL", "C.UTF-8", 1);
     if (job->work) setenv("TMPDIR", level == WALL_BUBBLEWRAP ? "/tmp" : job->work, 1);
     for (int i = 0; job->environment && job->environment[i]; i++)

@@ -56,6 +56,9 @@ struct wall_result {
     char* output;  // stdout and stderr together, at most WALL_OUTPUT bytes, NUL-terminated; free it
     bool truncated;  // there was more
 };
+// Where programs behind the wall are looked for.
+#define WALL_PATH "/usr/local/cuda/bin:/usr/bin:/bin"
+
 enum { WALL_OUTPUT = 65536 };
 
 // Runs the job to its end and leaves no process of it behind. Never fails silently: what could not
