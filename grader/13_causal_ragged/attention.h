@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "causal_ragged.h"
+#include "course.h"
 
 #define MAX_N 4400    // the largest N_k of a case, a tile beyond it included
 #define MAX_HEAD 256  // the largest d
@@ -52,10 +52,12 @@ static int64_t keys_seen(int64_t i) {
 
 // Attention the plain way, two passes over the scores of a row. In fp64, or with every operation
 // rounded to fp32 (a sum or product of floats, computed in fp64, rounds to what fp32 arithmetic gives):
-// then it is the standard that sets the budget. Fills O and LSE, counted like their tensors.
+// then it is the standard that sets the budget. On tensor cores (bf16, lesson 14) P is rounded as well, for
+// the product with V. Fills O and LSE, counted like their tensors.
 static void attention(bool single, double* O, double* LSE) {
 #define ROUND(x) (single ? (double)(float)(x) : (x))
     static double S[MAX_N];
+    enum dtype type = now.O.tensor->dtype;
     FOR_EACH_ROW(b, i, h) {
         const double* q = at(&now.Q, b, i, h);
         double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
@@ -70,13 +72,14 @@ static void attention(bool single, double* O, double* LSE) {
         for (int64_t j = 0; j < seen; j++) {
             double p = ROUND(exp(ROUND(S[j] - m)));
             l = ROUND(l + p);
+            if (single && type == BF16) p = dtype_round(BF16, p);
             const double* v = at(&now.V, b, j, h);
             for (int64_t x = 0; x < now.d; x++) sum[x] = ROUND(sum[x] + ROUND(p * v[x]));
         }
         double* o = O + place_of(now.O.s, b, i, h);
         for (int64_t x = 0; x < now.d; x++) {
             o[x] = seen > 0 ? ROUND(sum[x] / l) : 0;
-            if (single) o[x] = dtype_round(F16, o[x]);
+            if (single) o[x] = dtype_round(type, o[x]);
         }
         LSE[place_of(now.LSE.s, b, i, h)] = seen > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
     }
@@ -215,7 +218,9 @@ static bool is_hypothesis(const double* hypothesis) {
     for (int64_t e = 0; e < t->count; e++)
         if (isfinite(hypothesis[e])) largest = fmax(largest, fabs(hypothesis[e]));
     // A mistake may give far larger numbers than are wanted; their own rounding is no evidence.
-    double slack = suspect.budget.max + largest * (t->dtype == F16 ? 0x1p-9 : 0x1p-20);
+    double slack = suspect.budget.max + largest * (t->dtype == F16    ? 0x1p-9
+                                                   : t->dtype == BF16 ? 0x1p-8
+                                                                      : 0x1p-20);
     for (int64_t e = 0; e < t->count; e++) {
         double got = t->got[e], guess = hypothesis[e], want = t->untouched[e] ? NAN : t->want[e];
         if (isfinite(guess) ? !(fabs(got - guess) <= slack)

@@ -20,8 +20,8 @@ COURSE_BEGIN_C
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.
 //
 // Precision: bf16 in; S, m, l and the accumulator of O in fp32. exp(S - m), which is between 0 and 1, is
-// rounded to bf16 for the product with V; O is divided by l at the end and rounded to bf16 then. LSE is
-// the natural logarithm, in fp32. Inputs are finite, and so is every dot product of a row of Q and one of K.
+// rounded to bf16 for the product with V; l sums it as it was before. O is divided by l at the end and
+// rounded to bf16 then. LSE is the natural logarithm, in fp32. Inputs are finite, and so is every dot product of a row of Q and one of K.
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits. Elements
 // that the strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither

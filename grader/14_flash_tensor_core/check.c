@@ -1,0 +1,361 @@
+// check.c: lesson 14, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps: only "any number of
+// queries and keys" has tiles of keys that are not full where no mask hides their end, only "rows that
+// see no key" has more queries than keys, and so on. All items but "rows that see no key", "LSE" and the
+// costs compare O alone.
+#include "check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "14_flash_tensor_core/fragments.h"
+#include "wall/arena.h"
+
+// ---- cases ---------------------------------------------------------------------------------
+
+enum layout {
+    PACKED,         // (B, N, H, d)
+    GAPS,           // the same, with gaps between heads, rows and batches
+    HEADS_OUTSIDE,  // (B, H, N, d)
+    SHARED,         // (B, N, d): all heads read the same
+};
+
+// The shape of a tensor of N rows, and where its rows are. Gaps are multiples of 8 elements.
+static struct shape place(struct array* a, enum layout layout, int64_t N, int64_t gap) {
+    int64_t H = layout == SHARED ? 1 : now.H;
+    if (layout == HEADS_OUTSIDE) {
+        a->s = (struct strides){.b = H * N * now.d, .n = now.d, .h = N * now.d};
+        return SHAPE(now.B, H, N, now.d);
+    }
+    if (layout != GAPS) gap = 0;
+    a->s.h = now.d + gap;
+    a->s.n = H * a->s.h + 2 * gap;
+    a->s.b = (N + gap) * a->s.n;
+    int64_t row = a->s.n;
+    if (layout == SHARED) a->s.h = 0;
+    return gap ? SHAPE(now.B, N + gap, row) : SHAPE(now.B, N, H, now.d);
+}
+
+// One argument that is not what it should be: an int of this value, or a tensor that is NULL.
+struct bad {
+    const char* name;
+    int64_t value;
+    int status;  // what the launcher must return
+};
+static const struct bad none = {"", 0, COURSE_OK};
+
+static void pass(struct check* c, const struct bad* bad, const char* name, int64_t value) {
+    check_int(c, name, strcmp(bad->name, name) == 0 ? bad->value : value);
+}
+
+static void pass_strides(struct check* c, const struct bad* bad, char letter, struct strides s) {
+    const int64_t value[3] = {s.b, s.n, s.h};
+    for (int axis = 0; axis < 3; axis++) {
+        char name[] = "stride_??";
+        name[7] = letter;
+        name[8] = "bnh"[axis];
+        pass(c, bad, name, value[axis]);
+    }
+}
+
+static struct tensor* array(struct check* c, const struct bad* bad, const char* name,
+                            struct shape shape) {
+    if (strcmp(bad->name, name) == 0) {
+        check_null(c, name);
+        return NULL;
+    }
+    if (strcmp(name, "O") == 0) return check_output(c, name, BF16, shape);
+    if (strcmp(name, "LSE") == 0) return check_output(c, name, F32, shape);
+    return check_input(c, name, BF16, shape);
+}
+
+// Declares all arguments of a case of now.B, now.N_q, ..., now.scale and now.causal. Arrays of no
+// elements are passed as NULL.
+static void declare(struct check* c, enum layout layout, const struct bad* bad) {
+    enum layout of_O = layout == SHARED ? PACKED : layout;
+    const struct bad no_keys = {"K", 0, COURSE_OK}, no_values = {"V", 0, COURSE_OK};
+    now.LSE.s = (struct strides){.b = now.H * now.N_q, .h = now.N_q, .n = 1};
+    now.O.tensor = array(c, bad, "O", place(&now.O, of_O, now.N_q, 8));
+    now.LSE.tensor = array(c, bad, "LSE", SHAPE(now.B, now.H, now.N_q));
+    now.Q.tensor = array(c, bad, "Q", place(&now.Q, of_O, now.N_q, 16));
+    now.K.tensor = array(c, now.N_k ? bad : &no_keys, "K", place(&now.K, layout, now.N_k, 24));
+    now.V.tensor = array(c, now.N_k ? bad : &no_values, "V", place(&now.V, layout, now.N_k, 40));
+    pass(c, bad, "B", now.B);
+    pass(c, bad, "N_q", now.N_q);
+    pass(c, bad, "N_k", now.N_k);
+    pass(c, bad, "H", now.H);
+    pass(c, bad, "d", now.d);
+    pass_strides(c, bad, 'o', now.O.s);
+    pass_strides(c, bad, 'q', now.Q.s);
+    pass_strides(c, bad, 'k', now.K.s);
+    pass_strides(c, bad, 'v', now.V.s);
+    check_real(c, "scale", strcmp(bad->name, "scale") == 0 ? (double)bad->value : now.scale);
+    check_int(c, "causal", now.causal);
+}
+
+// One batch of one head, packed, d = 64, the usual scale: what a case does not change.
+static void sizes(int64_t N_q, int64_t N_k, bool causal) {
+    now.B = now.H = 1;
+    now.N_q = N_q;
+    now.N_k = N_k;
+    now.d = 64;
+    now.scale = 0.125;
+    now.causal = causal;
+}
+
+// Starts the case of the sizes in `now`, with ordinary data.
+static void begin(struct check* c, enum layout layout, const char* what) {
+    char heads[48] = "";
+    if (now.B * now.H > 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)now.B, (int)now.H);
+    check_case(c, "%sN_q = %d, N_k = %d, d = %d, %s%s", heads, (int)now.N_q, (int)now.N_k,
+               (int)now.d, now.causal ? "causal" : "not causal", what);
+    declare(c, layout, &none);
+    fill_normal(c, now.Q.tensor, 0, 1);
+    if (now.N_k == 0) return;
+    fill_normal(c, now.K.tensor, 0, 1);
+    fill_normal(c, now.V.tensor, 0, 1);
+}
+
+// ---- judging -------------------------------------------------------------------------------
+
+enum { JUDGE_O = 1, JUDGE_LSE = 2 };
+
+// Compares outputs with the right ones. The budget comes from the same precision the plain way: two
+// passes in fp32, P rounded to bf16 for the product with V, O rounded to bf16.
+static void judge(struct check* c, int what) {
+    struct tensor *O = now.O.tensor, *LSE = now.LSE.tensor;
+    for (int64_t e = 0; e < O->count; e++) O->untouched[e] = true;
+    FOR_EACH_ROW(b, i, h) {
+        bool* row = O->untouched + place_of(now.O.s, b, i, h);
+        for (int64_t x = 0; x < now.d; x++) row[x] = false;
+    }
+    double* standard_O = calloc((size_t)O->count, sizeof *standard_O);
+    double* standard_LSE = calloc((size_t)LSE->count, sizeof *standard_LSE);
+    if (!standard_O || !standard_LSE) abort();
+    attention(false, O->want, LSE->want);
+    attention(true, standard_O, standard_LSE);
+    struct budget budget_O = budget_from(O, standard_O);
+    struct budget budget_LSE = budget_from(LSE, standard_LSE);
+    free(standard_O);
+    free(standard_LSE);
+    if (what & JUDGE_O) check_compare(c, O, budget_O);
+    if (what & JUDGE_LSE) check_compare(c, LSE, budget_LSE);
+}
+
+static void run_and_judge(struct check* c, int what) {
+    check_run(c);
+    judge(c, what);
+}
+
+// ---- items ---------------------------------------------------------------------------------
+
+static void whole_tiles(struct check* c) {
+    sizes(64, 128, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(128, 128, false);
+    now.d = 128;
+    now.scale = (double)(float)(1 / sqrt(128));
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+}
+
+static void heads(struct check* c) {
+    static const double factors[] = {0.5, 1.7, 2.5};
+    sizes(64, 128, false);
+    now.B = 2;
+    now.H = check_pick(c, 2, 3);
+    now.scale = (double)(float)(now.scale * factors[check_pick(c, 0, 2)]);
+    begin(c, PACKED, ", a scale of its own");
+    run_and_judge(c, JUDGE_O);
+}
+
+static void strides(struct check* c) {
+    static const struct {
+        enum layout layout;
+        const char* name;
+    } layouts[] = {
+        {GAPS, ", gaps between heads, rows and batches"},
+        {HEADS_OUTSIDE, ", arrays of (B, H, N, d)"},
+        {SHARED, ", all heads share K and V: head stride 0"},
+    };
+    for (int n = 0; n < 3; n++) {
+        sizes(64, 64, false);
+        now.H = 2;
+        begin(c, layouts[n].layout, layouts[n].name);
+        run_and_judge(c, JUDGE_O);
+    }
+}
+
+// A short tail weighs most: zeros that count as keys outnumber it.
+static void ragged(struct check* c) {
+    const int64_t N_q[] = {64 + check_pick(c, 1, 15), 17, 33},
+                  N_k[] = {64, 128 + check_pick(c, 1, 9), 15};
+    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
+        sizes(N_q[n], N_k[n], false);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O);
+    }
+    sizes(1, 4321, false);
+    begin(c, PACKED, "");
+    at(&now.Q, 0, 0, 0)[0] = 8;  // few keys have most weight, the last one among them
+    at(&now.K, 0, 4320, 0)[0] = 4;
+    run_and_judge(c, JUDGE_O);
+}
+
+static void causal(struct check* c) {
+    sizes(128, 128, true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(128, 128 + check_pick(c, 1, 62), true);
+    begin(c, PACKED, ": the diagonal is no tile's");
+    run_and_judge(c, JUDGE_O);
+}
+
+static void empty_rows(struct check* c) {
+    sizes(96, check_pick(c, 17, 31), true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+    sizes(16, 0, false);
+    check_case(c, "N_q = 16, N_k = 0, K and V are NULL");
+    declare(c, PACKED, &none);
+    fill_normal(c, now.Q.tensor, 0, 1);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+}
+
+static void logsumexp(struct check* c) {
+    sizes(96, 96, true);
+    now.H = 2;
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_LSE);
+}
+
+// Puts a score of its own size into column 0 of K, where Q holds a 1.
+static void set_level(int64_t j, double level) {
+    at(&now.K, 0, j, 0)[0] = level / now.scale;
+}
+
+static void hard_scores(struct check* c) {
+    sizes(64, 128, false);
+    begin(c, PACKED, ", scores of 30 times the usual size");
+    for (int64_t e = 0; e < now.Q.tensor->count; e++) now.Q.tensor->value[e] *= 30;
+    run_and_judge(c, JUDGE_O);
+
+    begin(c, PACKED, ", scores that grow from key to key");
+    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = 1;
+    for (int64_t j = 0; j < now.N_k; j++) set_level(j, (double)(j / 4));
+    run_and_judge(c, JUDGE_O);
+
+    // Integers: fp32 holds even these scores exactly.
+    begin(c, PACKED, ", scores around -20000");
+    fill_integers(c, now.Q.tensor, -2, 2);
+    fill_integers(c, now.K.tensor, -2, 2);
+    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = -128;
+    for (int64_t j = 0; j < now.N_k; j++) at(&now.K, 0, j, 0)[0] = 1024;
+    now.Q.tensor->value[0] = -128;
+    run_and_judge(c, JUDGE_O);
+}
+
+static void arguments(struct check* c) {
+    sizes(64, 64, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+
+    static const char* const empty[] = {"N_q", "H", "B"};
+    for (int n = 0; n < 3; n++) {
+        sizes(n == 0 ? 0 : 64, 64, false);
+        if (n == 1) now.H = 0;
+        if (n == 2) now.B = 0;
+        check_case(c, "%s = 0", empty[n]);
+        declare(c, PACKED, &none);
+        check_expect(c, COURSE_OK, CAUSE_empty_input);
+        check_run(c);
+    }
+
+    const struct bad bad[] = {
+        {"d", 80, COURSE_UNSUPPORTED},          {"H", 65536, COURSE_UNSUPPORTED},
+        {"scale", 0, COURSE_UNSUPPORTED},       {"d", 0, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},       {"stride_vh", -64, COURSE_BAD_ARGUMENT},
+        {"stride_kn", 56, COURSE_BAD_ARGUMENT}, {"stride_qn", 68, COURSE_UNSUPPORTED},
+        {"stride_oh", 100, COURSE_UNSUPPORTED}, {"V", 0, COURSE_BAD_ARGUMENT},
+    };
+    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
+        sizes(64, 64, false);
+        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
+        declare(c, PACKED, &bad[n]);
+        check_expect(c, bad[n].status, CAUSE_argument_check);
+        check_run(c);
+    }
+}
+
+// Every array ends in a tile that is not full, with a mask and without.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    int64_t N = 64 + check_pick(c, 33, 63);
+    sizes(N, N, true);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    sizes(N, 128, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+}
+
+// Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q times
+// in all, here at least 32 queries at a time. With one it ends at the diagonal: with tiles of n queries
+// and n keys that is (N + n) / 2N of them: 0.63 for n = 64, 0.75 for n = 128, 1 if nothing is left out.
+static void cheap(struct check* c) {
+    enum { N = 256, SMALLEST_TILE = 32 };
+    check_watch(c, WATCH_PROFILE);
+    const struct arena_traffic* t;
+    double keys[2];  // bytes loaded of K and V
+    for (int causal = 1; causal >= 0; causal--) {
+        sizes(N, N, causal);
+        begin(c, PACKED, "");
+        run_and_judge(c, JUDGE_O | JUDGE_LSE);
+        t = check_traffic(c);
+        keys[causal] = (double)t->global_load_bytes - 2.0 * N * (double)now.d;
+    }
+    double products = 2.0 * N * N * (double)now.d;
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
+                  1 - (double)t->mma * 2048 / products, 0);
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  keys[0] / (4.0 * N * (double)now.d), N / SMALLEST_TILE);
+    check_at_most(c, CAUSE_masked_read, "bytes of K and V loaded with a mask, of those without",
+                  keys[1] / keys[0], 0.8);
+}
+
+// Rows one below the other in the same banks cost seven wavefronts for each useful one.
+static void no_conflicts(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    sizes(64, 64, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+    const struct arena_traffic* t = check_traffic(c);
+    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
+    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
+    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
+                  all > lost ? lost / (all - lost) : 0, 0.1);
+}
+
+static const struct item items[] = {
+    {16, "whole tiles, d = 64 and 128", whole_tiles},
+    {8, "heads and batches, any scale", heads},
+    {8, "strides", strides},
+    {12, "any number of queries and keys", ragged},
+    {14, "causal", causal},
+    {8, "rows that see no key", empty_rows},
+    {6, "LSE", logsumexp},
+    {7, "hard scores", hard_scores},
+    {4, "empty inputs and bad arguments", arguments},
+    {7, "no races, no stray accesses", safe},
+    {5, "tensor cores, and nothing loaded past the diagonal", cheap},
+    {5, "no bank conflicts", no_conflicts},
+    {0},
+};
+
+const struct lesson lesson = {"14_flash_tensor_core", items, explain_fragments};

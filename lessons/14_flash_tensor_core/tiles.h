@@ -1,0 +1,17 @@
+// tiles.h: the tiles that the launcher of lesson 14 picks, by d and by whether there is a causal mask.
+// `make tune LESSON=14` measures the candidates on your GPU and writes this file.
+//
+// BLOCK_Q, BLOCK_K   rows of Q and of K in a tile; WARPS shares the rows of Q evenly, 16 or 32 each
+// WARPS              in a block
+// Q_IN_REGISTERS     1: Q is loaded from shared memory once, 0: again for every tile of K
+// BLOCKS             how many blocks a multiprocessor shall hold: the compiler saves registers for it
+#ifndef TILES_H
+#define TILES_H
+
+//                       BLOCK_Q, BLOCK_K, WARPS, Q_IN_REGISTERS, BLOCKS
+#define TILES_64 64, 64, 4, 1, 3
+#define TILES_64_CAUSAL 64, 64, 4, 1, 3
+#define TILES_128 64, 64, 4, 1, 2
+#define TILES_128_CAUSAL 64, 64, 4, 1, 2
+
+#endif
