@@ -135,6 +135,9 @@ profile: lesson ready
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
+tune: lesson
+	@sh grader/make/tune.sh $(NAME)
+
 doctor:
 	@sh grader/make/doctor.sh
 
@@ -186,6 +189,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench doctor reset update exercises texts wrong test \
+.PHONY: help tools ready lesson grade hint watch debug profile bench tune doctor reset update exercises texts wrong test \
         mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

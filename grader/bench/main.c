@@ -1,7 +1,7 @@
 // main.c: times the versions of one lesson.
 // usage: bench CSV|- SECONDS NAME=LIBRARY.so...
 // Prints a table; writes one row per size and version to CSV. SECONDS bounds the timed runs of each
-// size.
+// size. BENCH_ONLY=text in the environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -196,7 +196,9 @@ int main(int argc, char** argv) {
                  "copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date\n");
 
     int wrong = 0;
+    const char* only = getenv("BENCH_ONLY");
     for (const struct bench_size* size = bench.sizes; size->label; size++) {
+        if (only && !strstr(size->label, only)) continue;
         struct bench_run run = {.random = 1};
         bool agreed = false;
         bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");

@@ -4,12 +4,11 @@
 # recorded ones. Versions: the steps, the solution, the libraries' (grader/LESSON/peers), and yours as
 # soon as it differs from the stub (or FILE=).
 # usage: bench.sh LESSON...   with FILE, SECONDS_PER_SIZE (default 3) in the environment
-nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+. grader/make/gpu.sh
 table() { # table CSV: as the lessons' texts show it
     awk -f grader/make/bench_table.awk "$1"
 }
-if ! gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null | head -n 1) ||
-    [ -z "$gpu" ] || [ ! -x "$nvcc" ]; then
+if ! find_gpu; then
     echo "There is no GPU with nvcc here: these are recorded figures."
     for lesson; do
         found=0
@@ -23,18 +22,6 @@ if ! gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,n
     done
     exit 0
 fi
-name=$(echo "$gpu" | cut -d, -f1 | tr '[:upper:] ' '[:lower:]-')
-BENCH_DRIVER=$(echo "$gpu" | cut -d, -f2 | tr -d ' ')
-export BENCH_DRIVER
-compute=$(echo "$gpu" | cut -d, -f3 | tr -d ' .')
-[ "$compute" != 90 ] || compute=90a # Hopper's own instructions
-
-compile() { # compile FILE NAME: a version as a library, build/bench/LESSON/NAME.so
-    "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" -Ilessons \
-        "-Ilessons/$lesson" -shared -Xcompiler -fPIC "$1" -lcublas -o "$out/$2.so" >"$out/$2.log" 2>&1 ||
-        echo "$1 does not compile; see $out/$2.log" >&2
-}
-
 files() { # the versions in the order of the table: FILE NAME
     for file in solutions/"$lesson"/steps/*.cu "solutions/$lesson/$function.cu" grader/"$lesson"/peers/*.cu; do
         [ ! -e "$file" ] || echo "$file $(basename "$file" .cu | sed "s/^$function\$/solution/")"
@@ -51,18 +38,18 @@ for lesson; do
     }
     function=${lesson#*_}
     out=build/bench/$lesson
-    mkdir -p "$out" "plots/data/$name"
+    mkdir -p "$out" "plots/data/$gpu"
     make -s --no-print-directory "build/grader/$lesson/bench" || exit 2
     rm -f "$out"/*.so
     files >"$out/versions"
     while read -r file version; do
-        compile "$file" "$version" &
+        library "$lesson" "$file" "$out/$version" &
     done <"$out/versions"
     wait
     versions=$(while read -r file version; do
         [ ! -e "$out/$version.so" ] || echo "$version=$out/$version.so"
     done <"$out/versions")
-    csv=plots/data/$name/$lesson.csv
+    csv=plots/data/$gpu/$lesson.csv
     # Your own times are yours: they are not recorded.
     case "$versions" in *yours=*) csv=$out/yours.csv ;; esac
     echo "Lesson $lesson"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what they
 # print now in the place of what they printed then. In a text, a command is a line of its own,
-#     make grade ... (or make profile ..., make proof)
+#     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything.
 # usage: texts.sh LESSON...
@@ -17,7 +17,7 @@ recorded() { # recorded LESSON: the figures of the first GPU there are some of
 trap 'rm -f "$new" "$new.bench"' EXIT
 refresh() { # refresh TEXT
     awk '
-        /^    make (grade |profile |proof$)/ { command = $0; print; next }
+        /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
         command != "" && /^```/ {
             print
             # make says at the end that the score was not full: that is no news.

@@ -48,4 +48,20 @@ expect "bench: the table shows the share of the copy rate" \
     sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9]* | [0-9.]* |$'"
 expect "bench: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s bench LESSON=02 | grep -q 'no GPU with nvcc here'"
+
+# make tune: of the choices that spill no registers the fastest is marked, for each size.
+{
+    echo "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date"
+    echo "B = 4; N = 4096; d = 64,64x64x4x1x2,1,1,1,9,1,200.1,verified,1,2,none,none,none,none"
+    echo "B = 4; N = 4096; d = 64,128x64x8x1x1,1,1,1,9,1,230.1,verified,1,2,none,none,none,none"
+    echo "B = 4; N = 4096; d = 64; causal,64x64x4x1x2,1,1,1,9,1,180.1,verified,1,2,none,none,none,none"
+    echo "B = 4; N = 4096; d = 64; causal,128x64x8x1x1,1,1,1,9,1,220.1,spills registers,1,2,none,none,none,none"
+} >"$out/tiles.csv"
+awk -f grader/make/tune_table.awk "$out/tiles.csv" >"$out/tiles"
+expect "tune: the slower one" grep -q '^64 64 4 1 2  *200\.1  *180\.1\*$' "$out/tiles"
+expect "tune: the faster one, which spills once" grep -q '^128 64 8 1 1  *230\.1\*  *spills *$' "$out/tiles"
+expect "tune: no GPU, no figures, no failure" sh -c \
+    "PATH=/usr/bin:/bin make -s tune LESSON=14 | grep -q 'no GPU with nvcc here'"
+expect "tune: a lesson without tiles" sh -c \
+    "make -s tune LESSON=02 2>&1 | grep -q 'has no tiles to choose from'"
 finish

@@ -1,0 +1,80 @@
+#!/bin/sh
+# tune.sh: what `make tune LESSON=14` does: times the solution (or FILE=) with every choice of tiles in
+# grader/LESSON/tiles.txt, records the figures in plots/data/GPU/LESSON.tiles.csv, and writes the fastest
+# into lessons/LESSON/tiles.h, which the launcher includes: one for each #define there, TILES_64_CAUSAL
+# for the size whose label has "d = 64; causal". A choice whose kernel spills registers is not taken.
+# Without a GPU it shows the recorded figures.
+# usage: tune.sh LESSON   with FILE in the environment
+. grader/make/gpu.sh
+lesson=$1
+header=lessons/$lesson/tiles.h
+candidates=grader/$lesson/tiles.txt
+if [ ! -e "$candidates" ]; then
+    echo "Lesson $lesson has no tiles to choose from." >&2
+    exit 2
+fi
+
+if ! find_gpu; then
+    echo "There is no GPU with nvcc here: these are recorded figures."
+    found=0
+    for csv in plots/data/*/"$lesson.tiles.csv"; do
+        [ -e "$csv" ] || continue
+        found=1
+        printf '\n'
+        awk -f grader/make/tune_table.awk "$csv"
+    done
+    [ "$found" = 1 ] || echo "None are recorded yet."
+    exit 0
+fi
+
+out=build/tune/$lesson
+rm -rf "$out"
+mkdir -p "$out" "plots/data/$gpu"
+make -s --no-print-directory "build/grader/$lesson/bench" || exit 2
+file=${FILE:-solutions/$lesson/${lesson#*_}.cu}
+grep -v '^#' "$candidates" | tr -d ' ' | tr , x >"$out/names"
+echo "Compiling $(wc -l <"$out/names") choices of tiles"
+compile() { # compile NAME: with this choice for every kernel
+    mkdir -p "$out/$1"
+    sed "s/^\(#define TILES_[0-9][0-9A-Z_]*\) .*/\1 $(echo "$1" | tr x ,)/" "$header" >"$out/$1/tiles.h"
+    library "$lesson" "$file" "$out/$1" -I"$out/$1" -Xptxas -v
+}
+running=0
+while read -r name; do
+    compile "$name" &
+    running=$((running + 1))
+    [ $((running % $(nproc))) != 0 ] || wait
+done <"$out/names"
+wait
+
+# Which kernel spills? d is the first template parameter, the first ILi...E of its name.
+while read -r name; do
+    awk -v name="$name" '
+        /Compiling entry/ { d = match($0, /ILi[0-9]+E/) ? substr($0, RSTART + 3, RLENGTH - 4) : "" }
+        / bytes spill stores/ && $5 > 0 { print name, d }' "$out/$name.log"
+done <"$out/names" >"$out/spills"
+
+csv=plots/data/$gpu/$lesson.tiles.csv
+versions=$(while read -r name; do
+    [ ! -e "$out/$name.so" ] || echo "$name=$out/$name.so"
+done <"$out/names")
+# shellcheck disable=SC2086  # one word each
+BENCH_ONLY="B = 4; N = 4096" "build/grader/$lesson/bench" "$out/csv" "${SECONDS_PER_SIZE:-3}" $versions || exit 1
+awk -F, -v OFS=, 'NR == FNR { split($0, f, " "); spills[f[1] "," f[2]] = 1; next }
+    { d = match($1, /d = [0-9]+/) ? substr($1, RSTART + 4, RLENGTH - 4) : "" }
+    ($2 "," d) in spills { $9 = "spills registers" }
+    { print }' "$out/spills" "$out/csv" >"$csv"
+
+printf '\nRecorded in %s\n\n' "$csv"
+awk -f grader/make/tune_table.awk "$csv"
+awk -F, '$9 == "verified" && $8 > best[$1] { best[$1] = $8; choice[$1] = $2 }
+    END {
+        for (size in choice) {
+            match(size, /d = [0-9]+/)
+            macro = "TILES_" substr(size, RSTART + 4, RLENGTH - 4) (size ~ /causal/ ? "_CAUSAL" : "")
+            gsub("x", ", ", choice[size])
+            printf "s/^#define %s  *.*/#define %s %s/\n", macro, macro, choice[size]
+        }
+    }' "$csv" >"$out/edit"
+sed -f "$out/edit" "$header" >"$out/tiles.h" && cp "$out/tiles.h" "$header"
+printf '\nThe fastest are in %s now.\n' "$header"
