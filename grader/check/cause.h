@@ -34,7 +34,7 @@
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
-    CAUSE(overflow, "exp overflows on large scores: subtract the row maximum first")               \
+    CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
     CAUSE(empty_state,                                                                             \
@@ -50,7 +50,7 @@
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
     CAUSE(exp2_base, "exp2(x) is exp(x ln 2): fold log2(e) into the scale, in P and in alpha")     \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
-    CAUSE(lse_base2, "LSE is in base 2; the contract asks for the natural logarithm")              \
+    CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \
@@ -69,6 +69,14 @@
           "a tile that the diagonal crosses is treated as if all of it were seen")                 \
     CAUSE(masked_read,                                                                             \
           "tiles that the mask hides whole are loaded all the same: end at the diagonal")          \
+    /* gradients */                                                                                \
+    CAUSE(not_normalised, "P is exp(S - LSE): without LSE its rows do not sum to 1")               \
+    CAUSE(not_weighted, "dV = P^T dO: the weights P are missing, or are not P")                    \
+    CAUSE(delta, "dS = P * (dP - delta): delta is missing, or is not the row sum of dO * O")       \
+    CAUSE(gradient_scale, "dQ and dK need the factor scale once each; dV needs none")              \
+    CAUSE(tile_skipped, "a tile is left out: the loop begins one too late or ends one too early")  \
+    CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \
+    CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \

@@ -1,0 +1,403 @@
+// check.c: lesson 15, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps. All items compare dV,
+// dK and dQ, in this order: a mistake in P shows in all three, one in dS in two. N_q is a multiple of 16
+// in the first item only; keys beyond the last tile matter where LSE is very negative; and so on.
+#include "check/check.h"
+
+#include "backward.h"
+#include "explain.h"
+#include "wall/arena.h"
+
+// ---- cases ---------------------------------------------------------------------------------
+
+static const struct {
+    const char *name, *stride;  // as call.c asks for them
+    int64_t gap;                // elements after each row where rows have gaps
+} known_as[ARRAYS] = {{"Q", "q", 4},   {"K", "k", 6},    {"V", "v", 10},  {"O", "o", 12},
+                      {"dO", "do", 2}, {"dQ", "dq", 14}, {"dK", "dk", 8}, {"dV", "dv", 16}};
+
+enum layout { PACKED, GAPS, HEADS_OUTSIDE };
+
+// One argument that is not what it should be: an int of this value, or a tensor that is NULL.
+struct bad {
+    const char* name;
+    int64_t value;
+    int status;  // what the launcher must return
+};
+static const struct bad none = {"", 0, COURSE_OK};
+
+static void pass(struct check* c, const struct bad* bad, const char* name, int64_t value) {
+    check_int(c, name, strcmp(bad->name, name) == 0 ? bad->value : value);
+}
+
+// The shape of an array, (B, N, H, d) or (B, H, N, d), and its strides. GAPS leaves elements after each
+// head of a row and rows after each batch.
+static struct shape lay_out(enum which a, enum layout layout) {
+    int64_t N = rows_of(a), gap = layout == GAPS ? known_as[a].gap : 0;
+    if (layout == HEADS_OUTSIDE) {
+        now.array[a].stride = (struct strides){.b = now.H * N * now.d, .n = now.d, .h = N * now.d};
+        return SHAPE(now.B, now.H, N, now.d);
+    }
+    int64_t width = now.d + gap;
+    now.array[a].stride =
+        (struct strides){.b = (N + gap) * now.H * width, .n = now.H * width, .h = width};
+    return SHAPE(now.B, N + gap, now.H, width);
+}
+
+static void declare_array(struct check* c, enum which a, enum layout layout,
+                          const struct bad* bad) {
+    const char* name = known_as[a].name;
+    struct shape shape = lay_out(a, layout);
+    const struct strides s = now.array[a].stride;
+    const int64_t steps[] = {s.b, s.n, s.h};
+    now.array[a].tensor = NULL;
+    if (strcmp(bad->name, name) == 0)
+        check_null(c, name);
+    else
+        now.array[a].tensor =
+            a >= ARRAY_dQ ? check_output(c, name, F16, shape) : check_input(c, name, F16, shape);
+    for (int axis = 0; axis < 3; axis++) {
+        char step[24];
+        snprintf(step, sizeof step, "stride_%s.%c", known_as[a].stride, "bnh"[axis]);
+        pass(c, bad, step, steps[axis]);
+    }
+}
+
+// Declares all arguments of a case of the sizes in `now`.
+static void declare(struct check* c, enum layout layout, const struct bad* bad) {
+    for (int a = 0; a < ARRAYS; a++) declare_array(c, (enum which)a, layout, bad);
+    now.LSE = NULL;
+    if (strcmp(bad->name, "LSE") == 0)
+        check_null(c, "LSE");
+    else
+        now.LSE = check_input(c, "LSE", F32, SHAPE(now.B, now.H, now.N_q));
+    if (strcmp(bad->name, "workspace") == 0)
+        check_null(c, "workspace");
+    else
+        check_workspace(c, "workspace",
+                        (int64_t)flash_backward_workspace_bytes((int)now.B, (int)now.N_q,
+                                                                (int)now.H, (int)now.d));
+    pass(c, bad, "B", now.B);
+    pass(c, bad, "N_q", now.N_q);
+    pass(c, bad, "N_k", now.N_k);
+    pass(c, bad, "H", now.H);
+    pass(c, bad, "d", now.d);
+    pass(c, bad, "causal", now.causal);
+    check_real(c, "scale", now.scale);
+}
+
+enum mask { ALL_KEYS, CAUSAL };
+
+static void sizes(int64_t B, int64_t H, int64_t N_q, int64_t N_k, int64_t d, enum mask mask) {
+    now.B = B;
+    now.H = H;
+    now.N_q = N_q;
+    now.N_k = N_k;
+    now.d = d;
+    now.causal = mask == CAUSAL;
+    now.scale = (double)(float)(1.0 / sqrt((double)d));
+}
+
+// The usual case: one head, packed arrays, the usual scale.
+static void begin(struct check* c, int64_t N_q, int64_t N_k, int64_t d, enum mask mask,
+                  const char* what) {
+    sizes(1, 1, N_q, N_k, d, mask);
+    check_case(c, "N_q = %d, N_k = %d, d = %d%s%s", (int)N_q, (int)N_k, (int)d,
+               now.causal ? ", causal" : "", what);
+    declare(c, PACKED, &none);
+}
+
+// low..high, but no multiple of 16
+static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
+    int64_t n = check_pick(c, low, high);
+    return n % 16 ? n : n - 1;
+}
+
+// ---- data ----------------------------------------------------------------------------------
+
+// Random rows. What lies between them is NaN, or in O just wrong: delta would be NaN for every mistake.
+static void fill_rows(struct check* c, enum which a, double deviation) {
+    struct tensor* t = now.array[a].tensor;
+    for (int64_t e = 0; e < t->count; e++)
+        t->value[e] = a == ARRAY_O ? 16 * check_normal(c) : (double)NAN;
+    for (int64_t b = 0; b < now.B; b++)
+        for (int64_t n = 0; n < rows_of(a); n++)
+            for (int64_t h = 0; h < now.H; h++)
+                for (int64_t x = 0; x < now.d; x++)
+                    row_of(a, b, h, n)[x] = dtype_round(F16, deviation * check_normal(c));
+}
+
+static void fill(struct check* c) {
+    fill_rows(c, ARRAY_Q, 1);
+    fill_rows(c, ARRAY_K, 1);
+    fill_rows(c, ARRAY_V, 1);
+    fill_rows(c, ARRAY_dO, 1);
+    fill_rows(c, ARRAY_O, 0);
+}
+
+// ---- judging -------------------------------------------------------------------------------
+
+// Compares the gradients of the selected call.
+static void judge(struct check* c) {
+    struct mistake right = no_mistake();
+    double *want[3], *standard[3];
+    for (int a = 0; a < 3; a++) {
+        struct tensor* t = now.array[ARRAY_dQ + a].tensor;
+        want[a] = t->want;
+        standard[a] = must_allocate(t->count, sizeof(double));
+    }
+    backward(&right, false, want);
+    backward(&right, true, standard);
+    for (int a = 2; a >= 0; a--) {
+        struct tensor* t = now.array[ARRAY_dQ + a].tensor;
+        for (int64_t e = 0; e < t->count; e++) t->untouched[e] = isnan(t->want[e]);
+        struct budget budget = budget_from(t, standard[a]);
+        free(standard[a]);
+        check_compare(c, t, budget);
+    }
+}
+
+static void run_and_judge(struct check* c) {
+    forward();
+    check_run(c);
+    judge(c);
+}
+
+static void fill_run_and_judge(struct check* c) {
+    fill(c);
+    run_and_judge(c);
+}
+
+// ---- items ---------------------------------------------------------------------------------
+
+static void whole_tiles(struct check* c) {
+    begin(c, 64, 64, 16, CAUSAL, "");
+    fill_run_and_judge(c);
+    begin(c, 32, 16 * check_pick(c, 1, 3), 16, ALL_KEYS, "");
+    fill_run_and_judge(c);
+}
+
+// As small as the reference is tested at, against differences of the forward pass.
+static void tiny(struct check* c, int64_t N_q, int64_t N_k, int64_t d, enum mask mask) {
+    begin(c, N_q, N_k, d, mask, "");
+    fill(c);
+    forward();
+    test_reference();
+    run_and_judge(c);
+}
+
+static void any_length(struct check* c) {
+    begin(c, pick_ragged(c, 17, 63), pick_ragged(c, 17, 63), 16, ALL_KEYS, "");
+    fill_run_and_judge(c);
+    begin(c, 1, pick_ragged(c, 17, 40), 16, ALL_KEYS, "");
+    fill_run_and_judge(c);
+    begin(c, pick_ragged(c, 17, 31), 1, 16, ALL_KEYS, "");
+    fill_run_and_judge(c);
+    tiny(c, check_pick(c, 2, 4), check_pick(c, 2, 5), check_pick(c, 2, 4), ALL_KEYS);
+}
+
+// N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
+static void causal(struct check* c) {
+    int64_t N = pick_ragged(c, 33, 79);
+    begin(c, N, N, 16, CAUSAL, "");
+    fill_run_and_judge(c);
+    N = pick_ragged(c, 17, 31);
+    begin(c, N, N + check_pick(c, 17, 33), 16, CAUSAL, "");
+    fill_run_and_judge(c);
+    tiny(c, 17, check_pick(c, 19, 21), 2, CAUSAL);
+}
+
+static void unseen(struct check* c) {
+    int64_t N_q = pick_ragged(c, 36, 63);
+    begin(c, N_q, N_q - check_pick(c, 17, 19), 16, CAUSAL, "");
+    fill_run_and_judge(c);
+    tiny(c, 19, 16, 2, CAUSAL);
+}
+
+static void heads(struct check* c) {
+    static const char* const names[] = {"(B, N, H, d)", "", "(B, H, N, d)"};
+    for (int layout = PACKED; layout <= HEADS_OUTSIDE; layout += HEADS_OUTSIDE) {
+        sizes(2, layout == PACKED ? 3 : 2, pick_ragged(c, 17, 31), check_pick(c, 17, 32), 16,
+              ALL_KEYS);
+        check_case(c, "B = 2, H = %d, N_q = %d, N_k = %d, d = 16, arrays of %s", (int)now.H,
+                   (int)now.N_q, (int)now.N_k, names[layout]);
+        declare(c, (enum layout)layout, &none);
+        fill_run_and_judge(c);
+    }
+}
+
+static void strides(struct check* c) {
+    sizes(1, 2, pick_ragged(c, 17, 31), pick_ragged(c, 17, 31), 16, ALL_KEYS);
+    check_case(c, "H = 2, N_q = %d, N_k = %d, d = 16, gaps between rows", (int)now.N_q,
+               (int)now.N_k);
+    declare(c, GAPS, &none);
+    fill_run_and_judge(c);
+}
+
+static void any_head(struct check* c) {
+    const int64_t d[] = {59, check_pick(c, 129, 256)};
+    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
+        begin(c, pick_ragged(c, 17, 19), 16, d[n], ALL_KEYS, "");
+        fill_run_and_judge(c);
+    }
+}
+
+// P is nearly one-hot; or all scores are near 120, or near -130, where exp(0 - LSE) is infinite: a key
+// that does not exist must not count, not even times 0.
+static void extreme(struct check* c) {
+    begin(c, 35, 35, 16, CAUSAL, ", scores of 30 times the usual size");
+    fill(c);
+    for (int64_t i = 0; i < now.N_q; i++)
+        for (int64_t x = 0; x < now.d; x++)
+            row_of(ARRAY_Q, 0, 0, i)[x] = dtype_round(F16, 30 * row_of(ARRAY_Q, 0, 0, i)[x]);
+    run_and_judge(c);
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        begin(c, 21, 23, 16, ALL_KEYS, sign > 0 ? ", scores near 120" : ", scores near -130");
+        fill(c);
+        for (int64_t i = 0; i < now.N_q; i++) row_of(ARRAY_Q, 0, 0, i)[0] = sign > 0 ? 30 : -32.5;
+        for (int64_t j = 0; j < now.N_k; j++) row_of(ARRAY_K, 0, 0, j)[0] = 16;
+        run_and_judge(c);
+    }
+}
+
+// dP is out of fp16's range, or deep below it; dV sums numbers that cancel: query i + 64 is query i again,
+// with another sign in what its dO has in common with all others.
+static void gradients_of_any_size(struct check* c) {
+    begin(c, 19, 16, 16, ALL_KEYS, ", dO of 4000 and V of 16 times the usual size");
+    fill(c);
+    fill_rows(c, ARRAY_dO, 4000);
+    fill_rows(c, ARRAY_V, 16);
+    fill_rows(c, ARRAY_Q, 1.0 / 16);
+    fill_rows(c, ARRAY_K, 1.0 / 16);
+    run_and_judge(c);
+    begin(c, 19, 16, 16, ALL_KEYS, ", Q and dO of 1/64 of the usual size");
+    fill(c);
+    fill_rows(c, ARRAY_dO, 1.0 / 64);
+    fill_rows(c, ARRAY_Q, 1.0 / 64);
+    run_and_judge(c);
+    begin(c, 129, 16, 16, ALL_KEYS, ", large dO that cancel");
+    fill(c);
+    for (int64_t i = 0; i < 64; i++)
+        for (int64_t x = 0; x < now.d; x++) {
+            row_of(ARRAY_Q, 0, 0, i + 64)[x] = row_of(ARRAY_Q, 0, 0, i)[x];
+            row_of(ARRAY_dO, 0, 0, i)[x] = dtype_round(F16, row_of(ARRAY_dO, 0, 0, i)[x] + 512);
+            row_of(ARRAY_dO, 0, 0, i + 64)[x] =
+                dtype_round(F16, row_of(ARRAY_dO, 0, 0, i + 64)[x] - 512);
+        }
+    run_and_judge(c);
+}
+
+static void own_scale(struct check* c) {
+    static const double factors[] = {0.3, 0.5, 1.7, 2.5};
+    sizes(1, 1, pick_ragged(c, 17, 31), 16, 16, ALL_KEYS);
+    now.scale = (double)(float)(now.scale * factors[check_pick(c, 0, 3)]);
+    check_case(c, "N_q = %d, N_k = 16, d = 16, scale = %.4g", (int)now.N_q, now.scale);
+    declare(c, PACKED, &none);
+    fill_run_and_judge(c);
+}
+
+static void again(struct check* c) {
+    enum { CALLS = 3 };
+    int64_t N = pick_ragged(c, 17, 31);
+    sizes(1, 1, N, N, 16, CAUSAL);
+    check_case(c, "N_q = N_k = %d, d = 16, causal, new data in the same arrays", (int)N);
+    check_rounds(c, CALLS);
+    declare(c, PACKED, &none);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        fill(c);
+        forward();
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        judge(c);
+    }
+}
+
+static void arguments(struct check* c) {
+    begin(c, 19, 19, 16, CAUSAL, "");
+    fill_run_and_judge(c);
+    const int64_t empty[][3] = {{0, 19, 17}, {1, 0, 17}, {1, 19, 0}};  // B, N_q, N_k
+    for (size_t n = 0; n < sizeof empty / sizeof empty[0]; n++) {
+        sizes(empty[n][0], 1, empty[n][1], empty[n][2], 16, ALL_KEYS);
+        check_case(c, "B = %d, N_q = %d, N_k = %d", (int)now.B, (int)now.N_q, (int)now.N_k);
+        declare(c, PACKED, &none);
+        check_expect(c, COURSE_OK, CAUSE_empty_input);
+        fill_run_and_judge(c);
+    }
+    const struct bad bad[] = {
+        {"d", 257, COURSE_UNSUPPORTED},          {"B", -1, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},        {"d", 0, COURSE_BAD_ARGUMENT},
+        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT}, {"stride_v.h", -1, COURSE_BAD_ARGUMENT},
+        {"O", 0, COURSE_BAD_ARGUMENT},           {"dV", 0, COURSE_BAD_ARGUMENT},
+        {"workspace", 0, COURSE_BAD_ARGUMENT},
+    };
+    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
+        sizes(1, 1, 16, 16, bad[n].value > 256 ? bad[n].value : 8, ALL_KEYS);
+        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
+        declare(c, PACKED, &bad[n]);
+        check_expect(c, bad[n].status, CAUSE_argument_check);
+        check_run(c);
+    }
+}
+
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    for (int mask = ALL_KEYS; mask <= CAUSAL; mask++) {
+        int64_t N_q = pick_ragged(c, 17, 23), N_k = mask == CAUSAL ? N_q : check_pick(c, 17, 23);
+        sizes(1, 2, N_q, N_k, mask == CAUSAL ? 16 : 21, (enum mask)mask);
+        check_case(c, "H = 2, N_q = %d, N_k = %d, d = %d%s", (int)N_q, (int)now.N_k, (int)now.d,
+                   now.causal ? ", causal" : "");
+        declare(c, PACKED, &none);
+        fill_run_and_judge(c);
+    }
+}
+
+// Bytes of global memory that the gradients of one head cannot do without: K and V once; O and dO once, for
+// delta; the sums of dQ once.
+static double once(void) {
+    return (double)now.d * (4.0 * (double)now.N_k + (4.0 + 4.0) * (double)now.N_q);
+}
+
+// Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of its
+// keys (README, what the hardware does). Blocks of 8 keys and more are let pass. By what the causal mask
+// hides half of all rows need not be read; tiles of 128 read three quarters.
+static void cheap(struct check* c) {
+    enum { N = 130, SMALLEST_TILE = 8 };
+    double read[2];
+    check_watch(c, WATCH_PROFILE);
+    for (int mask = ALL_KEYS; mask <= CAUSAL; mask++) {
+        begin(c, N, N, 16, (enum mask)mask, "");
+        fill_run_and_judge(c);
+        const struct arena_traffic* t = check_traffic(c);
+        check_at_most(c, CAUSE_quadratic_memory, "bytes of memory per query beside the workspace",
+                      (double)t->allocated_bytes / N, 4.0 * (double)now.d);
+        read[mask] = (double)t->global_load_bytes - once();
+    }
+    check_at_most(c, CAUSE_too_much_read, "times that a row of Q and dO is read",
+                  read[ALL_KEYS] / (N * (4.0 * (double)now.d + 8)), CEIL_DIV(N, SMALLEST_TILE));
+    check_at_most(c, CAUSE_masked_read, "share of Q and dO that is read in spite of the mask",
+                  read[CAUSAL] / read[ALL_KEYS], 0.8);
+}
+
+static const struct item items[] = {
+    {8, "whole tiles", whole_tiles},
+    {12, "any length", any_length},
+    {14, "causal", causal},
+    {7, "queries that see no key", unseen},
+    {7, "several batches and heads", heads},
+    {6, "rows with strides", strides},
+    {5, "any head dimension", any_head},
+    {8, "large and very negative scores", extreme},
+    {6, "gradients of any size", gradients_of_any_size},
+    {4, "a scale given by the caller", own_scale},
+    {5, "called again with new data", again},
+    {4, "bad arguments", arguments},
+    {7, "no races, no stray accesses", safe},
+    {7, "Q and dO are read where they are seen", cheap},
+    {0},
+};
+
+const struct lesson lesson = {"15_flash_backward", items, explain};
