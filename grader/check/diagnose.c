@@ -109,8 +109,8 @@ static int64_t large_rows(const struct tensor* in) {
     return large;
 }
 
-// An exp() that overflows spoils its row and no other: l is infinite, so the row is NaN or 0 from end
-// to end. Rows without large numbers are right, so if none is right all of some input's are large.
+// An exp() that overflows spoils its row and no other: l is infinite and the row NaN or 0 from end to
+// end, or only a sum is, and the elements beside it are right. Rows without large numbers are right, so if none is right all of some input's are large.
 static enum cause nonfinite(const struct picture* p) {
     int64_t bad = 0;
     if (p->found->nonfinite == 0) return CAUSE_NONE;
@@ -118,7 +118,7 @@ static enum cause nonfinite(const struct picture* p) {
         if (row_all(p, i, false)) continue;
         bad++;
         for (int64_t k = i * p->columns; k < (i + 1) * p->columns; k++)
-            if (isfinite(p->t->got[k]) && p->t->got[k] != 0) return CAUSE_NONE;
+            if (p->wrong[k] && isfinite(p->t->got[k]) && p->t->got[k] != 0) return CAUSE_NONE;
     }
     for (int i = 0; i < p->c->tensor_count; i++) {
         const struct tensor* in = &p->c->tensor[i];
