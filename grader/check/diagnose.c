@@ -110,7 +110,8 @@ static int64_t large_rows(const struct tensor* in) {
 }
 
 // An exp() that overflows spoils its row and no other: l is infinite and the row NaN or 0 from end to
-// end, or only a sum is, and the elements beside it are right. Rows without large numbers are right, so if none is right all of some input's are large.
+// end, or only a sum is, and the elements beside it are right. Rows without large numbers are right,
+// so if none is right all of some input's are large.
 static enum cause nonfinite(const struct picture* p) {
     int64_t bad = 0;
     if (p->found->nonfinite == 0) return CAUSE_NONE;
