@@ -89,19 +89,25 @@ build/grader/%/check: build/grader/%/check.o build/libgrader.a
 
 # ---- the bench, where there is nvcc
 
-BENCH = main arrays ceiling
+# The same objects make the program and, for grader/bench/compare.py, a library.
+BENCH = $(patsubst %,build/bench/%.o,timing arrays ceiling device dtype)
 
-build/bench/%.o: grader/bench/%.c
+build/bench/%.o: grader/bench/%.c Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
-build/bench/device.o: grader/bench/device.cu
+	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
+build/bench/dtype.o: grader/check/dtype.c Makefile
 	@mkdir -p $(@D)
-	@$(CUDA)/bin/nvcc -O3 -std=c++17 -gencode arch=compute_80,code=compute_80 -Igrader -c $< -o $@
-build/grader/%/bench.o: grader/%/bench.c
+	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -c $< -o $@
+build/bench/device.o: grader/bench/device.cu Makefile
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
-build/grader/%/bench: build/grader/%/bench.o $(BENCH:%=build/bench/%.o) build/bench/device.o build/grader/check/dtype.o
+	@$(CUDA)/bin/nvcc -O3 -std=c++17 -gencode arch=compute_80,code=compute_80 -Xcompiler -fPIC -Igrader -c $< -o $@
+build/grader/%/bench.o: grader/%/bench.c Makefile
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
+build/grader/%/bench: build/bench/main.o build/grader/%/bench.o $(BENCH)
 	@$(CUDA)/bin/nvcc $^ -lcublas -ldl -lm -o $@
+build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
+	@$(CUDA)/bin/nvcc -shared $^ -lcublas -ldl -lm -o $@
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 
@@ -134,6 +140,9 @@ profile: lesson ready
 
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
+
+compare: $(if $(LESSON),lesson)
+	@sh grader/make/compare.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
 tune: lesson
 	@sh grader/make/tune.sh $(NAME)
@@ -189,6 +198,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench tune doctor reset update exercises texts wrong test \
-        mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises \
+        texts wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

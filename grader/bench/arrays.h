@@ -32,8 +32,8 @@ void bench_must(int error, const char* what);
 void arrays_poison(const struct bench_run* run);  // outputs, workspace; in stream order
 void arrays_keep(struct bench_run* run,
                  double spread);  // outputs: all others are compared with these
-void arrays_compare(const struct bench_run* run,
-                    unsigned* wrong_gpu);  // counts what differs from it
+// Counts what differs from these by more than `looser` times what they may.
+void arrays_compare(const struct bench_run* run, double looser, unsigned* wrong_gpu);
 void arrays_free(struct bench_run* run);
 
 #endif

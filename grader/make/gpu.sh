@@ -1,4 +1,4 @@
-# gpu.sh: what bench.sh and tune.sh share; sourced by them.
+# gpu.sh: what bench.sh, compare.sh and tune.sh share; sourced by them.
 # shellcheck shell=sh disable=SC2034  # used there
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 
@@ -20,4 +20,50 @@ library() {
     "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" -Ilessons \
         "-Ilessons/$lesson_of" -shared -Xcompiler -fPIC "$file_of" -lcublas -o "$out_of.so" >"$out_of.log" 2>&1 ||
         echo "$file_of does not compile; see $out_of.log" >&2
+}
+
+# recorded ENDING LESSON...: the recorded figures as tables, of plots/data/GPU/LESSON.ENDING
+recorded() {
+    ending=$1
+    shift
+    echo "There is no GPU with nvcc here: these are recorded figures."
+    for lesson; do
+        found=0
+        for csv in plots/data/*/"$lesson.$ending"; do
+            [ -e "$csv" ] || continue
+            found=1
+            printf '\nLesson %s, %s\n\n' "$lesson" "$csv"
+            awk -f grader/make/bench_table.awk "$csv"
+        done
+        [ "$found" = 1 ] || echo "Lesson $lesson: none are recorded."
+    done
+}
+
+# files_of LESSON: the versions of a lesson in the order of the table, lines of FILE NAME.
+files_of() {
+    for file in solutions/"$1"/steps/*.cu "solutions/$1/${1#*_}.cu" grader/"$1"/peers/*.cu; do
+        [ ! -e "$file" ] || echo "$file $(basename "$file" .cu | sed "s/^${1#*_}\$/solution/")"
+    done
+    mine=${FILE:-exercises/$1/${1#*_}.cu}
+    awk -f grader/make/cut.awk "solutions/$1/${1#*_}.cu" | cmp -s - "$mine" || echo "$mine yours"
+}
+
+# prepare LESSON ENDING TARGET: makes build/grader/LESSON/TARGET and compiles the versions. Sets `versions`,
+# NAME=LIBRARY.so each; csv, where the figures go; and out, a folder.
+prepare() {
+    out=build/bench/$1
+    mkdir -p "$out" "plots/data/$gpu"
+    make -s --no-print-directory "build/grader/$1/$3" || return
+    rm -f "$out"/*.so
+    files_of "$1" >"$out/versions"
+    while read -r file version; do
+        library "$1" "$file" "$out/$version" &
+    done <"$out/versions"
+    wait
+    versions=$(while read -r file version; do
+        [ ! -e "$out/$version.so" ] || echo "$version=$out/$version.so"
+    done <"$out/versions")
+    csv=plots/data/$gpu/$1.$2
+    # Your own times are yours: they are not recorded.
+    case "$versions" in *yours=*) csv=$out/yours.$2 ;; esac
 }

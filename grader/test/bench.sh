@@ -9,7 +9,7 @@ out=build/test/bench
 rm -rf "$out"
 mkdir -p "$out"
 include="-Igrader -Ilessons -I$here -Igrader/cpu/include"
-for unit in main arrays test/ceiling test/bench; do
+for unit in main timing arrays test/ceiling test/bench test/peers; do
     gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g $include -c "grader/bench/$unit.c" \
         -o "$out/$(basename $unit).o" || failed=1
 done
@@ -20,8 +20,10 @@ compile() { # compile FILE OBJECT FLAG...: a .cu for the CPU device
     g++ $(cat grader/cpu/cxxflags) $include "$@" -c "$object.cpp" -o "$object"
 }
 compile grader/bench/device.cu "$out/device.o" || failed=1
-g++ -no-pie -rdynamic "$out"/*.o build/grader/check/dtype.o -Wl,--whole-archive build/libcpu.a \
-    -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/bench" || failed=1
+for program in main peers; do
+    g++ -no-pie -rdynamic "$out/$program.o" "$out"/[!mp]*.o build/grader/check/dtype.o -Wl,--whole-archive \
+        build/libcpu.a -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/$program" || failed=1
+done
 versions=
 for name in right first_element last_element forgets refuses; do
     compile $here/version.cu "$out/$name.so.o" -fPIC "-DMISTAKE=$(echo $name | tr '[:lower:]' '[:upper:]')" &&
@@ -29,7 +31,7 @@ for name in right first_element last_element forgets refuses; do
     versions="$versions $name=$out/$name.so"
 done
 
-BENCH_DRIVER=none "$out/bench" "$out/bench.csv" 0 $versions >"$out/table" 2>"$out/said"
+BENCH_DRIVER=none "$out/main" "$out/bench.csv" 0 $versions >"$out/table" 2>"$out/said"
 status=$?
 row() { # row VERSION SIZE OUTCOME: is in the record
     expect "bench: $1, size $2: $3" awk -F, -v v="$1" -v s="$2" -v o="$3" \
@@ -48,6 +50,46 @@ expect "bench: the table shows the share of the copy rate" \
     sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9]* | [0-9.]* |$'"
 expect "bench: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s bench LESSON=02 | grep -q 'no GPU with nvcc here'"
+
+# What compare.py adds to the bench: peers are checked as versions are, and refusals are results.
+"$out/peers" "$out/bench.csv" 1 version="$out/right.so" >"$out/table" 2>"$out/said"
+status=$?
+expect "peers: a wrong one makes it fail" [ "$status" = 1 ]
+for size in 1000 4321; do
+    row version $size verified
+    row right $size verified
+    row agreed $size verified
+    row last_element $size "WRONG: differs from the first version"
+    row nearly $size "WRONG in a sample"
+    row no_memory $size "out of memory"
+    row not_offered $size "not offered"
+done
+"$out/peers" "$out/bench.csv" 0 version="$out/right.so" >"$out/table" 2>"$out/said"
+row right 4321 "too slow for the seconds given"
+"$out/peers" "$out/bench.csv" 1 version="$out/first_element.so" >"$out/table" 2>"$out/said"
+row right 4321 "no version to compare with"
+
+# make compare
+expect "compare: no GPU, no figures, no failure" sh -c \
+    "PATH=/usr/bin:/bin make -s compare LESSON=02 | grep -q 'no GPU with nvcc here'"
+{
+    echo "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date,torch,layout,against,ratio"
+    echo "B = 1; N = 64,solution,1,0.9,1.25,9,1,300.0,verified,1,2,none,none,none,none,2.11,,flash,1.5"
+    echo "B = 1; N = 64,flash,1.5,1.4,1.75,9,1,200.0,verified,1,2,none,none,none,none,2.11,B N H d,flash,1"
+    echo "B = 1; N = 64,math,,,,0,,,out of memory,1,2,none,none,none,none,2.11,,flash,nan"
+} >"$out/compare.csv"
+awk -f grader/make/bench_table.awk "$out/compare.csv" >"$out/table"
+expect "compare: the table has the spread and the ratio" \
+    grep -q '^| B = 1; N = 64 | solution |  | 1.000 | 0.900 .. 1.250 | 300.0 | 1.50 |$' "$out/table"
+expect "compare: the table has what ran out of memory" grep -q '| math | .* | out of memory | |$' "$out/table"
+if command -v python3 >/dev/null; then
+    expect "compare: the script is Python" python3 -c \
+        'compile(open("grader/bench/compare.py").read(), "compare.py", "exec")'
+    expect "compare: no PyTorch, one sentence" sh -c \
+        'python3 -I -S grader/bench/compare.py 14 2>&1 | grep -q "needs PyTorch, and .* cannot import it"'
+else
+    tell skip "compare: the script" "there is no python3"
+fi
 
 # make tune: of the choices that spill no registers the fastest is marked, for each size.
 {

@@ -1,0 +1,40 @@
+// peers.h: the bench as a library, for what is timed beside the versions but cannot export a contract's
+// launcher: PyTorch's operations (compare.py). They work on copies of a size's arrays, in memory of
+// their own; what they computed is copied back and verified like the versions' own outputs.
+#ifndef GRADER_BENCH_PEERS_H
+#define GRADER_BENCH_PEERS_H
+
+#include <stddef.h>
+
+#include "bench/bench.h"
+
+// What a peer's call returns.
+enum bench_peer_status { BENCH_PEER_OK, BENCH_PEER_NOT_OFFERED, BENCH_PEER_NO_MEMORY };
+
+// compare.py declares the same fields, in the same order.
+struct bench_peers {
+    int count;
+    const char* const* names;
+    double looser;  // how many times the versions' errors are right for a peer, >= 1
+    // Before anything is timed at a size, with its inputs filled; and after all is.
+    void (*prepare)(struct bench_run* run, const struct bench_size* size);
+    void (*finish)(void);
+    int (*call)(int peer);      // timed: puts its work into the default stream
+    void (*deliver)(int peer);  // not timed: bench_put() for every output of the lesson
+};
+
+// The program `bench`, its usage in timing.c; with the peers, if not NULL, after the versions. What
+// takes so long that `seconds` do not hold it is not timed then.
+int bench_main(int argc, char** argv, const struct bench_peers* peers);
+
+// Copies a whole array, all `bytes` of it, to or from memory on the GPU; anything but the array's size
+// ends the program.
+void bench_get(const struct bench_run* run, const char* name, void* to_gpu, size_t bytes);
+void bench_put(const struct bench_run* run, const char* name, const void* from_gpu, size_t bytes);
+
+// For an output that a peer does not compute: what the first right version wrote.
+void bench_put_agreed(const struct bench_run* run, const char* name);
+
+size_t bench_bytes(const struct bench_run* run, const char* name);
+
+#endif

@@ -1,0 +1,272 @@
+// timing.c: times the versions of one lesson.
+// usage: bench CSV|- SECONDS NAME=LIBRARY.so...
+// Prints a table; writes one row per size and version to CSV. SECONDS bounds the timed runs of each
+// size. BENCH_ONLY=text in the environment: only sizes whose label contains it.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/arrays.h"
+#include "bench/ceiling.h"
+#include "bench/peers.h"
+#include "course.h"
+
+enum { VERSIONS = 16, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
+
+struct version {
+    char name[64];
+    bench_launcher launch;  // NULL: a peer
+    int peer;
+    const char* trouble;  // why it is not timed, NULL if it is
+    double ms[MAX_ROUNDS];
+    int runs;
+    double error;  // of the sample, in parts of what is allowed
+};
+
+static struct version version[VERSIONS];
+static int versions;
+static cudaEvent_t begin, end;
+static const struct bench_peers* peers;  // NULL: none
+static int flushes = 1;                  // before every call
+
+static void load(char* argument) {
+    char* path = strchr(argument, '=');
+    if (versions == VERSIONS || !path) {
+        fprintf(stderr, "bench: %s: %s\n", argument,
+                path ? "more versions than VERSIONS" : "expected NAME=LIBRARY.so");
+        exit(2);
+    }
+    *path++ = '\0';
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* symbol = library ? dlsym(library, bench.launcher) : NULL;
+    if (!symbol) {
+        fprintf(stderr, "bench: %s\n", dlerror());
+        exit(2);
+    }
+    struct version* v = &version[versions++];
+    snprintf(v->name, sizeof v->name, "%s", argument);
+    memcpy(&v->launch, &symbol, sizeof symbol);
+}
+
+static void add_peer(int peer) {
+    if (versions == VERSIONS) {
+        fprintf(stderr, "bench: %s: more versions than VERSIONS\n", peers->names[peer]);
+        exit(2);
+    }
+    struct version* v = &version[versions++];
+    snprintf(v->name, sizeof v->name, "%s", peers->names[peer]);
+    v->peer = peer;
+}
+
+// One call between two events, everything around it in stream order: poison, cold cache, call.
+// Returns the launcher's status. *late: the GPU had come to the call before all of it was in the stream,
+// so that the time may be that of the processor, not of the GPU.
+static int run_once(struct version* v, struct bench_run* run, const int64_t* n, bool* late) {
+    arrays_poison(run);
+    for (int i = 0; i < flushes; i++) ceiling_flush();
+    bench_must(cudaEventRecord(begin, NULL), "event");
+    int status = v->launch ? bench.call(v->launch, run, n) : peers->call(v->peer);
+    *late = cudaEventQuery(begin) == cudaSuccess;
+    if (!*late) (void)cudaGetLastError();  // "not ready" is no error
+    bench_must(cudaEventRecord(end, NULL), "event");
+    return status;
+}
+
+// Waits for the call, and for what it computed to be in the run's outputs.
+static double elapsed_ms(const struct version* v) {
+    float ms = 0;
+    bench_must(cudaEventSynchronize(end), "the kernel");
+    bench_must(cudaEventElapsedTime(&ms, begin, end), "event");
+    if (!v->launch) peers->deliver(v->peer);
+    return ms;
+}
+
+static double looser(const struct version* v) {
+    return v->launch ? 1 : peers->looser;
+}
+
+static const char* refusal(const struct version* v, int status) {
+    if (!v->launch)
+        return status == BENCH_PEER_OK          ? NULL
+               : status == BENCH_PEER_NO_MEMORY ? "out of memory"
+                                                : "not offered";
+    return status == COURSE_OK            ? NULL
+           : status == COURSE_UNSUPPORTED ? "does not take this size"
+           : status == COURSE_CUDA_ERROR  ? cudaGetErrorString(cudaGetLastError())
+                                          : "refuses its arguments";
+}
+
+static unsigned wrong_elements(const struct version* v, const struct bench_run* run) {
+    unsigned wrong = 0;
+    bench_must(cudaMemset(run->scratch_gpu, 0, sizeof wrong), "counter");
+    arrays_compare(run, looser(v), run->scratch_gpu);
+    bench_must(cudaMemcpy(&wrong, run->scratch_gpu, sizeof wrong, cudaMemcpyDeviceToHost),
+               "counter");
+    return wrong;
+}
+
+// The first, untimed run of each version: may it take part?
+static void admit(struct version* v, struct bench_run* run, const int64_t* n, double seconds,
+                  bool* agreed) {
+    bool late;
+    v->runs = 0;
+    v->trouble = refusal(v, run_once(v, run, n, &late));
+    if (v->trouble) {
+        bench_must(cudaEventSynchronize(end), "the kernel");
+        return;
+    }
+    double ms = elapsed_ms(v);
+    v->error = bench.error(run, n);
+    if (!(v->error <= looser(v))) {
+        v->trouble = "WRONG in a sample";
+    } else if (!*agreed && v->launch) {
+        arrays_keep(run, bench.spread);
+        *agreed = true;
+    } else if (!*agreed) {
+        v->trouble = "no version to compare with";
+    } else if (wrong_elements(v, run)) {
+        v->trouble = "WRONG: differs from the first version";
+    } else if (peers && ms > 1e3 * seconds / MIN_ROUNDS) {
+        // A first call may be slow for other reasons: code is loaded, a library makes its plans.
+        (void)run_once(v, run, n, &late);
+        if (elapsed_ms(v) > 1e3 * seconds / MIN_ROUNDS)
+            v->trouble = "too slow for the seconds given";
+    }
+}
+
+static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
+    time_t start = time(NULL);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        if (round >= MIN_ROUNDS && difftime(time(NULL), start) >= seconds) break;
+        for (int i = 0; i < versions; i++) {
+            struct version* v = &version[(i + round) % versions];
+            if (v->trouble) continue;
+            bool late;
+            (void)run_once(v, run, n, &late);
+            double ms = elapsed_ms(v);
+            if (wrong_elements(v, run)) v->trouble = "WRONG in a timed run";
+            // Let the GPU flush for longer the next time; from here on, for every version.
+            if (!v->launch && late && flushes < MAX_FLUSHES)
+                flushes *= 2, i--;
+            else
+                v->ms[v->runs++] = ms;
+        }
+    }
+}
+
+// ---- what is printed
+
+static int ascending(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+struct spot {
+    char gpu[64], driver[32], cuda[16], date[16];
+};
+
+static void csv_row(FILE* csv, const struct spot* spot, const struct bench_size* size,
+                    const struct version* v, double gbytes, double tflops) {
+    fprintf(csv, "%s,%s,", size->label, v->name);
+    if (v->trouble)
+        fprintf(csv, ",,,0,,,%s", v->trouble);
+    else
+        fprintf(csv, "%.5f,%.5f,%.5f,%d,%.1f,%.2f,verified", v->ms[v->runs / 2],
+                v->ms[v->runs / 10], v->ms[v->runs - 1 - v->runs / 10], v->runs, gbytes, tflops);
+    fprintf(csv, ",%.0f,%.1f,%s,%s,%s,%s\n", ceiling_copy(), ceiling_matmul(bench.precision),
+            spot->gpu, spot->driver, spot->cuda, spot->date);
+}
+
+static void report(FILE* csv, const struct spot* spot, const struct bench_size* size) {
+    double bytes = bench.bytes(size->n), flops = bench.flops ? bench.flops(size->n) : 0;
+    printf("\n%s: %.3g GB to move at least", size->label, bytes * 1e-9);
+    if (flops > 0) printf(", %.3g GFLOP", flops * 1e-9);
+    printf("\n  %-24s %10s  %-17s  %9s  %8s\n", "version", "median ms", "10 % .. 90 %",
+           flops > 0 ? "TFLOP/s" : "GB/s", flops > 0 ? "of cuBLAS" : "of copy");
+    for (int i = 0; i < versions; i++) {
+        struct version* v = &version[i];
+        if (v->trouble) {
+            printf("  %-24s %s\n", v->name, v->trouble);
+            csv_row(csv, spot, size, v, 0, 0);
+            continue;
+        }
+        qsort(v->ms, (size_t)v->runs, sizeof v->ms[0], ascending);
+        double ms = v->ms[v->runs / 2];
+        double gbytes = bytes / ms * 1e-6, tflops = flops / ms * 1e-9;
+        char between[40];
+        snprintf(between, sizeof between, "%.4f .. %.4f", v->ms[v->runs / 10],
+                 v->ms[v->runs - 1 - v->runs / 10]);
+        printf("  %-24s %10.4f  %-17s  %9.1f  %8.2f\n", v->name, ms, between,
+               flops > 0 ? tflops : gbytes,
+               flops > 0 ? tflops / ceiling_matmul(bench.precision) : gbytes / ceiling_copy());
+        csv_row(csv, spot, size, v, gbytes, tflops);
+    }
+    fflush(stdout);
+}
+
+static struct spot where_and_when(void) {
+    struct spot spot;
+    struct cudaDeviceProp properties;
+    int runtime = 0;
+    bench_must(cudaGetDeviceProperties(&properties, 0), "no GPU");
+    bench_must(cudaRuntimeGetVersion(&runtime), "no CUDA runtime");
+    snprintf(spot.gpu, sizeof spot.gpu, "%.60s", properties.name);
+    snprintf(spot.cuda, sizeof spot.cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
+    const char* driver = getenv("BENCH_DRIVER");  // the script asks nvidia-smi
+    snprintf(spot.driver, sizeof spot.driver, "%.30s", driver ? driver : "unknown");
+    time_t now = time(NULL);
+    strftime(spot.date, sizeof spot.date, "%Y-%m-%d", gmtime(&now));
+    return spot;
+}
+
+int bench_main(int argc, char** argv, const struct bench_peers* with) {
+    if (argc < 4) {
+        fprintf(stderr, "usage: bench CSV|- SECONDS NAME=LIBRARY.so...\n");
+        return 2;
+    }
+    FILE* csv = fopen(strcmp(argv[1], "-") == 0 ? "/dev/null" : argv[1], "w");
+    if (!csv) {
+        perror(argv[1]);
+        return 2;
+    }
+    for (int i = 3; i < argc; i++) load(argv[i]);
+    peers = with;
+    for (int i = 0; peers && i < peers->count; i++) add_peer(i);
+    struct spot spot = where_and_when();
+    bench_must(cudaEventCreate(&begin), "event");
+    bench_must(cudaEventCreate(&end), "event");
+    ceiling_measure();
+    printf("%s, driver %s, CUDA %s, %s\n", spot.gpu, spot.driver, spot.cuda, spot.date);
+    printf("ceilings now: copy %.0f GB/s (read + written), cuBLAS %.1f TFLOP/s bf16, %.1f fp32\n",
+           ceiling_copy(), ceiling_matmul(BF16), ceiling_matmul(F32));
+    fprintf(csv, "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,"
+                 "copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date\n");
+
+    int wrong = 0;
+    const char* only = getenv("BENCH_ONLY");
+    for (const struct bench_size* size = bench.sizes; size->label; size++) {
+        if (only && !strstr(size->label, only)) continue;
+        struct bench_run run = {.random = 1};
+        bool agreed = false;
+        bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");
+        bench.prepare(&run, size->n);
+        if (peers) peers->prepare(&run, size);
+        for (int i = 0; i < versions; i++)
+            admit(&version[i], &run, size->n, atof(argv[2]), &agreed);
+        time_versions(&run, size->n, atof(argv[2]));
+        if (peers) peers->finish();
+        report(csv, &spot, size);
+        for (int i = 0; i < versions; i++)
+            wrong |= version[i].trouble && strncmp(version[i].trouble, "WRONG", 5) == 0;
+        arrays_free(&run);
+        cudaFree(run.scratch_gpu);
+    }
+    if (fclose(csv) != 0) {
+        perror(argv[1]);
+        return 2;
+    }
+    return wrong;
+}
