@@ -22,8 +22,10 @@ import csv
 import ctypes
 import gc
 import math
+import os
 import signal
 import sys
+import traceback
 import warnings
 
 warnings.filterwarnings("ignore", "Failed to initialize NumPy")  # it is not needed
@@ -43,15 +45,12 @@ class Bench:
     """The lesson's bench as a library (peers.h), and its arrays at the size of `run`."""
 
     def __init__(self, path):
-        array = [ctypes.c_void_p, ctypes.c_char_p]
         self.library = library = ctypes.CDLL(path)  # after torch, whose cuBLAS it shares
-        library.bench_bytes.argtypes, library.bench_bytes.restype = array, ctypes.c_size_t
-        library.bench_get.argtypes = library.bench_put.argtypes = [*array, ctypes.c_void_p, ctypes.c_size_t]
-        library.bench_put_agreed.argtypes = array
         self.run = None
-
-    def bytes(self, name):
-        return self.library.bench_bytes(self.run, name.encode())
+        array = [ctypes.c_void_p, ctypes.c_char_p]
+        library.bench_bytes.restype = ctypes.c_size_t
+        library.bench_bytes.argtypes = library.bench_put_agreed.argtypes = array
+        library.bench_get.argtypes = library.bench_put.argtypes = [*array, ctypes.c_void_p, ctypes.c_size_t]
 
     def get(self, name, shape, dtype):
         tensor = torch.empty(shape, dtype=dtype, device=DEVICE)
@@ -120,7 +119,7 @@ class Forward:
     def __init__(self, bench, n):
         self.bench = bench
         self.B, self.N, self.d, self.causal = n[0] if self.batched else 1, n[1], n[2], bool(n[3])
-        self.H = bench.bytes("Q") // (2 * self.B * self.N * self.d)
+        self.H = bench.library.bench_bytes(bench.run, b"Q") // (2 * self.B * self.N * self.d)
         self.Q, self.K, self.V = (self.input(name) for name in "QKV")
         self.prepare()
         self.calls, self.layouts = zip(*(self.fastest(backend) for backend in self.backends))
@@ -220,28 +219,40 @@ def median_ms(call, runs=5):
 class Size(ctypes.Structure):
     _fields_ = (("label", ctypes.c_char_p), ("n", ctypes.c_int64 * 8))
 
-PREPARE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Size))
-FINISH = ctypes.CFUNCTYPE(None)
-CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
-DELIVER = ctypes.CFUNCTYPE(None, ctypes.c_int)
-OK, NOT_OFFERED, NO_MEMORY = 0, 1, 2
-
 
 class Peers(ctypes.Structure):
     _fields_ = (("count", ctypes.c_int), ("names", ctypes.POINTER(ctypes.c_char_p)),
-                ("looser", ctypes.c_double), ("prepare", PREPARE), ("finish", FINISH), ("call", CALL),
-                ("deliver", DELIVER))
+                ("looser", ctypes.c_double),
+                ("prepare", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Size))),
+                ("finish", ctypes.CFUNCTYPE(None)), ("call", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)),
+                ("deliver", ctypes.CFUNCTYPE(None, ctypes.c_int)))
+
+
+OK, NOT_OFFERED, NO_MEMORY = 0, 1, 2
+
+
+def final(function):
+    """The function; but an exception, which C would not notice, ends the program."""
+
+    def guarded(*arguments):
+        try:
+            return function(*arguments)
+        except Exception:
+            traceback.print_exc()
+            os._exit(2)
+
+    return guarded
 
 
 class Callbacks:
-    """What the bench calls. An exception here leaves the outputs as they were: NaN, and so WRONG."""
+    """What the bench calls. Outputs that are not delivered stay NaN, and so WRONG."""
 
     def __init__(self, lesson, bench):
         self.lesson, self.bench, self.layouts = lesson, bench, {}
         self.size = self.result = None
         names = (ctypes.c_char_p * len(lesson.names))(*(name.encode() for name in lesson.names))
-        self.peers = Peers(len(names), names, lesson.looser, PREPARE(self.prepare), FINISH(self.finish),
-                           CALL(self.call), DELIVER(self.deliver))
+        functions = (kind(final(getattr(self, name))) for name, kind in Peers._fields_[3:])
+        self.peers = Peers(len(names), names, lesson.looser, *functions)
 
     def prepare(self, run, size):
         self.bench.run = run
@@ -285,7 +296,7 @@ def complete(path, against, layouts):
         row.update(torch=torch_version(), layout=layouts.get((row["size"], row["version"]), ""),
                    against=against, ratio=f"{ratio:.3f}")
     with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+        writer = csv.DictWriter(file, rows[0].keys() if rows else (), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
 
@@ -304,11 +315,11 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the loop is in C
     lesson, bench = LESSONS[number], Bench(sys.argv[2])
     callbacks = Callbacks(lesson, bench)
-    words = [word.encode() for word in ("bench", *sys.argv[3:])]
+    words = tuple(word.encode() for word in ("bench", *sys.argv[3:]))
+    argv = (ctypes.c_char_p * len(words))(*words)
     print(f"PyTorch {torch_version()}; data: normal, mean 0, variance 1, from the bench's fixed seeds",
           flush=True)
-    arguments = (ctypes.c_char_p * (len(words) + 1))(*words, None)
-    status = bench.library.bench_main(len(words), arguments, ctypes.byref(callbacks.peers))
+    status = bench.library.bench_main(len(words), argv, ctypes.byref(callbacks.peers))
     if status != 2 and sys.argv[3] != "-":
         complete(sys.argv[3], lesson.names[0], callbacks.layouts)
     return status

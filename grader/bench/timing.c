@@ -32,22 +32,21 @@ static cudaEvent_t begin, end;
 static const struct bench_peers* peers;  // NULL: none
 static int flushes = 1;                  // before every call
 
-static void load(char* argument) {
-    char* path = strchr(argument, '=');
+static void load(const char* argument) {
+    const char* path = strchr(argument, '=');
     if (versions == VERSIONS || !path) {
         fprintf(stderr, "bench: %s: %s\n", argument,
                 path ? "more versions than VERSIONS" : "expected NAME=LIBRARY.so");
         exit(2);
     }
-    *path++ = '\0';
-    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* library = dlopen(path + 1, RTLD_NOW | RTLD_LOCAL);
     void* symbol = library ? dlsym(library, bench.launcher) : NULL;
     if (!symbol) {
         fprintf(stderr, "bench: %s\n", dlerror());
         exit(2);
     }
     struct version* v = &version[versions++];
-    snprintf(v->name, sizeof v->name, "%s", argument);
+    snprintf(v->name, sizeof v->name, "%.*s", (int)(path - argument), argument);
     memcpy(&v->launch, &symbol, sizeof symbol);
 }
 

@@ -64,6 +64,6 @@ prepare() {
         [ ! -e "$out/$version.so" ] || echo "$version=$out/$version.so"
     done <"$out/versions")
     csv=plots/data/$gpu/$1.$2
-    # Your own times are yours: they are not recorded.
-    case "$versions" in *yours=*) csv=$out/yours.$2 ;; esac
+    # Your own times are yours: they are not recorded; nor are some sizes only.
+    case "$versions${BENCH_ONLY:+yours=}" in *yours=*) csv=$out/yours.$2 ;; esac
 }
