@@ -69,8 +69,9 @@ void bench_read(struct bench_run* run, const char* name, int64_t first, int64_t 
                 (long long)(rows * width), name, (long long)first);
         exit(2);
     }
-    bench_must(cudaMemcpy2D(bytes, row, (char*)a->gpu + (size_t)first * size, (size_t)stride * size,
-                            row, (size_t)rows, cudaMemcpyDeviceToHost),
+    size_t pitch = rows > 1 ? (size_t)stride * size : row;  // at least a row, CUDA says
+    bench_must(cudaMemcpy2D(bytes, row, (char*)a->gpu + (size_t)first * size, pitch, row,
+                            (size_t)rows, cudaMemcpyDeviceToHost),
                name);
     for (int64_t i = 0; i < rows * width; i++)
         to[i] = dtype_load(a->dtype, bytes + (size_t)i * size);

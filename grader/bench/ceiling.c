@@ -14,9 +14,14 @@ static const size_t FLUSH = (size_t)256 << 20;
 static double copy_gbytes, bf16_tflops, fp32_tflops;
 
 void ceiling_flush(void) {
-    static void* junk_gpu;
-    if (!junk_gpu) bench_must(cudaMalloc(&junk_gpu, FLUSH), "256 MiB to flush the cache with");
-    bench_must(cudaMemsetAsync(junk_gpu, 0, FLUSH, NULL), "flushing the cache");
+    static float *junk_gpu, *found_gpu;
+    if (!junk_gpu) {
+        bench_must(cudaMalloc((void**)&junk_gpu, FLUSH), "256 MiB to flush the cache with");
+        bench_must(cudaMalloc((void**)&found_gpu, sizeof *found_gpu), "flushing the cache");
+        bench_must(cudaMemset(junk_gpu, 0, FLUSH), "flushing the cache");
+    }
+    bench_must(device_largest(found_gpu, junk_gpu, DEVICE_F32, FLUSH / sizeof *junk_gpu),
+               "flushing the cache");
 }
 
 static int ascending(const void* a, const void* b) {

@@ -68,8 +68,8 @@ static cudaError_t check_copy(const char* function, const void* dst, const void*
 static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const void* src,
                         size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     if (width == 0 || height == 0) return cudaSuccess;
-    if (height > 1 && (width > dst_pitch || width > src_pitch))
-        return cudev_fail(cudaErrorInvalidPitchValue, function,
+    if (width > dst_pitch || width > src_pitch)  // even of a single row, as on a GPU
+        return cudev_fail(cudaErrorInvalidValue, function,
                           "a row of %zu bytes is longer than the "
                           "pitch",
                           width);

@@ -97,7 +97,7 @@ static void shared_with_host(void) {
     CHECK_CUDA(cudaMemcpy2D(back, 12, pitched, pitch, 12, 2, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 6; i++) CHECK(back[i] == host[i]);
     CHECK(cudaMemcpy2D(back, 8, pitched, pitch, 12, 2, cudaMemcpyDeviceToHost) ==
-          cudaErrorInvalidPitchValue);
+          cudaErrorInvalidValue);
     CHECK_CUDA(cudaFree(pitched));
     cudaGetLastError();
 }
