@@ -25,7 +25,6 @@ import math
 import os
 import signal
 import sys
-import traceback
 import warnings
 
 warnings.filterwarnings("ignore", "Failed to initialize NumPy")  # it is not needed
@@ -231,17 +230,10 @@ class Peers(ctypes.Structure):
 OK, NOT_OFFERED, NO_MEMORY = 0, 1, 2
 
 
-def final(function):
-    """The function; but an exception, which C would not notice, ends the program."""
-
-    def guarded(*arguments):
-        try:
-            return function(*arguments)
-        except Exception:
-            traceback.print_exc()
-            os._exit(2)
-
-    return guarded
+def stop(unraisable):
+    """Ends the program after an exception in a callback, which C would not notice."""
+    sys.__unraisablehook__(unraisable)
+    os._exit(2)
 
 
 class Callbacks:
@@ -251,7 +243,7 @@ class Callbacks:
         self.lesson, self.bench, self.layouts = lesson, bench, {}
         self.size = self.result = None
         names = (ctypes.c_char_p * len(lesson.names))(*(name.encode() for name in lesson.names))
-        functions = (kind(final(getattr(self, name))) for name, kind in Peers._fields_[3:])
+        functions = (kind(getattr(self, name)) for name, kind in Peers._fields_[3:])
         self.peers = Peers(len(names), names, lesson.looser, *functions)
 
     def prepare(self, run, size):
@@ -313,6 +305,7 @@ def main():
     if len(sys.argv) == 2:
         return 0
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the loop is in C
+    sys.unraisablehook = stop
     lesson, bench = LESSONS[number], Bench(sys.argv[2])
     callbacks = Callbacks(lesson, bench)
     words = tuple(word.encode() for word in ("bench", *sys.argv[3:]))
