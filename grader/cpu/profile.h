@@ -17,6 +17,7 @@ struct counts {
     uint64_t requests;  // executions by a warp
     uint64_t lanes;     // threads that took part
     uint64_t bytes;     // they asked for
+    uint64_t distinct;  // of these; of loads alone
     uint64_t sectors, ideal_sectors;
     uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
     uint64_t wavefronts, ideal_wavefronts;

@@ -16,6 +16,7 @@ static void add_counts(struct counts* to, const struct counts* from) {
     to->requests += from->requests;
     to->lanes += from->lanes;
     to->bytes += from->bytes;
+    to->distinct += from->distinct;
     to->sectors += from->sectors;
     to->ideal_sectors += from->ideal_sectors;
     to->block_sectors += from->block_sectors;
@@ -156,7 +157,13 @@ static const struct line_row* worst(const struct line_row* rows, unsigned count,
 static void print_advice(FILE* out, const struct line_row* rows, unsigned count) {
     const struct line_row* global = worst(rows, count, false);
     const struct line_row* shared = worst(rows, count, true);
-    if (global)
+    if (global && global->row->kind == LOG_ATOMIC)
+        fprintf(
+            out,
+            "  next: line %d: threads of a warp that want the same element of %s wait for one\n"
+            "        another: add within the warp first (__shfl_down_sync), then once for all\n",
+            global->line, global->row->name);
+    else if (global)
         fprintf(out,
                 "  next: line %d uses %.0f of every 100 bytes it moves: let neighbouring threads\n"
                 "        (threadIdx.x) touch neighbouring elements of %s\n",
@@ -262,20 +269,20 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
         snprintf(name, sizeof name, format, op); \
         metric(p, name, value);                  \
     } while (0)
+    // ncu counts a byte that several threads load once
+    uint64_t bytes = kind == LOG_LOAD ? c->distinct : c->bytes;
     if (shared) {
-        METRIC("smsp__sass_data_bytes_mem_shared_op_%s.sum", c->bytes);
+        METRIC("smsp__sass_data_bytes_mem_shared_op_%s.sum", bytes);
         METRIC(plain    ? "smsp__sass_inst_executed_op_shared_%s.sum"
                : matrix ? "smsp__inst_executed_op_%s.sum"
                         : "smsp__sass_inst_executed_op_%s.sum",
                c->requests);
-        METRIC(matrix ? "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_%s.sum"
-                      : "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_%s.sum",
-               c->wavefronts);
-        METRIC(matrix ? "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum"
-                      : "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
+        METRIC("smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_%s.sum", c->wavefronts);
+        METRIC(plain ? "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum"
+                     : "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_%s.sum",
                c->wavefronts - c->ideal_wavefronts);
     } else {
-        METRIC("smsp__sass_data_bytes_mem_global_op_%s.sum", c->bytes);
+        METRIC("smsp__sass_data_bytes_mem_global_op_%s.sum", bytes);
         METRIC("l1tex__t_requests_pipe_lsu_mem_global_op_%s.sum", c->requests);
         METRIC("l1tex__t_sectors_pipe_lsu_mem_global_op_%s.sum", c->sectors);
         METRIC("cudev__ideal_sectors_mem_global_op_%s", c->ideal_sectors);

@@ -56,11 +56,29 @@ static void note_touched(struct watch* k, const struct sector* s, enum log_kind 
     total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
 }
 
+// An atomic takes the threads that want the same address one after the other, each round with the sectors
+// of its own: how many it needs beyond the first round's. (Measured on an H200: test/hardware.)
+static unsigned repeated_sectors(const struct request* q) {
+    unsigned more = 0, round[WARP_SIZE];
+    for (unsigned i = 0; i < q->lanes; i++) {
+        round[i] = 0;
+        for (unsigned j = 0; j < i; j++) round[i] += q->offset[j] == q->offset[i];
+        bool first = round[i] > 0;  // of this sector in this round
+        for (unsigned j = 0; j < i; j++)
+            if (q->offset[j] >> SECTOR_SHIFT == q->offset[i] >> SECTOR_SHIFT &&
+                round[j] == round[i])
+                first = false;
+        more += first;
+    }
+    return more;
+}
+
 static void count_global(struct watch* k, struct counts* c, const struct request* q) {
     const enum log_kind kind = log_kind(q->instruction);
     struct sector sector[WARP_SIZE];
     unsigned sectors = find_sectors(sector, q->offset, q->lanes, log_bytes(q->instruction));
     unsigned useful = 0;
+    if (kind == LOG_ATOMIC) c->sectors += repeated_sectors(q);
     uint32_t* read_by = BLOCK_READ[k->worker->number];
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
@@ -71,6 +89,7 @@ static void count_global(struct watch* k, struct counts* c, const struct request
     }
     c->sectors += sectors;
     c->ideal_sectors += (useful + 31) / 32;
+    c->distinct += useful;
 }
 
 // ---- shared memory -----------------------------------------------------------------------------
@@ -123,6 +142,20 @@ static bool pair_up(const uint32_t* offset, const uint8_t* lane, unsigned lanes,
     return true;
 }
 
+// Bytes that lanes ask for, each counted once: accesses of a request coincide or lie apart.
+static unsigned distinct_bytes(const struct request* q, unsigned bytes) {
+    unsigned count = 0;
+    uint32_t highest = 0;
+    for (unsigned i = 0; i < q->lanes; i++) {
+        bool known = false;
+        if (i > 0 && q->offset[i] <= highest)
+            for (unsigned j = i; j > 0 && !known; j--) known = q->offset[j - 1] == q->offset[i];
+        count += !known;
+        if (q->offset[i] > highest) highest = q->offset[i];
+    }
+    return count * bytes;
+}
+
 // A request is served in phases: 4 bytes a lane: the whole warp; 8: half warps; 16: quarters; twice
 // as many lanes when neighbours (n, n ^ 1) or (n, n ^ 2) ask for the same.
 static void count_shared(struct counts* c, const struct request* q) {
@@ -136,6 +169,7 @@ static void count_shared(struct counts* c, const struct request* q) {
         c->wavefronts += wavefronts(q->offset, i, end, bytes);
         c->ideal_wavefronts++;
     }
+    if (log_kind(q->instruction) == LOG_LOAD) c->distinct += distinct_bytes(q, bytes);
 }
 
 void cudev_request(struct watch* k, const struct request* q) {

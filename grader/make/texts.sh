@@ -5,6 +5,7 @@
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything.
 # usage: texts.sh LESSON...
+unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
 recorded() { # recorded LESSON: the figures of the first GPU there are some of
     for csv in plots/data/*/"$1.csv"; do

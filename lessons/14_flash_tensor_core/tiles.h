@@ -9,9 +9,9 @@
 #define TILES_H
 
 //                       BLOCK_Q, BLOCK_K, WARPS, Q_IN_REGISTERS, BLOCKS
-#define TILES_64 64, 64, 4, 1, 3
-#define TILES_64_CAUSAL 64, 64, 4, 1, 3
-#define TILES_128 64, 64, 4, 1, 2
-#define TILES_128_CAUSAL 64, 64, 4, 1, 2
+#define TILES_64 128, 64, 4, 0, 2
+#define TILES_64_CAUSAL 128, 64, 4, 0, 2
+#define TILES_128 64, 128, 4, 1, 2
+#define TILES_128_CAUSAL 64, 128, 4, 1, 2
 
 #endif

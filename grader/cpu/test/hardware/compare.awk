@@ -21,7 +21,7 @@ file == 3 {
     machine[$2] = $5 "," $6 "," $7 "," $8
     if ($1 == "apart") apart[$2, $3] = $4
     else whole[$2, $3] = $4
-    if ($4 && !(($2, $3) in predicted) && !listed[$2, $3]++ && $3 !~ /op_(atom|red)\.sum$|__bytes_read/)
+    if ($1 == "apart" && $4 && !(($2, $3) in predicted) && !listed[$2, $3]++ && $3 !~ /op_(atom|red)\.sum$|__bytes_read/)
         others[$2] = others[$2] $3 ","
 }
 

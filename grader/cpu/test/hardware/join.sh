@@ -30,7 +30,7 @@ echo 'kernel,metric,predicted,measured,agrees,default_build,gpu,driver,cuda,date
 ncu 32 > apart.csv
 ncu 8 > default.csv
 for how in apart default; do
-    awk -v how=$how -v machine="G,1,2,D" -f "$here/measured.awk" launches $how.csv
+    awk -v how=$how -v machine="G,1,2,D" -v metrics="$loads $stores $atom $red $conflicts" -f "$here/measured.awk" launches $how.csv
 done > measured
 awk -F, -f "$here/compare.awk" predicted before measured > table
 cat > wanted <<TEXT

@@ -1,6 +1,10 @@
 # measured.awk: ncu's table beside the names of the launches, as "how,kernel,metric,value,machine".
 # Reads LAUNCHES ("program,name" in the order of the launches) and ncu's raw page as CSV.
-# -v how=apart|default -v machine=gpu,driver,cuda,date
+# -v how=apart|default -v machine=gpu,driver,cuda,date -v metrics="NAME...": ncu adds some of its own
+BEGIN {
+    n = split(metrics, wanted, " ")
+    for (i = 1; i <= n; i++) asked[wanted[i]] = 1
+}
 NR == FNR {
     program = $0
     sub(/,.*/, "", program)
@@ -32,7 +36,7 @@ function cut(line, field) {
         exit 1
     }
     for (i = 1; i <= columns; i++) {
-        if (title[i] !~ /__.*\.sum$/ || field[i] == "" || field[i] ~ /n\/a/) continue
+        if (!(title[i] in asked) || field[i] == "" || field[i] ~ /n\/a/) continue
         value = field[i]
         gsub(/,/, "", value)
         printf "%s,%s %s,%s,%.0f,%s\n", how, program, launch[program, seen[program]], title[i], value, machine

@@ -1,27 +1,14 @@
 # predict.awk: from what the programs print on the CPU device to lines "kernel,metric,predicted", in
 # the order of the launches. Metrics that are 0 are left out. -v program=NAME
 BEGIN {
-    # one name for both sides; "ldgsts" is cp.async
-    split("ld st ldgsts", op, " ")
-    n = split("smsp__sass_data_bytes_mem_global_op_OP l1tex__t_requests_pipe_lsu_mem_global_op_OP " \
-        "l1tex__t_sectors_pipe_lsu_mem_global_op_OP smsp__sass_data_bytes_mem_shared_op_OP " \
-        "smsp__sass_inst_executed_op_shared_OP l1tex__data_pipe_lsu_wavefronts_mem_shared_op_OP " \
-        "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_OP", shape, " ")
-    for (i = 1; i <= n; i++)
-        for (k = 1; k <= 3; k++) {
-            metric = shape[i] ".sum"
-            sub(/OP/, op[k], metric)
-            sub(/op_shared_ldgsts/, "op_ldgsts", metric)
-            told[metric] = metric
-            # these are Nsight Compute's for cp.async
-            if (metric ~ /_t_.*ldgsts/) sub(/^l1tex__/, "sm__sass_l1tex_", told[metric])
-        }
-    # ldmatrix and mma.sync
-    n = split("smsp__sass_data_bytes_mem_shared_op_ldsm smsp__inst_executed_op_ldsm " \
-        "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm " \
-        "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm " \
-        "sm__inst_executed_pipe_tensor_op_hmma", shape, " ")
-    for (i = 1; i <= n; i++) told[shape[i] ".sum"] = shape[i] ".sum"
+    # cp.async ("ldgsts"), as ncu calls it where it has a name of its own
+    for (i = split("requests sectors", what, " "); i > 0; i--) {
+        metric = "_t_" what[i] "_pipe_lsu_mem_global_op_"
+        told["l1tex_" metric "ldgsts.sum"] = "sm__sass_l1tex" metric "ldgsts.sum"
+        also["l1tex_" metric "ldgsts.sum"] = "l1tex_" metric "ld.sum"  # counts them as well
+    }
+    metric = "data_bank_conflicts_pipe_lsu_mem_shared_op_"
+    also["smsp__sass_l1tex_" metric "ldsm.sum"] = "l1tex__" metric "ld.sum"  # and those of ldmatrix
     # The compiler takes "red" for an atomic whose result is not used: only the sum can be predicted.
     g = "_pipe_lsu_mem_global_op_"
     told["cudev__atomic_global_requests"] = "l1tex__t_requests" g "atom.sum+l1tex__t_requests" g "red.sum"
@@ -33,7 +20,9 @@ BEGIN {
 }
 
 function tell(metric, value) {
-    if (value + 0) print kernel "," metric "," value
+    if (!value) return
+    if (!((kernel, metric) in sum)) order[++metrics] = kernel SUBSEP metric
+    sum[kernel, metric] += value
 }
 
 /^launch,/ {
@@ -45,8 +34,15 @@ function tell(metric, value) {
     n = split($0, field, ",")
     metric = field[n - 1]
     value = field[n]
-    if (!(metric in told)) next
-    tell(told[metric], metric == "cudev__distinct_read_sectors" ? 32 * value : value)
+    if (metric ~ /^cudev__/ && !(metric in told)) next
+    if (metric in also) tell(also[metric], value)
+    tell(metric in told ? told[metric] : metric, metric == "cudev__distinct_read_sectors" ? 32 * value : value)
     if (metric == "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")
         tell("lts__t_sectors_srcunit_tex_op_write.sum", value)
+}
+END {
+    for (i = 1; i <= metrics; i++) {
+        split(order[i], field, SUBSEP)
+        print field[1] "," field[2] "," sum[order[i]]
+    }
 }

@@ -33,21 +33,23 @@ TEXT
 metrics() {
     for op in ld st ldgsts; do  # the last one is cp.async
         echo "smsp__sass_data_bytes_mem_global_op_$op.sum"
-        case $op in
-        ldgsts) at=sm__sass_l1tex executed=op_ldgsts ;;
-        *) at=l1tex_ executed=op_shared_$op ;;
-        esac
+        at=l1tex_
+        [ $op != ldgsts ] || at=sm__sass_l1tex
         echo "${at}_t_requests_pipe_lsu_mem_global_op_$op.sum"
         echo "${at}_t_sectors_pipe_lsu_mem_global_op_$op.sum"
-        echo "smsp__sass_data_bytes_mem_shared_op_$op.sum"
-        echo "smsp__sass_inst_executed_$executed.sum"
-        echo "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_$op.sum"
-        echo "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_$op.sum"
     done
-    echo "smsp__sass_data_bytes_mem_shared_op_ldsm.sum"  # ldmatrix
-    echo "smsp__inst_executed_op_ldsm.sum"
-    echo "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum"
-    echo "sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum"
+    # "sass": what an instruction costs, without the collisions of different warps
+    for op in ld st ldgsts ldsm; do  # the last one is ldmatrix
+        executed=smsp__sass_inst_executed_op_$op conflicts=smsp__sass_l1tex_data_bank_conflicts
+        case $op in
+        ld | st) executed=smsp__sass_inst_executed_op_shared_$op conflicts=l1tex__data_bank_conflicts ;;
+        ldsm) executed=smsp__inst_executed_op_ldsm ;;
+        esac
+        echo "smsp__sass_data_bytes_mem_shared_op_$op.sum"
+        echo "$executed.sum"
+        echo "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_$op.sum"
+        echo "${conflicts}_pipe_lsu_mem_shared_op_$op.sum"
+    done
     echo "sm__inst_executed_pipe_tensor_op_hmma.sum"  # mma.sync
     for op in atom red; do
         echo "l1tex__t_requests_pipe_lsu_mem_global_op_$op.sum"

@@ -10,8 +10,8 @@
 #
 # To measure, for example on a rented GPU:
 #   proof.sh build DIR        needs nvcc: all programs, into DIR
-#   proof.sh measure DIR RAW  needs a GPU, ncu and compute-sanitizer, and nothing but DIR and this
-#                             folder: what they say, into RAW
+#   proof.sh measure DIR RAW [counters|findings]   needs a GPU, ncu and compute-sanitizer, and nothing but
+#                             DIR and this folder: what they say, into RAW; or one half of it
 #   proof.sh compare BUILD [RAW]   writes both tables. Without RAW, measurements stay of what is
 #                             predicted as before; a kernel that changed is no longer measured
 # BUILD holds cpu/rewrite and libcpu.a. Runs from anywhere.
@@ -94,12 +94,15 @@ build() {
     rm "$out/jobs"
 }
 
-# known PROGRAM: those of metrics() that this ncu takes, one a line
+# known: those of metrics() that this ncu has, one a line
 known() {
+    ncu --query-metrics 2> /dev/null | awk '{ print $1 }' > "$raw/known"
     for metric in $(metrics); do
-        ncu --clock-control none -c 1 --metrics "$metric" "$1" csv > "$raw/metric" 2>&1 &&
-            ! grep -q '==ERROR==' "$raw/metric" && echo "$metric" && continue
-        echo "proof.sh: ncu does not know $metric" >&2
+        if grep -qx "${metric%.sum}" "$raw/known"; then
+            echo "$metric"
+        else
+            echo "proof.sh: ncu does not have $metric" >&2
+        fi
     done
 }
 
@@ -113,11 +116,9 @@ measure() {
     echo "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, /,/'),$(
         nvidia-smi | sed -n 's/.*CUDA[^:]*Version: *\([0-9.]*\).*/\1/p'),$(date -u +%Y-%m-%d)" > "$raw/machine"
     cat "$raw/machine"
-    all=$(metrics | paste -sd, -)
-    ncu --clock-control none -c 1 --metrics "$all" "$dir/apart/kernels" csv > "$raw/probe" 2>&1 &&
-        ! grep -q '==ERROR==' "$raw/probe" || all=$(known "$dir/apart/kernels" | paste -sd, -)
+    all=$(known | paste -sd, -)
     # One ncu for all programs of a build. Other work on the GPU would be counted as well.
-    for how in apart default; do
+    [ "${3:-}" = findings ] || for how in apart default; do
         cat > "$raw/all.sh" <<TEXT
 for p in "$dir/$how"/*; do
     "\$p" csv > "$raw/$how.\$(basename "\$p").launches" || echo "proof.sh: \$p failed" >&2
@@ -133,7 +134,7 @@ timeout -k 5 40 compute-sanitizer --tool \$2 --print-limit 20 "\$1" > "\$said" 2
 echo "exit status \$?" >> "\$said"
 TEXT
     # Many at a time: most of it is start-up.
-    for p in "$dir/planted"/*; do
+    [ "${3:-}" = counters ] || for p in "$dir/planted"/*; do
         for tool in $tools; do echo "$p $tool"; done
     done | xargs -P 12 -L 1 sh "$raw/one.sh"
 }
@@ -192,7 +193,7 @@ compare() {
                 program=${launches#"$raw/$how."}
                 sed -n "s/^launch,/${program%.launches},/p" "$launches"
             done > "$work/launches"
-            awk -v how=$how -v machine="$(cat "$raw/machine")" -f "$here/measured.awk" \
+            awk -v how=$how -v machine="$(cat "$raw/machine")" -v metrics="$(metrics | paste -sd' ' -)" -f "$here/measured.awk" \
                 "$work/launches" "$raw/$how.csv" >> "$work/measured" || exit 1
         done
         while IFS=, read -r bug rest; do
@@ -263,7 +264,7 @@ summary() {
 case ${1:-} in
 predict) predict "${2:?usage: proof.sh predict BUILD}" ;;
 build) build "${2:?usage: proof.sh build DIR}" ;;
-measure) measure "${2:?usage: proof.sh measure DIR RAW}" "${3:?usage: proof.sh measure DIR RAW}" ;;
+measure) measure "${2:?usage: proof.sh measure DIR RAW}" "${3:?usage: proof.sh measure DIR RAW}" "${4:-}" ;;
 compare) compare "${2:?usage: proof.sh compare BUILD [RAW]}" "${3:-}" ;;
 check) check "${2:?usage: proof.sh check BUILD}" ;;
 summary) summary ;;

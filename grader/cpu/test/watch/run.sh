@@ -138,7 +138,7 @@ table() {
         grep -qxF '"transpose",1,table.cu:50,table.cu,15,"tile",4,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum,992' "$work/csv.out" &&
         grep -qxF '"strided",2,table.cu:51,,,,,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,144' "$work/csv.out" &&
         grep -qxF '"staged",1,table.cu:52,table.cu,29,"in",16,l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum,2' "$work/csv.out" &&
-        grep -qxF '"staged",1,table.cu:52,,,,,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum,8' "$work/csv.out" &&
+        grep -qxF '"staged",1,table.cu:52,,,,,smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts.sum,8' "$work/csv.out" &&
         grep -qxF '"tensor",1,table.cu:53,,,,,sm__inst_executed_pipe_tensor_op_hmma.sum,3' "$work/csv.out" &&
         grep -qxF '"tensor",1,table.cu:53,table.cu,42,"s",16,smsp__inst_executed_op_ldsm.sum,1' "$work/csv.out" &&
         "$work/table" 2>&1 | grep -q 'there is no profile'
