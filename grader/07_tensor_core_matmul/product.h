@@ -74,6 +74,10 @@ static double right(const struct evidence* e, struct place p) {
     return tile(e->m.A, p.i, p.k) * tile(e->m.B, p.k, p.j);
 }
 
+static double later(const struct evidence* e, struct place p) {
+    return p.k < p.size ? 0 : right(e, p);
+}
+
 // Each square of `size` rows and columns of A is transposed; next, of B.
 static double A_turned(const struct evidence* e, struct place p) {
     int64_t y = p.i % p.size, x = p.k % p.size;
@@ -127,6 +131,7 @@ static enum cause explain_sum(const struct evidence* e) {
     for (int64_t T = 8; T <= 128; T *= 2) {
         int64_t end = (K + T - 1) / T * T;
         if (is_sum(e, right, 0, K - K % T)) return CAUSE_inner_tail;
+        if (K > T && is_sum(e, later, T, K)) return CAUSE_tile_skipped;
         for (int64_t back = T; back <= 4 * T && back <= K; back += T)
             if (is_sum(e, stale_tail, back, end)) return CAUSE_inner_tail;
         if (is_sum(e, A_turned, T, end) || is_sum(e, B_turned, T, end)) return CAUSE_transposed;

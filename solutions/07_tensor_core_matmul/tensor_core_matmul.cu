@@ -1,16 +1,18 @@
 // tensor_core_matmul.cu: C = A B in bfloat16, multiplied by the tensor cores.
 //
 // A block owns a tile of C and walks along K (lesson 05); each of its 8 warps owns a part of that tile,
-// in registers (lesson 06). New here: a warp multiplies 16 x 16 by 16 x 8 numbers in one instruction,
-// and the tiles to come travel while it does.
+// in registers (lesson 06). New here: a warp multiplies 16 x 16 by 16 x 8 numbers in one instruction.
+// While it does, the next step's numbers come from shared memory, and the tiles to come from afar:
 //
 //     global memory  --cp.async-->  ring of tiles  --ldmatrix-->  registers  --mma-->  sums
-//                      tile + 2       shared memory   tile         fragments
+//                      tile + 2     shared memory    step + 1     fragments    step
 //
 // The versions on the way, in steps/:
 //     1_fragments_from_global.cu  one warp per 16 x 8 elements of C; every lane fetches its own share
 //     2_shared_unswizzled.cu      tiles in shared memory, ldmatrix: 8 of 8 rows in the same banks
 //     3_one_buffer.cu             the pieces of each row exchanged; still: copy, wait, multiply, wait
+//     4_three_stages.cu           two tiles on their way while one is multiplied; still: mma waits for
+//                                 ldmatrix at every step
 //
 //     make grade LESSON=07
 #include "tensor_core_matmul.h"
@@ -28,11 +30,11 @@ enum {
     STEP = 16,  // K of one mma
     WARPS_N = BLOCK_N / WARP_N,
     THREADS = 32 * (BLOCK_M / WARP_M) * WARPS_N,
-    PARTS = BLOCK_K / STEP,      // a tile is sent for in as many parts as it is multiplied in
+    PARTS = BLOCK_K / STEP,      // a tile is sent for in as many parts as it is multiplied in: even
     A_TILE = BLOCK_M * BLOCK_K,  // elements
     B_TILE = BLOCK_K * BLOCK_N,
-    PIECE = 8,   // elements in 16 bytes: what cp.async copies and a row of ldmatrix has
-    GROUP = 16,  // rows of tiles of C that are worked on together
+    PIECE = 8,  // elements in 16 bytes: what cp.async copies and a row of ldmatrix has
+    GROUP = 8,  // rows of tiles of C that are worked on together
 };
 
 // ---- device helpers
@@ -52,7 +54,7 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
-#pragma unroll(unit)  // elements one by one: unrolled, their addresses would not fit into registers
+#pragma unroll(unit == PIECE ? PIECE : 4)  // single elements: more addresses do not fit
     for (int i = 0; i < rows * cols / (THREADS * unit); i++) {
         // BEGIN SOLUTION (about 9 lines): copy a piece by cp_async16_zfill(), or one element by `=`
         int e = (i * THREADS + threadIdx.x) * unit;  // neighbouring threads: neighbours in a row
@@ -150,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(128) bf16 smem[];  // (stages, A_TILE + B_TILE)
 
     // Tiles of C are counted in groups of GROUP rows, down first: blocks that run at the same time
-    // form a square, and share rows of A and columns of B in the L2 cache.
+    // share few rows of tiles of A and columns of tiles of B, in the L2 cache.
     int group_tiles = GROUP * CEIL_DIV(N, BLOCK_N);
     int first_tile_row = blockIdx.x / group_tiles * GROUP;
     int tile_rows = min(GROUP, CEIL_DIV(M, BLOCK_M) - first_tile_row);  // the last group has fewer
@@ -174,21 +176,29 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 
     // C = sum over the tiles of A_tile B_tile      (README eq. 2)
-    // BEGIN SOLUTION (about 16 lines): for each tile: wait, then load, send and multiply in PARTS parts
+    // BEGIN SOLUTION (about 22 lines): for each tile, in PARTS parts: send, load a step ahead, multiply
+    unsigned A_reg[2][WARP_M / 16][4], B_reg[2][WARP_N / 16][4];  // of even steps, of odd steps
+    cp_async_wait<stages - 2>();  // this thread's copies for the first tile are there
+    __syncthreads();              // those of all threads -> read below
+    load_fragments(A_reg[0], B_reg[0], smem, warp_row, warp_col, 0);
     for (int tile = 0; tile < CEIL_DIV(K, BLOCK_K); tile++) {
-        cp_async_wait<stages - 2>();  // this thread's copies for this tile are there
-        __syncthreads();  // those of all threads -> read below; the last tile read -> overwritten
-        int next = tile + stages - 1;
+        int next = tile + stages - 1;  // to send for
         const bf16* stage = smem + tile % stages * (A_TILE + B_TILE);
+        const bf16* following = smem + (tile + 1) % stages * (A_TILE + B_TILE);
         bf16* next_stage = smem + next % stages * (A_TILE + B_TILE);
 #pragma unroll
         for (int part = 0; part < PARTS; part++) {
-            unsigned A_reg[WARP_M / 16][4], B_reg[WARP_N / 16][4];
-            load_fragments(A_reg, B_reg, stage, warp_row, warp_col, part * STEP);
+            int ahead = (part + 1) % PARTS;  // to load; in the last part, of the following tile
             send_for_part<unit>(next_stage, A, B, row0, col0, next * BLOCK_K, part, M, N, K);
-            multiply(C_reg, A_reg, B_reg);
+            if (ahead == 0) {  // the following tile begins
+                cp_async_commit();
+                cp_async_wait<stages - 2>();  // this thread's copies for it are there
+                __syncthreads();  // those of all threads -> read below; this tile read -> overwritten
+            }
+            load_fragments(A_reg[ahead % 2], B_reg[ahead % 2], ahead == 0 ? following : stage,
+                           warp_row, warp_col, ahead * STEP);
+            multiply(C_reg, A_reg[part % 2], B_reg[part % 2]);
         }
-        cp_async_commit();
     }
     // END SOLUTION
 

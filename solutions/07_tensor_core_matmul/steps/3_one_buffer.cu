@@ -37,7 +37,7 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
-#pragma unroll(unit)  // elements one by one: unrolled, their addresses would not fit into registers
+#pragma unroll(unit == PIECE ? PIECE : 4)  // single elements: more addresses do not fit
     for (int i = 0; i < rows * cols / (THREADS * unit); i++) {
         int e = (i * THREADS + threadIdx.x) * unit;  // neighbouring threads: neighbours in a row
         int r = e / cols, c = e % cols;              // [0, rows), [0, cols)

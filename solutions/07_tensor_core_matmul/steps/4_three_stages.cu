@@ -1,5 +1,8 @@
-// The shares of the next step are loaded while this one is multiplied, from one tile to the next as
-// well: the barrier stands before the last step of a tile.
+// 4_three_stages.cu: a ring of three tiles, and blocks that run together share rows and columns. What was
+// wrong with step 3: while a tile travelled, nobody multiplied. Here the next two are on their way
+// meanwhile, one barrier a tile is enough, and the grid is walked in groups of rows of tiles, so that
+// most copies come from the L2 cache. What is still wrong: each step begins with ldmatrix, and the first
+// mma waits for it; after a barrier all warps wait so at once.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -18,8 +21,8 @@ enum {
     PARTS = BLOCK_K / STEP,      // a tile is sent for in as many parts as it is multiplied in
     A_TILE = BLOCK_M * BLOCK_K,  // elements
     B_TILE = BLOCK_K * BLOCK_N,
-    PIECE = 8,   // elements in 16 bytes: what cp.async copies and a row of ldmatrix has
-    GROUP = 16,  // rows of tiles of C that are worked on together
+    PIECE = 8,  // elements in 16 bytes: what cp.async copies and a row of ldmatrix has
+    GROUP = 8,  // rows of tiles of C that are worked on together
 };
 
 // ---- device helpers
@@ -37,7 +40,7 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
-#pragma unroll(unit)  // elements one by one: unrolled, their addresses would not fit into registers
+#pragma unroll(unit == PIECE ? PIECE : 4)  // single elements: more addresses do not fit
     for (int i = 0; i < rows * cols / (THREADS * unit); i++) {
         int e = (i * THREADS + threadIdx.x) * unit;  // neighbouring threads: neighbours in a row
         int r = e / cols, c = e % cols;              // [0, rows), [0, cols)
@@ -127,7 +130,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(128) bf16 smem[];  // (stages, A_TILE + B_TILE)
 
     // Tiles of C are counted in groups of GROUP rows, down first: blocks that run at the same time
-    // form a square, and share rows of A and columns of B in the L2 cache.
+    // share few rows of tiles of A and columns of tiles of B, in the L2 cache.
     int group_tiles = GROUP * CEIL_DIV(N, BLOCK_N);
     int first_tile_row = blockIdx.x / group_tiles * GROUP;
     int tile_rows = min(GROUP, CEIL_DIV(M, BLOCK_M) - first_tile_row);  // the last group has fewer
@@ -150,30 +153,21 @@ __global__ void __launch_bounds__(THREADS, 1)
         cp_async_commit();
     }
 
-    unsigned A_reg[2][WARP_M / 16][4], B_reg[2][WARP_N / 16][4];
-    cp_async_wait<stages - 2>();
-    __syncthreads();  // the first tile is there -> read
-    load_fragments(A_reg[0], B_reg[0], smem, warp_row, warp_col, 0);
-
     // C = sum over the tiles of A_tile B_tile      (README eq. 2)
     for (int tile = 0; tile < CEIL_DIV(K, BLOCK_K); tile++) {
+        cp_async_wait<stages - 2>();  // this thread's copies for this tile are there
+        __syncthreads();  // those of all threads -> read below; the last tile read -> overwritten
         int next = tile + stages - 1;
         const bf16* stage = smem + tile % stages * (A_TILE + B_TILE);
-        const bf16* following = smem + (tile + 1) % stages * (A_TILE + B_TILE);
         bf16* next_stage = smem + next % stages * (A_TILE + B_TILE);
 #pragma unroll
         for (int part = 0; part < PARTS; part++) {
-            int ahead = (part + 1) % PARTS;
+            unsigned A_reg[WARP_M / 16][4], B_reg[WARP_N / 16][4];
+            load_fragments(A_reg, B_reg, stage, warp_row, warp_col, part * STEP);
             send_for_part<unit>(next_stage, A, B, row0, col0, next * BLOCK_K, part, M, N, K);
-            if (ahead == 0) {
-                cp_async_commit();
-                cp_async_wait<stages - 2>();
-                __syncthreads();  // the following tile is there -> read; this one read -> overwritten
-            }
-            load_fragments(A_reg[ahead % 2], B_reg[ahead % 2], ahead == 0 ? following : stage,
-                           warp_row, warp_col, ahead * STEP);
-            multiply(C_reg, A_reg[part % 2], B_reg[part % 2]);
+            multiply(C_reg, A_reg, B_reg);
         }
+        cp_async_commit();
     }
 
 #pragma unroll
