@@ -31,6 +31,7 @@
 #include "tiles.h"
 
 #define MAX_GRID_Y 65535  // the limit of gridDim.y
+#define HEADS 16          // that are worked on together
 #define PIECE 8           // elements that are copied together: 16 bytes
 #define LOG2_E 1.44269504f
 #define LN_2 0.693147181f
@@ -198,6 +199,20 @@ sweep(float O_reg[ROWS / 16][d / 8][4], float m[ROWS / 16][2], float l[ROWS / 16
     }
 }
 
+// Returns which of the B * H heads this block works on, and in *block which of the blocks of that head.
+// Blocks start in the order x, then y. Without a mask: head by head. With one, the last rows have most to do:
+// they start first, of HEADS heads at a time, and the short ones fill the end. More heads at a time would have
+// more K and V in use than the second-level cache holds.
+__device__ __forceinline__ int pick_work(int64_t* block, int causal) {
+    unsigned heads = causal ? HEADS : 1;
+    unsigned order = blockIdx.y * gridDim.x + blockIdx.x;
+    unsigned first = order / (heads * gridDim.x) * heads;  // of these heads
+    unsigned rest = order % (heads * gridDim.x);
+    heads = min(heads, gridDim.y - first);
+    *block = causal ? gridDim.x - 1 - rest / heads : rest / heads;
+    return first + rest % heads;
+}
+
 // ---- GPU kernel ----------------------------------------------------------------------------
 
 // Grid (ceil(N_q / BLOCK_Q), B * H), block 32 WARPS threads, (BLOCK_Q + 3 BLOCK_K) d elements of dynamic
@@ -222,13 +237,13 @@ __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 
     int lane = threadIdx.x % 32;
     int warp_row = threadIdx.x / 32 * ROWS;  // the warp's first row in the block
-    // With a mask the last rows have most to do: they start first, and the short ones fill the end.
-    int64_t block = causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    int64_t block;
+    int of_all = pick_work(&block, causal);
     int64_t first_row = block * BLOCK_Q;  // [0, N_q)
 
     // From here on Q, K and V start where this block's work starts.
-    int batch = blockIdx.y / H;  // [0, B)
-    int head = blockIdx.y % H;   // [0, H)
+    int batch = of_all / H;  // [0, B)
+    int head = of_all % H;   // [0, H)
     Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
     K += batch * stride_k.b + head * stride_k.h;
     V += batch * stride_v.b + head * stride_v.h;
