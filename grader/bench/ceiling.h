@@ -6,8 +6,8 @@
 
 void ceiling_measure(void);  // about two seconds; before the others
 double ceiling_copy(void);   // GB/s, bytes read and bytes written counted, of a copy of 1 GiB
-double
-ceiling_matmul(enum dtype precision);  // TFLOP/s of cuBLAS: BF16 8192^3, F32 4096^3 (no TF32)
+// TFLOP/s of cuBLAS: BF16 8192^3, F32 4096^3 (no TF32)
+double ceiling_matmul(enum dtype precision);
 
 // Fills the second-level cache with something else, in stream order: reads more than any GPU's cache
 // holds. It reads and does not write, since what a kernel would have to evict first, modified lines,

@@ -16,7 +16,7 @@ enum device_type { DEVICE_F32, DEVICE_F16, DEVICE_BF16 };
 int device_fill(void* x_gpu, enum device_type type, int64_t count, uint64_t seed);
 
 // Adds to *wrong_gpu how many of `count` elements of x differ from y by more than `tolerance`, or are
-// NaN in one of them only. In stream order, without waiting. Returns a cudaError_t.
+// NaN in either. In stream order, without waiting. Returns a cudaError_t.
 int device_differs(unsigned* wrong_gpu, const void* x_gpu, const void* y_gpu, enum device_type type,
                    int64_t count, float tolerance);
 

@@ -23,7 +23,6 @@ struct version {
     const char* trouble;  // why it is not timed, NULL if it is
     double ms[MAX_ROUNDS];
     int runs;
-    double error;  // of the sample, in parts of what is allowed
 };
 
 static struct version version[VERSIONS];
@@ -60,29 +59,6 @@ static void add_peer(int peer) {
     v->peer = peer;
 }
 
-// One call between two events, everything around it in stream order: poison, cold cache, call.
-// Returns the launcher's status. *late: the GPU had come to the call before all of it was in the stream,
-// so that the time may be that of the processor, not of the GPU.
-static int run_once(struct version* v, struct bench_run* run, const int64_t* n, bool* late) {
-    arrays_poison(run);
-    for (int i = 0; i < flushes; i++) ceiling_flush();
-    bench_must(cudaEventRecord(begin, NULL), "event");
-    int status = v->launch ? bench.call(v->launch, run, n) : peers->call(v->peer);
-    *late = cudaEventQuery(begin) == cudaSuccess;
-    if (!*late) (void)cudaGetLastError();  // "not ready" is no error
-    bench_must(cudaEventRecord(end, NULL), "event");
-    return status;
-}
-
-// Waits for the call, and for what it computed to be in the run's outputs.
-static double elapsed_ms(const struct version* v) {
-    float ms = 0;
-    bench_must(cudaEventSynchronize(end), "the kernel");
-    bench_must(cudaEventElapsedTime(&ms, begin, end), "event");
-    if (!v->launch) peers->deliver(v->peer);
-    return ms;
-}
-
 static double looser(const struct version* v) {
     return v->launch ? 1 : peers->looser;
 }
@@ -94,8 +70,31 @@ static const char* refusal(const struct version* v, int status) {
                                                 : "not offered";
     return status == COURSE_OK            ? NULL
            : status == COURSE_UNSUPPORTED ? "does not take this size"
-           : status == COURSE_CUDA_ERROR  ? cudaGetErrorString(cudaGetLastError())
+           : status == COURSE_CUDA_ERROR  ? "CUDA refuses a call"
                                           : "refuses its arguments";
+}
+
+// One call between two events, everything around it in stream order: poison, cold cache, call. Waits for it,
+// and for what it computed to be in the run's outputs. Returns why there is none, or NULL. *late: the GPU had
+// come to the call before all of it was in the stream, so that the time may be that of the processor, not
+// of the GPU.
+static const char* run_once(const struct version* v, struct bench_run* run, const int64_t* n,
+                            double* ms, bool* late) {
+    arrays_poison(run);
+    for (int i = 0; i < flushes; i++) ceiling_flush();
+    bench_must(cudaEventRecord(begin, NULL), "event");
+    int status = v->launch ? bench.call(v->launch, run, n) : peers->call(v->peer);
+    *late = cudaEventQuery(begin) == cudaSuccess;
+    (void)cudaGetLastError();  // "not ready" is no error; of others the status tells
+    bench_must(cudaEventRecord(end, NULL), "event");
+    bench_must(cudaEventSynchronize(end), "the kernel");
+    const char* trouble = refusal(v, status);
+    if (trouble) return trouble;
+    float elapsed = 0;
+    bench_must(cudaEventElapsedTime(&elapsed, begin, end), "event");
+    *ms = (double)elapsed;
+    if (!v->launch) peers->deliver(v->peer);
+    return NULL;
 }
 
 static unsigned wrong_elements(const struct version* v, const struct bench_run* run) {
@@ -111,27 +110,24 @@ static unsigned wrong_elements(const struct version* v, const struct bench_run* 
 static void admit(struct version* v, struct bench_run* run, const int64_t* n, double seconds,
                   bool* agreed) {
     bool late;
+    double ms;
     v->runs = 0;
-    v->trouble = refusal(v, run_once(v, run, n, &late));
-    if (v->trouble) {
-        bench_must(cudaEventSynchronize(end), "the kernel");
-        return;
-    }
-    double ms = elapsed_ms(v);
-    v->error = bench.error(run, n);
-    if (!(v->error <= looser(v))) {
+    v->trouble = run_once(v, run, n, &ms, &late);
+    if (v->trouble) return;
+    if (!(bench.error(run, n) <= looser(v))) {
         v->trouble = "WRONG in a sample";
     } else if (!*agreed && v->launch) {
         arrays_keep(run, bench.spread);
-        *agreed = true;
+        *agreed = wrong_elements(v, run) == 0;  // beside itself, only NaN is wrong
+        if (!*agreed) v->trouble = "WRONG: elements are NaN or not written";
     } else if (!*agreed) {
         v->trouble = "no version to compare with";
     } else if (wrong_elements(v, run)) {
         v->trouble = "WRONG: differs from the first version";
     } else if (peers && ms > 1e3 * seconds / MIN_ROUNDS) {
         // A first call may be slow for other reasons: code is loaded, a library makes its plans.
-        (void)run_once(v, run, n, &late);
-        if (elapsed_ms(v) > 1e3 * seconds / MIN_ROUNDS)
+        v->trouble = run_once(v, run, n, &ms, &late);
+        if (!v->trouble && ms > 1e3 * seconds / MIN_ROUNDS)
             v->trouble = "too slow for the seconds given";
     }
 }
@@ -144,8 +140,9 @@ static void time_versions(struct bench_run* run, const int64_t* n, double second
             struct version* v = &version[(i + round) % versions];
             if (v->trouble) continue;
             bool late;
-            (void)run_once(v, run, n, &late);
-            double ms = elapsed_ms(v);
+            double ms;
+            v->trouble = run_once(v, run, n, &ms, &late);
+            if (v->trouble) continue;
             if (wrong_elements(v, run)) v->trouble = "WRONG in a timed run";
             // Let the GPU flush for longer the next time; from here on, for every version.
             if (!v->launch && late && flushes < MAX_FLUSHES)

@@ -50,6 +50,9 @@ expect "bench: the table shows the share of the copy rate" \
     sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9]* | [0-9.]* |$'"
 expect "bench: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s bench LESSON=02 | grep -q 'no GPU with nvcc here'"
+"$out/main" "$out/bench.csv" 0 last_element="$out/last_element.so" right="$out/right.so" >"$out/table" 2>"$out/said"
+row last_element 1000 "WRONG: elements are NaN or not written"
+row right 1000 verified
 
 # What compare.py adds to the bench: peers are checked as versions are, and refusals are results.
 "$out/peers" "$out/bench.csv" 1 version="$out/right.so" >"$out/table" 2>"$out/said"
@@ -62,6 +65,7 @@ for size in 1000 4321; do
     row last_element $size "WRONG: differs from the first version"
     row nearly $size "WRONG in a sample"
     row no_memory $size "out of memory"
+    row runs_out $size "out of memory"
     row not_offered $size "not offered"
 done
 "$out/peers" "$out/bench.csv" 0 version="$out/right.so" >"$out/table" 2>"$out/said"

@@ -3,9 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
-enum { RIGHT, AGREED, LAST_ELEMENT, NEARLY, NO_MEMORY, NOT_OFFERED, PEERS };
-static const char* const names[] = {"right",  "agreed",    "last_element",
-                                    "nearly", "no_memory", "not_offered"};
+enum { RIGHT, AGREED, LAST_ELEMENT, NEARLY, NO_MEMORY, RUNS_OUT, NOT_OFFERED, PEERS };
+static const char* const names[] = {"right",     "agreed",   "last_element", "nearly",
+                                    "no_memory", "runs_out", "not_offered"};
 
 enum { MOST = 4321 };
 static struct bench_run* run;
@@ -27,7 +27,8 @@ static void finish(void) {
 }
 
 static int call(int peer) {
-    if (peer == NO_MEMORY) return BENCH_PEER_NO_MEMORY;
+    static int calls;  // of RUNS_OUT, which is not called again for this size
+    if (peer == NO_MEMORY || (peer == RUNS_OUT && ++calls % 4 == 0)) return BENCH_PEER_NO_MEMORY;
     if (peer == NOT_OFFERED) return BENCH_PEER_NOT_OFFERED;
     for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];
     if (peer == LAST_ELEMENT) y[n - 1] = -1;
