@@ -24,7 +24,8 @@ library() {
 
 # recorded ENDING LESSON...: the recorded figures as tables, of plots/data/GPU/LESSON.ENDING
 recorded() {
-    ending=$1
+    ending=$1 table=bench_table
+    [ "$ending" != tiles.csv ] || table=tune_table
     shift
     echo "There is no GPU with nvcc here: these are recorded figures."
     for lesson; do
@@ -33,7 +34,7 @@ recorded() {
             [ -e "$csv" ] || continue
             found=1
             printf '\nLesson %s, %s\n\n' "$lesson" "$csv"
-            awk -f grader/make/bench_table.awk "$csv"
+            awk -f grader/make/$table.awk "$csv"
         done
         [ "$found" = 1 ] || echo "Lesson $lesson: none are recorded."
     done
