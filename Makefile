@@ -1,7 +1,8 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, bench, doctor, reset, update.
-# Everything that is built goes to build/; nothing else is written but saved copies of your work.
+# Students need: make grade, hint, watch, debug, profile, bench, compare, tune, doctor, reset, update.
+# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench, compare
+# and tune record figures in plots/data/, and make tune writes lessons/NN_name/tiles.h.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -115,13 +116,13 @@ build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
 
 # Two grades at once must not build the same file at once: one at a time holds the lock.
 ready:
-	@sh grader/make/ready.sh $(CURDIR)
-	@mkdir -p build && flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) tools
+	@sh grader/make/ready.sh
+	@flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) tools
 
 lesson:
 	@sh grader/make/lesson.sh "$(LESSON)" "$(NAME)" $(LESSONS)
 
-grade: $(if $(LESSON),lesson) ready  ## grade your kernel
+grade: $(if $(LESSON),lesson) ready
 	@sh grader/make/grade.sh $(or $(NAME),$(LESSONS)) || { status=$$?; \
 		if [ $$status = 1 ] && [ -t 2 ]; then echo "(make's next line says only that the score is not full.)" >&2; fi; \
 		exit $$status; }
