@@ -57,8 +57,7 @@ static void whole_tiles(struct check* c) {
     begin(c, PACKED, "");
     run_and_judge(c, JUDGE_O);
     sizes(128, 128, false);
-    now.d = 128;
-    now.scale = (double)(float)(1 / sqrt(128));
+    set_d(128);
     begin(c, PACKED, "");
     run_and_judge(c, JUDGE_O);
 }
@@ -156,7 +155,6 @@ static void hard_scores(struct check* c) {
     fill_integers(c, now.K.tensor, -2, 2);
     for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = -128;
     for (int64_t j = 0; j < now.N_k; j++) at(&now.K, 0, j, 0)[0] = 1024;
-    now.Q.tensor->value[0] = -128;
     run_and_judge(c, JUDGE_O);
 }
 

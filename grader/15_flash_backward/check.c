@@ -362,8 +362,8 @@ static double once(void) {
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of its
-// keys (README, what the hardware does). Blocks of 8 keys and more are let pass. By what the causal mask
-// hides half of all rows need not be read; tiles of 128 read three quarters.
+// keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the causal mask half
+// of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 1 if nothing is left out.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };
     double read[2];

@@ -256,7 +256,10 @@ int main(int argc, char** argv) {
     // The processes that run the items write into it.
     struct result* r =
         mmap(NULL, sizeof *r, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (r == MAP_FAILED) return 3;
+    if (r == MAP_FAILED) {
+        perror("no memory for the result");
+        return 3;
+    }
     bool colour = o.format == FORMAT_TEXT && isatty(1) && !getenv("NO_COLOR");
     snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
     snprintf(r->file, sizeof r->file, "%s", o.file);

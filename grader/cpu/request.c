@@ -89,7 +89,7 @@ static void count_global(struct watch* k, struct counts* c, const struct request
     }
     c->sectors += sectors;
     c->ideal_sectors += (useful + 31) / 32;
-    c->distinct += useful;
+    if (kind == LOG_LOAD) c->distinct += useful;
 }
 
 // ---- shared memory -----------------------------------------------------------------------------
