@@ -14,7 +14,7 @@
 #include "bench/peers.h"
 #include "course.h"
 
-enum { VERSIONS = 16, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
+enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
 
 struct version {
     char name[64];

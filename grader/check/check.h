@@ -130,8 +130,9 @@ struct budget {
 };
 struct budget budget_exact(void);
 
-// A budget from a standard implementation of the same precision (grading reference: 8 times its
-// error, per tensor, maximum and mean, plus 8 units in the last place of the largest wanted value).
+// A budget from a standard implementation of the same precision (grading reference): 8 times its
+// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the largest
+// wanted value.
 // standard holds t->count values computed the plain way in t's working precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 

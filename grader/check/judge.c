@@ -104,7 +104,7 @@ static void append_first(struct result_item* record, const struct tensor* t, con
         record_append(record, "is %s, expected %s\n", got, want);
 }
 
-// An error as a share of its budget: "85%", "78134 times the budget".
+// An error as a share of its budget: "85%", "78134 times".
 static const char* share(double error, double budget, char text[48]) {
     double times = budget > 0 ? error / budget : 0;
     snprintf(text, 48, times > 10 ? "%.0f times" : "%.0f%%", times > 10 ? times : 100 * times);
