@@ -1,5 +1,5 @@
 #!/bin/sh
-# compare.sh: what `make compare LESSON=14` does: times the versions of a lesson (bench.sh) and PyTorch's
+# compare.sh: what `make compare LESSON=14` does: times the solution of a lesson, your kernel and PyTorch's
 # operations for the same work (grader/bench/compare.py) in one process and in turns, and records the
 # figures in plots/data/GPU/LESSON.compare.csv. Without a GPU it shows the recorded ones.
 # usage: compare.sh LESSON...   with FILE, SECONDS_PER_SIZE (default 3), PYTHON (python3) in the environment
@@ -23,6 +23,8 @@ for lesson; do
     *) exit 2 ;;
     esac
     prepare "$lesson" compare.csv bench.so || exit 2
+    # What the steps take, make bench says.
+    versions=$(printf '%s\n' "$versions" | grep -E '^(solution|yours)=')
     echo "Lesson $lesson"
     # shellcheck disable=SC2086  # one word each
     "$python" grader/bench/compare.py "$lesson" "build/grader/$lesson/bench.so" "$csv.new" \

@@ -31,7 +31,7 @@ for name in right first_element last_element forgets refuses; do
     versions="$versions $name=$out/$name.so"
 done
 
-BENCH_DRIVER=none "$out/main" "$out/bench.csv" 0 $versions >"$out/table" 2>"$out/said"
+BENCH_DRIVER=none "$out/main" "$out/bench.csv" 1 $versions >"$out/table" 2>"$out/said"
 status=$?
 row() { # row VERSION SIZE OUTCOME: is in the record
     expect "bench: $1, size $2: $3" awk -F, -v v="$1" -v s="$2" -v o="$3" \
@@ -50,7 +50,7 @@ expect "bench: the table shows the share of the copy rate" \
     sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9]* | [0-9.]* |$'"
 expect "bench: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s bench LESSON=02 | grep -q 'no GPU with nvcc here'"
-"$out/main" "$out/bench.csv" 0 last_element="$out/last_element.so" right="$out/right.so" >"$out/table" 2>"$out/said"
+"$out/main" "$out/bench.csv" 1 last_element="$out/last_element.so" right="$out/right.so" >"$out/table" 2>"$out/said"
 row last_element 1000 "WRONG: elements are NaN or not written"
 row right 1000 verified
 
