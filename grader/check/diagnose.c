@@ -95,7 +95,6 @@ static enum cause one_batch(const struct picture* p) {
     return bad * 2 > t->count - per_batch ? CAUSE_batch_ignored : CAUSE_NONE;
 }
 
-// Beyond 1e9 it is not exp that a lesson has in mind.
 // How many rows of an input hold a number that scores beyond the range of exp() can come from.
 static int64_t large_rows(const struct tensor* in) {
     int64_t rows, columns, large = 0;

@@ -24,7 +24,7 @@ if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
         "$stopped" "${lesson%%_*}"
     exit 0
 fi
-cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "build/results/$lesson.json" 2>/dev/null |
+cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "$result" 2>/dev/null |
     awk '{ if (++count[$0] == 1) order[++n] = $0 }
          END { for (i = 1; i <= n; i++) if (count[order[i]] > most) most = count[best = order[i]]; print best }')
 cause=${CAUSE:-$cause}

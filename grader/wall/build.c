@@ -165,7 +165,11 @@ static int load_program(const char* path) {
     }
     free(data);
     // Nobody who runs it may change it for the next case.
-    if (fd >= 0) fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    if (fd >= 0 && fcntl(fd, F_ADD_SEALS, seals) != 0) {
+        close(fd);
+        fd = -1;
+    }
     return fd;
 }
 
