@@ -23,8 +23,7 @@ struct bench_peers {
     void (*deliver)(int peer);  // not timed: bench_put() for every output of the lesson
 };
 
-// The program `bench`, its usage in timing.c; with the peers, if not NULL, after the versions. What
-// takes so long that `seconds` do not hold it is not timed then.
+// The program `bench`, its usage in timing.c; with the peers, if not NULL, after the versions.
 int bench_main(int argc, char** argv, const struct bench_peers* peers);
 
 // Copies a whole array, all `bytes` of it, to or from memory on the GPU; anything but the array's size

@@ -1,7 +1,8 @@
 // timing.c: times the versions of one lesson.
 // usage: bench CSV|- SECONDS NAME=LIBRARY.so...
 // Prints a table; writes one row per size and version to CSV. SECONDS bounds the timed runs of each
-// size; a version of which MIN_ROUNDS would take longer is not timed. BENCH_ONLY=text in the environment: only sizes whose label contains it.
+// size; a version of which MIN_ROUNDS would take longer is not timed. BENCH_ONLY=text in the environment:
+// only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <stdio.h>
@@ -124,12 +125,12 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
         v->trouble = "no version to compare with";
     } else if (wrong_elements(v, run)) {
         v->trouble = "WRONG: differs from the first version";
-    } else if (ms > 1e3 * seconds / MIN_ROUNDS) {
-        // A first call may be slow for other reasons: code is loaded, a library makes its plans.
-        v->trouble = run_once(v, run, n, &ms, &late);
-        if (!v->trouble && ms > 1e3 * seconds / MIN_ROUNDS)
-            v->trouble = "too slow for the seconds given";
     }
+    if (v->trouble || ms <= 1e3 * seconds / MIN_ROUNDS) return;
+    // A first call may be slow for other reasons: code is loaded, a library makes its plans.
+    v->trouble = run_once(v, run, n, &ms, &late);
+    if (!v->trouble && ms > 1e3 * seconds / MIN_ROUNDS)
+        v->trouble = "too slow for the seconds given";
 }
 
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {

@@ -70,6 +70,7 @@ for size in 1000 4321; do
 done
 "$out/peers" "$out/bench.csv" 0 version="$out/right.so" >"$out/table" 2>"$out/said"
 row right 4321 "too slow for the seconds given"
+row version 4321 "too slow for the seconds given"
 "$out/peers" "$out/bench.csv" 1 version="$out/first_element.so" >"$out/table" 2>"$out/said"
 row right 4321 "no version to compare with"
 

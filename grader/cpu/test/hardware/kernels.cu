@@ -182,7 +182,7 @@ template <typename T, bool STORE> __global__ void mixed_banks(float* out, T valu
 
 // ---- atomics -----------------------------------------------------------------------------------
 
-// bins[x]++ for whole numbers x in [0, 10); the results of the atomics are not used.
+// bins[8 x]++, a sector for each bin, for whole numbers x in [0, 10); the results of the atomics are not used.
 __global__ void histogram(int* bins, const float* in) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     atomicAdd(&bins[8 * (int)in[i]], 1);
