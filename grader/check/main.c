@@ -65,6 +65,18 @@ static bool chosen(const struct options* o, const struct item* item) {
     return !o->filter || strcasestr(item->name, o->filter);
 }
 
+// A failure that fits no pattern is likely that of an item before it, if one of those fits: what has to
+// be mended first, anyway.
+static void name_as_before(struct result* r, struct result_item* record) {
+    if (strcmp(record->cause, cause_id(CAUSE_unknown)) != 0) return;
+    for (const struct result_item* before = r->item; before < record; before++) {
+        if (before->outcome != OUTCOME_FAIL || strcmp(before->cause, record->cause) == 0) continue;
+        memcpy(record->cause, before->cause, sizeof record->cause);
+        memcpy(record->sentence, before->sentence, sizeof record->sentence);
+        return;
+    }
+}
+
 // Grades every chosen item and shows it as soon as it is known.
 static void grade_items(struct result* r, const struct options* o, struct session* session,
                         bool colour) {
@@ -82,6 +94,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
             record_append(record, "not run: %d items did not end in time\n", timeouts);
         } else {
             grade_item(session, i, record);
+            name_as_before(r, record);
             session->safe |= record->safe;
             if (record->outcome == OUTCOME_ERROR && !record->message[0])
                 record_append(record, "the check of this item ended early\n");
