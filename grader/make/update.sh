@@ -1,6 +1,7 @@
 #!/bin/sh
 # update.sh: what `make update` does: fetches the course's new version without touching your work.
-# Every exercise you changed is saved, and is still yours afterwards.
+# Every exercise you changed is saved, and is still yours afterwards. What make bench, compare and tune wrote
+# over files of the course is saved, and is the course's afterwards.
 # usage: update.sh LESSON...
 . grader/make/save.sh
 
@@ -12,7 +13,7 @@ die() {
 git rev-parse --git-dir >/dev/null 2>&1 || die "This folder is not a git clone: download the new version instead."
 upstream=$(git rev-parse --abbrev-ref '@{u}' 2>/dev/null) ||
     die "This branch follows no other: git branch --set-upstream-to=origin/main"
-other=$(git status --porcelain --untracked-files=no -- . ':!exercises' | head -n 3)
+other=$(git status --porcelain --untracked-files=no -- . ':!exercises' ':!plots/data' ':!lessons/*/tiles.h' | head -n 3)
 [ -z "$other" ] || die "These files of the course itself are changed; commit or undo that first:
 $other"
 git fetch -q || die "The new version could not be fetched (see above); nothing was changed."
@@ -31,16 +32,22 @@ for file in exercises/*/*.cu; do
     mine="$mine $file"
 done
 
+measured=$(git diff --name-only HEAD -- plots/data 'lessons/*/tiles.h')
+for file in $measured; do save "$file"; done
+
 put_back() {
-    for file in $mine; do cp -p "$saved/$file" "$file"; done
+    for file in $mine $measured; do cp -p "$saved/$file" "$file"; done
 }
 trap put_back EXIT
-git checkout -q HEAD -- exercises
+# shellcheck disable=SC2086  # names of ours, without blanks
+git checkout -q HEAD -- exercises $measured
 git merge -q --no-edit -X ours '@{u}' >/dev/null || {
     git merge --abort 2>/dev/null
     die "The new version does not fit what this clone has committed. Your files are untouched.
 See git log ..$upstream, or clone the course afresh and copy $saved/exercises into it."
 }
+[ -z "$measured" ] || echo "What this machine had measured is saved; make tune and make bench measure again."
+measured=
 put_back
 trap - EXIT
 echo "Updated to $(git log -1 --format='%h, %cs')."

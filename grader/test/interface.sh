@@ -287,6 +287,14 @@ name="update keeps a committed edit" says 0 "Updated to" make update
 if grep -qF "$mine" "$file"; then tell ok "update: committed work kept"; else
     tell FAIL "update: committed work kept"
 fi
+tiles=lessons/14_flash_tensor_core/tiles.h
+echo "// measured here" >>$tiles
+(cd "$top/origin" && echo "// newest" >>"$file" && git add -A &&
+    git -c user.name=t -c user.email=t@t commit -qm "newest")
+name="update after make tune" says 0 "Your $tiles was saved as" make update
+if git diff --quiet -- $tiles && grep -qrF "// measured here" saved; then tell ok "update: tiles saved"; else
+    tell FAIL "update: tiles saved" "$(git status --short)"
+fi
 name="update without news" says 0 "newest version" make update
 before=$(cat "$file")
 make -s exercises >/dev/null 2>&1
