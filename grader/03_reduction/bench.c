@@ -28,10 +28,10 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
         bench_gpu(run, "sum"), bench_gpu(run, "max"), bench_gpu(run, "x"), n[0], n[1], n[1]);
 }
 
-// Summed one after the other, partial sums of random x grow like sqrt(j), and so do their roundings, of
-// up to 2^-25 of them each: the variance of the error is about 2^-50 / 3 sum_j j, its root 2^-25 cols
-// / 2.4, half a rounding (2^-25) of sum_j |x_j|. Eight times that is allowed, in whatever order they
-// are summed. One element lost is hundreds of times that.
+// Summed one after the other, the partial sums of random x wander: they grow like sqrt(j), and a row that
+// stays far from 0 for long rounds coarsely all the while. Of 111 rows of 50257 the worst erred by 0.8 times
+// 2^-23 sum_j |x_j|, the mean by 0.15. Four times 2^-23 is allowed; one element lost is 35 times that and
+// more.
 static double error(struct bench_run* run, const int64_t* n) {
     enum { SAMPLES = 16 };
     double* x = malloc((size_t)n[1] * sizeof *x);
@@ -47,7 +47,7 @@ static double error(struct bench_run* run, const int64_t* n) {
         }
         bench_read(run, "sum", row, 1, 1, 1, &got_sum);
         bench_read(run, "max", row, 1, 1, 1, &got_max);
-        double e = got_max == max ? fabs(got_sum - sum) / (0x1p-23 * size) : 2;
+        double e = got_max == max ? fabs(got_sum - sum) / (0x1p-21 * size) : 2;
         if (!(e <= worst)) worst = e;
     }
     free(x);

@@ -1,6 +1,6 @@
 # bench_table.awk: a recorded bench (plots/data/GPU/LESSON.csv) as a Markdown table, with the machine
 # and the ceilings of the day below it. A comparison (LESSON.compare.csv) has the spread, and the ratio to
-# PyTorch's operation instead of the one to the ceiling.
+# PyTorch's operation instead of the one to the ceiling. -v sizes=4: the first four sizes and no more.
 BEGIN { FS = "," }
 NR == 1 {
     compared = NF > 15
@@ -23,6 +23,8 @@ END {
         n = split(row[i], f, ",")
         size = f[1] == last ? "" : f[1]
         last = f[1]
+        shown += size != ""
+        if (sizes && shown > sizes) continue
         printf compared ? "| %s | %s | %s" : "| %s | %s", size, f[2], f[17]
         if (f[9] != "verified") printf compared ? " | | | %s | |\n" : " | | %s | |\n", f[9]
         else {
@@ -35,4 +37,5 @@ END {
     if (compared) printf "PyTorch %s. ", f[16]
     if (flops) printf "cuBLAS: %.1f TFLOP/s.\n", f[11]
     else printf "Copy: %.0f GB/s, read and written.\n", f[10]
+    if (sizes && shown > sizes) printf "%d more sizes are in `%s`.\n", shown - sizes, FILENAME
 }

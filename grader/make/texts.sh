@@ -3,19 +3,19 @@
 # print now in the place of what they printed then. In a text, a command is a line of its own,
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
-# <!-- /bench --> goes what make bench recorded, if anything.
+# <!-- /bench --> goes what make bench recorded, if anything; the same with compare.
 # usage: texts.sh LESSON...
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
-recorded() { # recorded LESSON: the figures of the first GPU there are some of
-    for csv in plots/data/*/"$1.csv"; do
+recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are some of
+    for csv in plots/data/*/"$1"; do
         [ -e "$csv" ] || continue
-        awk -f grader/make/bench_table.awk "$csv"
+        awk -v sizes=4 -f grader/make/bench_table.awk "$csv"
         return
     done
     echo "(no run has been recorded yet)"
 }
-trap 'rm -f "$new" "$new.bench"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.compare"' EXIT
 refresh() { # refresh TEXT
     awk '
         /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -37,17 +37,19 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- bench -->$/ {
+        /^<!-- (bench|compare) -->$/ {
             print
-            system("cat " bench)
-            while ((getline line) > 0 && line != "<!-- /bench -->") {}
-            print "<!-- /bench -->"
+            system("cat " new "." $2)
+            end = "<!-- /" $2 " -->"
+            while ((getline line) > 0 && line != end) {}
+            print end
             next
         }
-        { print }' bench="$new.bench" "$1" >"$new" && cp "$new" "$1" && echo "$1"
+        { print }' new="$new" "$1" >"$new" && cp "$new" "$1" && echo "$1"
 }
 for lesson; do
-    recorded "$lesson" >"$new.bench"
+    recorded "$lesson.csv" >"$new.bench"
+    recorded "$lesson.compare.csv" >"$new.compare"
     sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"
 done

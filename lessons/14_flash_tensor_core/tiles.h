@@ -12,6 +12,6 @@
 #define TILES_64 128, 64, 4, 0, 2
 #define TILES_64_CAUSAL 128, 64, 4, 0, 2
 #define TILES_128 64, 128, 4, 1, 2
-#define TILES_128_CAUSAL 64, 128, 4, 1, 2
+#define TILES_128_CAUSAL 64, 112, 4, 1, 2
 
 #endif
