@@ -202,9 +202,14 @@ static void clear_knobs(void) {
     for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
 }
 
-static FILE* open_log(const char* path) {
-    FILE* log = path && file_make_parents(path) == 0 ? fopen(path, "we") : NULL;
-    return log ? log : fopen("/dev/null", "we");
+// Without a log, or if it cannot be written, which is told, *path becomes NULL.
+static FILE* open_log(const char** path) {
+    FILE* log = *path && file_make_parents(*path) == 0 ? fopen(*path, "we") : NULL;
+    if (log) return log;
+    if (*path)
+        fprintf(stderr, "%s cannot be written: %s; there is no log\n", *path, strerror(errno));
+    *path = NULL;
+    return fopen("/dev/null", "we");
 }
 
 static bool full_marks(const struct result* r) {
@@ -290,7 +295,7 @@ int main(int argc, char** argv) {
     session.profile = o.profile;
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
     if (o.seconds > 0) session.seconds = o.seconds;
-    if (!(session.log = open_log(o.log))) return 3;
+    if (!(session.log = open_log(&o.log))) return 3;
     // The compiler takes its time: say before it what is being graded, if there is something.
     struct stat there;
     if (o.format == FORMAT_TEXT && !o.profile && stat(o.file, &there) == 0 &&

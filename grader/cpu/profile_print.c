@@ -185,20 +185,24 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     const struct kernel* k = &profile()->kernel[kernel];
     struct kernel_counts c = kernel_counts(kernel);
     struct counts load = {0}, store = {0};
-    uint64_t mma = 0;
+    uint64_t mma = 0, atomics = 0;
     for (unsigned i = 0; i < count; i++) {
         enum log_kind kind = rows[i].row->kind;
         if (kind == LOG_MMA)
             mma += rows[i].counts.requests;
-        else if (!rows[i].row->shared && kind != LOG_ATOMIC)
+        else if (!rows[i].row->shared && kind == LOG_ATOMIC)
+            atomics += rows[i].counts.lanes;
+        else if (!rows[i].row->shared)
             add_counts(log_loads(kind) ? &load : &store, &rows[i].counts);
     }
     fprintf(out, "%s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d", k->name, k->grid[0],
             k->grid[1], k->grid[2], k->block[0], k->block[1], k->block[2], k->file, k->line);
     if (k->launches != 1)
         fprintf(out, ", %llu times (last sizes shown)", (unsigned long long)k->launches);
-    fprintf(out, "\n  global memory: threads load %s, each byte %.1f times; they store %s\n",
+    fprintf(out, "\n  global memory: threads load %s, each byte %.1f times; they store %s",
             amount(load.bytes), ratio(load.bytes, c.read_bytes), amount(store.bytes));
+    if (atomics) fprintf(out, "; %llu atomics", (unsigned long long)atomics);
+    fprintf(out, "\n");
     fprintf(out, "  %llu block%s, %llu barrier%s", (unsigned long long)c.blocks,
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);

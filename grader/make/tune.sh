@@ -69,5 +69,9 @@ awk -F, '$9 == "verified" && $8 > best[$1] { best[$1] = $8; choice[$1] = $2 }
             printf "s/^#define %s  *.*/#define %s %s/\n", macro, macro, choice[size]
         }
     }' "$csv" >"$out/edit"
+[ -s "$out/edit" ] || {
+    echo "No choice of tiles was right and without spills at B = 4; N = 4096: $header is as it was." >&2
+    exit 1
+}
 sed -f "$out/edit" "$header" >"$out/tiles.h" && cp "$out/tiles.h" "$header"
 printf '\nThe fastest are in %s now.\n' "$header"
