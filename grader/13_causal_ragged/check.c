@@ -6,52 +6,12 @@
 // All items but "rows that see no key", "LSE" and the last compare O alone.
 #include "check/check.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "attention.h"
-#include "causal_ragged.h"
+#include "attention/forward_mistakes.h"
 #include "wall/arena.h"
 
 #define ELEMENT F16
 enum { USUAL_D = 16, GAP_O = 4, GAP_Q = 8, GAP_K = 6, GAP_V = 10 };
-#include "13_causal_ragged/cases.h"
-
-// ---- judging -------------------------------------------------------------------------------
-
-// Wants the right O and LSE of the selected call; standard_O and standard_LSE are in fp32.
-static void want(double* standard_O, double* standard_LSE) {
-    for (int64_t e = 0; e < now.O.tensor->count; e++) now.O.tensor->untouched[e] = true;
-    FOR_EACH_ROW(b, i, h) {
-        bool* row = now.O.tensor->untouched + place_of(now.O.s, b, i, h);
-        for (int64_t x = 0; x < now.d; x++) row[x] = false;
-    }
-    attention(false, now.O.tensor->want, now.LSE.tensor->want);
-    attention(true, standard_O, standard_LSE);
-}
-
-enum { JUDGE_O = 1, JUDGE_LSE = 2 };
-
-// Compares outputs of the selected call.
-static void judge(struct check* c, int what) {
-    double* O = calloc((size_t)now.O.tensor->count, sizeof *O);
-    double* LSE = calloc((size_t)now.LSE.tensor->count, sizeof *LSE);
-    if (!O || !LSE) abort();
-    want(O, LSE);
-    struct budget budget_O = budget_from(now.O.tensor, O);
-    struct budget budget_LSE = budget_from(now.LSE.tensor, LSE);
-    free(O);
-    free(LSE);
-    if (what & JUDGE_O) check_compare(c, now.O.tensor, budget_O);
-    if (what & JUDGE_LSE) check_compare(c, now.LSE.tensor, budget_LSE);
-}
-
-static void run_and_judge(struct check* c, int what) {
-    check_run(c);
-    judge(c, what);
-}
+#include "attention/forward_cases.h"
 
 // ---- items ---------------------------------------------------------------------------------
 
@@ -64,18 +24,10 @@ static void heads(struct check* c) {
 }
 
 static void strides(struct check* c) {
-    static const struct {
-        enum layout layout;
-        const char* name;
-    } layouts[] = {
-        {GAPS, ", gaps between heads, rows and batches"},
-        {HEADS_OUTSIDE, ", arrays of (B, H, N, d)"},
-        {SHARED, ", all heads share K and V: head stride 0"},
-    };
-    for (int n = 0; n < 3; n++) {
+    for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
         sizes(32, 32, false);
         now.H = check_pick(c, 2, 3);
-        begin(c, layouts[n].layout, layouts[n].name);
+        begin(c, layout, "");
         run_and_judge(c, JUDGE_O);
     }
 }
@@ -131,12 +83,7 @@ static void empty_rows(struct check* c) {
     sizes(32, 1, true);
     begin(c, PACKED, "");
     run_and_judge(c, JUDGE_O | JUDGE_LSE);
-    sizes(16, 0, false);
-    check_case(c, "N_q = 16, N_k = 0, K and V are NULL");
-    declare(c, PACKED, &none);
-    fill_normal(c, now.Q.tensor, 0, 1);
-    check_expect(c, COURSE_OK, CAUSE_empty_input);
-    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+    judge_no_keys(c);
 }
 
 static void logsumexp(struct check* c) {
@@ -154,11 +101,6 @@ static void head_dimensions(struct check* c) {
         begin(c, PACKED, "");
         run_and_judge(c, JUDGE_O);
     }
-}
-
-// Puts a score of its own size into column 0 of K, where Q holds a 1.
-static void set_level(int64_t j, double level) {
-    at(&now.K, 0, j, 0)[0] = level / now.scale;
 }
 
 static void hard_scores(struct check* c) {
@@ -206,34 +148,13 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    sizes(32, 32, false);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-
-    static const char* const empty[] = {"N_q", "H", "B"};
-    for (int n = 0; n < 3; n++) {
-        sizes(n == 0 ? 0 : 32, 32, false);
-        if (n == 1) now.H = 0;
-        if (n == 2) now.B = 0;
-        check_case(c, "%s = 0", empty[n]);
-        declare(c, PACKED, &none);
-        check_expect(c, COURSE_OK, CAUSE_empty_input);
-        check_run(c);
-    }
-
-    const struct bad bad[] = {
+    static const struct bad bad[] = {
         {"d", 257, COURSE_UNSUPPORTED},          {"H", 65536, COURSE_UNSUPPORTED},
         {"d", 0, COURSE_BAD_ARGUMENT},           {"N_k", -1, COURSE_BAD_ARGUMENT},
         {"stride_vh", -16, COURSE_BAD_ARGUMENT}, {"stride_kn", 15, COURSE_BAD_ARGUMENT},
-        {"V", 0, COURSE_BAD_ARGUMENT},
+        {"V", 0, COURSE_BAD_ARGUMENT},           {0},
     };
-    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
-        sizes(32, 32, false);
-        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
-        declare(c, PACKED, &bad[n]);
-        check_expect(c, bad[n].status, CAUSE_argument_check);
-        check_run(c);
-    }
+    judge_arguments(c, 32, bad);
 }
 
 // Every array ends in a tile that is not full, in rows and in columns, with a mask and without.

@@ -6,49 +6,13 @@
 // costs compare O alone.
 #include "check/check.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "14_flash_tensor_core/fragments.h"
 #include "wall/arena.h"
 
 // Gaps are multiples of 8 elements, 16 bytes: the contract promises that rows begin there.
 #define ELEMENT BF16
 enum { USUAL_D = 64, GAP_O = 8, GAP_Q = 16, GAP_K = 24, GAP_V = 40 };
-#include "13_causal_ragged/cases.h"
-
-// ---- judging -------------------------------------------------------------------------------
-
-enum { JUDGE_O = 1, JUDGE_LSE = 2 };
-
-// Compares outputs with the right ones. The budget comes from the same precision the plain way: two
-// passes in fp32, P rounded to bf16 for the product with V, O rounded to bf16.
-static void judge(struct check* c, int what) {
-    struct tensor *O = now.O.tensor, *LSE = now.LSE.tensor;
-    for (int64_t e = 0; e < O->count; e++) O->untouched[e] = true;
-    FOR_EACH_ROW(b, i, h) {
-        bool* row = O->untouched + place_of(now.O.s, b, i, h);
-        for (int64_t x = 0; x < now.d; x++) row[x] = false;
-    }
-    double* standard_O = calloc((size_t)O->count, sizeof *standard_O);
-    double* standard_LSE = calloc((size_t)LSE->count, sizeof *standard_LSE);
-    if (!standard_O || !standard_LSE) abort();
-    attention(false, O->want, LSE->want);
-    attention(true, standard_O, standard_LSE);
-    struct budget budget_O = budget_from(O, standard_O);
-    struct budget budget_LSE = budget_from(LSE, standard_LSE);
-    free(standard_O);
-    free(standard_LSE);
-    if (what & JUDGE_O) check_compare(c, O, budget_O);
-    if (what & JUDGE_LSE) check_compare(c, LSE, budget_LSE);
-}
-
-static void run_and_judge(struct check* c, int what) {
-    check_run(c);
-    judge(c, what);
-}
+#include "attention/forward_cases.h"
 
 // ---- items ---------------------------------------------------------------------------------
 
@@ -73,18 +37,10 @@ static void heads(struct check* c) {
 }
 
 static void strides(struct check* c) {
-    static const struct {
-        enum layout layout;
-        const char* name;
-    } layouts[] = {
-        {GAPS, ", gaps between heads, rows and batches"},
-        {HEADS_OUTSIDE, ", arrays of (B, H, N, d)"},
-        {SHARED, ", all heads share K and V: head stride 0"},
-    };
-    for (int n = 0; n < 3; n++) {
+    for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
         sizes(64, 64, false);
         now.H = 2;
-        begin(c, layouts[n].layout, layouts[n].name);
+        begin(c, layout, "");
         run_and_judge(c, JUDGE_O);
     }
 }
@@ -119,12 +75,7 @@ static void empty_rows(struct check* c) {
     sizes(96, check_pick(c, 17, 31), true);
     begin(c, PACKED, "");
     run_and_judge(c, JUDGE_O | JUDGE_LSE);
-    sizes(16, 0, false);
-    check_case(c, "N_q = 16, N_k = 0, K and V are NULL");
-    declare(c, PACKED, &none);
-    fill_normal(c, now.Q.tensor, 0, 1);
-    check_expect(c, COURSE_OK, CAUSE_empty_input);
-    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+    judge_no_keys(c);
 }
 
 static void logsumexp(struct check* c) {
@@ -132,11 +83,6 @@ static void logsumexp(struct check* c) {
     now.H = 2;
     begin(c, PACKED, "");
     run_and_judge(c, JUDGE_LSE);
-}
-
-// Puts a score of its own size into column 0 of K, where Q holds a 1.
-static void set_level(int64_t j, double level) {
-    at(&now.K, 0, j, 0)[0] = level / now.scale;
 }
 
 static void hard_scores(struct check* c) {
@@ -160,35 +106,20 @@ static void hard_scores(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    sizes(64, 64, false);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-
-    static const char* const empty[] = {"N_q", "H", "B"};
-    for (int n = 0; n < 3; n++) {
-        sizes(n == 0 ? 0 : 64, 64, false);
-        if (n == 1) now.H = 0;
-        if (n == 2) now.B = 0;
-        check_case(c, "%s = 0", empty[n]);
-        declare(c, PACKED, &none);
-        check_expect(c, COURSE_OK, CAUSE_empty_input);
-        check_run(c);
-    }
-
-    const struct bad bad[] = {
-        {"d", 80, COURSE_UNSUPPORTED},          {"H", 65536, COURSE_UNSUPPORTED},
-        {"scale", 0, COURSE_UNSUPPORTED},       {"d", 0, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},       {"stride_vh", -64, COURSE_BAD_ARGUMENT},
-        {"stride_kn", 56, COURSE_BAD_ARGUMENT}, {"stride_qn", 68, COURSE_UNSUPPORTED},
-        {"stride_oh", 100, COURSE_UNSUPPORTED}, {"V", 0, COURSE_BAD_ARGUMENT},
+    static const struct bad bad[] = {
+        {"d", 80, COURSE_UNSUPPORTED},
+        {"H", 65536, COURSE_UNSUPPORTED},
+        {"scale", 0, COURSE_UNSUPPORTED},
+        {"d", 0, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},
+        {"stride_vh", -64, COURSE_BAD_ARGUMENT},
+        {"stride_kn", 56, COURSE_BAD_ARGUMENT},
+        {"stride_qn", 68, COURSE_UNSUPPORTED},
+        {"stride_oh", 100, COURSE_UNSUPPORTED},
+        {"V", 0, COURSE_BAD_ARGUMENT},
+        {0},
     };
-    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
-        sizes(64, 64, false);
-        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
-        declare(c, PACKED, &bad[n]);
-        check_expect(c, bad[n].status, CAUSE_argument_check);
-        check_run(c);
-    }
+    judge_arguments(c, 64, bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.

@@ -1,9 +1,9 @@
-// fragments.h: mistakes that only a kernel with tensor cores can make, for explain(). What it shares
-// with lesson 13 (who sees which key, where rows lie) is explained there.
+// fragments.h: mistakes that only a kernel with tensor cores can make, for explain(). What every kernel can
+// get wrong (who sees which key, where rows lie) is in attention/forward_mistakes.h.
 #ifndef FRAGMENTS_H
 #define FRAGMENTS_H
 
-#include "13_causal_ragged/attention.h"
+#include "attention/forward_mistakes.h"
 
 // ---- an operand whose elements are taken from the wrong places --------------------------------
 

@@ -91,6 +91,7 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/cpu/cxxflags*",
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
+                                 "grader/attention/*.h",
                                  "grader/[0-9]*/*.h",  // lessons share cases
                                  "lessons/*.h",
                                  NULL};

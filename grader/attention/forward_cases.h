@@ -1,22 +1,31 @@
-// cases.h: the cases of the attention lessons with layout (B, N, H, d): sizes, places, arguments.
+// forward_cases.h: the cases of the lessons that compute attention with layout (B, N, H, d): sizes, places,
+// arguments, comparison, and those that are the same in each lesson.
 //
 // A check.c defines what differs between the lessons, then includes this once:
 //     #define ELEMENT F16                                            // the type of Q, K, V and O
 //     enum { USUAL_D = 16, GAP_O = 4, GAP_Q = 8, GAP_K = 6, GAP_V = 10 };  // gaps in elements
-#ifndef CASES_H
-#define CASES_H
+#ifndef ATTENTION_FORWARD_CASES_H
+#define ATTENTION_FORWARD_CASES_H
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "13_causal_ragged/attention.h"
+#include "attention/forward.h"
 
 enum layout {
     PACKED,         // (B, N, H, d)
     GAPS,           // the same, with gaps between heads, rows and batches
     HEADS_OUTSIDE,  // (B, H, N, d)
-    SHARED,         // (B, N, d): all heads read the same
+    SHARED,         // K and V (B, N, d): all heads read the same
+    LAYOUTS
+};
+static const char* const layout_names[LAYOUTS] = {
+    [PACKED] = "",
+    [GAPS] = ", gaps between heads, rows and batches",
+    [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+    [SHARED] = ", all heads share K and V: head stride 0",
 };
 
 // The shape of a tensor of N rows, and where its rows are.
@@ -111,13 +120,86 @@ static void begin(struct check* c, enum layout layout, const char* what) {
     char heads[48] = "";
     if (now.B * now.H > 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)now.B, (int)now.H);
-    check_case(c, "%sN_q = %d, N_k = %d, d = %d, %s%s", heads, (int)now.N_q, (int)now.N_k,
-               (int)now.d, now.causal ? "causal" : "not causal", what);
+    check_case(c, "%sN_q = %d, N_k = %d, d = %d, %s%s%s", heads, (int)now.N_q, (int)now.N_k,
+               (int)now.d, now.causal ? "causal" : "not causal", layout_names[layout], what);
     declare(c, layout, &none);
     fill_normal(c, now.Q.tensor, 0, 1);
     if (now.N_k == 0) return;
     fill_normal(c, now.K.tensor, 0, 1);
     fill_normal(c, now.V.tensor, 0, 1);
+}
+
+// Puts a score of its own size into column 0 of K, where Q holds a 1.
+static void set_level(int64_t j, double level) {
+    at(&now.K, 0, j, 0)[0] = level / now.scale;
+}
+
+// ---- judging -------------------------------------------------------------------------------
+
+enum { JUDGE_O = 1, JUDGE_LSE = 2 };
+
+// Compares outputs of the selected call with the right ones. The budgets come from the same precision the
+// plain way: see attention().
+static void judge(struct check* c, int what) {
+    struct tensor *O = now.O.tensor, *LSE = now.LSE.tensor;
+    for (int64_t e = 0; e < O->count; e++) O->untouched[e] = true;
+    FOR_EACH_ROW(b, i, h) {
+        bool* row = O->untouched + place_of(now.O.s, b, i, h);
+        for (int64_t x = 0; x < now.d; x++) row[x] = false;
+    }
+    double* standard_O = calloc((size_t)O->count, sizeof *standard_O);
+    double* standard_LSE = calloc((size_t)LSE->count, sizeof *standard_LSE);
+    if (!standard_O || !standard_LSE) abort();
+    attention(false, O->want, LSE->want);
+    attention(true, standard_O, standard_LSE);
+    struct budget budget_O = budget_from(O, standard_O);
+    struct budget budget_LSE = budget_from(LSE, standard_LSE);
+    free(standard_O);
+    free(standard_LSE);
+    if (what & JUDGE_O) check_compare(c, O, budget_O);
+    if (what & JUDGE_LSE) check_compare(c, LSE, budget_LSE);
+}
+
+static void run_and_judge(struct check* c, int what) {
+    check_run(c);
+    judge(c, what);
+}
+
+// ---- cases that are the same in each lesson --------------------------------------------------
+
+static void judge_no_keys(struct check* c) {
+    sizes(16, 0, false);
+    check_case(c, "N_q = 16, N_k = 0, K and V are NULL");
+    declare(c, PACKED, &none);
+    fill_normal(c, now.Q.tensor, 0, 1);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    run_and_judge(c, JUDGE_O | JUDGE_LSE);
+}
+
+// N queries and keys: all is well; nothing to do; and each of the `bad` arguments, which end with {0}.
+static void judge_arguments(struct check* c, int64_t N, const struct bad* bad) {
+    sizes(N, N, false);
+    begin(c, PACKED, "");
+    run_and_judge(c, JUDGE_O);
+
+    static const char* const empty[] = {"N_q", "H", "B"};
+    for (int n = 0; n < 3; n++) {
+        sizes(n == 0 ? 0 : N, N, false);
+        if (n == 1) now.H = 0;
+        if (n == 2) now.B = 0;
+        check_case(c, "%s = 0", empty[n]);
+        declare(c, PACKED, &none);
+        check_expect(c, COURSE_OK, CAUSE_empty_input);
+        check_run(c);
+    }
+
+    for (; bad->name; bad++) {
+        sizes(N, N, false);
+        check_case(c, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        declare(c, PACKED, bad);
+        check_expect(c, bad->status, CAUSE_argument_check);
+        check_run(c);
+    }
 }
 
 #endif
