@@ -70,13 +70,13 @@ build/cpu/rewrite: $(REWRITE)
 
 build/cpu/run/%.o: grader/run/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -DCPU_DEVICE -MMD -MP -Igrader -Igrader/cpu/include -c $< -o $@
+	@$(CC) $(STRICT) $(CFLAGS) -DCPU_DEVICE -MMD -MP -Igrader -Ilessons -Igrader/cpu/include -c $< -o $@
 build/cpu/run/%.o: grader/run/%.S
 	@mkdir -p $(@D)
 	@$(CC) -c $< -o $@
 build/cuda/run/%.o: grader/run/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -isystem $(CUDA)/include -c $< -o $@
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
 
 build/grader/%/call-cpu.o: grader/%/call.c
 	@mkdir -p $(@D)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention.h"
+#include "mistakes.h"
 #include "flash_forward.h"
 #include "wall/arena.h"
 

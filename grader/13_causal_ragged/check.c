@@ -149,10 +149,14 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct bad bad[] = {
-        {"d", 257, COURSE_UNSUPPORTED},          {"H", 65536, COURSE_UNSUPPORTED},
-        {"d", 0, COURSE_BAD_ARGUMENT},           {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"stride_vh", -16, COURSE_BAD_ARGUMENT}, {"stride_kn", 15, COURSE_BAD_ARGUMENT},
-        {"V", 0, COURSE_BAD_ARGUMENT},           {0},
+        {"d", 257, COURSE_UNSUPPORTED},
+        {"H", 65536, COURSE_UNSUPPORTED},
+        {"d", 0, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},
+        {"stride_v.h", -16, COURSE_BAD_ARGUMENT},
+        {"stride_k.n", 15, COURSE_BAD_ARGUMENT},
+        {"V", 0, COURSE_BAD_ARGUMENT},
+        {0},
     };
     judge_arguments(c, 32, bad);
 }

@@ -59,9 +59,9 @@ static void pass(struct check* c, const struct bad* bad, const char* name, int64
 static void pass_strides(struct check* c, const struct bad* bad, char letter, struct strides s) {
     const int64_t value[3] = {s.b, s.n, s.h};
     for (int axis = 0; axis < 3; axis++) {
-        char name[] = "stride_??";
+        char name[] = "stride_?.?";
         name[7] = letter;
-        name[8] = "bnh"[axis];
+        name[9] = "bnh"[axis];
         pass(c, bad, name, value[axis]);
     }
 }

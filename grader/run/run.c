@@ -107,6 +107,16 @@ double run_real(const char* name) {
     return find_scalar(name)->real;
 }
 
+struct strides run_strides(const char* array) {
+    int64_t step[3];
+    for (int axis = 0; axis < 3; axis++) {
+        char name[ARENA_NAME];
+        snprintf(name, sizeof name, "stride_%s.%c", array, "bnh"[axis]);
+        step[axis] = run_int(name);
+    }
+    return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
+}
+
 // ---- one case
 
 static void map_arena(const char* path) {

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "course.h"
+
 // The device address of a tensor; NULL if the case passes NULL for it.
 // A name the case does not have ends the program: the lesson's check.c and call.c disagree.
 void* run_gpu(const char* name);
@@ -20,6 +22,10 @@ void* run_cpu(const char* name);
 // A scalar of the case.
 int64_t run_int(const char* name);
 double run_real(const char* name);
+
+// The strides of a (B, N, H, d) array, which the case passes as three numbers: for "q" these are "stride_q.b",
+// "stride_q.n" and "stride_q.h".
+struct strides run_strides(const char* array);
 
 // Written by the lesson: calls the launcher with the case's arguments and returns its status.
 int call(void);

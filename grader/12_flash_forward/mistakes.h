@@ -1,7 +1,7 @@
-// attention.h: what check.c knows of attention: the case that runs, the right answer in fp64, and what
+// mistakes.h: what check.c knows of attention: the case that runs, the right answer in fp64, and what
 // the known mistakes would give instead of it.
-#ifndef ATTENTION_H
-#define ATTENTION_H
+#ifndef MISTAKES_H
+#define MISTAKES_H
 
 #include "check/check.h"
 
