@@ -4,40 +4,9 @@
 #define FRAGMENTS_H
 
 #include "attention/forward_mistakes.h"
+#include "attention/taken.h"
 
 // ---- an operand whose elements are taken from the wrong places --------------------------------
-
-enum taken {
-    OTHER_PIECE,  // pieces of 8 elements at c ^ n % 8: swizzled on one side only
-    TRANSPOSED,   // every 8 x 8 matrix transposed: .trans missing, or one too many
-    MATRICES,     // of every 2 x 2 of 8 x 8 matrices, the upper right and the lower left swapped
-    ROWS,         // rows g and g + 8 swapped
-    WAYS_TO_TAKE
-};
-
-// Which element of the array lands where element (n, x) belongs.
-static void taken_from(enum taken how, int64_t* n, int64_t* x) {
-    int64_t row = *n, column = *x;
-    switch (how) {
-    case OTHER_PIECE:
-        *x = ((column / 8) ^ (row % 8)) * 8 + column % 8;
-        break;
-    case TRANSPOSED:
-        *n = row / 8 * 8 + column % 8;
-        *x = column / 8 * 8 + row % 8;
-        break;
-    case MATRICES:
-        if ((row / 8 + column / 8) % 2 == 0) break;
-        *n = row ^ 8;
-        *x = column ^ 8;
-        break;
-    case ROWS:
-        *n = row ^ 8;
-        break;
-    case WAYS_TO_TAKE:
-        break;
-    }
-}
 
 // to, counted like `a`, holds what the kernel takes for it, NaN between the rows. Rows beyond N are zeros.
 static void take(enum taken how, const struct array* a, const double* value, int64_t N,
@@ -55,27 +24,25 @@ static void take(enum taken how, const struct array* a, const double* value, int
 }
 
 static enum cause explain_places_in_tiles(void) {
-    static const enum cause causes[] = {CAUSE_swizzle, CAUSE_transposed, CAUSE_fragment_order,
-                                        CAUSE_fragment_order};
     const struct array* arrays[] = {&now.Q, &now.K, &now.V};
     enum cause cause = CAUSE_NONE;
     for (int a = 0; a < 3 && !cause && now.N_k > 0; a++) {
         double* value = malloc((size_t)arrays[a]->tensor->count * sizeof *value);
         if (!value) abort();
-        for (int how = 0; how < WAYS_TO_TAKE && !cause; how++) {
+        for (int how = OTHER_PIECE; how < WAYS_TO_TAKE && !cause; how++) {
             struct mistake w = no_mistake();
             take(how, arrays[a], arrays[a]->tensor->value, a == 0 ? now.N_q : now.N_k, value);
             *(a == 0 ? &w.Q.value : a == 1 ? &w.K.value : &w.V.value) = value;
-            if (is_it(&w)) cause = causes[how];
+            if (is_it(&w)) cause = causes_of_taken[how];
         }
         free(value);
     }
     if (cause || suspect.tensor != now.O.tensor) return cause;
     double* O = malloc((size_t)now.O.tensor->count * sizeof *O);
     if (!O) abort();
-    for (int how = 0; how < WAYS_TO_TAKE && !cause; how++) {
+    for (int how = OTHER_PIECE; how < WAYS_TO_TAKE && !cause; how++) {
         take(how, &now.O, now.O.tensor->want, now.N_q, O);
-        if (is_hypothesis(O)) cause = causes[how];
+        if (is_hypothesis(O)) cause = causes_of_taken[how];
     }
     free(O);
     return cause;

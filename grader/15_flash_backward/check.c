@@ -5,168 +5,21 @@
 // in the first item only; keys beyond the last tile matter where LSE is very negative; and so on.
 #include "check/check.h"
 
-#include "backward.h"
-#include "explain.h"
+#include "flash_backward.h"
 #include "wall/arena.h"
 
-// ---- cases ---------------------------------------------------------------------------------
-
-static const struct {
-    const char *name, *stride;  // as call.c asks for them
-    int64_t gap;                // elements after each row where rows have gaps
-} known_as[ARRAYS] = {{"Q", "q", 4},   {"K", "k", 6},    {"V", "v", 10},  {"O", "o", 12},
-                      {"dO", "do", 2}, {"dQ", "dq", 14}, {"dK", "dk", 8}, {"dV", "dv", 16}};
-
-enum layout { PACKED, GAPS, HEADS_OUTSIDE };
-
-// One argument that is not what it should be: an int of this value, or a tensor that is NULL.
-struct bad {
-    const char* name;
-    int64_t value;
-    int status;  // what the launcher must return
-};
-static const struct bad none = {"", 0, COURSE_OK};
-
-static void pass(struct check* c, const struct bad* bad, const char* name, int64_t value) {
-    check_int(c, name, strcmp(bad->name, name) == 0 ? bad->value : value);
-}
-
-// The shape of an array, (B, N, H, d) or (B, H, N, d), and its strides. GAPS leaves elements after each
-// head of a row and rows after each batch.
-static struct shape lay_out(enum which a, enum layout layout) {
-    int64_t N = rows_of(a), gap = layout == GAPS ? known_as[a].gap : 0;
-    if (layout == HEADS_OUTSIDE) {
-        now.array[a].stride = (struct strides){.b = now.H * N * now.d, .n = now.d, .h = N * now.d};
-        return SHAPE(now.B, now.H, N, now.d);
-    }
-    int64_t width = now.d + gap;
-    now.array[a].stride =
-        (struct strides){.b = (N + gap) * now.H * width, .n = now.H * width, .h = width};
-    return SHAPE(now.B, N + gap, now.H, width);
-}
-
-static void declare_array(struct check* c, enum which a, enum layout layout,
-                          const struct bad* bad) {
-    const char* name = known_as[a].name;
-    struct shape shape = lay_out(a, layout);
-    const struct strides s = now.array[a].stride;
-    const int64_t steps[] = {s.b, s.n, s.h};
-    now.array[a].tensor = NULL;
-    if (strcmp(bad->name, name) == 0)
-        check_null(c, name);
-    else
-        now.array[a].tensor =
-            a >= ARRAY_dQ ? check_output(c, name, F16, shape) : check_input(c, name, F16, shape);
-    for (int axis = 0; axis < 3; axis++) {
-        char step[24];
-        snprintf(step, sizeof step, "stride_%s.%c", known_as[a].stride, "bnh"[axis]);
-        pass(c, bad, step, steps[axis]);
-    }
-}
-
-// Declares all arguments of a case of the sizes in `now`.
-static void declare(struct check* c, enum layout layout, const struct bad* bad) {
-    for (int a = 0; a < ARRAYS; a++) declare_array(c, (enum which)a, layout, bad);
-    now.LSE = NULL;
-    if (strcmp(bad->name, "LSE") == 0)
-        check_null(c, "LSE");
-    else
-        now.LSE = check_input(c, "LSE", F32, SHAPE(now.B, now.H, now.N_q));
-    if (strcmp(bad->name, "workspace") == 0)
-        check_null(c, "workspace");
-    else
-        check_workspace(c, "workspace",
-                        (int64_t)flash_backward_workspace_bytes((int)now.B, (int)now.N_q,
-                                                                (int)now.H, (int)now.d));
-    pass(c, bad, "B", now.B);
-    pass(c, bad, "N_q", now.N_q);
-    pass(c, bad, "N_k", now.N_k);
-    pass(c, bad, "H", now.H);
-    pass(c, bad, "d", now.d);
-    pass(c, bad, "causal", now.causal);
-    check_real(c, "scale", now.scale);
-}
-
-enum mask { ALL_KEYS, CAUSAL };
-
-static void sizes(int64_t B, int64_t H, int64_t N_q, int64_t N_k, int64_t d, enum mask mask) {
-    now.B = B;
-    now.H = H;
-    now.N_q = N_q;
-    now.N_k = N_k;
-    now.d = d;
-    now.causal = mask == CAUSAL;
-    now.scale = (double)(float)(1.0 / sqrt((double)d));
-}
-
-// The usual case: one head, packed arrays, the usual scale.
-static void begin(struct check* c, int64_t N_q, int64_t N_k, int64_t d, enum mask mask,
-                  const char* what) {
-    sizes(1, 1, N_q, N_k, d, mask);
-    check_case(c, "N_q = %d, N_k = %d, d = %d%s%s", (int)N_q, (int)N_k, (int)d,
-               now.causal ? ", causal" : "", what);
-    declare(c, PACKED, &none);
-}
+#define ELEMENT F16
+#define ROUNDED_WEIGHTS false
+#define GAP 2
+#define WORKSPACE_BYTES \
+    (int64_t) flash_backward_workspace_bytes((int)now.B, (int)now.N_q, (int)now.H, (int)now.d)
+#include "attention/backward_cases.h"
+#include "attention/backward_mistakes.h"
 
 // low..high, but no multiple of 16
 static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
     int64_t n = check_pick(c, low, high);
     return n % 16 ? n : n - 1;
-}
-
-// ---- data ----------------------------------------------------------------------------------
-
-// Random rows. What lies between them is NaN, or in O just wrong: delta would be NaN for every mistake.
-static void fill_rows(struct check* c, enum which a, double deviation) {
-    struct tensor* t = now.array[a].tensor;
-    for (int64_t e = 0; e < t->count; e++)
-        t->value[e] = a == ARRAY_O ? 16 * check_normal(c) : (double)NAN;
-    for (int64_t b = 0; b < now.B; b++)
-        for (int64_t n = 0; n < rows_of(a); n++)
-            for (int64_t h = 0; h < now.H; h++)
-                for (int64_t x = 0; x < now.d; x++)
-                    row_of(a, b, h, n)[x] = dtype_round(F16, deviation * check_normal(c));
-}
-
-static void fill(struct check* c) {
-    fill_rows(c, ARRAY_Q, 1);
-    fill_rows(c, ARRAY_K, 1);
-    fill_rows(c, ARRAY_V, 1);
-    fill_rows(c, ARRAY_dO, 1);
-    fill_rows(c, ARRAY_O, 0);
-}
-
-// ---- judging -------------------------------------------------------------------------------
-
-// Compares the gradients of the selected call.
-static void judge(struct check* c) {
-    struct mistake right = no_mistake();
-    double *want[3], *standard[3];
-    for (int a = 0; a < 3; a++) {
-        struct tensor* t = now.array[ARRAY_dQ + a].tensor;
-        want[a] = t->want;
-        standard[a] = must_allocate(t->count, sizeof(double));
-    }
-    backward(&right, false, want);
-    backward(&right, true, standard);
-    for (int a = 2; a >= 0; a--) {
-        struct tensor* t = now.array[ARRAY_dQ + a].tensor;
-        for (int64_t e = 0; e < t->count; e++) t->untouched[e] = isnan(t->want[e]);
-        struct budget budget = budget_from(t, standard[a]);
-        free(standard[a]);
-        check_compare(c, t, budget);
-    }
-}
-
-static void run_and_judge(struct check* c) {
-    forward();
-    check_run(c);
-    judge(c);
-}
-
-static void fill_run_and_judge(struct check* c) {
-    fill(c);
-    run_and_judge(c);
 }
 
 // ---- items ---------------------------------------------------------------------------------
@@ -248,15 +101,12 @@ static void any_head(struct check* c) {
 static void extreme(struct check* c) {
     begin(c, 35, 35, 16, CAUSAL, ", scores of 30 times the usual size");
     fill(c);
-    for (int64_t i = 0; i < now.N_q; i++)
-        for (int64_t x = 0; x < now.d; x++)
-            row_of(ARRAY_Q, 0, 0, i)[x] = dtype_round(F16, 30 * row_of(ARRAY_Q, 0, 0, i)[x]);
+    grow_scores(30);
     run_and_judge(c);
     for (int sign = 1; sign >= -1; sign -= 2) {
         begin(c, 21, 23, 16, ALL_KEYS, sign > 0 ? ", scores near 120" : ", scores near -130");
         fill(c);
-        for (int64_t i = 0; i < now.N_q; i++) row_of(ARRAY_Q, 0, 0, i)[0] = sign > 0 ? 30 : -32.5;
-        for (int64_t j = 0; j < now.N_k; j++) row_of(ARRAY_K, 0, 0, j)[0] = 16;
+        shift_scores(sign > 0 ? 120 : -130);
         run_and_judge(c);
     }
 }
@@ -278,13 +128,7 @@ static void gradients_of_any_size(struct check* c) {
     run_and_judge(c);
     begin(c, 129, 16, 16, ALL_KEYS, ", large dO that cancel");
     fill(c);
-    for (int64_t i = 0; i < 64; i++)
-        for (int64_t x = 0; x < now.d; x++) {
-            row_of(ARRAY_Q, 0, 0, i + 64)[x] = row_of(ARRAY_Q, 0, 0, i)[x];
-            row_of(ARRAY_dO, 0, 0, i)[x] = dtype_round(F16, row_of(ARRAY_dO, 0, 0, i)[x] + 512);
-            row_of(ARRAY_dO, 0, 0, i + 64)[x] =
-                dtype_round(F16, row_of(ARRAY_dO, 0, 0, i + 64)[x] - 512);
-        }
+    cancel(64, 512);
     run_and_judge(c);
 }
 

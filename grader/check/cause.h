@@ -21,6 +21,7 @@
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
     CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
+    CAUSE(wrong_array, "one array is read where another belongs")                                  \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
@@ -76,6 +77,8 @@
     CAUSE(gradient_scale, "dQ and dK need the factor scale once each; dV needs none")              \
     CAUSE(tile_skipped, "a tile is left out: the loop begins one too late or ends one too early")  \
     CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \
+    CAUSE(not_repeatable,                                                                          \
+          "the same inputs give other bits: the order of a sum depends on who comes first")        \
     CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \

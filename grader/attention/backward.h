@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flash_backward.h"
+#include "attention/taken.h"
+#include "course.h"
 
 #define MAX_HEAD 256  // the largest d
 
@@ -97,10 +98,15 @@ struct mistake {
     double lse, delta;          // factors of LSE and delta; 0 leaves them out
     double base;                // ln of what is raised to the power of S - LSE
     bool of_maximum;  // S - m instead of S - LSE, m the largest score of the row in the tile
-    enum { OF_P, OF_ONE, OF_dS } dV;               // what dO is weighted with in dV
-    enum { MASK, MASK_TILES, MASK_NOTHING } mask;  // MASK_TILES: only tiles above the diagonal
-    int64_t shift;                                 // the mask is j <= i + shift
-    int64_t tile;                                  // queries and keys in a tile of the student's
+    enum { OF_P, OF_ONE, OF_dS } dV;  // what dO is weighted with in dV
+    enum {
+        MASK,
+        MASK_TILES,        // only tiles above the diagonal are hidden
+        MASK_NOT_IN_LAST,  // and what is hidden in tiles that it crosses, but for the last of them
+        MASK_NOTHING
+    } mask;
+    int64_t shift;            // the mask is j <= i + shift
+    int64_t tile, keys_tile;  // queries, and keys, in a tile of the student's
     int at_start;       // how often the first tile of queries that sees a key of the tile counts,
     int at_full_start;  // and the first that sees all of them
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
@@ -112,6 +118,10 @@ struct mistake {
     struct strides stride[ARRAYS];      // where rows are looked for and stored
     int64_t lse_b, lse_h;               // LSE of (b, h) is at (b lse_b + h lse_h) N_q
     const double* value[ARRAY_dO + 1];  // of each input
+    const double* dO_of_delta;
+    // Of Q, K and dO as they are read for the products with dS and P; and how P^T, dS^T and dS are read there.
+    const double* again[ARRAY_dO + 1];
+    enum taken P_of_dV, dS_of_dK, dS_of_dQ;
 };
 
 static struct mistake no_mistake(void) {
@@ -124,6 +134,7 @@ static struct mistake no_mistake(void) {
                         .mask = now.causal ? MASK : MASK_NOTHING,
                         .shift = now.N_k - now.N_q,
                         .tile = 16,
+                        .keys_tile = 16,
                         .at_start = 1,
                         .at_full_start = 1,
                         .keys = now.N_k,
@@ -131,24 +142,29 @@ static struct mistake no_mistake(void) {
                         .lse_b = now.H,
                         .lse_h = 1};
     for (int a = 0; a < ARRAYS; a++) w.stride[a] = now.array[a].stride;
-    for (int a = 0; a <= ARRAY_dO; a++) w.value[a] = now.array[a].tensor->value;
+    for (int a = 0; a <= ARRAY_dO; a++) w.value[a] = w.again[a] = now.array[a].tensor->value;
+    w.dO_of_delta = w.value[ARRAY_dO];
     return w;
 }
 
 // How often the pair of query i and key j counts. The tile of key j is first seen by the queries from `start`
 // on, and whole by those from `full_start` on; never whole if it hangs over the end of the keys.
 static int times(const struct mistake* w, int64_t i, int64_t j) {
-    int64_t T = w->tile, key = j / T * T;
-    int64_t first = key - w->shift, last = key + T - 1 - w->shift;
+    int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
+    int64_t first = key - w->shift, last = key + w->keys_tile - 1 - w->shift;
     int64_t start = now.causal && first > 0 ? first / T * T : 0;
     int64_t full_start = now.causal && last > 0 ? CEIL_DIV(last, T) * T : 0;
-    if (key + T > now.N_k) full_start = CEIL_DIV(now.N_q, T) * T;
+    if (key + w->keys_tile > now.N_k) full_start = CEIL_DIV(now.N_q, T) * T;
     int64_t tail = now.N_q / T * T > full_start ? now.N_q / T * T : full_start;
     bool at_start = i >= start && i < start + T && i < full_start;
     bool at_full_start = i >= full_start && i < full_start + T;
     if (j >= w->keys) return 0;
     if (w->mask == MASK && j > i + w->shift) return 0;
     if (w->mask == MASK_TILES && i < start) return 0;
+    if (w->mask == MASK_NOT_IN_LAST && j > i + w->shift) {
+        int64_t last_key = key + w->keys_tile < now.N_k ? key + w->keys_tile - 1 : now.N_k - 1;
+        if (i < (last_key - w->shift) / T * T) return 0;
+    }
     if (w->part_lacks_first) return !at_start && !at_full_start && i < tail;
     if (at_start && w->at_start != 1) return w->at_start;
     if (at_full_start && w->at_full_start != 1) return w->at_full_start;
@@ -166,9 +182,35 @@ static void store(double* to, double value) {
 // The largest score of row i in the tile of key j.
 static double tile_maximum(const struct mistake* w, const double* S, int64_t i, int64_t j) {
     double m = -INFINITY;
-    for (int64_t k = j / w->tile * w->tile; k < now.N_k && k / w->tile == j / w->tile; k++)
+    for (int64_t k = j / w->keys_tile * w->keys_tile;
+         k < now.N_k && k / w->keys_tile == j / w->keys_tile; k++)
         if (times(w, i, k)) m = fmax(m, S[k]);
     return m;
+}
+
+// P and dS have more rows and columns than there are queries and keys: a kernel's tiles have.
+static int64_t padded(int64_t n) {
+    return CEIL_DIV(n, 64) * 64;
+}
+
+// What a kernel's tiles hold there, if rows that do not exist are zeros in shared memory, LSE and delta too.
+static void pad(double* P, double* dS, const double* LSE, const double* delta) {
+    for (int64_t i = 0; i < padded(now.N_q); i++)
+        for (int64_t j = i < now.N_q ? now.N_k : 0; j < padded(now.N_k); j++) {
+            double* p = &P[i * padded(now.N_k) + j];
+            *p = i < now.N_q ? (now.causal ? 0 : exp(-LSE[i])) : 1;
+            dS[i * padded(now.N_k) + j] = i < now.N_q ? -*p * delta[i] : 0;
+        }
+}
+
+// The element of P or dS that a kernel takes for (i, j), where row j of its transposed, or row i of itself, is the
+// row of a tile. dQ knows of no key that does not exist.
+static double weight(const double* matrix, enum taken how, bool of_transposed, int64_t i,
+                     int64_t j) {
+    int64_t n = of_transposed ? j : i, x = of_transposed ? i : j;
+    taken_from(how, &n, &x);
+    if (!of_transposed && x >= now.N_k) return 0;
+    return of_transposed ? matrix[x * padded(now.N_k) + n] : matrix[n * padded(now.N_k) + x];
 }
 
 // The gradients of one head, counted like the tensors. In fp64, or with every operation rounded to fp32
@@ -179,13 +221,18 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
 #define ROUND(x) (single ? (double)(float)(x) : (x))
 #define TERM(x) ROUND(w->absolute ? fabs(x) : (x))
 #define ROW(a, n) (w->value[a] + place(w->stride[a], b, h, n))
+#define AGAIN(a, n) (w->again[a] + place(w->stride[a], b, h, n))
+#define WEIGHT(x) (single && ROUNDED_WEIGHTS ? dtype_round(ELEMENT, x) : (x))
+    double* deltas = must_allocate(now.N_q, sizeof *deltas);
     for (int64_t i = 0; i < now.N_q; i++) {
         const double *q = ROW(ARRAY_Q, i), *o = ROW(ARRAY_O, i), *dO = ROW(ARRAY_dO, i);
         double LSE = now.LSE->value[(b * w->lse_b + h * w->lse_h) * now.N_q + i];
         double delta = 0;
         // From the last column on: with one key O is V and dP - delta is 0, but for the rounding of two
         // sums, and what the standard says of that must not depend on their having the same order.
-        for (int64_t x = now.d - 1; x >= 0; x--) delta = ROUND(delta + TERM(dO[x] * o[x]));
+        const double* g = w->dO_of_delta + place(w->stride[ARRAY_dO], b, h, i);
+        for (int64_t x = now.d - 1; x >= 0; x--) delta = ROUND(delta + TERM(g[x] * o[x]));
+        deltas[i] = delta;
         for (int64_t j = 0; j < now.N_k; j++) {
             const double *k = ROW(ARRAY_K, j), *v = ROW(ARRAY_V, j);
             double s = 0, dP = 0;
@@ -195,43 +242,52 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
             }
             s = ROUND(s * w->scale);
             S[j] = s;
-            dS[i * now.N_k + j] = ROUND(dP - w->delta * delta);
+            dS[i * padded(now.N_k) + j] = ROUND(dP - w->delta * delta);
         }
         for (int64_t j = 0; j < now.N_k; j++) {
-            double* p = &P[i * now.N_k + j];
+            double* p = &P[i * padded(now.N_k) + j];
             double base = w->of_maximum ? tile_maximum(w, S, i, j) : w->lse * LSE;
-            if (times(w, i, j) == 0) continue;
+            if (times(w, i, j) == 0) {
+                *p = dS[i * padded(now.N_k) + j] = 0;
+                continue;
+            }
             *p = ROUND(exp(ROUND(w->base * ROUND(S[j] - base))));
-            dS[i * now.N_k + j] = ROUND(*p * dS[i * now.N_k + j]);
+            dS[i * padded(now.N_k) + j] = WEIGHT(ROUND(*p * dS[i * padded(now.N_k) + j]));
+            *p = WEIGHT(*p);
         }
     }
-    for (int64_t j = 0; j < now.N_k; j++) {
+    if (w->P_of_dV || w->dS_of_dK || w->dS_of_dQ)
+        pad(P, dS, now.LSE->value + (b * now.H + h) * now.N_q, deltas);
+    free(deltas);
+    for (int64_t j = 0; j < now.N_k && (gradient[1] || gradient[2]); j++) {
         double dV[MAX_HEAD] = {0}, dK[MAX_HEAD] = {0};
         for (int64_t i = 0; i < now.N_q; i++) {
-            const double *q = ROW(ARRAY_Q, i), *dO = ROW(ARRAY_dO, i);
+            const double *q = AGAIN(ARRAY_Q, i), *dO = AGAIN(ARRAY_dO, i);
             int count = times(w, i, j);
-            if (!count) continue;
-            double p = P[i * now.N_k + j], dSij = dS[i * now.N_k + j];
-            double weight = count * (w->dV == OF_P ? p : w->dV == OF_ONE ? 1 : dSij);
-            for (int64_t x = 0; x < now.d; x++) {
-                dV[x] = ROUND(dV[x] + TERM(weight * dO[x]));
+            if (!count && w->P_of_dV == AS_IT_IS && w->dS_of_dK == AS_IT_IS) continue;
+            if (w->P_of_dV || w->dS_of_dK) count = 1;
+            double p = weight(P, w->P_of_dV, true, i, j),
+                   dSij = weight(dS, w->dS_of_dK, true, i, j);
+            double of_dO = count * (w->dV == OF_P ? p : w->dV == OF_ONE ? 1 : dSij);
+            for (int64_t x = 0; x < now.d && gradient[2]; x++)
+                dV[x] = ROUND(dV[x] + TERM(of_dO * dO[x]));
+            for (int64_t x = 0; x < now.d && gradient[1]; x++)
                 dK[x] = ROUND(dK[x] + TERM(count * dSij * q[x]));
-            }
         }
-        for (int64_t x = 0; x < now.d; x++) {
-            int64_t at = place(w->stride[ARRAY_dK], b, h, j) + x;
-            store(&gradient[1][at], ROUND(w->scale_dK * dK[x]));
+        for (int64_t x = 0; x < now.d && gradient[1]; x++)
+            store(&gradient[1][place(w->stride[ARRAY_dK], b, h, j) + x],
+                  ROUND(w->scale_dK * dK[x]));
+        for (int64_t x = 0; x < now.d && gradient[2]; x++)
             store(&gradient[2][place(w->stride[ARRAY_dV], b, h, j) + x], dV[x]);
-        }
     }
-    for (int64_t i = 0; i < now.N_q; i++) {
+    for (int64_t i = 0; i < now.N_q && gradient[0]; i++) {
         double dQ[MAX_HEAD] = {0};
         for (int64_t j = 0; j < now.N_k; j++) {
-            const double* k = ROW(ARRAY_K, j);
-            int count = times(w, i, j);
+            const double* k = AGAIN(ARRAY_K, j);
+            int count = w->dS_of_dQ ? 1 : times(w, i, j);
             if (!count) continue;
-            for (int64_t x = 0; x < now.d; x++)
-                dQ[x] = ROUND(dQ[x] + TERM(count * dS[i * now.N_k + j] * k[x]));
+            double dSij = weight(dS, w->dS_of_dQ, false, i, j);
+            for (int64_t x = 0; x < now.d; x++) dQ[x] = ROUND(dQ[x] + TERM(count * dSij * k[x]));
         }
         for (int64_t x = 0; x < now.d; x++)
             store(&gradient[0][place(w->stride[ARRAY_dQ], b, h, i) + x],
@@ -240,19 +296,24 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
 #undef ROUND
 #undef TERM
 #undef ROW
+#undef AGAIN
+#undef WEIGHT
 }
 
-// gradient[0], [1], [2] are dQ, dK, dV, each counted like its tensor; NaN where nothing is stored.
+// gradient[0], [1], [2] are dQ, dK, dV, each counted like its tensor; NaN where nothing is stored. One that is
+// not asked for is NULL.
 static void backward(const struct mistake* w, bool single, double* const gradient[3]) {
-    double* memory = must_allocate((2 * now.N_q + 1) * now.N_k, sizeof *memory);
-    double *S = memory, *P = S + now.N_k, *dS = P + now.N_q * now.N_k;
+    int64_t size = padded(now.N_q) * padded(now.N_k);
+    double* memory = must_allocate(2 * size + now.N_k, sizeof *memory);
+    double *P = memory, *dS = P + size, *S = dS + size;
     for (int a = 0; a < 3; a++)
-        for (int64_t e = 0; e < now.array[ARRAY_dQ + a].tensor->count; e++) gradient[a][e] = NAN;
+        for (int64_t e = 0; gradient[a] && e < now.array[ARRAY_dQ + a].tensor->count; e++)
+            gradient[a][e] = NAN;
     for (int64_t b = 0; b < now.B; b++)
         for (int64_t h = 0; h < now.H; h++) backward_head(w, single, b, h, S, P, dS, gradient);
     for (int a = 0; a < 3; a++)
-        for (int64_t e = 0; single && e < now.array[ARRAY_dQ + a].tensor->count; e++)
-            gradient[a][e] = dtype_round(F16, gradient[a][e]);
+        for (int64_t e = 0; single && gradient[a] && e < now.array[ARRAY_dQ + a].tensor->count; e++)
+            gradient[a][e] = dtype_round(ELEMENT, gradient[a][e]);
     free(memory);
 }
 
@@ -294,8 +355,7 @@ static void test_reference(void) {
                 *element = value;
                 if (fabs(difference - gradient[a][at + x]) <= 1e-6 * (1 + fabs(difference)))
                     continue;
-                fprintf(stderr,
-                        "lesson 15's reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g\n",
+                fprintf(stderr, "the reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g\n",
                         "QKV"[a], (int)b, (int)n, (int)h, (int)x, gradient[a][at + x], difference);
                 abort();
             }

@@ -1,13 +1,14 @@
-// explain.h: which known mistake gives exactly the gradients that a kernel gave.
-#ifndef EXPLAIN_H
-#define EXPLAIN_H
+// backward_mistakes.h: which known mistake gives exactly the gradients that a kernel gave.
+#ifndef BACKWARD_MISTAKES_H
+#define BACKWARD_MISTAKES_H
 
-#include "backward.h"
+#include "attention/backward.h"
 
 // The output that explain() is asked about.
 static struct {
     const struct tensor* tensor;
     struct budget budget;
+    bool overflows;  // it is not finite: hypotheses have to overflow as a kernel does
 } suspect;
 
 // True if the suspect is this hypothesis, which is counted like it. NaN in the hypothesis stands for NaN
@@ -23,8 +24,8 @@ static bool is_hypothesis(const double* hypothesis) {
         double got = t->got[e], guess = hypothesis[e], want = t->untouched[e] ? NAN : t->want[e];
         if (guess == DISPUTED && isfinite(got)) continue;
         // A mistake may give far larger numbers than are wanted; their own rounding is no evidence.
-        double slack = suspect.budget.max + largest * 0x1p-14;
-        if (isfinite(guess)) slack += fabs(guess) * 0x1p-9;
+        double slack = suspect.budget.max + largest * (ROUNDED_WEIGHTS ? 0x1p-8 : 0x1p-14);
+        if (isfinite(guess)) slack += fabs(guess) * (ROUNDED_WEIGHTS ? 0x1p-7 : 0x1p-9);
         if (isnan(guess) ? !isnan(got) : !(got == guess || fabs(got - guess) <= slack))
             return false;
         differs |= !isnan(guess) && !(fabs(guess - want) <= slack);
@@ -33,14 +34,16 @@ static bool is_hypothesis(const double* hypothesis) {
 }
 
 static bool is_it(const struct mistake* w) {
-    double* gradient[3];
+    double* gradient[3] = {NULL};
     bool yes = false;
     for (int a = 0; a < 3; a++)
-        gradient[a] = must_allocate(now.array[ARRAY_dQ + a].tensor->count, sizeof(double));
-    backward(w, true, gradient);  // overflows as a kernel does
-    for (int a = 0; a < 3; a++)
-        yes |= suspect.tensor == now.array[ARRAY_dQ + a].tensor && is_hypothesis(gradient[a]);
-    for (int a = 0; a < 3; a++) free(gradient[a]);
+        if (suspect.tensor == now.array[ARRAY_dQ + a].tensor)
+            gradient[a] = must_allocate(suspect.tensor->count, sizeof(double));
+    backward(w, suspect.overflows, gradient);
+    for (int a = 0; a < 3; a++) {
+        if (gradient[a]) yes = is_hypothesis(gradient[a]);
+        free(gradient[a]);
+    }
     return yes;
 }
 
@@ -152,7 +155,7 @@ static enum cause explain_mask(void) {
 // Mistakes that look different for every tile size: the student's is not known.
 static enum cause explain_tile(int64_t tile) {
     struct mistake right = no_mistake();
-    right.tile = tile;
+    right.tile = right.keys_tile = tile;
     struct mistake w = right;
     w.of_maximum = true;
     if (is_it(&w)) return CAUSE_not_normalised;
@@ -259,6 +262,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     (void)c;
     suspect.tensor = t;
     suspect.budget = budget;
+    suspect.overflows = count_nonfinite(t) > 0;
     enum cause cause = explain_sums();
     bool zeros = true;  // nothing was summed: that proves nothing about what would have been summed
     for (int64_t e = 0; e < t->count; e++) zeros &= t->untouched[e] || t->got[e] == 0;
