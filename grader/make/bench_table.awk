@@ -37,6 +37,6 @@ END {
     if (compared) printf "PyTorch %s. ", f[16]
     if (flops) printf "cuBLAS: %.1f TFLOP/s.\n", f[11]
     else printf "Copy: %.0f GB/s, read and written.\n", f[10]
-    more = shown - sizes
-    if (sizes && more > 0) printf "%d more size%s in `%s`.\n", more, more > 1 ? "s are" : " is", FILENAME
+    if (sizes && shown > sizes)
+        printf "%d more size%s in `%s`.\n", shown - sizes, (shown - sizes > 1 ? "s are" : " is"), FILENAME
 }
