@@ -211,12 +211,11 @@ __device__ __forceinline__ void multiply_registers(float C[GROUPS][COLUMNS / 8][
 template <int width, int COLUMNS>
 __device__ __forceinline__ void put(bf16* tile, int first_column,
                                     const float C[GROUPS][COLUMNS / 8][4], float factor) {
-    int lane = threadIdx.x % 32;
 #pragma unroll
     for (int n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
         for (int i = 0; i < 2 * GROUPS; i++) {
-            // your code goes here (about 4 lines): for r = i / 2, h = i % 2 a pair, packed, to its place
+            // your code goes here (about 5 lines): for r = i / 2, h = i % 2 a pair, packed, to its place
         }
 }
 
@@ -247,11 +246,7 @@ __global__ void delta_kernel(const struct problem all_heads, int d) {
     int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
     float sum = 0.0f;
     for (int x = lane * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
-        uint4 o8 = *(const uint4*)&p.of[O].elements[i * p.of[O].stride.n + x];
-        uint4 dO8 = *(const uint4*)&p.of[dO].elements[i * p.of[dO].stride.n + x];
-        for (int pair = 0; pair < PIECE / 2; pair++) {
-            // your code goes here (about 3 lines): this lane's share, two columns at a time
-        }
+        // your code goes here (about 7 lines): this lane's share, 16 bytes of each, two columns at a time
     }
     for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
     if (lane == 0 && i < p.N_q) p.delta[i] = sum;
@@ -292,12 +287,9 @@ __device__ __forceinline__ void weigh_keys(float S[GROUPS][COLUMNS / 8][4],
                                            const float* LSE,    // (COLUMNS), shared memory
                                            const float* delta,  // (COLUMNS), shared memory
                                            float c, int ahead) {
-    int lane = threadIdx.x % 32;
 #pragma unroll
     for (int n = 0; n < COLUMNS / 8; n++) {
-        int x = 8 * n + lane % 4 * 2;  // and x + 1
-        float2 LSE_x = *(const float2*)&LSE[x], delta_x = *(const float2*)&delta[x];
-        // your code goes here (about 9 lines): for i = 4r + 2h + e
+        // your code goes here (about 11 lines): of both queries LSE and delta; then for i = 4r + 2h + e
     }
 }
 
@@ -313,7 +305,6 @@ walk_queries(float dK_reg[GROUPS][d / SHARES / 8][4], float dV_reg[GROUPS][d / S
     const int QUERIES = BLOCK_Q / SHARES, COLUMNS = d / SHARES;
     int key = threadIdx.x / 32 % (BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / BLOCK_K * QUERIES;
-    int column = threadIdx.x / BLOCK_K * COLUMNS;
     // Query query + x of tile 0 sees key key + n if x + ahead >= n.
     int64_t ahead = (int64_t)p.N_k - p.N_q + query - first_key - key;
     float c = p.scale * LOG2_E;
@@ -339,7 +330,7 @@ walk_queries(float dK_reg[GROUPS][d / SHARES / 8][4], float dV_reg[GROUPS][d / S
         } else {
             put<BLOCK_Q, QUERIES>(smem.P + key * BLOCK_Q, query, S, 1.0f);
             put<BLOCK_Q, QUERIES>(smem.dS + key * BLOCK_Q, query, dP, 1.0f);
-            // your code goes here (about 3 lines): all queries of this warp's keys, its columns
+            // your code goes here (about 4 lines): all queries of this warp's keys, its columns
         }
     }
 }
@@ -365,12 +356,11 @@ __global__ void __launch_bounds__(BLOCK_K* SHARES, BLOCKS)
     int block;  // with a mask the first keys are seen by most queries
     struct problem p = of_head(all_heads, pick_work(&block, all_heads.causal));
     int first_key = block * BLOCK_K;  // [0, N_k)
-    int n_keys = p.N_k - first_key < BLOCK_K ? p.N_k - first_key : BLOCK_K;
 
     // Tiles of queries: none before `start` sees a key of the block; from `full` on all see all of its keys.
     int start = 0, full = 0;
     int tiles = CEIL_DIV(p.N_q, BLOCK_Q);
-    // your code goes here (about 3 lines): with seen_from(); the block has n_keys keys
+    // your code goes here (about 5 lines): with seen_from(); how many keys has the block?
 
     copy_tile<d, BLOCK_K, THREADS>(smem.K, p.of[K], first_key, p.N_k);
     copy_tile<d, BLOCK_K, THREADS>(smem.V, p.of[V], first_key, p.N_k);
@@ -416,10 +406,9 @@ __device__ __forceinline__ void weigh_queries(float dP[GROUPS][BLOCK_K / 8][4],
                                               const struct rows& of, float c, int first_key) {
 #pragma unroll
     for (int n = 0; n < BLOCK_K / 8; n++) {
-        int key = first_key + 8 * n + threadIdx.x % 4 * 2;  // and key + 1
 #pragma unroll
         for (int i = 0; i < 4 * GROUPS; i++) {
-            // your code goes here (about 3 lines): as in weigh_keys(); row (r, h) is number i / 2
+            // your code goes here (about 4 lines): as in weigh_keys(); row (r, h) is number i / 2
         }
     }
 }

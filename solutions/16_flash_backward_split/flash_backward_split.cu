@@ -222,12 +222,12 @@ __device__ __forceinline__ void multiply_registers(float C[GROUPS][COLUMNS / 8][
 template <int width, int COLUMNS>
 __device__ __forceinline__ void put(bf16* tile, int first_column,
                                     const float C[GROUPS][COLUMNS / 8][4], float factor) {
-    int lane = threadIdx.x % 32;
 #pragma unroll
     for (int n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
         for (int i = 0; i < 2 * GROUPS; i++) {
-            // BEGIN SOLUTION (about 4 lines): for r = i / 2, h = i % 2 a pair, packed, to its place
+            // BEGIN SOLUTION (about 5 lines): for r = i / 2, h = i % 2 a pair, packed, to its place
+            int lane = threadIdx.x % 32;
             const float* pair = &C[i / 2][n][i % 2 * 2];
             int row = lane / 4 + 8 * i, x = first_column + 8 * n + lane % 4 * 2;
             *(unsigned*)&tile[swizzled<width>(row, x)] =
@@ -263,15 +263,15 @@ __global__ void delta_kernel(const struct problem all_heads, int d) {
     int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
     float sum = 0.0f;
     for (int x = lane * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
+        // BEGIN SOLUTION (about 7 lines): this lane's share, 16 bytes of each, two columns at a time
         uint4 o8 = *(const uint4*)&p.of[O].elements[i * p.of[O].stride.n + x];
         uint4 dO8 = *(const uint4*)&p.of[dO].elements[i * p.of[dO].stride.n + x];
         for (int pair = 0; pair < PIECE / 2; pair++) {
-            // BEGIN SOLUTION (about 3 lines): this lane's share, two columns at a time
             float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
             float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
             sum += o.x * g.x + o.y * g.y;
-            // END SOLUTION
         }
+        // END SOLUTION
     }
     for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
     if (lane == 0 && i < p.N_q) p.delta[i] = sum;
@@ -312,12 +312,12 @@ __device__ __forceinline__ void weigh_keys(float S[GROUPS][COLUMNS / 8][4],
                                            const float* LSE,    // (COLUMNS), shared memory
                                            const float* delta,  // (COLUMNS), shared memory
                                            float c, int ahead) {
-    int lane = threadIdx.x % 32;
 #pragma unroll
     for (int n = 0; n < COLUMNS / 8; n++) {
+        // BEGIN SOLUTION (about 11 lines): of both queries LSE and delta; then for i = 4r + 2h + e
+        int lane = threadIdx.x % 32;
         int x = 8 * n + lane % 4 * 2;  // and x + 1
         float2 LSE_x = *(const float2*)&LSE[x], delta_x = *(const float2*)&delta[x];
-        // BEGIN SOLUTION (about 9 lines): for i = 4r + 2h + e
         float base[2] = {LSE_x.x * LOG2_E, LSE_x.y * LOG2_E};
 #pragma unroll
         for (int i = 0; i < 4 * GROUPS; i++) {
@@ -342,7 +342,6 @@ walk_queries(float dK_reg[GROUPS][d / SHARES / 8][4], float dV_reg[GROUPS][d / S
     const int QUERIES = BLOCK_Q / SHARES, COLUMNS = d / SHARES;
     int key = threadIdx.x / 32 % (BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / BLOCK_K * QUERIES;
-    int column = threadIdx.x / BLOCK_K * COLUMNS;
     // Query query + x of tile 0 sees key key + n if x + ahead >= n.
     int64_t ahead = (int64_t)p.N_k - p.N_q + query - first_key - key;
     float c = p.scale * LOG2_E;
@@ -373,7 +372,8 @@ walk_queries(float dK_reg[GROUPS][d / SHARES / 8][4], float dV_reg[GROUPS][d / S
         } else {
             put<BLOCK_Q, QUERIES>(smem.P + key * BLOCK_Q, query, S, 1.0f);
             put<BLOCK_Q, QUERIES>(smem.dS + key * BLOCK_Q, query, dP, 1.0f);
-            // BEGIN SOLUTION (about 3 lines): all queries of this warp's keys, its columns
+            // BEGIN SOLUTION (about 4 lines): all queries of this warp's keys, its columns
+            int column = threadIdx.x / BLOCK_K * COLUMNS;
             __syncthreads();  // P and dS are written before other warps read them
             multiply_shared<d, BLOCK_Q, COLUMNS>(dV_reg, smem.P + key * BLOCK_Q, dO_tile, column);
             multiply_shared<d, BLOCK_Q, COLUMNS>(dK_reg, smem.dS + key * BLOCK_Q, Q_tile, column);
@@ -403,12 +403,12 @@ __global__ void __launch_bounds__(BLOCK_K* SHARES, BLOCKS)
     int block;  // with a mask the first keys are seen by most queries
     struct problem p = of_head(all_heads, pick_work(&block, all_heads.causal));
     int first_key = block * BLOCK_K;  // [0, N_k)
-    int n_keys = p.N_k - first_key < BLOCK_K ? p.N_k - first_key : BLOCK_K;
 
     // Tiles of queries: none before `start` sees a key of the block; from `full` on all see all of its keys.
     int start = 0, full = 0;
     int tiles = CEIL_DIV(p.N_q, BLOCK_Q);
-    // BEGIN SOLUTION (about 3 lines): with seen_from(); the block has n_keys keys
+    // BEGIN SOLUTION (about 5 lines): with seen_from(); how many keys has the block?
+    int n_keys = p.N_k - first_key < BLOCK_K ? p.N_k - first_key : BLOCK_K;
     start = seen_from(first_key, p.N_q, p.N_k, p.causal) / BLOCK_Q;
     full = CEIL_DIV(seen_from(first_key + n_keys - 1, p.N_q, p.N_k, p.causal), BLOCK_Q);
     // END SOLUTION
@@ -457,10 +457,10 @@ __device__ __forceinline__ void weigh_queries(float dP[GROUPS][BLOCK_K / 8][4],
                                               const struct rows& of, float c, int first_key) {
 #pragma unroll
     for (int n = 0; n < BLOCK_K / 8; n++) {
-        int key = first_key + 8 * n + threadIdx.x % 4 * 2;  // and key + 1
 #pragma unroll
         for (int i = 0; i < 4 * GROUPS; i++) {
-            // BEGIN SOLUTION (about 3 lines): as in weigh_keys(); row (r, h) is number i / 2
+            // BEGIN SOLUTION (about 4 lines): as in weigh_keys(); row (r, h) is number i / 2
+            int key = first_key + 8 * n + threadIdx.x % 4 * 2;  // and key + 1
             float weight = exp2_approx(S[i / 4][n][i % 4] * c - of.base[i / 2]);
             if (masked && key + i % 2 >= of.visible[i / 2]) weight = 0.0f;
             dP[i / 4][n][i % 4] = weight * (dP[i / 4][n][i % 4] - of.delta[i / 2]);
