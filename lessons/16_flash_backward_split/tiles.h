@@ -12,8 +12,8 @@
 #define TILES_H
 
 //              BLOCK_K, BLOCK_Q, SHARES, BLOCKS,  BLOCK_Q, BLOCK_K, BLOCKS
-#define TILES_64 64, 32, 1, 4, 128, 64, 2
-#define TILES_64_CAUSAL 64, 32, 1, 4, 64, 64, 4
+#define TILES_64 128, 32, 1, 2, 128, 64, 2
+#define TILES_64_CAUSAL 128, 32, 1, 2, 128, 64, 2
 #define TILES_128 64, 64, 2, 2, 128, 32, 2
 #define TILES_128_CAUSAL 64, 64, 2, 2, 128, 32, 2
 
