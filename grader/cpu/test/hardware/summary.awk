@@ -20,7 +20,8 @@ file == 2 {
     for (i = 4; i <= 7; i++) {
         found[$2, i] += $i == "finds"
         warned[$2, i] += $i == "warns"
-        tried += $i != ""
+        tried[i] += $i != ""
+        tried_any += $i != ""
     }
 }
 END {
@@ -38,7 +39,7 @@ END {
     for (i = 1; i <= odds; i++) print odd[i]
 
     printf "\nfindings.csv: mistakes by kind, and how many of them are found%s\n\n", \
-        tried ? " (+ only a warning)" : "; compute-sanitizer has not been tried yet"
+        tried_any ? " (+ only a warning)" : "; compute-sanitizer has not been tried yet"
     printf "  %-26s %8s %8s %9s %10s %10s %10s\n", "kind", "mistakes", "ours", "memcheck", "racecheck", "initcheck", "synccheck"
     for (i = 1; i <= kinds; i++) {
         k = kind[i]
@@ -53,6 +54,6 @@ function told(n, m) {
     return yes[m] + no[m] ? n : "-"
 }
 function tool(k, i) {
-    if (!tried) return "-"
+    if (!tried[i]) return "-"
     return found[k, i] (warned[k, i] ? " +" warned[k, i] : "")
 }
