@@ -19,17 +19,21 @@ trap 'exit 1' INT TERM
 
 for file in "$here"/../*.c; do
     case $file in */rewrite*) continue ;; esac
-    aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -c "$file" \
-        -o "$work/$(basename "$file" .c).o" || exit 1
-done
+    printf '%s\0%s\0' "$file" "$work/$(basename "$file" .c).o"
+done > "$work/jobs"
+# shellcheck disable=SC2016  # $1 and $2 are the inner shell's
+xargs -0 -n 2 -P "$(nproc)" sh -c 'exec aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra \
+    -Werror -c "$1" -o "$2"' compile < "$work/jobs" || exit 1
 aarch64-linux-gnu-ar rcs "$work/libcpu.a" "$work"/*.o || exit 1
 
 flags=$(cat "$here/../cxxflags")
-include="-I$here/../include -I$here/../../../lessons -I$here"
+with_headers() { # with_headers COMPILER...
+    "$@" "-I$here/../include" "-I$here/../../../lessons" "-I$here"
+}
 failed=0
 for name in language threads numbers instructions; do
     if "$build/cpu/rewrite" "$here/$name.cu" "$work/$name.cpp" "$name.cu" &&
-        aarch64-linux-gnu-g++ $flags -Werror $include -static -no-pie \
+        with_headers aarch64-linux-gnu-g++ $flags -Werror -static -no-pie \
             "$work/$name.cpp" "$work/libcpu.a" -lpthread -lm -o "$work/$name" &&
         CUDEV_WORKERS=2 timeout 120 qemu-aarch64 "$work/$name" 2> "$work/log"; then
         echo "ok      aarch64 $name"
@@ -41,7 +45,7 @@ for name in language threads numbers instructions; do
 done
 # a diagnosis: stacks and signals work there, too
 "$build/cpu/rewrite" "$here/diagnoses.cu" "$work/diagnoses.cpp" diagnoses.cu &&
-    aarch64-linux-gnu-g++ $flags $include -static -no-pie "$work/diagnoses.cpp" \
+    with_headers aarch64-linux-gnu-g++ $flags -static -no-pie "$work/diagnoses.cpp" \
         "$work/libcpu.a" -lpthread -lm -o "$work/diagnoses" || failed=1
 for expected in "divergence barrier_divergence" "two_calls bad_mask" "host_write host_access"; do
     timeout 60 qemu-aarch64 "$work/diagnoses" "${expected% *}" 2> "$work/log"
@@ -60,7 +64,7 @@ watched=$(cat "$here/../cxxflags-watched")
 watch() {
     name=$(basename "$1")
     "$build/cpu/rewrite" "$here/watch/$1.cu" "$work/$name.cpp" "$name.cu" &&
-        aarch64-linux-gnu-g++ $watched $include "-I$here/watch" -c "$work/$name.cpp" \
+        with_headers aarch64-linux-gnu-g++ $watched "-I$here/watch" -c "$work/$name.cpp" \
             -o "$work/$name.obj" &&
         aarch64-linux-gnu-g++ -static -no-pie "$work/$name.obj" "$work/libcpu.a" -lpthread -lm \
             -o "$work/$name" &&

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086  # $flags and $include are lists of words
+# shellcheck disable=SC2086  # $flags is a list of words
 # Tests of the CPU device: sh run.sh BUILD_DIR
 # BUILD_DIR holds cpu/rewrite and libcpu.a. One line per test; the exit status is 1 if any failed.
 set -u
@@ -27,11 +27,13 @@ result() {
 # compile NAME: test/NAME.cu -> $work/NAME, warnings are failures
 compile() {
     "$build/cpu/rewrite" "$here/$1.cu" "$work/$1.cpp" "$1.cu" &&
-        "$cxx" $flags -Werror $include -c "$work/$1.cpp" -o "$work/$1.o" &&
+        with_headers "$cxx" $flags -Werror -c "$work/$1.cpp" -o "$work/$1.o" &&
         "$cxx" -no-pie "$work/$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/$1"
 }
 flags=$(cat "$here/../cxxflags")
-include="-I$here/../include -I$here/../../../lessons -I$here"
+with_headers() { # with_headers COMPILER...
+    "$@" "-I$here/../include" "-I$here/../../../lessons" "-I$here"
+}
 
 # programs: name = status of the compile, in $work/name.compiled
 compile_all() {

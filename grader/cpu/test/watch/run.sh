@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086  # $flags and $include are lists of words
+# shellcheck disable=SC2086  # $flags is a list of words
 # Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any failed.
 #   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
 #                 be; "// says: TEXT" lines must appear in the findings
@@ -17,7 +17,9 @@ trap 'exit 1' INT TERM
 cxx=${CXX:-g++}
 export LC_ALL=C CUDEV_TIMEOUT=2
 flags=$(cat "$here/../../cxxflags-watched")
-include="-I$here/../../include -I$here/../../../../lessons -I$here"
+with_headers() { # with_headers COMPILER...
+    "$@" "-I$here/../../include" "-I$here/../../../../lessons" "-I$here"
+}
 mkdir -p "$build/test/planted" || exit 1
 [ -n "$only" ] || rm -f "$build/test/planted"/*
 
@@ -26,7 +28,7 @@ compile() {
     name=$(basename "$1" .cu)
     {
         "$build/cpu/rewrite" "$1" "$work/$name.cpp" "$name.cu" &&
-            "$cxx" $flags -Werror $include -c "$work/$name.cpp" -o "$work/$name.o" &&
+            with_headers "$cxx" $flags -Werror -c "$work/$name.cpp" -o "$work/$name.o" &&
             "$cxx" -no-pie "$work/$name.o" "$build/libcpu.a" -lpthread -lm -o "$work/$name"
     } > "$work/$name.log" 2>&1
 }
@@ -107,7 +109,7 @@ wait
 # counters LEVEL: $work/counters with this optimisation, run with several workers
 counters() {
     "$build/cpu/rewrite" "$here/counters.cu" "$work/counters$1.cpp" counters.cu &&
-        "$cxx" $flags "$1" -Werror $include -c "$work/counters$1.cpp" -o "$work/counters$1.o" &&
+        with_headers "$cxx" $flags "$1" -Werror -c "$work/counters$1.cpp" -o "$work/counters$1.o" &&
         "$cxx" -no-pie "$work/counters$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/counters$1" || return 1
     for workers in 1 3; do
         CUDEV_WORKERS=$workers CUDEV_WATCH=profile timeout 60 "$work/counters$1" || return 1
