@@ -326,6 +326,19 @@ static void name_parts(char* log) {
     *to = '\0';
 }
 
+// Has the compiler left all that inspection reads? It does whenever it ends well; if not, the machine had no
+// room or no process for it, which is not the student's fault.
+static bool left_texts(const char* out) {
+    static const char* const names[] = {"device", "watching", "runner",
+                                        "gated",  "unit.ii",  "watched.ii"};
+    char path[PATH_MAX + 16];
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        snprintf(path, sizeof path, "%s/%s", out, names[n]);
+        if (access(path, R_OK) != 0) return false;
+    }
+    return true;
+}
+
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown, const char* key) {
     char script[2048], out[PATH_MAX], program[PATH_MAX + 16], watched[PATH_MAX + 16];
@@ -357,6 +370,9 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         snprintf(b->message, sizeof b->message,
                  "the compiler could not be run (%s); make doctor says what is missing",
                  r.end == WALL_FAILED ? strerror(r.code) : "see the log");
+    } else if (!q->uninspected && !left_texts(out)) {
+        snprintf(b->message, sizeof b->message,
+                 "the compiler left no text to inspect; grade again, and see the log");
     } else if (!q->uninspected && !inspect_unit(out, shown, lesson_function(q->lesson), b->message,
                                                 sizeof b->message)) {
         b->outcome = BUILD_REFUSED;
