@@ -30,10 +30,16 @@ file=grader/cpu/test/hardware/instructions.cu
 key=$({ echo "$version"; cat lessons/ptx.h "$file"; } | sha256sum | cut -c1-32)
 [ $# = 1 ] || [ -e "$done/$key" ] || echo "- $file $key" >>"$done/jobs"
 cat >"$done/one.sh" <<TEXT
-# Speed is for the solutions; of the others only what the compiler says of the device code matters.
-case \$2 in solutions/*) how=-c ;; *) how="-fatbin -Xcicc -O0 -Xptxas -O0" ;; esac
-if said=\$("$nvcc" \$how -std=c++17 -Werror all-warnings -gencode arch=compute_80,code=sm_80 \\
-    -gencode arch=compute_90a,code=sm_90a -Ilessons "-Ilessons/\$1" "\$2" -o "$done/\$3.o" 2>&1)
+# Speed is for the solutions; of the others only what the compiler says of the device code matters. A wrong kernel
+# is an edit of one of these: as far as PTX, which is what the compiler proper makes.
+real=sm_
+case \$2 in
+solutions/*) how=-c ;;
+*/wrong/*) how="-fatbin -Xcicc -O0" real=compute_ ;;
+*) how="-fatbin -Xcicc -O0 -Xptxas -O0" ;;
+esac
+if said=\$("$nvcc" \$how -std=c++17 -Werror all-warnings -gencode arch=compute_80,code=\${real}80 \\
+    -gencode arch=compute_90a,code=\${real}90a -Ilessons "-Ilessons/\$1" "\$2" -o "$done/\$3.o" 2>&1)
 then : >"$done/\$3"; else echo "FAIL  nvcc \$2: \$said"; fi
 rm -f "$done/\$3.o"
 TEXT

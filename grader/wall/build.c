@@ -40,7 +40,7 @@ static const char compile_script[] =
     "{ watched=$(cat lib/cxxflags-watched); "
     "g++ $watched $include -E out/unit.cpp -o out/watched.ii && "
     "g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o && "
-    "nm -P -l out/watched.o >out/symbols-watched && rename watched -watched; } 2>/dev/null &\n"
+    "nm -P out/watched.o >out/symbols-watched && rename watched -watched; } 2>/dev/null &\n"
     "plain=$(cat lib/cxxflags)\n"
     "g++ $plain $include -E -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit 11\n"
     "g++ ${plain%-include*} $calls -S out/unit.ii -o out/unit.s || exit 11\n"
