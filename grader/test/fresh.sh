@@ -7,6 +7,7 @@
 # As root, with debootstrap (sh setup.sh --dev) and a network. What is tested is a clone of the last
 # commit, under a path with a blank. Nothing is left behind.
 #   SUITE=bookworm  MIRROR=http://deb.debian.org/debian   another release
+#   TEST_SEED=n     the same seeds again, and fewer of them, as CI does
 #   ROOT=DIR        a root debootstrap made before, copied instead of making one
 
 set -e
@@ -115,5 +116,5 @@ unshare --mount --pid --fork --kill-child --propagation private sh -ec '
     if [ $# -gt 0 ]; then
         exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" "$@"
     fi
-    exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin sh /inside.sh
+    exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin ${TEST_SEED:+TEST_SEED="$TEST_SEED"} sh /inside.sh
 ' fresh "$@"
