@@ -3,7 +3,8 @@
 # print now in the place of what they printed then. In a text, a command is a line of its own,
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
-# <!-- /bench --> goes what make bench recorded, if anything; the same with compare.
+# <!-- /bench --> goes what make bench recorded, if anything; the same with compare, and with counters, a table
+# whose columns up to `gpu` are shown.
 # usage: texts.sh LESSON...
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
@@ -15,7 +16,18 @@ recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are so
     done
     echo "(no run has been recorded yet)"
 }
-trap 'rm -f "$new" "$new.bench" "$new.compare"' EXIT
+# The columns of LESSON.counters.csv up to `gpu`, and where they were counted.
+counted() {
+    for csv in plots/data/*/"$1"; do
+        [ -e "$csv" ] || continue
+        awk -F, 'NR == 1 { for (shown = 1; $(shown + 1) != "gpu";) shown++ }
+            { for (c = 1; c <= shown; c++) printf "| %s ", $c; print "|" }
+            NR == 1 { for (c = 1; c <= shown; c++) printf "|---"; print "|" }
+            END { printf "\n%s, driver %s, CUDA %s, %s.\n", $(shown + 1), $(shown + 2), $(shown + 3), $(shown + 4) }' "$csv"
+        return
+    done
+}
+trap 'rm -f "$new" "$new.bench" "$new.compare" "$new.counters"' EXIT
 refresh() { # refresh TEXT
     awk '
         /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -37,7 +49,7 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- (bench|compare) -->$/ {
+        /^<!-- (bench|compare|counters) -->$/ {
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
@@ -50,6 +62,7 @@ refresh() { # refresh TEXT
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
     recorded "$lesson.compare.csv" >"$new.compare"
+    counted "$lesson.counters.csv" >"$new.counters"
     sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"
 done

@@ -108,9 +108,11 @@ static bool find_foreign_include(char* deps, struct verdict* v) {
 
 // ---- symbols
 
+// A contract's functions are called like its lesson: gqa(), or gqa_forward() and gqa_backward(). Nothing of
+// the runner's is.
 static bool is_contract_symbol(const char* name, const char* function) {
     size_t n = strlen(function);
-    return !strncmp(name, function, n) && (!name[n] || !strcmp(name + n, "_workspace_bytes"));
+    return !strncmp(name, function, n) && (!name[n] || name[n] == '_');
 }
 
 // operator new and delete in all their forms, and anything in the CPU device's namespace.
@@ -143,8 +145,9 @@ static bool bad_symbol(char* line, struct verdict* v) {
         return false;  // variables: made local (build.c), they take nobody's place
     } else if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function)) {
         snprintf(v->message, v->size,
-                 "%s: defines the C symbol %s; only %s() may be visible: make it static", where,
-                 name, v->function);
+                 "%s: defines the C symbol %s; only %s() and functions of its contract may be "
+                 "visible: make it static",
+                 where, name, v->function);
     } else if (is_forbidden_mangled(name) && type != 'W' && type != 'V') {
         snprintf(v->message, v->size, "%s: replaces %s, which belongs to the runtime", where, name);
     } else {
