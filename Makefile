@@ -30,6 +30,7 @@ NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_%
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 FUNCTION = $(shell echo $(NAME) | cut -d_ -f2-)
 export FILE FROM DEVICE SEED CASE FORMAT ISOLATION
+export SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -157,6 +158,21 @@ reset: lesson
 update:
 	@sh grader/make/update.sh $(LESSONS)
 
+# ---- instructors
+
+CLASS = $(patsubst %.c,build/%.o,$(wildcard grader/class/*.c))
+
+build/grader/class/%.o: grader/class/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -I/usr/include/libxml2 -c $< -o $@
+build/class: $(CLASS) build/libgrader.a
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -larchive -lcsv -lxml2 -o $@
+
+class: ready
+	@sh grader/make/class.sh
+	@flock build/.lock $(MAKE) -s --no-print-directory build/class
+	@LESSON='$(LESSON)' build/class $(LESSONS)
+
 # ---- authors
 
 exercises:
@@ -199,6 +215,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises \
+.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises class \
         texts wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

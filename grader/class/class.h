@@ -1,0 +1,176 @@
+// class.h: a whole class graded in one run. What `make class` does, in the order of the files:
+//
+//   collect.c  SUBMISSIONS (and the roster) become rows; of each only the lessons' files are taken
+//   jobs.c     what is not graded yet, on this machine: `class job N` grades one file of one row
+//   slurm.c    the same jobs as a Slurm job array
+//   book.c     points of every row, with overrides, late rules and weights; gradebook; what changed
+//   export.c   the same points in the formats of others
+//   replay.c   a student's own result, graded again
+//
+// Everything lies in one folder, OUT, that only its owner can enter:
+//
+//   submissions/ID/LESSON.cu   what was taken           jobs            one line a job: ID LESSON
+//   results/ID/LESSON.json     what the check said      settings.json   seeds, device, isolation
+//   results/ID/LESSON.error    why it could not         log.csv         every change of points
+//   gradebook.csv, feedback/, exports/                  weights.csv, late.csv, overrides.csv: yours
+//
+// A grade is decided by a lesson's check alone; nothing here looks at a kernel.
+#ifndef CLASS_H
+#define CLASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/result.h"
+
+enum { LESSONS = 40, ID_SIZE = 400, WHY_SIZE = 200 };
+
+// One lesson of this run.
+struct class_lesson {
+    char name[64];         // "17_gqa"
+    char file[64];         // what a submission's file is called, "gqa.cu"
+    char fingerprint[65];  // of cases, contract and grader
+    uint64_t seed;         // the same for everyone
+};
+
+enum cell_state {
+    CELL_MISSING,  // no such file was handed in
+    CELL_REFUSED,  // there is one that cannot be taken; `why` says why
+    CELL_TAKEN     // in OUT/submissions
+};
+
+// One file of one row.
+struct cell {
+    enum cell_state state;
+    char why[WHY_SIZE];
+    char submission[65];  // SHA-256 of the file
+    bool before;          // it had points before this run:
+    double points_before;
+    struct cell_points {
+        bool known;     // false: a grader error, to be looked at
+        double points;  // of 100, after late rules and overrides
+        int graded;     // what the check gave
+        char note[2 * WHY_SIZE];
+    } now;
+};
+
+struct row {
+    char id[ID_SIZE];    // the name as a file name: letters, digits, . _ - and %XX
+    char name[ID_SIZE];  // the name to show, UTF-8
+    char email[200];
+    bool on_roster, handed_in;
+    struct cell cell[LESSONS];
+    double total;  // percent, weighted
+    bool known;    // no cell of it is a grader error
+};
+
+struct class {
+    // from the command line
+    const char *submissions, *lesson_list, *roster, *secret, *out, *engine, *isolation, *device;
+    const char *student, *item, *replay, *file, *gres;
+    int jobs;
+    // found
+    struct class_lesson lesson[LESSONS];
+    double weight[LESSONS];
+    int lessons;
+    struct row* row;
+    int rows;
+    bool has_roster;
+};
+
+// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
+_Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// OUT/..., in one of a few static buffers.
+const char* class_path(const struct class* k, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Reads whole small files of the instructor. The text is the caller's; NULL: there is none.
+char* class_read(const char* path, size_t* size);
+
+// ---- collect.c
+
+// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
+void collect(struct class* k);
+
+// The row with this id or name; NULL if there is none.
+struct row* class_row(struct class* k, const char* name);
+
+// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX.
+void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
+
+// ---- archive.c
+
+// Calls take() for every regular file in a zip, tar or compressed tar; data has at most `limit` bytes
+// and is the archive's own. False if it is no such archive or is broken; why says so. Nothing is written.
+bool archive_each(const char* path, size_t limit,
+                  void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
+                  char why[WHY_SIZE]);
+
+// ---- jobs.c
+
+// The result that is kept for this cell. False if there is none, or it is of another file, grader or seed.
+bool result_kept(const struct class* k, const struct row* row, int lesson, struct result* r);
+
+// Why there is no result; empty if there is one.
+void error_kept(const struct class* k, const struct row* row, int lesson, char* why, size_t size);
+
+// Writes OUT/jobs and OUT/settings.json: what has to be graded. Returns how many jobs.
+int jobs_plan(struct class* k);
+
+// Runs them here, k->jobs at a time.
+void jobs_run(struct class* k, int jobs);
+
+// `class job N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is written.
+int job_run(struct class* k, int n);
+
+// Grades a cell of k into the folder of `apart`, with its seeds, and reads the result. False: error_kept() says why.
+bool job_again(const struct class* k, const struct class* apart, const struct row* row, int lesson,
+               struct result* r);
+
+// ---- slurm.c
+
+// Runs them as a job array; those that left no trace are submitted again.
+void slurm_run(struct class* k, int jobs);
+
+// ---- book.c
+
+// Points of every cell and row. Reads weights.csv, late.csv and overrides.csv; makes empty ones.
+void book_points(struct class* k);
+
+// Points as the last gradebook had them: before anything is graded again.
+void book_before(struct class* k);
+
+// gradebook.csv, log.csv; prints the table and what changed.
+void book_write(struct class* k);
+
+// ---- table.c
+
+// A CSV file, the first record its titles. Fields that a record lacks are "".
+struct table {
+    char*** record;  // [records][fields]
+    int records, fields;
+};
+
+// False with errno if there is no such file or it is no table. To be freed if true.
+bool table_read(const char* path, struct table* t);
+void table_free(struct table* t);
+
+// The column with this title, or -1.
+int table_column(const struct table* t, const char* title);
+
+// Writes one field, which no spreadsheet takes for a formula, and ',' or the end of the line.
+void table_field(FILE* to, const char* text, bool last);
+
+// ---- export.c
+
+void export_all(struct class* k);
+
+// ---- replay.c
+
+// Grades the file of a student's result again and compares. Exit status 0 if nothing differs.
+int replay(struct class* k);
+
+#endif

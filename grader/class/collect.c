@@ -1,0 +1,359 @@
+// collect.c: what was handed in, as rows. See class.h.
+//
+// Names come from strangers: they become rows' names and, encoded, file names of ours; no path of theirs
+// is ever written to. Only regular files below SIZE_LIMIT are read, and no link is followed.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sha2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "class/class.h"
+#include "wall/file.h"
+
+enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000 };
+
+void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = 0;
+    for (size_t i = 0; i < size && n + 4 < ID_SIZE; i++) {
+        unsigned char c = (unsigned char)name[i];
+        if (c && strchr(plain, c) && (i > 0 || c != '.'))
+            id[n++] = (char)c;
+        else
+            n += (size_t)snprintf(id + n, 4, "%%%02X", c);
+    }
+    id[n] = '\0';
+}
+
+// How long the UTF-8 character at s is; 0 if it is none, or one that a terminal would obey.
+static size_t character(const unsigned char* s) {
+    if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
+    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
+    if (n == 0 || s[0] > 0xf4 || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0;
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;  // too long a form, half of a pair, beyond the last
+    return n;
+}
+
+static void show_name(const char* name, size_t size, char shown[ID_SIZE]) {
+    char text[ID_SIZE + 4] = {0};
+    memcpy(text, name, size < ID_SIZE - 4 ? size : ID_SIZE - 4);
+    size_t n = 0;
+    for (const unsigned char* s = (unsigned char*)text; *s && n + 5 < ID_SIZE;) {
+        size_t length = character(s);
+        if (length == 0) {
+            shown[n++] = '?';
+            s++;
+        }
+        while (length-- > 0) shown[n++] = (char)*s++;
+    }
+    shown[n] = '\0';
+}
+
+struct row* class_row(struct class* k, const char* name) {
+    char id[ID_SIZE];
+    name_to_id(name, strlen(name), id);
+    for (int i = 0; i < k->rows; i++)
+        if (!strcmp(k->row[i].id, name) || !strcmp(k->row[i].id, id)) return &k->row[i];
+    return NULL;
+}
+
+// The row of that name, made if need be.
+static struct row* row_of(struct class* k, const char* name, size_t size) {
+    char id[ID_SIZE];
+    name_to_id(name, size, id);
+    for (int i = 0; i < k->rows; i++)
+        if (!strcmp(k->row[i].id, id)) return &k->row[i];
+    struct row* grown = realloc(k->row, (size_t)(k->rows + 1) * sizeof *grown);
+    if (!grown) class_refuse("no memory for %d rows", k->rows + 1);
+    k->row = grown;
+    struct row* row = &k->row[k->rows++];
+    memset(row, 0, sizeof *row);
+    snprintf(row->id, sizeof row->id, "%s", id);
+    show_name(name, size, row->name);
+    return row;
+}
+
+// ---- one file
+
+static const char* extension(const char* file) {
+    const char* dot = strrchr(file, '.');
+    return dot ? dot : "";
+}
+
+static const char* taken_path(const struct class* k, const struct row* row, int lesson) {
+    const struct class_lesson* l = &k->lesson[lesson];
+    return class_path(k, "submissions/%s/%s%s", row->id, l->name, extension(l->file));
+}
+
+static void refuse(struct cell* cell, const char* why) {
+    if (cell->state == CELL_TAKEN) return;
+    cell->state = CELL_REFUSED;
+    snprintf(cell->why, sizeof cell->why, "%s", why);
+}
+
+static void take(struct class* k, struct row* row, int lesson, const void* data, size_t size) {
+    struct cell* cell = &row->cell[lesson];
+    if (cell->state == CELL_TAKEN) return;
+    if (size == 0) {
+        refuse(cell, "an empty file");
+        return;
+    }
+    SHA256Data(data, size, cell->submission);
+    const char* path = taken_path(k, row, lesson);
+    size_t old_size;
+    char* old = file_read(path, SIZE_LIMIT, &old_size);
+    bool same = old && old_size == size && memcmp(old, data, size) == 0;
+    free(old);
+    if (!same && (file_make_parents(path) != 0 || file_write(path, data, size, 0600) != 0))
+        class_refuse("%s could not be written: %s", path, strerror(errno));
+    cell->state = CELL_TAKEN;
+    cell->why[0] = '\0';
+}
+
+// Takes the open file, which may be anything, and closes it.
+static void take_file(struct class* k, struct row* row, int lesson, int fd) {
+    struct cell* cell = &row->cell[lesson];
+    struct stat st;
+    char* data = NULL;
+    if (fd < 0) {
+        refuse(cell, errno == ELOOP ? "a symbolic link" : strerror(errno));
+    } else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        refuse(cell, "not a regular file");
+    } else if (st.st_size > SIZE_LIMIT) {
+        refuse(cell, "larger than 1 MiB");
+    } else if ((data = malloc((size_t)st.st_size + 1))) {
+        ssize_t n, size = 0;
+        while (size < st.st_size && (n = read(fd, data + size, (size_t)(st.st_size - size))) > 0)
+            size += n;
+        take(k, row, lesson, data, (size_t)size);
+    }
+    free(data);
+    if (fd >= 0) close(fd);
+}
+
+static int open_file(int folder, const char* name) {
+    return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+// ---- a folder, an archive
+
+// The best place in a hand-in for each lesson's file.
+struct places {
+    struct class* k;
+    struct row* row;
+    int rank[LESSONS];  // 0: none
+    char path[LESSONS][1024];
+    int entries;
+};
+
+// Higher is better: in the folder of the exercise, in one called like the lesson, the least deep. 0: not the
+// file of this lesson.
+static int rank_of(const struct class_lesson* l, const char* path) {
+    const char* slash = strrchr(path, '/');
+    if (strcmp(slash ? slash + 1 : path, l->file) != 0 || strstr(path, "__MACOSX/")) return 0;
+    int depth = 0;
+    for (const char* p = path; *p; p++) depth += *p == '/';
+    char place[160];
+    snprintf(place, sizeof place, "%s/%s", l->name, l->file);
+    size_t n = strlen(path), m = strlen(place);
+    bool own = n >= m && !strcmp(path + n - m, place) && (n == m || path[n - m - 1] == '/');
+    bool other = strstr(path, "solutions/") || strstr(path, "saved/");
+    return (own ? 200 : 100) - (other ? 90 : 0) + (depth < 9 ? 9 - depth : 0);
+}
+
+static void walk(struct places* p, int folder, const char* prefix, int depth) {
+    DIR* d = depth > DEEPEST ? NULL : fdopendir(folder);
+    if (!d) {
+        close(folder);
+        return;
+    }
+    for (struct dirent* e; (e = readdir(d)) && p->entries++ < MOST_ENTRIES;) {
+        char path[1024];
+        struct stat st;
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, ".git"))
+            continue;
+        if (snprintf(path, sizeof path, "%s%s", prefix, e->d_name) >= (int)sizeof path) continue;
+        if (fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (S_ISDIR(st.st_mode)) {
+            int fd = openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+            strncat(path, "/", sizeof path - strlen(path) - 1);
+            if (fd >= 0) walk(p, fd, path, depth + 1);
+            continue;
+        }
+        for (int l = 0; l < p->k->lessons; l++) {
+            int rank = rank_of(&p->k->lesson[l], path);
+            bool better = rank > p->rank[l] ||
+                          (rank > 0 && rank == p->rank[l] && strcmp(path, p->path[l]) < 0);
+            if (!better) continue;
+            p->rank[l] = rank;
+            memcpy(p->path[l], path, sizeof path);
+        }
+    }
+    closedir(d);
+}
+
+static void take_folder(struct class* k, struct row* row, int folder) {
+    struct places* p = calloc(1, sizeof *p);
+    int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+    if (!p || again < 0) class_refuse("no memory for a folder");
+    p->k = k;
+    p->row = row;
+    walk(p, again, "", 0);
+    for (int l = 0; l < k->lessons; l++)
+        if (p->rank[l] > 0) take_file(k, row, l, open_file(folder, p->path[l]));
+    free(p);
+    close(folder);
+}
+
+// In an archive the best place may come later: what is taken first is taken back by rank.
+static void take_entry(void* to, const char* name, const void* data, size_t size) {
+    struct places* p = to;
+    for (int l = 0; l < p->k->lessons; l++) {
+        int rank = rank_of(&p->k->lesson[l], name);
+        if (rank == 0 || rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0))
+            continue;
+        p->rank[l] = rank;
+        snprintf(p->path[l], sizeof p->path[l], "%s", name);
+        p->row->cell[l].state = CELL_MISSING;
+        take(p->k, p->row, l, data, size);
+    }
+}
+
+static void take_archive(struct class* k, struct row* row, const char* path) {
+    struct places* p = calloc(1, sizeof *p);
+    char why[WHY_SIZE] = "";
+    if (!p) class_refuse("no memory for an archive");
+    p->k = k;
+    p->row = row;
+    bool whole = archive_each(path, SIZE_LIMIT, take_entry, p, why);
+    for (int l = 0; l < k->lessons && !whole; l++) refuse(&row->cell[l], why);
+    free(p);
+}
+
+// ---- SUBMISSIONS
+
+static const char* const archives[] = {".zip", ".tar.gz", ".tgz",     ".tar.xz",
+                                       ".txz", ".tar",    ".tar.bz2", NULL};
+
+// Without that ending; the whole length if it has none of them.
+static size_t without_ending(const char* name, const char* const* endings) {
+    size_t n = strlen(name);
+    for (int i = 0; endings[i]; i++) {
+        size_t m = strlen(endings[i]);
+        if (n > m && strcasecmp(name + n - m, endings[i]) == 0) return n - m;
+    }
+    return n;
+}
+
+// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The lesson, or -1; *size
+// is how much of the name is the student's.
+static int flat_lesson(const struct class* k, const char* name, size_t* size) {
+    for (int l = 0; l < k->lessons; l++) {
+        const char* const endings[] = {extension(k->lesson[l].file), NULL};
+        size_t n = without_ending(name, endings);
+        if (!name[n]) continue;
+        const char* const names[] = {k->lesson[l].name, strchr(k->lesson[l].name, '_') + 1};
+        for (int i = 0; i < 2; i++) {
+            size_t m = strlen(names[i]);
+            if (n > m + 1 && !strncmp(name + n - m, names[i], m) &&
+                strchr("_-.", name[n - m - 1])) {
+                *size = n - m - 1;
+                return l;
+            }
+        }
+        if (k->lessons == 1) {
+            *size = n;
+            return l;
+        }
+    }
+    return -1;
+}
+
+static void take_one(struct class* k, int folder, const char* name) {
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
+    size_t size = strlen(name);
+    int lesson = -1;
+    if (S_ISDIR(st.st_mode)) {
+        struct row* row = row_of(k, name, size);
+        row->handed_in = true;
+        int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) take_folder(k, row, fd);
+        for (int l = 0; l < k->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
+    } else if ((lesson = flat_lesson(k, name, &size)) >= 0) {
+        struct row* row = row_of(k, name, size);
+        row->handed_in = true;
+        take_file(k, row, lesson, open_file(folder, name));
+    } else {
+        size = without_ending(name, archives);
+        struct row* row = row_of(k, name, size);
+        row->handed_in = true;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", k->submissions, name);
+        if (S_ISREG(st.st_mode) && name[size])
+            take_archive(k, row, path);
+        else
+            for (int l = 0; l < k->lessons; l++)
+                refuse(&row->cell[l], S_ISLNK(st.st_mode) ? "a symbolic link"
+                                      : !S_ISREG(st.st_mode)
+                                          ? "not a regular file"
+                                          : "neither a folder, nor an archive, nor a "
+                                            "lesson's file");
+    }
+}
+
+static int visible(const struct dirent* e) {
+    return e->d_name[0] != '.';
+}
+
+static void read_roster(struct class* k) {
+    struct table t;
+    if (!k->roster) return;
+    if (!table_read(k->roster, &t)) class_refuse("ROSTER=%s: %s", k->roster, strerror(errno));
+    int student = table_column(&t, "student"), email = table_column(&t, "email");
+    if (student < 0) student = table_column(&t, "id");
+    if (student < 0)
+        class_refuse("ROSTER=%s: its first line must name the columns, one of them `student`",
+                     k->roster);
+    for (int i = 1; i < t.records; i++) {
+        const char* name = t.record[i][student];
+        if (!name[0]) continue;
+        struct row* row = row_of(k, name, strlen(name));
+        row->on_roster = true;
+        if (email >= 0) snprintf(row->email, sizeof row->email, "%s", t.record[i][email]);
+    }
+    k->has_roster = true;
+    table_free(&t);
+}
+
+static int by_id(const void* a, const void* b) {
+    return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
+}
+
+void collect(struct class* k) {
+    struct dirent** entry;
+    read_roster(k);
+    int folder = open(k->submissions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = folder < 0 ? -1 : scandir(k->submissions, &entry, visible, alphasort);
+    if (n < 0) class_refuse("SUBMISSIONS=%s: %s", k->submissions, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        take_one(k, folder, entry[i]->d_name);
+        free(entry[i]);
+    }
+    free(entry);
+    close(folder);
+    if (k->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", k->submissions);
+    qsort(k->row, (size_t)k->rows, sizeof *k->row, by_id);
+    // What was handed in before and is no more must not be graded.
+    for (int i = 0; i < k->rows; i++)
+        for (int l = 0; l < k->lessons; l++)
+            if (k->row[i].cell[l].state != CELL_TAKEN) unlink(taken_path(k, &k->row[i], l));
+}

@@ -1,0 +1,328 @@
+// export.c: the points of book.c in the formats of others, for each student and for the class:
+//
+//     feedback/ID.txt               what the student may read
+//     exports/gradescope/ID.json    Gradescope's results.json
+//     exports/classroom/ID.LESSON.txt   GitHub Classroom: base64 of JSON, one lesson each
+//     exports/tap/ID.tap            TAP 14
+//     exports/junit.xml             the whole class
+//
+// What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all of them: each
+// library or function below escapes it for its format.
+#include <errno.h>
+#include <jansson.h>
+#include <libxml/xmlwriter.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "class/class.h"
+#include "wall/file.h"
+
+// One line of a grade: an item, or a lesson that has none.
+struct line {
+    char name[160];
+    const char *message, *cause;
+    double points;
+    int max_points;
+    enum outcome outcome;
+    double seconds;
+};
+
+// The lines of a lesson, whose points add up to its points. Where these are not what the check gave (a late rule,
+// an override, nothing to grade), the lesson is one line.
+static int lines_of(const struct class* k, const struct row* row, int lesson, struct result* r,
+                    struct line line[RESULT_ITEMS]) {
+    const struct cell* cell = &row->cell[lesson];
+    bool graded = result_kept(k, row, lesson, r);
+    if (!graded || !cell->now.known || fabs(cell->now.points - r->score) > 0.005) {
+        line[0] = (struct line){.message = cell->now.note,
+                                .cause = "",
+                                .points = cell->now.points,
+                                .max_points = 100,
+                                .outcome = !cell->now.known          ? OUTCOME_ERROR
+                                           : cell->now.points >= 100 ? OUTCOME_PASS
+                                                                     : OUTCOME_FAIL};
+        snprintf(line[0].name, sizeof line[0].name, "%s", k->lesson[lesson].name);
+        return 1;
+    }
+    for (int i = 0; i < r->item_count; i++) {
+        const struct result_item* item = &r->item[i];
+        line[i] = (struct line){.message = item->message,
+                                .cause = item->cause,
+                                .points = item->points,
+                                .max_points = item->max_points,
+                                .outcome = item->outcome,
+                                .seconds = item->seconds};
+        snprintf(line[i].name, sizeof line[i].name, "%s: %s", k->lesson[lesson].name, item->name);
+    }
+    return r->item_count;
+}
+
+static void write_file(const char* path, const char* text, size_t size) {
+    if (file_make_parents(path) != 0 || file_write(path, text, size, 0600) != 0)
+        class_refuse("%s could not be written: %s", path, strerror(errno));
+}
+
+static void write_json(const char* path, json_t* root) {
+    char* text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
+    if (!text) class_refuse("%s: no memory for JSON", path);
+    write_file(path, text, strlen(text));
+    free(text);
+    json_decref(root);
+}
+
+// ---- what the student reads
+
+static void feedback(const struct class* k, const struct row* row, struct result* r) {
+    char* text;
+    size_t size;
+    FILE* f = open_memstream(&text, &size);
+    if (!f) class_refuse("no memory for a feedback");
+    fprintf(f, "%s\n", row->name);
+    for (int l = 0; l < k->lessons; l++) {
+        const struct cell_points* p = &row->cell[l].now;
+        fprintf(f, "\nLesson %s: ", k->lesson[l].name);
+        if (p->known)
+            fprintf(f, "%.10g of 100 (%s)\n", round(100 * p->points) / 100, p->note);
+        else
+            fprintf(f, "not graded: %s. This is not your fault.\n", p->note);
+        if (!result_kept(k, row, l, r)) continue;
+        if (r->message[0]) text_print(f, "  ", r->message);
+        for (int i = 0; i < r->item_count; i++) {
+            const struct result_item* item = &r->item[i];
+            fprintf(f, "\n  %-5s %3d/%-3d %s\n", item->outcome == OUTCOME_PASS ? "OK" : "FAIL",
+                    item->points, item->max_points, item->name);
+            if (item->outcome != OUTCOME_PASS && !r->message[0])
+                text_print(f, "      ", item->message);
+        }
+        fprintf(f, "\n  To see the same: make grade LESSON=%.2s SEED=%s FILE=your.cu\n",
+                k->lesson[l].name, r->seed);
+    }
+    if (row->known) fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
+    fclose(f);
+    write_file(class_path(k, "feedback/%s.txt", row->id), text, size);
+    free(text);
+}
+
+// ---- Gradescope
+
+static void gradescope(const struct class* k, const struct row* row, struct result* r) {
+    struct line line[RESULT_ITEMS];
+    json_t* tests = json_array();
+    double seconds = 0;
+    for (int l = 0; l < k->lessons; l++) {
+        int n = lines_of(k, row, l, r, line);
+        for (int i = 0; i < n; i++) {
+            char number[16];
+            snprintf(number, sizeof number, "%d.%d", l + 1, i + 1);
+            seconds += line[i].seconds;
+            json_array_append_new(
+                tests,
+                json_pack("{ss ss sf sf ss ss ss ss}", "name", line[i].name, "number", number,
+                          "score", line[i].points, "max_score", (double)line[i].max_points,
+                          "status", line[i].outcome == OUTCOME_PASS ? "passed" : "failed", "output",
+                          line[i].message, "output_format", "text", "name_format", "text"));
+        }
+    }
+    const char* note = row->known ? "" : "Not all could be graded; the instructor knows.";
+    write_json(class_path(k, "exports/gradescope/%s.json", row->id),
+               json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
+                         "execution_time", seconds, "output", note, "output_format", "text",
+                         "visibility", "visible", "tests", tests));
+}
+
+// ---- GitHub Classroom
+
+static char* base64(const unsigned char* data, size_t size) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char* text = malloc(4 * (size / 3 + 1) + 1);
+    size_t n = 0;
+    for (size_t i = 0; text && i < size; i += 3) {
+        unsigned word = (unsigned)data[i] << 16 | (unsigned)(i + 1 < size ? data[i + 1] : 0) << 8 |
+                        (i + 2 < size ? data[i + 2] : 0);
+        text[n++] = digits[word >> 18];
+        text[n++] = digits[word >> 12 & 63];
+        text[n++] = i + 1 < size ? digits[word >> 6 & 63] : '=';
+        text[n++] = i + 2 < size ? digits[word & 63] : '=';
+    }
+    if (text) text[n] = '\0';
+    return text;
+}
+
+// Its total is the sum of the tests' scores, in whole points: an adjusted lesson's are rounded.
+static void classroom(const struct class* k, const struct row* row, int lesson, struct result* r) {
+    static const char* const words[] = {"error", "fail", "pass"};
+    struct line line[RESULT_ITEMS];
+    int n = lines_of(k, row, lesson, r, line), max = 0;
+    enum outcome all = OUTCOME_PASS;
+    json_t* tests = json_array();
+    for (int i = 0; i < n; i++) {
+        max += line[i].max_points;
+        if (line[i].outcome < all) all = line[i].outcome;
+        json_array_append_new(
+            tests, json_pack("{ss ss si ss ss ss si sf}", "name", line[i].name, "status",
+                             words[line[i].outcome], "score", (int)lround(line[i].points),
+                             "message", line[i].message, "test_code", "", "filename",
+                             k->lesson[lesson].file, "line_no", 0, "duration", line[i].seconds));
+    }
+    json_t* root = json_pack("{si ss si so}", "version", 1, "status", words[all], "max_score", max,
+                             "tests", tests);
+    char* text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    char* coded = text ? base64((unsigned char*)text, strlen(text)) : NULL;
+    if (!coded) class_refuse("no memory for an export");
+    write_file(class_path(k, "exports/classroom/%s.%s.txt", row->id, k->lesson[lesson].name), coded,
+               strlen(coded));
+    free(coded);
+    free(text);
+    json_decref(root);
+}
+
+// ---- TAP
+
+// A description ends its line, and # begins a directive.
+static void tap_text(FILE* f, const char* text) {
+    for (; *text; text++) {
+        if (*text == '#' || *text == '\\') fputc('\\', f);
+        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, f);
+    }
+}
+
+static void tap(const struct class* k, const struct row* row, struct result* r) {
+    struct line line[RESULT_ITEMS];
+    char* text;
+    size_t size;
+    int count = 0;
+    FILE* f = open_memstream(&text, &size);
+    if (!f) class_refuse("no memory for an export");
+    fputs("TAP version 14\n", f);
+    for (int l = 0; l < k->lessons; l++) {
+        int n = lines_of(k, row, l, r, line);
+        for (int i = 0; i < n; i++) {
+            bool passed = line[i].outcome == OUTCOME_PASS;
+            fprintf(f, "%s %d - ", passed ? "ok" : "not ok", ++count);
+            tap_text(f, line[i].name);
+            // Every JSON text is YAML as well.
+            json_t* said = json_pack("{sf si ss ss}", "points", line[i].points, "max_points",
+                                     line[i].max_points, "cause", line[i].cause, "message",
+                                     passed ? "" : line[i].message);
+            char* yaml =
+                said ? json_dumps(said, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(8))
+                     : NULL;
+            fprintf(f, "\n  ---\n  %s\n  ...\n", yaml ? yaml : "{}");
+            free(yaml);
+            json_decref(said);
+        }
+    }
+    fprintf(f, "1..%d\n", count);
+    fclose(f);
+    write_file(class_path(k, "exports/tap/%s.tap", row->id), text, size);
+    free(text);
+}
+
+// ---- JUnit
+
+// XML has no place for most control characters, escaped or not.
+static void xml_attribute(xmlTextWriterPtr w, const char* name, const char* text) {
+    char clean[8192];
+    size_t n = 0;
+    for (; *text && n + 1 < sizeof clean; text++)
+        clean[n++] = (unsigned char)*text < 0x20 && !strchr("\t\n", *text) ? '?' : *text;
+    while (n > 0 && text[0] && ((unsigned char)clean[n - 1] & 0xc0) == 0x80)
+        n--;  // cut between characters
+    if (n > 0 && text[0] && (unsigned char)clean[n - 1] >= 0xc0) n--;
+    clean[n] = '\0';
+    if (name)
+        xmlTextWriterWriteAttribute(w, BAD_CAST name, BAD_CAST clean);
+    else
+        xmlTextWriterWriteString(w, BAD_CAST clean);
+}
+
+static void xml_property(xmlTextWriterPtr w, const char* name, double value) {
+    char text[32];
+    snprintf(text, sizeof text, "%.10g", round(100 * value) / 100);
+    xmlTextWriterStartElement(w, BAD_CAST "property");
+    xmlTextWriterWriteAttribute(w, BAD_CAST "name", BAD_CAST name);
+    xmlTextWriterWriteAttribute(w, BAD_CAST "value", BAD_CAST text);
+    xmlTextWriterEndElement(w);
+}
+
+static void xml_number(xmlTextWriterPtr w, const char* name, int value) {
+    xmlTextWriterWriteFormatAttribute(w, BAD_CAST name, "%d", value);
+}
+
+static void junit_case(xmlTextWriterPtr w, const char* lesson, const struct line* line) {
+    xmlTextWriterStartElement(w, BAD_CAST "testcase");
+    xml_attribute(w, "name", line->name);
+    xml_attribute(w, "classname", lesson);
+    xmlTextWriterWriteFormatAttribute(w, BAD_CAST "time", "%.3f", line->seconds);
+    xmlTextWriterStartElement(w, BAD_CAST "properties");
+    xml_property(w, "points", line->points);
+    xml_property(w, "max_points", line->max_points);
+    xmlTextWriterEndElement(w);
+    if (line->outcome != OUTCOME_PASS) {
+        xmlTextWriterStartElement(w, BAD_CAST(line->outcome == OUTCOME_FAIL ? "failure" : "error"));
+        xml_attribute(w, "message", line->cause[0] ? line->cause : line->message);
+        xml_attribute(w, "type", line->cause[0] ? line->cause : "points");
+        xml_attribute(w, NULL, line->message);
+        xmlTextWriterEndElement(w);
+    }
+    xmlTextWriterEndElement(w);
+}
+
+static void junit(const struct class* k, struct result* r) {
+    struct line line[RESULT_ITEMS];
+    xmlBufferPtr buffer = xmlBufferCreate();
+    xmlTextWriterPtr w = buffer ? xmlNewTextWriterMemory(buffer, 0) : NULL;
+    if (!w) class_refuse("no memory for an export");
+    xmlTextWriterSetIndent(w, 1);
+    xmlTextWriterStartDocument(w, NULL, "UTF-8", NULL);
+    xmlTextWriterStartElement(w, BAD_CAST "testsuites");
+    for (int i = 0; i < k->rows; i++) {
+        const struct row* row = &k->row[i];
+        int tests = 0, failures = 0, errors = 0;
+        for (int pass = 0; pass < 2; pass++) {
+            if (pass == 1) {
+                xmlTextWriterStartElement(w, BAD_CAST "testsuite");
+                xml_attribute(w, "name", row->name);
+                xml_number(w, "tests", tests);
+                xml_number(w, "failures", failures);
+                xml_number(w, "errors", errors);
+                xmlTextWriterStartElement(w, BAD_CAST "properties");
+                if (row->known) xml_property(w, "total", row->total);
+                for (int l = 0; l < k->lessons; l++)
+                    if (row->cell[l].now.known)
+                        xml_property(w, k->lesson[l].name, row->cell[l].now.points);
+                xmlTextWriterEndElement(w);
+            }
+            for (int l = 0; l < k->lessons; l++) {
+                int n = lines_of(k, row, l, r, line);
+                for (int j = 0; j < n; j++) {
+                    tests += pass == 0;
+                    failures += pass == 0 && line[j].outcome == OUTCOME_FAIL;
+                    errors += pass == 0 && line[j].outcome == OUTCOME_ERROR;
+                    if (pass == 1) junit_case(w, k->lesson[l].name, &line[j]);
+                }
+            }
+        }
+        xmlTextWriterEndElement(w);
+    }
+    xmlTextWriterEndElement(w);
+    xmlTextWriterEndDocument(w);
+    xmlFreeTextWriter(w);
+    write_file(class_path(k, "exports/junit.xml"), (char*)buffer->content, buffer->use);
+    xmlBufferFree(buffer);
+    xmlCleanupParser();
+}
+
+void export_all(struct class* k) {
+    struct result* r = malloc(sizeof *r);
+    if (!r) class_refuse("no memory for a result");
+    for (int i = 0; i < k->rows; i++) {
+        feedback(k, &k->row[i], r);
+        gradescope(k, &k->row[i], r);
+        tap(k, &k->row[i], r);
+        for (int l = 0; l < k->lessons; l++) classroom(k, &k->row[i], l, r);
+    }
+    junit(k, r);
+    free(r);
+}

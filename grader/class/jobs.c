@@ -1,0 +1,384 @@
+// jobs.c: which files have to be graded, and grading one: the lesson's check, behind its own wall. See class.h.
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "class/class.h"
+#include "wall/file.h"
+
+enum {
+    TRIES = 2,           // a grader error is no student's fault: once more
+    JOB_SECONDS = 1800,  // no check takes so long: each case, item and compile has its own limit
+    RESULT_LIMIT = 8 << 20
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// ---- what is kept
+
+static bool read_result(const char* path, struct result* r) {
+    size_t size;
+    char* text = file_read(path, RESULT_LIMIT, &size);
+    bool fine = text && result_from_json(text, r);
+    free(text);
+    return fine;
+}
+
+// Is it the grade of this very file by this very grader?
+static bool is_of(const struct class_lesson* l, const char* submission, const struct result* r) {
+    char seed[24];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
+    return r->complete && !strcmp(r->submission, submission) &&
+           !strcmp(r->fingerprint, l->fingerprint) && !strcmp(r->seed, seed);
+}
+
+static bool has_error(const struct result* r) {
+    for (int i = 0; i < r->item_count; i++)
+        if (r->item[i].outcome == OUTCOME_ERROR) return true;
+    return false;
+}
+
+bool result_kept(const struct class* k, const struct row* row, int lesson, struct result* r) {
+    const struct class_lesson* l = &k->lesson[lesson];
+    if (row->cell[lesson].state != CELL_TAKEN) return false;
+    bool there = read_result(class_path(k, "results/%s/%s.json", row->id, l->name), r) &&
+                 is_of(l, row->cell[lesson].submission, r) && !has_error(r);
+    if (!there || !k->device) return there;
+    return strncmp(r->device, k->device, strlen(k->device)) == 0;
+}
+
+void error_kept(const struct class* k, const struct row* row, int lesson, char* why, size_t size) {
+    char* text =
+        class_read(class_path(k, "results/%s/%s.error", row->id, k->lesson[lesson].name), NULL);
+    snprintf(why, size, "%s", text ? text : "");
+    free(text);
+}
+
+// ---- planning
+
+// The settings that a job on another machine needs.
+static void write_settings(const struct class* k) {
+    json_t *lessons = json_object(), *root;
+    for (int l = 0; l < k->lessons; l++) {
+        char seed[24];
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)k->lesson[l].seed);
+        json_object_set_new(lessons, k->lesson[l].name,
+                            json_pack("{ssssss}", "seed", seed, "file", k->lesson[l].file,
+                                      "fingerprint", k->lesson[l].fingerprint));
+    }
+    root = json_pack("{so ss ss ss}", "lessons", lessons, "isolation", k->isolation, "device",
+                     k->device, "item", k->item ? k->item : "");
+    char* text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    if (!text || file_write(class_path(k, "settings.json"), text, strlen(text), 0600) != 0)
+        class_refuse("%s could not be written: %s", class_path(k, "settings.json"),
+                     strerror(errno));
+    free(text);
+    json_decref(root);
+}
+
+static bool wanted(const struct class* k, const struct row* row) {
+    return !k->student || !strcmp(k->student, row->id) || !strcmp(k->student, row->name);
+}
+
+int jobs_plan(struct class* k) {
+    struct result* r = malloc(sizeof *r);
+    FILE* jobs = fopen(class_path(k, "jobs"), "w");
+    int n = 0;
+    if (!r || !jobs) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
+    write_settings(k);
+    for (int i = 0; i < k->rows; i++)
+        for (int l = 0; l < k->lessons; l++) {
+            struct row* row = &k->row[i];
+            if (row->cell[l].state != CELL_TAKEN || !wanted(k, row)) continue;
+            bool asked = k->item || k->student;
+            if (!asked && result_kept(k, row, l, r)) continue;
+            fprintf(jobs, "%s %s\n", row->id, k->lesson[l].name);
+            unlink(class_path(k, "results/%s/%s.error", row->id, k->lesson[l].name));
+            unlink(class_path(k, "results/%s/%s.done", row->id, k->lesson[l].name));
+            n++;
+        }
+    fclose(jobs);
+    free(r);
+    return n;
+}
+
+// ---- one job
+
+// Runs the check on the file; its JSON or NULL, with why. The check has limits of its own for all that a
+// submission can do; ours ends what should not happen.
+static char* run_check(const struct class* k, const char* lesson, const char* file,
+                       const char* seed, char* why, size_t size) {
+    const char* log = class_path(k, "results/log.%d", (int)getpid());
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0) {
+        snprintf(why, size, "no pipe: %s", strerror(errno));
+        return NULL;
+    }
+    char check[200];
+    snprintf(check, sizeof check, "build/grader/%s/check", lesson);
+    const char* argv[16] = {check, file,       "--format", "json",        "--seed",
+                            seed,  "--device", k->device,  "--isolation", k->isolation};
+    if (k->item && k->item[0]) argv[10] = "--case", argv[11] = k->item;
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        setpgid(0, 0);
+        int err = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        dup2(pipes[1], 1);
+        dup2(err, 2);
+        execv(check, (char**)argv);
+        _exit(127);
+    }
+    close(pipes[1]);
+    char* text = malloc(RESULT_LIMIT);
+    size_t n = 0;
+    double end = now() + JOB_SECONDS;
+    // A check that does not end is stopped; the pipe closes then.
+    fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+    while (child > 0 && text && n < RESULT_LIMIT - 1) {
+        ssize_t got = read(pipes[0], text + n, RESULT_LIMIT - 1 - n);
+        if (got > 0) n += (size_t)got;
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+        if (got < 0 && now() > end) break;
+        if (got < 0) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    close(pipes[0]);
+    int status = 0;
+    if (child > 0 && now() > end) kill(-child, SIGTERM);
+    if (child > 0) waitpid(child, &status, 0);
+    if (text) text[n] = '\0';
+    if (child < 0 || !text || !WIFEXITED(status) || WEXITSTATUS(status) == 127 || n == 0) {
+        char* said = class_read(log, NULL);
+        snprintf(why, size, "the check %s %d: %.*s",
+                 WIFSIGNALED(status) ? "died of signal" : "ended with",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                 said ? (int)strcspn(said, "\n") : 0, said ? said : "");
+        free(said);
+        free(text);
+        text = NULL;
+    }
+    unlink(log);
+    return text;
+}
+
+// Puts the items of `part` in the place of those with the same names.
+static void merge(struct result* whole, const struct result* part) {
+    for (int p = 0; p < part->item_count; p++)
+        for (int i = 0; i < whole->item_count; i++)
+            if (!strcmp(whole->item[i].name, part->item[p].name)) whole->item[i] = part->item[p];
+    result_total(whole);
+}
+
+static bool write_result(const char* path, const struct result* r) {
+    char* text = result_to_json(r);
+    bool fine =
+        text && file_make_parents(path) == 0 && file_write(path, text, strlen(text), 0600) == 0;
+    free(text);
+    return fine;
+}
+
+// Grades one file. What is left is a result or an error, never neither.
+static void grade(const struct class* k, const char* id, const struct class_lesson* l) {
+    char file[1024], path[1024], seed[24], why[1024] = "", submission[65] = "";
+    snprintf(file, sizeof file, "%s",
+             class_path(k, "submissions/%s/%s%s", id, l->name, strrchr(l->file, '.')));
+    snprintf(path, sizeof path, "%s", class_path(k, "results/%s/%s.json", id, l->name));
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
+    struct result *r = calloc(1, sizeof *r), *old = calloc(1, sizeof *old);
+    if (!r || !old) class_refuse("no memory for a result");
+    struct class once = *k;
+    bool fine = false;
+    for (int i = 0; i < TRIES && !fine; i++) {
+        char* text = run_check(&once, l->name, file, seed, why, sizeof why);
+        fine = text && result_from_json(text, r);
+        if (text && !fine) snprintf(why, sizeof why, "the check's result is not readable");
+        free(text);
+        // One item alone belongs into a grade of the same file by the same grader; else all are graded.
+        if (fine && !r->complete) {
+            snprintf(submission, sizeof submission, "%s", r->submission);
+            r->complete = true;
+            bool fits =
+                read_result(path, old) && is_of(l, submission, old) && is_of(l, submission, r);
+            if (fits) {
+                merge(old, r);
+                *r = *old;
+            } else {
+                once.item = NULL;
+                fine = false;
+                i--;
+                continue;
+            }
+        }
+        if (fine && has_error(r)) {
+            for (int j = 0; j < r->item_count; j++)
+                if (r->item[j].outcome == OUTCOME_ERROR)
+                    snprintf(why, sizeof why, "%s: %.*s", r->item[j].name,
+                             (int)strcspn(r->item[j].message, "\n"), r->item[j].message);
+            fine = false;
+        }
+    }
+    if (fine && write_result(path, r)) {
+        unlink(class_path(k, "results/%s/%s.error", id, l->name));
+    } else {
+        const char* error = class_path(k, "results/%s/%s.error", id, l->name);
+        if (!why[0])
+            snprintf(why, sizeof why, "the result could not be written: %s", strerror(errno));
+        if (file_make_parents(error) != 0 || file_write(error, why, strlen(why), 0600) != 0)
+            fprintf(stderr, "%s could not be written: %s\n", error, strerror(errno));
+    }
+    free(r);
+    free(old);
+}
+
+static void read_settings(struct class* k) {
+    static char isolation[32], device[32], item[200];
+    json_error_t error;
+    json_t* root = json_load_file(class_path(k, "settings.json"), 0, &error);
+    if (!root) class_refuse("%s: %s", class_path(k, "settings.json"), error.text);
+    const char *name, *i = "", *d = "", *c = "";
+    json_t *lessons, *value;
+    if (json_unpack(root, "{so ss ss ss}", "lessons", &lessons, "isolation", &i, "device", &d,
+                    "item", &c) != 0)
+        class_refuse("%s is not what this program wrote", class_path(k, "settings.json"));
+    snprintf(isolation, sizeof isolation, "%s", i);
+    snprintf(device, sizeof device, "%s", d);
+    snprintf(item, sizeof item, "%s", c);
+    k->isolation = isolation;
+    k->device = device;
+    k->item = item[0] ? item : NULL;
+    json_object_foreach(lessons, name, value) {
+        struct class_lesson* l = &k->lesson[k->lessons++];
+        snprintf(l->name, sizeof l->name, "%s", name);
+        snprintf(l->file, sizeof l->file, "%s", json_string_value(json_object_get(value, "file")));
+        snprintf(l->fingerprint, sizeof l->fingerprint, "%s",
+                 json_string_value(json_object_get(value, "fingerprint")));
+        l->seed = strtoull(json_string_value(json_object_get(value, "seed")), NULL, 10);
+    }
+    json_decref(root);
+}
+
+int job_run(struct class* k, int n) {
+    char id[ID_SIZE] = "", lesson[64] = "", line[ID_SIZE + 80];
+    FILE* jobs = fopen(class_path(k, "jobs"), "r");
+    if (!jobs) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
+    for (int i = 0; i <= n; i++)
+        if (!fgets(line, sizeof line, jobs)) class_refuse("there is no job %d", n);
+    fclose(jobs);
+    if (sscanf(line, "%399s %63s", id, lesson) != 2) class_refuse("job %d is not readable", n);
+    read_settings(k);
+    for (int l = 0; l < k->lessons; l++) {
+        if (strcmp(k->lesson[l].name, lesson) != 0) continue;
+        grade(k, id, &k->lesson[l]);
+        // The last thing that is written: without it the job is not done, whatever else there is.
+        file_write(class_path(k, "results/%s/%s.done", id, lesson), "", 0, 0600);
+    }
+    return 0;
+}
+
+bool job_again(const struct class* k, const struct class* apart, const struct row* row, int lesson,
+               struct result* r) {
+    const struct class_lesson* l = &apart->lesson[lesson];
+    const char* file =
+        class_path(apart, "submissions/%s/%s%s", row->id, l->name, strrchr(l->file, '.'));
+    if (file_make_parents(file) != 0 ||
+        file_copy(class_path(k, "submissions/%s/%s%s", row->id, l->name, strrchr(l->file, '.')),
+                  file, 0600) != 0)
+        class_refuse("%s could not be written: %s", file, strerror(errno));
+    const char* path = class_path(apart, "results/%s/%s.json", row->id, l->name);
+    unlink(path);
+    grade(apart, row->id, l);
+    return read_result(class_path(apart, "results/%s/%s.json", row->id, l->name), r);
+}
+
+// ---- many
+
+// What a job left, as the end of a line.
+static void say_done(const struct class* k, int n, double seconds, int done, int jobs,
+                     double left) {
+    char line[ID_SIZE + 80] = "", id[ID_SIZE], lesson[64], why[WHY_SIZE];
+    FILE* f = fopen(class_path(k, "jobs"), "r");
+    for (int i = 0; f && i <= n && fgets(line, sizeof line, f); i++) {
+    }
+    if (f) fclose(f);
+    if (sscanf(line, "%399s %63s", id, lesson) != 2) return;
+    struct result* r = malloc(sizeof *r);
+    char* error = class_read(class_path(k, "results/%s/%s.error", id, lesson), NULL);
+    if (error)
+        snprintf(why, sizeof why, "grader error: %s", error);
+    else if (r && read_result(class_path(k, "results/%s/%s.json", id, lesson), r))
+        snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
+    else
+        snprintf(why, sizeof why, "no result");
+    char rest[64] = "";
+    if (done < jobs) snprintf(rest, sizeof rest, "   (about %.0f s left)", left);
+    printf("[%*d/%d] %-24s %-22s %s  %.1f s%s\n", jobs > 99 ? 3 : 2, done, jobs, id, lesson, why,
+           seconds, rest);
+    fflush(stdout);
+    free(error);
+    free(r);
+}
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal) {
+    stopped = signal;
+}
+
+void jobs_run(struct class* k, int jobs) {
+    struct slot {
+        pid_t pid;
+        int job;
+        double start;
+    }* slot = calloc((size_t)k->jobs, sizeof *slot);
+    if (!slot) class_refuse("no memory for %d jobs at once", k->jobs);
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    double start = now();
+    int next = 0, done = 0;
+    while (done < jobs && !(stopped && done == next)) {
+        for (int s = 0; s < k->jobs && next < jobs && !stopped; s++) {
+            if (slot[s].pid > 0) continue;
+            slot[s] = (struct slot){.pid = fork(), .job = next, .start = now()};
+            if (slot[s].pid < 0) class_refuse("no process for a job: %s", strerror(errno));
+            if (slot[s].pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGTERM);
+                signal(SIGINT, SIG_DFL);
+                signal(SIGTERM, SIG_DFL);
+                char number[16];
+                snprintf(number, sizeof number, "%d", next);
+                execl("/proc/self/exe", "class", "job", k->out, number, NULL);
+                _exit(127);
+            }
+            next++;
+        }
+        pid_t ended = waitpid(-1, NULL, 0);
+        for (int s = 0; s < k->jobs; s++) {
+            if (ended <= 0 || slot[s].pid != ended) continue;
+            done++;
+            slot[s].pid = 0;
+            if (!stopped)
+                say_done(k, slot[s].job, now() - slot[s].start, done, jobs,
+                         (now() - start) / done * (jobs - done));
+        }
+        if (stopped)
+            for (int s = 0; s < k->jobs; s++)
+                if (slot[s].pid > 0) kill(slot[s].pid, SIGTERM);
+    }
+    free(slot);
+    if (stopped) {
+        fprintf(stderr, "Stopped. What is graded is kept: the same command goes on from there.\n");
+        exit(130);
+    }
+}
