@@ -3,7 +3,7 @@
 //     feedback/ID.txt               what the student may read
 //     exports/gradescope/ID.json    Gradescope's results.json
 //     exports/classroom/ID.LESSON.txt   GitHub Classroom: base64 of JSON, one lesson each
-//     exports/tap/ID.tap            TAP 14
+//     exports/tap/ID.tap            TAP 13
 //     exports/junit.xml             the whole class
 //
 // What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all of them: each
@@ -187,6 +187,15 @@ static void tap_text(FILE* f, const char* text) {
     }
 }
 
+// A JSON string is one of YAML as well.
+static void tap_value(FILE* f, const char* key, const char* text) {
+    json_t* value = json_string(text);
+    char* quoted = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    fprintf(f, "  %s: %s\n", key, quoted ? quoted : "\"\"");
+    free(quoted);
+    json_decref(value);
+}
+
 static void tap(const struct class* k, const struct row* row, struct result* r) {
     struct line line[RESULT_ITEMS];
     char* text;
@@ -194,23 +203,18 @@ static void tap(const struct class* k, const struct row* row, struct result* r) 
     int count = 0;
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for an export");
-    fputs("TAP version 14\n", f);
+    fputs("TAP version 13\n", f);
     for (int l = 0; l < k->lessons; l++) {
         int n = lines_of(k, row, l, r, line);
         for (int i = 0; i < n; i++) {
             bool passed = line[i].outcome == OUTCOME_PASS;
             fprintf(f, "%s %d - ", passed ? "ok" : "not ok", ++count);
             tap_text(f, line[i].name);
-            // Every JSON text is YAML as well.
-            json_t* said = json_pack("{sf si ss ss}", "points", line[i].points, "max_points",
-                                     line[i].max_points, "cause", line[i].cause, "message",
-                                     passed ? "" : line[i].message);
-            char* yaml =
-                said ? json_dumps(said, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(8))
-                     : NULL;
-            fprintf(f, "\n  ---\n  %s\n  ...\n", yaml ? yaml : "{}");
-            free(yaml);
-            json_decref(said);
+            fprintf(f, "\n  ---\n  points: %.10g\n  max_points: %d\n", line[i].points,
+                    line[i].max_points);
+            tap_value(f, "cause", line[i].cause);
+            tap_value(f, "message", passed ? "" : line[i].message);
+            fputs("  ...\n", f);
         }
     }
     fprintf(f, "1..%d\n", count);

@@ -1,0 +1,99 @@
+#!/bin/sh
+# submissions.sh: makes a class for lesson 05: right, wrong and hostile submissions in every layout, and what
+# each has to get.
+# usage: submissions.sh DIR COUNT     writes DIR/submissions (COUNT of them), DIR/roster.csv (with one more, who
+#        hands in nothing) and DIR/expected: lines of ID POINTS NOTE, sorted by ID; a NOTE ends as the row's does
+# Right ones get 100, exploits 0; what is only costly keeps the other points: 87.
+set -eu
+export LC_ALL=C
+dir=$1 count=$2
+solution=solutions/05_tiled_matmul/tiled_matmul.cu
+hostile=grader/test/exploits
+mkdir -p "$dir/submissions"
+to=$(cd "$dir/submissions" && pwd)
+: >"$dir/expected"
+echo "student,email" >"$dir/roster.csv"
+
+expect() { echo "$1 $2 $3" >>"$dir/expected"; }
+
+# archive NAME COMMAND...: COMMAND packs tiled_matmul.cu of the current folder into NAME
+archive() {
+    mkdir "$dir/pack"
+    cp "$solution" "$dir/pack/tiled_matmul.cu"
+    name=$1
+    shift
+    (cd "$dir/pack" && "$@") >/dev/null
+    mv "$dir/pack/$name" "$to/"
+    rm -rf "$dir/pack"
+}
+
+one() { # one NUMBER: its kind is the number modulo 26
+    n=$(printf '%03d' "$1")
+    case $(($1 % 26)) in
+    0) cp "$solution" "$to/right$n.cu" && expect "right$n" 100 "100 of 100" ;;
+    1)
+        mkdir -p "$to/folder$n/my work/05_tiled_matmul"
+        cp grader/05_tiled_matmul/right/double_buffer.cu "$to/folder$n/my work/05_tiled_matmul/tiled_matmul.cu"
+        cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/folder$n/" # the stub beside it is not meant
+        expect "folder$n" 100 "100 of 100"
+        ;;
+    2) cp $hostile/endless_kernel.cu "$to/endless$n.cu" && expect "endless$n" 0 "0 of 100" ;;
+    3) cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/stub$n.cu" && expect "stub$n" 0 "0 of 100" ;;
+    4) cp solutions/05_tiled_matmul/steps/1_naive.cu "$to/naive$n.cu" && expect "naive$n" 87 "87 of 100" ;;
+    5) cp $hostile/fork_bomb.cu "$to/forks$n.cu" && expect "forks$n" 0 "0 of 100" ;;
+    6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100" ;;
+    7) archive "zip$n.zip" zip -q "zip$n.zip" tiled_matmul.cu && expect "zip$n" 100 "100 of 100" ;;
+    8) archive "tar$n.tar.gz" tar czf "tar$n.tar.gz" ./tiled_matmul.cu && expect "tar$n" 100 "100 of 100" ;;
+    9) # a path that leads out of any folder: read, and written nowhere
+        archive "out$n.tar" tar cf "out$n.tar" -P --transform 's|^|../../../../../tmp/class_escape/|' tiled_matmul.cu
+        expect "out$n" 100 "100 of 100"
+        ;;
+    10) ln -s "$(pwd)/$solution" "$to/link$n.cu" && expect "link$n" 0 "not taken: a symbolic link" ;;
+    11) mkfifo "$to/fifo$n.cu" && expect "fifo$n" 0 "not taken: not a regular file" ;;
+    12) # a name that is no UTF-8, and would like to be two lines
+        cp "$solution" "$to/$(printf 'caf\351%s\nada' "$n").cu" && expect "caf%E9$n%0Aada" 100 "100 of 100"
+        ;;
+    13) cp "$solution" "$to/=HYPERLINK(1)$n.cu" && expect "%3DHYPERLINK%281%29$n" 100 "100 of 100" ;;
+    14) : >"$to/empty$n.cu" && expect "empty$n" 0 "not taken: an empty file" ;;
+    15) head -c 2000000 /dev/zero >"$to/large$n.cu" && expect "large$n" 0 "not taken: larger than 1 MiB" ;;
+    16) cp $hostile/endless_output.cu "$to/talks$n.cu" && expect "talks$n" 0 "0 of 100" ;;
+    17) cp $hostile/memory_hog.cu "$to/hog$n.cu" && expect "hog$n" 0 "0 of 100" ;;
+    18) echo "this is no archive" >"$to/torn$n.zip" && expect "torn$n" 0 "not taken: no archive, or a broken one" ;;
+    19) # a few kilobytes that unpack to 600 MB
+        mkdir "$dir/pack"
+        truncate -s 600M "$dir/pack/big"
+        tar -C "$dir/pack" -cJf "$to/bomb$n.tar.xz" big
+        rm -rf "$dir/pack"
+        expect "bomb$n" 0 "not taken: an archive that is far too large"
+        ;;
+    20) sed "s|@ROOT@|$(pwd)|" $hostile/reads_solution.cu >"$to/reads$n.cu" && expect "reads$n" 0 "0 of 100" ;;
+    21) cp $hostile/prints_report.cu "$to/forges$n.cu" && expect "forges$n" 0 "0 of 100" ;;
+    22) # in a folder: the exercise is a folder, a link leads to the solution
+        mkdir -p "$to/empty_folder$n/tiled_matmul.cu"
+        ln -s "$(pwd)/solutions" "$to/empty_folder$n/solutions"
+        expect "empty_folder$n" 0 "missing"
+        ;;
+    23) cp $hostile/kills_parent.cu "$to/kills$n.cu" && expect "kills$n" 0 "0 of 100" ;;
+    24) # what a kernel prints must not be taken for markup by anybody
+        mkdir "$to/<b>&amp;$n"
+        {
+            echo '#include <stdio.h>'
+            sed 's~    if (M < 0 .*~    printf("<script>]]></failure>::set-output::\\033[31m|%%# not ok 1 \\xff\\n");\n    if (M >= 0) return 7;~' \
+                "$solution"
+        } >"$to/<b>&amp;$n/tiled_matmul.cu"
+        expect "%3Cb%3E%26amp%3B$n" 0 "0 of 100"
+        ;;
+    25) cp $hostile/late_writer.cu "$to/late$n.cu" && expect "late$n" 0 "0 of 100" ;;
+    esac
+}
+
+i=0
+while [ "$i" -lt "$count" ]; do
+    one "$i"
+    i=$((i + 1))
+done
+# The first of each kind is on the roster, and one who hands in nothing.
+echo "absent,absent@example.org" >>"$dir/roster.csv"
+echo "right000,right@example.org" >>"$dir/roster.csv"
+expect absent 0 missing
+sort -o "$dir/expected" "$dir/expected"
