@@ -1,9 +1,11 @@
 #!/bin/sh
 # class.sh: a class with every kind of submission, graded by `make class`: every row has exactly its points, nothing
-# is left running, a run that was killed goes on, and every export is what its readers take.
-# usage: class.sh [COUNT [ENGINE]]      COUNT submissions (26: one of each kind); engine local or slurm
+# is left running, a run that was killed goes on, and every export is what its readers take. Then the same class
+# on a Slurm cluster of one node (as root, with slurm-wlm), where a task is killed and the node drained: the same
+# items, point by point.
+# usage: class.sh [COUNT]      so many submissions; 26, the usual number, are one of each kind
 . grader/test/tell.sh
-count=${1:-26} engine=${2:-local}
+count=${1:-26}
 for tool in zip xmllint prove /usr/bin/jsonschema; do
     command -v $tool >/dev/null || {
         tell skip "class" "$tool is not installed (sh setup.sh --dev)"
@@ -12,14 +14,16 @@ for tool in zip xmllint prove /usr/bin/jsonschema; do
     }
 done
 dir=$(mktemp -d "${TMPDIR:-/tmp}/class test.XXXXXX") || exit 1
-trap 'rm -rf "$dir"' EXIT
+slurm=
+trap '[ -z "$slurm" ] || sh grader/test/class/slurm.sh stop "$slurm"; rm -rf "$dir" "$slurm"' EXIT
+trap 'exit 130' INT TERM HUP
 sh grader/test/class/submissions.sh "$dir" "$count" || exit 1
 echo "a secret of this test" >"$dir/secret"
 chmod 600 "$dir/secret"
 out=$dir/out
 class() { # class OPTION=VALUE...
     make -s --no-print-directory class SUBMISSIONS="$dir/submissions" ROSTER="$dir/roster.csv" LESSON=05 \
-        SECRET="$dir/secret" OUT="$out" ENGINE="$engine" "$@" >"$dir/said" 2>&1
+        SECRET="$dir/secret" OUT="$out" "$@" >"$dir/said" 2>&1
 }
 # rows: ID POINTS NOTE of the gradebook, as submissions.sh writes what it expects
 rows() {
@@ -33,12 +37,11 @@ fails_with() { # fails_with TEXT COMMAND...
     "$@" && return 1
     said "$text"
 }
-survivors() { find /proc -maxdepth 2 -name exe -exec readlink {} + 2>/dev/null | grep -c 'memfd:program'; }
 no_survivor() { sleep 1 && [ "$(survivors)" = 0 ]; }
 
 # Killed at any point: what was graded is kept.
 make -s --no-print-directory ready build/class
-SUBMISSIONS=$dir/submissions ROSTER=$dir/roster.csv LESSON=05 SECRET=$dir/secret OUT=$out ENGINE=$engine \
+SUBMISSIONS=$dir/submissions ROSTER=$dir/roster.csv LESSON=05 SECRET=$dir/secret OUT=$out \
     build/class 05_tiled_matmul >"$dir/said" 2>&1 &
 sleep 6
 kill -9 $!
@@ -48,13 +51,14 @@ expect "a run of $count is killed after $kept" test "$kept" -gt 0
 expect "nothing runs on after it" no_survivor
 class
 expect "it goes on from there" said " $(($(wc -l <"$out/jobs"))) files to grade"
-expect "and grades no file again" test "$(($(wc -l <"$out/jobs") + kept))" -le "$(ls "$out/submissions" | wc -l)"
+expect "and grades no file again" test "$(($(wc -l <"$out/jobs") + kept))" -le "$(find "$out/submissions" -type f | wc -l)"
 expect "every row has its points" same_rows
 expect "nothing is left running" no_survivor
 expect "nothing is left in /tmp" sh -c '! ls -d /tmp/class_escape* 2>/dev/null'
 class
 expect "a second run has nothing to grade" said " 0 files to grade"
-expect "and says that nothing changed" sh -c '! grep -q "Changed since" "$1"' sh "$dir/said"
+says_no_change() { ! grep -q "Changed since" "$dir/said"; }
+expect "and says that nothing changed" says_no_change
 
 # The one result, in every format
 mkdir "$dir/json"
@@ -70,12 +74,13 @@ validate() {
 }
 expect "every export is valid" validate
 # prove fails where a test does; what it must not find is a line that is no TAP.
-expect "TAP is TAP" sh -c '! prove --exec cat "$1"/exports/tap/*.tap 2>&1 | grep -E "Parse errors|Bad plan|YAML"' sh "$out"
+is_tap() { ! prove --exec cat "$out"/exports/tap/*.tap 2>&1 | grep -E "Parse errors|Bad plan|YAML"; }
+expect "TAP is TAP" is_tap
 totals() { # every format has the same total
     while read -r id points _; do
         sum=$(sed -n 's/^  "score": \([0-9.]*\),$/\1/p' "$out/exports/gradescope/$id.json")
         awk -v a="$sum" -v b="$points" 'BEGIN { exit !(a == b) }' || { echo "Gradescope: $id $sum, not $points" && return 1; }
-        sum=$(tr ',{' '\n\n' <"$dir/json/$id.05_tiled_matmul.txt.json" | sed -n 's/^"score"://p' | awk '{ s += $1 } END { print s + 0 }')
+        sum=$(sed 's/[,{]/\n/g' "$dir/json/$id.05_tiled_matmul.txt.json" | sed -n 's/^"score"://p' | awk '{ s += $1 } END { print s + 0 }')
         [ "$sum" = "$points" ] || { echo "Classroom: $id $sum, not $points" && return 1; }
         sum=$(sed -n 's/^  points: //p' "$out/exports/tap/$id.tap" | awk '{ s += $1 } END { print s + 0 }')
         [ "$sum" = "$points" ] || { echo "TAP: $id $sum, not $points" && return 1; }
@@ -86,40 +91,82 @@ expect "and the same total" totals
 expect "no cell of the gradebook is a formula" awk -F'","' '{ sub(/^"/, "") } /^[=+@-]/ { exit 1 }' "$out/gradebook.csv"
 expect "OUT is for its owner" test "$(stat -c %a "$out")" = 700
 
-if [ "$engine" = local ]; then
-    # What an instructor decides
-    echo "right000,05,40,handed in a neighbour's file" >>"$out/overrides.csv"
-    echo "zip007,5,3" >>"$out/late.csv"
-    echo "tiled_matmul,1,10,50" >>"$out/late_rules.csv"
-    class
-    expect "an override counts" grep -q '"right000","right000".*"40","handed in a neighbour' "$out/gradebook.csv"
-    expect "so does a late rule" grep -q '"zip007".*"80","100, 3 days late: 80 %"' "$out/gradebook.csv"
-    expect "what changed is said" said 'right000 .* 100 -> 40'
-    expect "and logged" grep -q '"right000","05_tiled_matmul","100","40","handed in' "$out/log.csv"
-    expect "and is in the exports" grep -q '"score": 80' "$out/exports/gradescope/zip007.json"
-    echo "right000,05,40," >>"$out/overrides.csv"
-    expect "an override without a reason is refused" fails_with "needs a reason" class
-    sed -i '$d' "$out/overrides.csv"
-    # One student, one item
-    expect "one student alone" class STUDENT=tar008
-    expect "is one file" said ' 1 files to grade'
-    expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
-    expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
-    expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
-    # A student's own grade
-    build/grader/05_tiled_matmul/check solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
-    expect "a student's grade is replayed" class REPLAY="$dir/theirs.json"
-    expect "and is the same" said 'The same grade'
-    sed '0,/"points": 15/s//"points": 14/' "$dir/theirs.json" >"$dir/forged.json"
-    expect "a forged one is told" fails_with 'theirs: 14/15' class REPLAY="$dir/forged.json"
-    expect "what is no result is refused" fails_with 'is no result' class REPLAY=README.md
-    # Refusals
-    chmod 644 "$dir/secret"
-    expect "a secret that others can read is refused" fails_with 'chmod 600' class
-    chmod 600 "$dir/secret"
-    expect "OUT inside SUBMISSIONS is refused" fails_with 'inside SUBMISSIONS' class OUT="$dir/submissions/out"
-    rm -rf "$dir/submissions/out"
-    expect "an unknown lesson is refused" fails_with 'there is no lesson 99' class LESSON=99
-    expect "an empty folder is refused" fails_with 'nothing is in it' sh -c "mkdir '$dir/none' && make -s class LESSON=05 SUBMISSIONS='$dir/none' OUT='$dir/out2' >'$dir/said' 2>&1"
+cp -r "$out/results" "$dir/results" # as they were before anything is changed by hand
+
+# What an instructor decides
+echo "right000,05,40,handed in a neighbour's file" >>"$out/overrides.csv"
+echo "zip007,5,3" >>"$out/late.csv"
+echo "tiled_matmul,1,10,50" >>"$out/late_rules.csv"
+class
+expect "an override counts" grep -q '"right000","right000".*"40","handed in a neighbour' "$out/gradebook.csv"
+expect "so does a late rule" grep -q '"zip007".*"80","100, 3 days late: 80 %"' "$out/gradebook.csv"
+expect "what changed is said" said 'right000 .* 100 -> 40'
+expect "and logged" grep -q '"right000","05_tiled_matmul","100","40","handed in' "$out/log.csv"
+expect "and is in the exports" grep -q '"score": 80' "$out/exports/gradescope/zip007.json"
+echo "right000,05,40," >>"$out/overrides.csv"
+expect "an override without a reason is refused" fails_with "needs a reason" class
+sed -i '$d' "$out/overrides.csv"
+# One student, one item
+expect "one student alone" class STUDENT=tar008
+expect "is one file" said ' 1 files to grade'
+expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
+expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
+expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
+# A student's own grade
+build/grader/05_tiled_matmul/check solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
+expect "a student's grade is replayed" class REPLAY="$dir/theirs.json"
+expect "and is the same" said 'The same grade'
+sed '0,/"points": 15/s//"points": 14/' "$dir/theirs.json" >"$dir/forged.json"
+expect "a forged one is told" fails_with 'theirs: 14/15' class REPLAY="$dir/forged.json"
+expect "what is no result is refused" fails_with 'is no result' class REPLAY=README.md
+# Refusals
+chmod 644 "$dir/secret"
+expect "a secret that others can read is refused" fails_with 'chmod 600' class
+chmod 600 "$dir/secret"
+expect "OUT inside SUBMISSIONS is refused" fails_with 'inside SUBMISSIONS' class OUT="$dir/submissions/out"
+rm -rf "$dir/submissions/out"
+expect "an unknown lesson is refused" fails_with 'there is no lesson 99' class LESSON=99
+expect "an empty folder is refused" fails_with 'nothing is in it' sh -c "mkdir '$dir/none' && make -s class LESSON=05 SUBMISSIONS='$dir/none' OUT='$dir/out2' >'$dir/said' 2>&1"
+
+# ---- Slurm
+if ! command -v slurmctld >/dev/null || [ "$(id -u)" != 0 ]; then
+    tell skip "the class on Slurm" "needs slurm-wlm and munge (sh setup.sh --dev), and root"
+    finish
+    exit
 fi
+slurm=$(mktemp -d /tmp/slurm.XXXXXX) # Slurm takes no path with a blank
+expect "a cluster of one node starts" sh grader/test/class/slurm.sh start "$slurm"
+[ "$failed" = 0 ] || {
+    finish
+    exit
+}
+SLURM_CONF=$slurm/slurm.conf out=$dir/out_slurm
+export SLURM_CONF
+class ENGINE=slurm &
+run=$!
+# A task is killed while it runs, and the node drained until nothing runs on it.
+tries=0
+until task=$(squeue --noheader --states=RUNNING --format=%i | tail -n 1) && [ -n "$task" ] || [ $tries = 100 ]; do
+    tries=$((tries + 1))
+    sleep 0.2
+done
+scancel --signal=KILL "$task" || scancel "$task"
+node=$(sinfo --noheader --format=%n)
+scontrol update nodename="$node" state=drain reason=test
+sleep 5
+expect "the class waits for a drained node" kill -0 $run
+scontrol update nodename="$node" state=resume
+wait $run
+status=$?
+expect "a class on Slurm ends well" test $status = 0
+expect "what left nothing was submitted again" said 'again, which left nothing'
+expect "every row has its points there" same_rows
+items() { # the items of every result in a folder
+    (cd "$1" && grep -rhE '^      "(name|points|outcome|cause)"|^  "(lesson|seed|submission)"' --include='*.json' . | sort)
+}
+same_items() {
+    items "$dir/results" >"$dir/items" && items "$out/results" | diff "$dir/items" - && [ -s "$dir/items" ]
+}
+expect "item by item what this machine gave" same_items
+expect "nothing is left running there" no_survivor
 finish
