@@ -169,9 +169,13 @@ build/class: $(CLASS) build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -larchive -lcsv -lxml2 -o $@
 
 class: ready
-	@sh grader/make/class.sh
-	@flock build/.lock $(MAKE) -s --no-print-directory build/class
-	@LESSON='$(LESSON)' build/class $(LESSONS)
+	@LESSON='$(LESSON)' sh grader/make/class.sh $(LESSONS)
+
+handout:
+	@sh grader/make/handout.sh
+
+gradescope: lesson
+	@sh grader/make/gradescope.sh $(NAME)
 
 # ---- authors
 
@@ -215,6 +219,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises class \
+.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises class handout gradescope \
         texts wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -2,7 +2,8 @@
 # setup.sh: installs what grading needs and this machine lacks. Safe to run twice.
 #
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
-#   sh setup.sh --dev    also what the project's own tests need (make test): 120 MB more
+#   sh setup.sh --class  also what grading a class needs (make class): 5 MB more
+#   sh setup.sh --dev    also what the project's own tests need (make test): 150 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
 # Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
@@ -33,8 +34,23 @@ git          | git             | git              | git             | git       
 TABLE
 }
 
+classes() {
+    cat <<'TABLE'
+archive.h    | libarchive-dev  | libarchive-devel | libarchive      | libarchive-dev | reads zip and tar
+csv.h        | libcsv-dev      | libcsv-devel     | libcsv          | libcsv-dev    | rosters, the gradebook
+/usr/include/libxml2/libxml/xmlwriter.h | libxml2-dev | libxml2-devel | libxml2 | libxml2-dev | JUnit's XML
+sim_c        | similarity-tester | -              | -               | -             | which submissions look alike
+zip          | zip             | zip              | zip             | zip           | make gradescope
+TABLE
+}
+
 development() {
     cat <<'TABLE'
+xmllint      | libxml2-utils   | libxml2          | libxml2         | libxml2-utils | checks the class's exports
+/usr/bin/jsonschema | python3-jsonschema | python3-jsonschema | python-jsonschema | py3-jsonschema | checks the class's exports
+prove        | perl            | perl-Test-Harness | perl           | perl-utils    | checks the class's exports
+slurmctld    | slurm-wlm       | slurm-slurmctld  | slurm-llnl      | slurm         | a class on Slurm
+munged       | munge           | munge            | munge           | munge         | a class on Slurm
 shellcheck   | shellcheck      | ShellCheck       | shellcheck      | shellcheck    | checks the scripts
 clang-format | clang-format    | clang-tools-extra | clang          | clang-extra-tools | make format
 qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch64  | make test-aarch64
@@ -201,9 +217,15 @@ with_apt() {
 wanted=$(grading) options='' refused=''
 for option; do
     case $option in
+    --class)
+        options=' --class'
+        wanted=$wanted'
+'$(classes)
+        ;;
     --dev)
         options=' --dev'
         wanted=$wanted'
+'$(classes)'
 '$(development)
         ;;
     -h | --help)
@@ -212,7 +234,7 @@ for option; do
         ;;
     *)
         say "setup.sh: unknown option $option" >&2
-        say "usage: sh setup.sh [--dev]" >&2
+        say "usage: sh setup.sh [--class|--dev]" >&2
         exit 2
         ;;
     esac

@@ -1,5 +1,6 @@
 # gpu.sh: what bench.sh, compare.sh and tune.sh share; sourced by them.
 # shellcheck shell=sh disable=SC2034  # used there
+. grader/make/save.sh
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 
 # find_gpu: is there a GPU with nvcc? Sets gpu (its name, for a path), compute, and BENCH_DRIVER.
@@ -46,7 +47,7 @@ files_of() {
         [ ! -e "$file" ] || echo "$file $(basename "$file" .cu | sed "s/^${1#*_}\$/solution/")"
     done
     mine=${FILE:-exercises/$1/${1#*_}.cu}
-    awk -f grader/make/cut.awk "solutions/$1/${1#*_}.cu" | cmp -s - "$mine" || echo "$mine yours"
+    stub "$1" | cmp -s - "$mine" || echo "$mine yours"
 }
 
 # prepare LESSON ENDING TARGET: makes build/grader/LESSON/TARGET and compiles the versions. Sets `versions`,

@@ -18,6 +18,10 @@ make doctor                   what this machine can grade, and how to mend what 
 make reset LESSON=12          the untouched exercise again; yours is saved first
 make update                   the course's new version; your work is kept
 
+make class SUBMISSIONS=folder LESSON=17,19   grade a class (lessons/INSTRUCTORS.md)
+make handout OUT=folder       the student edition, without solutions
+make gradescope LESSON=17     an autograder for Gradescope
+
 make exercises                cut the stubs from the solutions (authors)
 make texts                    the output shown in the lessons' texts, made again (authors)
 make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)

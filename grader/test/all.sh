@@ -30,6 +30,8 @@ else
     run sh grader/test/exploits.sh
     run sh grader/test/interface.sh
     run sh grader/test/bench.sh
+    run sh grader/test/class.sh
+    run sh grader/test/services.sh
     for lesson; do run sh grader/test/lesson.sh "$lesson"; done
     run sh grader/test/nvcc.sh "$@"
 fi

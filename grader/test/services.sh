@@ -1,0 +1,91 @@
+#!/bin/sh
+# services.sh: what leaves the course for others: the student edition, the Gradescope autograder in the layout the
+# service gives it, GitHub Classroom's workflow, and the report on similar submissions.
+# usage: services.sh
+. grader/test/tell.sh
+for tool in zip unzip sim_c /usr/bin/jsonschema; do
+    command -v $tool >/dev/null || {
+        tell skip "services" "$tool is not installed (sh setup.sh --dev)"
+        finish
+        exit 77
+    }
+done
+dir=$(mktemp -d "${TMPDIR:-/tmp}/services test.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu
+
+# ---- the student edition
+expect "a handout is made" env OUT="$dir/handout" make -s handout
+again_is_refused() { ! OUT="$dir/handout" make -s handout 2>"$dir/said" && grep -q 'is there already' "$dir/said"; }
+expect "not twice in the same place" again_is_refused
+nothing_secret() {
+    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right)/|INSTRUCTORS' | head -n 3)
+    [ -z "$hidden" ] || { echo "$hidden" && false; }
+}
+expect "it has no solution and no kernel that is graded" nothing_secret
+in_handout() { (cd "$dir/handout" && unset MAKEFLAGS MAKELEVEL && "$@"); }
+expect "it grades a right kernel 100" in_handout make -s grade LESSON=05 FILE="$solution"
+stub_is_0() { in_handout make -s grade LESSON=05 2>&1 | grep -q '^Score: 0/100'; }
+expect "and its exercise 0" stub_is_0
+resets() {
+    (cd "$dir/handout" && cp "$solution" exercises/05_tiled_matmul/tiled_matmul.cu && make -s reset LESSON=05 &&
+        git diff --quiet)
+}
+expect "make reset gives the exercise again" resets
+
+# ---- Gradescope: /autograder/source is the zip, /autograder/submission what was handed in
+echo "a secret of this test" >"$dir/secret"
+expect "an autograder is packed" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s gradescope LESSON=05
+autograde() { # autograde SUBMISSION: sets up what the service would, and runs it
+    rm -rf "$dir/autograder"
+    mkdir -p "$dir/autograder/source" "$dir/autograder/submission"
+    unzip -q "$dir/a.zip" -d "$dir/autograder/source"
+    cp "$1" "$dir/autograder/submission/tiled_matmul.cu"
+    env -i PATH="$PATH" HOME="$HOME" AUTOGRADER="$dir/autograder" "$dir/autograder/source/run_autograder" >"$dir/said" 2>&1
+    /usr/bin/jsonschema -i "$dir/autograder/results/results.json" grader/test/class/gradescope.schema.json
+}
+score_is() { grep -q "^  \"score\": $1," "$dir/autograder/results/results.json" || { cat "$dir/said" && false; }; }
+expect "a right kernel is graded there" autograde "$solution"
+expect "100" score_is 100.0
+expect "the secret is gone before" test ! -e "$dir/autograder/source/secret"
+expect "and has drawn the seed" grep -q 'secret seed' "$dir/said"
+expect "a hostile one is graded there" autograde grader/test/exploits/kills_parent.cu
+expect "0" score_is 0.0
+without_grader() {
+    rm -rf "$dir/autograder/source/course/grader" "$dir/autograder/results"
+    AUTOGRADER="$dir/autograder" "$dir/autograder/source/run_autograder" >/dev/null 2>&1
+    /usr/bin/jsonschema -i "$dir/autograder/results/results.json" grader/test/class/gradescope.schema.json
+}
+expect "a broken autograder still leaves a result" without_grader
+
+# ---- GitHub Classroom: the shell of the workflow's step, run in the student edition
+workflow() {
+    awk '/^        run: \|/ { on = 1; next } on && /^      - / { on = 0 } on { sub(/^          /, ""); print }' \
+        grader/class/classroom.yml >"$dir/step.sh"
+    # no sudo on a machine where this is root already
+    [ "$(id -u)" != 0 ] || sed -i 's/sudo //' "$dir/step.sh"
+    cp "$solution" "$dir/handout/exercises/05_tiled_matmul/tiled_matmul.cu"
+    in_handout env LESSON=05 GITHUB_OUTPUT="$dir/output" GITHUB_STEP_SUMMARY="$dir/summary" sh -e "$dir/step.sh" &&
+        [ "$(wc -l <"$dir/output")" = 1 ] && sed 's/^result=//' "$dir/output" | base64 -d >"$dir/result.json" &&
+        /usr/bin/jsonschema -i "$dir/result.json" grader/test/class/classroom.schema.json &&
+        grep -q '"max_score":100' "$dir/result.json"
+}
+if [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; then
+    expect "Classroom's step leaves one line with a whole result" workflow
+else
+    tell skip "Classroom's step" "it needs sudo"
+fi
+
+# ---- similar submissions: one is another with its names, blanks and comments changed
+alike=$dir/alike/submissions
+mkdir -p "$alike/ann" "$alike/ben" "$alike/cleo"
+kernel=12_flash_forward.cu
+cp solutions/12_flash_forward/flash_forward.cu "$alike/ann/$kernel"
+sed -e 's/\bacc\b/total/g; s/\bm_new\b/top/g; s/\balpha\b/shrink/g; s/\bscore\b/value/g' -e 's|//.*||' -e 's/    /\t/g' \
+    solutions/12_flash_forward/flash_forward.cu >"$alike/ben/$kernel"
+cp solutions/12_flash_forward/steps/1_*.cu "$alike/cleo/$kernel"
+expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/alike"
+expect "a copy with other names is told" grep -Eq '(ann +ben|ben +ann)' "$dir/alike/similar.txt"
+other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
+expect "another design is not" other_is_not
+finish
