@@ -20,7 +20,7 @@ CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_p
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report
+ROOMS    = check wall report formula
 
 LESSONS := $(sort $(patsubst grader/%/check.c,%,$(wildcard grader/*/check.c)))
 # LESSON=12, 1, flash_forward or 12_flash_forward: the lessons it can mean.
@@ -42,7 +42,9 @@ CPU     = $(patsubst %.c,build/%.o,$(filter-out grader/cpu/rewrite%.c,$(wildcard
 REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite*.c))
 RUN     = $(notdir $(wildcard grader/run/*.c))
 CHECKS  = $(LESSONS:%=build/grader/%/check)
-CALLS   = $(LESSONS:%=build/grader/%/call-cpu.o) $(if $(CUDA),$(LESSONS:%=build/grader/%/call-cuda.o))
+# A lesson without a call.c has no kernel.
+KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
+CALLS   = $(KERNELS:%=build/grader/%/call-cpu.o) $(if $(CUDA),$(KERNELS:%=build/grader/%/call-cuda.o))
 TOOLS   = $(CHECKS) $(CALLS) build/libcpu.a build/cpu/rewrite build/cpu/librun.a \
           build/cpu/run/border.o \
           $(if $(CUDA),build/cuda/librun.a)

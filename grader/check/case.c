@@ -1,5 +1,6 @@
 // case.c: the arguments of a case, and how an item begins and ends.
 #include <check.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,18 @@ void check_finish(struct check* c) {
     c->record->outcome = OUTCOME_PASS;
     c->record->safe = c->watch == WATCH_CHECK;
     c->record->points = c->record->max_points;
+}
+
+// ---- a text
+
+const char* check_text(struct check* c, size_t* size) {
+    *size = c->session->text_size;
+    return c->session->text;
+}
+
+bool check_number(struct check* c, double got, double want, double tolerance) {
+    c->compared++;
+    return fabs(got - want) <= tolerance * fabs(want);
 }
 
 // ---- a case

@@ -119,6 +119,32 @@
     CAUSE(too_many_barriers, "the block waits more often than the algorithm needs")                \
     CAUSE(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed") \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
+    /* answers in a text (lesson 21) */                                                            \
+    CAUSE(no_answer, "nothing stands after the = yet: write a formula or a number")                \
+    CAUSE(bad_formula,                                                                             \
+          "the line is not name = formula; the message says where it stops being one")             \
+    CAUSE(multiply_add,                                                                            \
+          "a multiply-add is two FLOPs, a multiplication and an addition; 4096 to an mma.sync")    \
+    CAUSE(                                                                                         \
+        products_missing,                                                                          \
+        "count the matrix products: 2 in a forward pass, 5 in a backward pass, 7 in a split one")  \
+    CAUSE(executed_credited,                                                                       \
+          "a split backward executes 7 products and is credited with 5, which are all it needs")   \
+    CAUSE(mask_not_counted, "pairs that the mask hides are counted, too")                          \
+    CAUSE(triangle, "the triangle is not counted exactly: 1 + 2 + ... + n is n (n + 1) / 2")       \
+    CAUSE(window_off_by_one, "0 <= i - j < W are W keys, the query's own among them")              \
+    CAUSE(not_clamped, "a count below 0, or beyond all that is there: use min or max")             \
+    CAUSE(partial_tile,                                                                            \
+          "a tile that is not full takes as much as a full one (ceil), or as it has rows")         \
+    CAUSE(element_size, "an element takes 2 bytes in fp16 and bf16, 4 in fp32")                    \
+    CAUSE(array_missing,                                                                           \
+          "an array, or one of its ways from or to memory, is left out or too many")               \
+    CAUSE(key_heads, "K and V have H_k heads; Q, O and the products have H")                       \
+    CAUSE(size_missing, "a size is missing, or stands there once too often")                       \
+    CAUSE(upside_down, "a quotient is upside down")                                                \
+    CAUSE(wrong_roof, "the slower one decides: of two rates the lower, of two times the longer")   \
+    CAUSE(units, "bytes, FLOPs and seconds, without kilo, giga or milli; and no bits")             \
+    CAUSE(wrong_formula, "no known mistake fits: count by hand for the small sizes above")         \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \

@@ -20,6 +20,7 @@
 #define GRADER_CHECK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cause.h"
@@ -153,6 +154,14 @@ _Noreturn void check_fail(struct check* c, enum cause cause, const char* format,
 // hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
 // want somewhere. This is how explain() recognises a mistake: compute what the mistake would give.
 bool check_matches(const struct tensor* t, const double* hypothesis, struct budget budget);
+
+// ---- lessons without a kernel (they have no call.c): the file is a text that the items read
+
+// The file, *size bytes and a NUL behind them; it may hold anything.
+const char* check_text(struct check* c, size_t* size);
+
+// One number of it against what is wanted: true if |got - want| <= tolerance * |want|.
+bool check_number(struct check* c, double got, double want, double tolerance);
 
 // ---- a lesson
 

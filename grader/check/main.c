@@ -177,8 +177,9 @@ static void show_end(const struct result* r, const struct options* o, const stru
         printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
     } else {
         text_end(r, o->log ? o->log : "none",
-                 session->gpu ? "speed (make bench measures it)"
-                              : "speed on a GPU; nvcc refuses a few things that g++ takes",
+                 r->text        ? ""
+                 : session->gpu ? "speed (make bench measures it)"
+                                : "speed on a GPU; nvcc refuses a few things that g++ takes",
                  colour);
     }
     free(json);
@@ -284,8 +285,14 @@ int main(int argc, char** argv) {
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o.seed);
     check_items();
     r->complete = all_chosen(&o) && !o.uninspected;
-    choose_device(r, &o, &session, arch, sizeof arch);
-    choose_isolation(r, &o, &session);
+    r->text = !build_has_kernel(lesson.name);
+    if (r->text) {
+        snprintf(r->device, sizeof r->device, "none");
+        snprintf(r->isolation, sizeof r->isolation, "none");
+    } else {
+        choose_device(r, &o, &session, arch, sizeof arch);
+        choose_isolation(r, &o, &session);
+    }
     if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
         fprintf(stderr, "the grader's own files cannot be read; run make in the course's folder\n");
         return 3;
@@ -309,7 +316,10 @@ int main(int argc, char** argv) {
                                     .arch = arch,
                                     .uninspected = o.uninspected};
     struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
-    if (!o.debug) b = build_submission(&request);
+    if (r->text)
+        b = build_text(o.file);
+    else if (!o.debug)
+        b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
         session.unset = strstr(b.log, "uninitialized [-W") || strstr(b.log, "__shared__ missing");
@@ -319,6 +329,8 @@ int main(int argc, char** argv) {
     fflush(stderr);
     session.program = b.program;
     session.watched = b.watched;
+    session.text = b.text;
+    session.text_size = b.text_size;
     int status = nothing_to_show(&b, &o);
     if (status > 0) return status;
     if (o.profile) {
@@ -333,6 +345,7 @@ int main(int argc, char** argv) {
     if (b.outcome == BUILD_UNREADABLE) o.save = NULL;
     show_end(r, &o, &session, colour);
     free(b.log);
+    free(b.text);
     fclose(session.log);
 
     for (int i = 0; i < r->item_count; i++)

@@ -31,8 +31,10 @@ struct tensor_state {
 struct session {
     enum wall_level level;
     bool gpu;
-    int program;  // memfd of the built submission
-    int watched;  // likewise: its instrumented build for the CPU device
+    int program;       // memfd of the built submission
+    int watched;       // likewise: its instrumented build for the CPU device
+    const char* text;  // the submission of a lesson that has no kernel
+    size_t text_size;
     uint64_t seed;
     double seconds;       // wall-clock limit of one case
     const char* debug;    // make debug: a program built with -g to run under gdb, or NULL

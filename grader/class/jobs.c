@@ -55,7 +55,8 @@ bool result_kept(const struct class* k, const struct row* row, int lesson, struc
     if (row->cell[lesson].state != CELL_TAKEN) return false;
     bool there = read_result(class_path(k, "results/%s/%s.json", row->id, l->name), r) &&
                  is_of(l, row->cell[lesson].submission, r) && !has_error(r);
-    if (!there || !k->device) return there;
+    // a text is graded without a device
+    if (!there || !k->device || !strcmp(r->device, "none")) return there;
     return strncmp(r->device, k->device, strlen(k->device)) == 0;
 }
 

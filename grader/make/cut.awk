@@ -6,7 +6,12 @@
 # becomes
 #     // your code goes here (about 5 lines): fold x[j] into (m, l)
 #
-# A file without a region, or with a malformed, nested or unclosed one, is an error: exit 1.
+# In a text of answers, a line
+#     name = formula  // SOLUTION
+# becomes
+#     name =
+#
+# A file without either, or with a malformed, nested or unclosed one, is an error: exit 1.
 
 function fail(message) {
     print FILENAME ":" FNR ": " message > "/dev/stderr"
@@ -28,6 +33,14 @@ function fail(message) {
     if (!open) fail("END SOLUTION without a BEGIN SOLUTION")
     if ($0 !~ /^ *\/\/ END SOLUTION$/) fail("write: // END SOLUTION")
     open = 0
+    next
+}
+/\/\/ SOLUTION$/ {
+    if (open) fail("SOLUTION inside the region that began at line " open)
+    if ($0 !~ /^[a-z0-9_]+ = [^ ].*  \/\/ SOLUTION$/) fail("write: name = formula  // SOLUTION")
+    sub(/ = .*/, " =")
+    print
+    regions++
     next
 }
 !open { print }

@@ -5,6 +5,7 @@
 # usage: debug.sh LESSON
 lesson=$1
 . grader/make/file.sh
+need_kernel "$lesson" debug
 file=$(file_of "$lesson")
 [ -f "$file" ] || {
     echo "$file does not exist." >&2

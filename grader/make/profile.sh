@@ -4,6 +4,7 @@
 # usage: profile.sh LESSON
 lesson=$1
 . grader/make/file.sh
+need_kernel "$lesson" profile
 file=$(file_of "$lesson")
 set -- "$file" --device cpu --profile "${FORMAT:-table}"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"

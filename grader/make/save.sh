@@ -1,6 +1,8 @@
 # save.sh: keep a copy of a student's file before anything is done to it. Sourced, not run.
 # shellcheck shell=sh
 
+. grader/make/file.sh
+
 saved="saved/$(date +%Y-%m-%d_%H.%M.%S)"
 
 # save FILE: copies it to saved/DATE/FILE and says so; ends the script if that fails.
@@ -14,10 +16,10 @@ save() {
 
 # solution LESSON, exercise LESSON: the two files of a lesson.
 solution() {
-    echo "solutions/$1/${1#*_}.cu"
+    echo "solutions/$1/$(name_of "$1")"
 }
 exercise() {
-    echo "exercises/$1/${1#*_}.cu"
+    echo "exercises/$1/$(name_of "$1")"
 }
 
 # stub LESSON: prints the untouched exercise.

@@ -25,7 +25,7 @@ fi
 # What you changed, committed or not: it differs from the stub the course had.
 old=$(git merge-base HEAD '@{u}') || die "This clone and $upstream have nothing in common."
 mine=
-for file in exercises/*/*.cu; do
+for file in exercises/*/*.cu exercises/*/answers.txt; do
     [ -f "$file" ] || continue
     git show "$old:$file" 2>/dev/null | cmp -s - "$file" && continue
     save "$file"

@@ -38,6 +38,7 @@ struct result {
     char message[512];     // why nothing could be graded, one line; empty otherwise
     char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)
+    bool text;             // the file is read, nothing is run; not part of the JSON
     int score, max_score;
     int item_count;
     struct result_item item[RESULT_ITEMS];

@@ -22,7 +22,10 @@ static const char* bold(bool colour) {
 
 void text_begin(const struct result* r, bool colour) {
     printf("%sLesson %s%s  %s\n", bold(colour), r->lesson, plain(colour), r->file);
-    printf("device %s, isolation %s, seed %s\n\n", r->device, r->isolation, r->seed);
+    if (r->text)
+        printf("a text: nothing is run; seed %s\n\n", r->seed);
+    else
+        printf("device %s, isolation %s, seed %s\n\n", r->device, r->isolation, r->seed);
     fflush(stdout);
 }
 
@@ -155,11 +158,12 @@ static void print_next(const struct result* r, const struct result_item* failed)
         // hints follow the saved grade, which is that of the exercise
         snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
     }
-    printf("Next: make hint LESSON=%.*s%s\n      ", digits, number, cause);
+    printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
+    if (r->text) return;
     if (failed->cost)
-        printf("make profile LESSON=%.*s%s\n", digits, number, file);
+        printf("      make profile LESSON=%.*s%s\n", digits, number, file);
     else
-        printf("make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
+        printf("      make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
                failed->name);
 }
 

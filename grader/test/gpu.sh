@@ -5,6 +5,7 @@
 # item it fails) unless its mistake is one that only the CPU device sees: "skip". No exploit may gain.
 # usage: gpu.sh LESSON...   (KINDS="stub right exploit wrong step": only these; JOBS=n at once)
 . grader/test/tell.sh
+. grader/make/file.sh
 out=build/test/gpu
 rm -rf "$out"
 mkdir -p "$out"
@@ -16,6 +17,7 @@ jobs_of() { # jobs_of KIND LESSON...
         return
     fi
     for lesson; do
+        has_kernel "$lesson" || continue
         case $kind in
         stub)
             awk -f grader/make/cut.awk "solutions/$lesson/${lesson#*_}.cu" >"$out/$lesson.cu"

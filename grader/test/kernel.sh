@@ -17,7 +17,8 @@ causes_declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr 
 }
 out=build/test/$lesson
 mkdir -p "$out"
-items=$out/$(basename "$file" .cu).items
+items=${file##*/}
+items=$out/${items%.*}.items
 [ "$kind" != wrong ] || : >"$items"
 
 # Every failed item names a cause that the file declares: the mistake, or what the instrumented build

@@ -2,16 +2,19 @@
 # lesson.sh: everything a lesson must prove about itself.
 # usage: lesson.sh LESSON
 . grader/test/tell.sh
+. grader/make/file.sh
 lesson=$1
 function=${lesson#*_}
-solution=solutions/$lesson/$function.cu
-exercise=exercises/$lesson/$function.cu
+ending=$(ending_of "$lesson")
+solution=solutions/$lesson/$(name_of "$lesson")
+exercise=exercises/$lesson/$(name_of "$lesson")
 out=build/test/$lesson
 rm -rf "$out"
 mkdir -p "$out"
 
-for file in "lessons/$lesson/README.md" "lessons/$lesson/hints.md" "lessons/$lesson/$function.h" \
-    "$solution" "$exercise" "grader/$lesson/call.c"; do
+set -- "lessons/$lesson/README.md" "lessons/$lesson/hints.md" "$solution" "$exercise"
+[ "$ending" != cu ] || set -- "$@" "lessons/$lesson/$function.h"
+for file; do
     [ -s "$file" ] || tell FAIL "$lesson" "$file is missing"
 done
 [ "$failed" = 0 ] || {
@@ -20,7 +23,7 @@ done
 }
 
 # The stub: cut from the solution, committed as cut, and a student's own edit is not our business.
-stub=$out/$function.cu
+stub=$out/$function.$ending
 expect "$lesson stub is cut" sh -c "awk -f grader/make/cut.awk $solution >$stub"
 if git cat-file -e "HEAD:$exercise" 2>/dev/null; then
     expect "$lesson stub is committed" sh -c "git show HEAD:$exercise | cmp - $stub"
@@ -28,8 +31,8 @@ else
     expect "$lesson stub is there" cmp "$exercise" "$stub"
 fi
 
-kernels() { # kernels FOLDER: the .cu files in it, none if there is no such folder
-    find "$1" -name '*.cu' 2>/dev/null | sort
+kernels() { # kernels FOLDER: the files in it that can be graded, none if there is no such folder
+    find "$1" -name "*.$ending" 2>/dev/null | sort
 }
 wrong=$out/wrong
 sh grader/test/wrong.sh list "$lesson" >"$wrong" 2>"$wrong.why" ||
@@ -80,4 +83,12 @@ failed=$((failed + $(grep -c '^FAIL' "$results")))
 # No check is idle: for every item there is a wrong kernel that fails it and no other, so that it
 # would pass if the item were not there.
 expect "$lesson no check is idle" sh grader/test/mutate.sh "$lesson"
+
+# What only this lesson can prove about itself.
+if [ -e "grader/$lesson/test.sh" ]; then
+    sh "grader/$lesson/test.sh" >"$results"
+    cat "$results"
+    passed=$((passed + $(grep -c '^ok' "$results")))
+    failed=$((failed + $(grep -c '^FAIL' "$results")))
+fi
 finish

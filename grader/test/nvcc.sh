@@ -3,6 +3,7 @@
 # changed since is not compiled again.
 # usage: nvcc.sh LESSON...
 . grader/test/tell.sh
+. grader/make/file.sh
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 if [ ! -x "$nvcc" ]; then
     # CI machines are expected to have it: NVCC_EXPECTED=1 makes its absence a failure.
@@ -16,6 +17,7 @@ done=build/test/nvcc
 mkdir -p "$done"
 version=$("$nvcc" --version | tail -n 1)
 for lesson; do
+    has_kernel "$lesson" || continue
     headers=$(cat lessons/*.h "lessons/$lesson"/*.h)
     sh grader/test/wrong.sh list "$lesson" >"$done/wrong" || exit 1
     for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \

@@ -11,7 +11,7 @@ flags="-std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -fsanitize=address,undefi
 
 # main.c belongs to a lesson's check.
 # shellcheck disable=SC2016,SC2038,SC2086  # the inner shell expands; words
-find grader/check grader/wall grader/report -name '*.c' ! -path grader/check/main.c |
+find grader/check grader/wall grader/report grader/formula -name '*.c' ! -path grader/check/main.c |
     xargs -P "$(nproc)" -I F sh -c 'gcc $2 -c F -o "$1/$(echo F | tr / _).o"' sh "$out/rooms" "$flags" ||
     tell FAIL "the rooms compile with the sanitizers"
 for test in grader/test/unit/*.c; do

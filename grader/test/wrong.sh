@@ -1,6 +1,6 @@
 #!/bin/sh
-# wrong.sh: a lesson's wrong kernels as files. Each is kept as the edit that makes a right kernel wrong,
-# grader/LESSON/wrong/NAME.patch: "cause: id", what the mistake is, an empty line, and a unified diff
+# wrong.sh: a lesson's wrong kernels as files (.cu; .txt in a lesson without a kernel). Each is kept as the
+# edit that makes a right kernel wrong, grader/LESSON/wrong/NAME.patch: "cause: id", what the mistake is, an empty line, and a unified diff
 # whose "---" line names the right kernel. A wrong kernel of a design of its own is a whole NAME.cu there.
 # usage: wrong.sh list LESSON...          makes build/wrong/LESSON/NAME.cu of every patch; prints a file a
 #                                         line; 1 if one could not be made, with the reason on stderr
@@ -8,6 +8,7 @@
 #                                         edited, else for the right kernel as it is now
 # An unpacked kernel begins with the patch's head as comments, "// base: FILE", and an empty line. As it
 # was made it is kept in .made/, with its base: that tells an edit, which is never overwritten.
+. grader/make/file.sh
 command -v patch >/dev/null || {
     echo "The program patch is not installed. Run: sh setup.sh" >&2
     exit 2
@@ -20,7 +21,8 @@ complain() {
 
 at() { # at LESSON NAME: where its files are
     source=grader/$1/wrong/$2.patch
-    file=build/wrong/$1/$2.cu
+    ending=$(ending_of "$1")
+    file=build/wrong/$1/$2.$ending
     made=build/wrong/$1/.made/$2
     again="make wrong LESSON=${1%%_*} SAVE=$2"
     mkdir -p "build/wrong/$1/.made"
@@ -29,7 +31,7 @@ at() { # at LESSON NAME: where its files are
 head_of() { sed '/^$/,$d' "$1"; }
 body_of() { sed '1,/^$/d' "$1"; }
 
-edited() { [ -e "$file" ] && ! cmp -s "$file" "$made.cu"; }
+edited() { [ -e "$file" ] && ! cmp -s "$file" "$made.$ending"; }
 
 # base_of_patch: sets base
 base_of_patch() {
@@ -60,12 +62,13 @@ unpack() {
     elif edited && ! cmp -s "$file" "$made.new"; then
         complain "$file was edited: $again keeps that; delete the file to drop it."
     else
-        cp "$made.new" "$made.cu" && cp "$base" "$made.base" && mv "$made.new" "$file" && echo "$file"
+        cp "$made.new" "$made.$ending" && cp "$base" "$made.base" && mv "$made.new" "$file" && echo "$file"
     fi
 }
 
 list() { # list LESSON
-    for kernel in "grader/$1/wrong"/*.cu; do
+    ending=$(ending_of "$1")
+    for kernel in "grader/$1/wrong"/*."$ending"; do
         [ ! -e "$kernel" ] || echo "$kernel"
     done
     for kernel in "grader/$1/wrong"/*.patch; do
@@ -74,9 +77,9 @@ list() { # list LESSON
         unpack
     done
     # What is left has no patch: not yet, or no longer.
-    for kernel in "build/wrong/$1"/*.cu; do
+    for kernel in "build/wrong/$1"/*."$ending"; do
         [ -e "$kernel" ] || continue
-        at "$1" "$(basename "$kernel" .cu)"
+        at "$1" "$(basename "$kernel" ".$ending")"
         [ ! -e "$source" ] || continue
         if edited; then complain "$file is not saved: $again"; else rm -f "$file" "$made".*; fi
     done
@@ -87,9 +90,9 @@ save() {
     at "$1" "$2"
     if edited; then
         base=$(sed -n '/^$/q; s|^// base: ||p' "$file")
-        base=${base:-solutions/$1/${1#*_}.cu}
+        base=${base:-solutions/$1/$(name_of "$1")}
         # The base moved on since the edit began: take its changes over.
-        if grep -qxF "// base: $base" "$made.cu" 2>/dev/null && ! cmp -s "$base" "$made.base"; then
+        if grep -qxF "// base: $base" "$made.$ending" 2>/dev/null && ! cmp -s "$base" "$made.base"; then
             { head_of "$file"; echo; cat "$made.base"; } >"$made.old"
             { head_of "$file"; echo; cat "$base"; } >"$made.new"
             git merge-file -q "$file" "$made.old" "$made.new"
@@ -105,7 +108,7 @@ save() {
         return
     fi
     if grep -q '^<<<<<<<' "$file"; then
-        echo "// base: $base" >"$made.cu"
+        echo "// base: $base" >"$made.$ending"
         complain "$file holds the lines that do not fit $base, between <<<<<<< and >>>>>>>. Mend them, then: $again"
         return
     fi
@@ -116,10 +119,10 @@ save() {
     {
         head_of "$file" | sed '/^\/\/ base: /d; s|^// \{0,1\}||'
         echo
-        printf -- '--- %s\n+++ %s.cu\n' "$base" "$2"
+        printf -- '--- %s\n+++ %s\n' "$base" "$2.$ending"
         body_of "$file" | diff -U1 --suppress-blank-empty "$base" - | sed 1,2d
     } >"$source"
-    cp "$file" "$made.cu"
+    cp "$file" "$made.$ending"
     unpack
 }
 

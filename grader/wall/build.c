@@ -92,6 +92,7 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
                                  "grader/attention/*.h",
+                                 "grader/formula/*.[ch]",
                                  "grader/[0-9]*/*.h",  // lessons share cases
                                  "lessons/*.h",
                                  NULL};
@@ -301,7 +302,7 @@ static const char* shown_name(const char* file) {
 }
 
 static void explain_unreadable(struct build* b, const char* file) {
-    const char* why = errno == EISDIR   ? "is a directory; give the .cu file itself"
+    const char* why = errno == EISDIR   ? "is a directory; give the file itself"
                       : errno == EFBIG  ? "is larger than 1 MiB; is it the right file?"
                       : errno == EINVAL ? "is not a regular file"
                       : errno == ENOENT ? "does not exist"
@@ -393,16 +394,29 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     }
 }
 
-struct build build_submission(const struct build_request* q) {
+bool build_has_kernel(const char* lesson) {
+    char path[512];
+    snprintf(path, sizeof path, "grader/%s/call.c", lesson);
+    return access(path, F_OK) == 0;
+}
+
+struct build build_text(const char* file) {
     struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
-    size_t size;
+    b.text = file_read(file, SOURCE_LIMIT, &b.text_size);
+    if (b.text)
+        SHA256Data((const uint8_t*)b.text, b.text_size, b.submission);
+    else
+        explain_unreadable(&b, file);
+    return b;
+}
+
+struct build build_submission(const struct build_request* q) {
+    struct build b = build_text(q->file);
+    char* source = b.text;
+    size_t size = b.text_size;
     char key[65];
-    char* source = file_read(q->file, SOURCE_LIMIT, &size);
-    if (!source) {
-        explain_unreadable(&b, q->file);
-        return b;
-    }
-    SHA256Data((const uint8_t*)source, size, b.submission);
+    if (!source) return b;
+    b.text = NULL;
     cache_key(q, source, size, key);
     if (q->fresh || !fetch(key, &b)) {
         const char* shown = shown_name(q->file);

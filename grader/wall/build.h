@@ -3,6 +3,7 @@
 #define BUILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "wall/wall.h"
 
@@ -31,6 +32,8 @@ struct build {
     char* log;            // what the compiler said, also warnings; free it
     char message[512];    // one sentence; empty if BUILD_OK
     char submission[65];  // SHA-256 of the file
+    char* text;           // build_text(): the file, text_size bytes and a NUL behind them; free it
+    size_t text_size;
 };
 
 // Compiles, inspects and links in a scratch directory behind the wall, in a place where nothing of
@@ -38,6 +41,12 @@ struct build {
 // repository's root; objects of the grader lie in build/ (make puts them there). What was built once
 // is taken from build/cache.
 struct build build_submission(const struct build_request* request);
+
+// A lesson without a call.c has no kernel: a text is handed in.
+bool build_has_kernel(const char* lesson);
+
+// Reads a submission that is a text: nothing is compiled. BUILD_OK or BUILD_UNREADABLE.
+struct build build_text(const char* file);
 
 // SHA-256 over everything that decides a grade of this lesson besides the submission: its cases,
 // contract and call, and the grader's sources. Returns 0, or -1 if a file cannot be read.
