@@ -264,8 +264,22 @@ make -s grade LESSON=1 >/dev/null 2>&1
 name="nor do full marks" says 0 "nothing to hint at" make hint LESSON=1
 git checkout -q "$file"
 
+# A lesson without a kernel: a text is graded.
+answers=exercises/21_flop_counting/answers.txt
+name="a text" says 0 "Score: 100/100" make grade LESSON=21 FROM=solutions DEVICE=cuda
+name="its stub" says ! "Score: 0/100" make grade LESSON=21
+name="it needs no device" says ! '"device": "none"' make -s grade LESSON=21 FORMAT=json
+name="a hint for it" says 0 "for: no_answer" make -s hint LESSON=21
+name="nothing to profile" says 0 "has no kernel" make -s profile LESSON=21
+name="nothing to debug" says 0 "has no kernel" make -s debug LESSON=21
+printf 'forward_flops = 4 * B * H * (N_q N_k d\n' >formula.txt
+name="what is no formula" says ! "line 1, column 34: N_k is not expected" make -s grade LESSON=21 FILE=formula.txt
+sed -i 's/^forward_flops =.*/forward_flops = 1/' $answers
+name="reset of a text" says 0 "Your $answers was saved" make reset LESSON=21
+
 # A student's edit survives everything.
 mine='// my work'
+echo "$mine" >>$answers
 echo "$mine" >>"$file"
 name="reset saves first" says 0 "was saved as" make reset LESSON=1
 if grep -qrF "$mine" saved && ! grep -qF "$mine" "$file"; then tell ok "reset: saved and reset"; else
@@ -275,7 +289,7 @@ echo "$mine" >>"$file"
 (cd "$top/origin" && echo "// new version" >>"$file" && echo >>README.md &&
     git add -A && git -c user.name=t -c user.email=t@t commit -qm "new version")
 name="update keeps an edit" says 0 "yours was kept" make update
-if grep -qF "$mine" "$file" && [ "$(git rev-parse HEAD)" = "$(git rev-parse '@{u}')" ]; then
+if grep -qF "$mine" "$file" && grep -qF "$mine" $answers && [ "$(git rev-parse HEAD)" = "$(git rev-parse '@{u}')" ]; then
     tell ok "update: new version, own file"
 else
     tell FAIL "update: new version, own file" "$(git status --short)"
