@@ -13,7 +13,7 @@ if [ -e "$out" ]; then
 fi
 git rev-parse --git-dir >/dev/null || exit 2
 mkdir -p "$out" || exit 2
-git ls-files -z -- . ':!solutions' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/test' \
+git ls-files -z -- . ':!solutions' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/*/test.sh' ':!grader/test' \
     ':!grader/cpu/test' ':!grader/cpu/bench' ':!.ci' ':!.github' ':!lessons/INSTRUCTORS.md' ':!exercises' >"$out/.files" || exit 2
 xargs -0 cp --parents -p -t "$out" <"$out/.files" || exit 2
 rm -f "$out/.files"
