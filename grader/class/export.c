@@ -135,7 +135,7 @@ static void gradescope(const struct class* k, const struct row* row, struct resu
 
 static char* base64(const unsigned char* data, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char* text = malloc(4 * (size / 3 + 1) + 1);
+    char* text = malloc(4 * (size / 3 + 1) + 2);  // and an end of the line
     size_t n = 0;
     for (size_t i = 0; text && i < size; i += 3) {
         unsigned word = (unsigned)data[i] << 16 | (unsigned)(i + 1 < size ? data[i + 1] : 0) << 8 |
@@ -170,6 +170,7 @@ static void classroom(const struct class* k, const struct row* row, int lesson, 
     char* text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
     char* coded = text ? base64((unsigned char*)text, strlen(text)) : NULL;
     if (!coded) class_refuse("no memory for an export");
+    strcat(coded, "\n");
     write_file(class_path(k, "exports/classroom/%s.%s.txt", row->id, k->lesson[lesson].name), coded,
                strlen(coded));
     free(coded);

@@ -31,14 +31,12 @@ finish() {
 
 # survivors: how many processes run a graded program without the check that graded it.
 survivors() {
-    count=0
-    for link in $(find /proc -maxdepth 2 -name exe -lname '*memfd:program*' 2>/dev/null); do
+    find /proc -maxdepth 2 -name exe -lname '*memfd:program*' 2>/dev/null | while read -r link; do
         pid=${link%/exe} pid=${pid#/proc/}
         while [ "${pid:-0}" -gt 1 ]; do
             case $(cat "/proc/$pid/comm" 2>/dev/null) in check) continue 2 ;; esac
             pid=$(awk '/^PPid:/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
         done
-        count=$((count + 1))
-    done
-    echo "$count"
+        echo "$link"
+    done | wc -l
 }
