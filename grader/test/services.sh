@@ -36,10 +36,10 @@ expect "make reset gives the exercise again" resets
 # ---- Gradescope: /autograder/source is the zip, /autograder/submission what was handed in
 echo "a secret of this test" >"$dir/secret"
 expect "an autograder is packed" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s gradescope LESSON=05
-autograde() { # autograde SUBMISSION: sets up what the service would, and runs it
-    rm -rf "$dir/autograder"
-    mkdir -p "$dir/autograder/source" "$dir/autograder/submission"
-    unzip -q "$dir/a.zip" -d "$dir/autograder/source"
+mkdir -p "$dir/autograder/source" "$dir/autograder/submission"
+unzip -q "$dir/a.zip" -d "$dir/autograder/source"
+autograde() { # autograde SUBMISSION: what the service does in an image that its setup.sh has made
+    cp "$dir/secret" "$dir/autograder/source/secret"
     cp "$1" "$dir/autograder/submission/tiled_matmul.cu"
     env -i PATH="$PATH" HOME="$HOME" AUTOGRADER="$dir/autograder" "$dir/autograder/source/run_autograder" >"$dir/said" 2>&1
     /usr/bin/jsonschema -i "$dir/autograder/results/results.json" grader/test/class/gradescope.schema.json
