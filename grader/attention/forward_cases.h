@@ -4,6 +4,7 @@
 // A check.c defines what differs between the lessons, then includes this once:
 //     #define ELEMENT F16                                            // the type of Q, K, V and O
 //     enum { USUAL_D = 16, GAP_O = 4, GAP_Q = 8, GAP_K = 6, GAP_V = 10 };  // gaps in elements
+//     #define MORE_ARGUMENTS      // if its launcher has any: then it defines declare_more() and judge_more()
 #ifndef ATTENTION_FORWARD_CASES_H
 #define ATTENTION_FORWARD_CASES_H
 
@@ -77,6 +78,13 @@ static struct tensor* array(struct check* c, const struct bad* bad, const char* 
     return check_input(c, name, ELEMENT, shape);
 }
 
+#ifdef MORE_ARGUMENTS
+// Declares the arguments that only this lesson has, one of them `bad` perhaps.
+static void declare_more(struct check* c, const struct bad* bad);
+// Compares the outputs among them, in every case that compares anything: now.O and now.LSE hold what is wanted.
+static void judge_more(struct check* c);
+#endif
+
 // Declares all arguments of a case of now.B, now.N_q, ..., now.scale and now.causal. Arrays of no
 // elements are passed as NULL.
 static void declare(struct check* c, enum layout layout, const struct bad* bad) {
@@ -99,6 +107,9 @@ static void declare(struct check* c, enum layout layout, const struct bad* bad) 
     pass_strides(c, bad, 'v', now.V.s);
     check_real(c, "scale", strcmp(bad->name, "scale") == 0 ? (double)bad->value : now.scale);
     check_int(c, "causal", now.causal);
+#ifdef MORE_ARGUMENTS
+    declare_more(c, bad);
+#endif
 }
 
 static void set_d(int64_t d) {
@@ -158,6 +169,9 @@ static void judge(struct check* c, int what) {
     free(standard_LSE);
     if (what & JUDGE_O) check_compare(c, O, budget_O);
     if (what & JUDGE_LSE) check_compare(c, LSE, budget_LSE);
+#ifdef MORE_ARGUMENTS
+    judge_more(c);
+#endif
 }
 
 static void run_and_judge(struct check* c, int what) {

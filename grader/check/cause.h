@@ -80,6 +80,13 @@
     CAUSE(not_repeatable,                                                                          \
           "the same inputs give other bits: the order of a sum depends on who comes first")        \
     CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
+    /* pooled scores */                                                                            \
+    CAUSE(pool_sum, "R is a sum where a mean belongs: divide by the pool's rows times columns")    \
+    CAUSE(pool_largest, "R is the largest weight of a pool, not the mean")                         \
+    CAUSE(pool_ragged, "the last pools have fewer rows or columns: divide by how many exist")      \
+    CAUSE(pool_hidden, "hidden keys count in the mean of a pool, as weights of 0")                 \
+    CAUSE(pool_order, "weights first, then their mean: exp of a mean is not a mean of exp")        \
+    CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \

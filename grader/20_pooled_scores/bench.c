@@ -1,0 +1,108 @@
+// bench.c: how fast lesson 20, attention with pooled scores, is.
+#include "bench/attention.h"
+#include "pooled_scores.h"
+
+// n = {H, N, d, causal, pool}; one batch, arrays of (N, H, d)
+static const struct bench_size sizes[] = {
+    {"32 heads; N = 4096; d = 128; pool = 64", {32, 4096, 128, 0, 64}},
+    {"32 heads; N = 4096; d = 128; pool = 64; causal", {32, 4096, 128, 1, 64}},
+    {"32 heads; N = 4096; d = 128; pool = 16; causal", {32, 4096, 128, 1, 16}},
+    {"32 heads; N = 4321; d = 128; pool = 20; causal", {32, 4321, 128, 1, 20}},
+    {0},
+};
+
+static int64_t pools(const int64_t* n) {
+    return CEIL_DIV(n[1], n[4]);
+}
+
+static double bytes(const int64_t* n) {
+    double heads = (double)n[0], N = (double)n[1], R = (double)pools(n) * (double)pools(n);
+    return heads * (2.0 * 4 * N * (double)n[2] + 4.0 * N + 4.0 * R);
+}
+
+// S and P V. What a kernel computes twice is its own affair.
+static double flops(const int64_t* n) {
+    return 4.0 * (double)(n[0] * n[2]) * attention_scores(n[1], n[1], n[3]);
+}
+
+static void prepare(struct bench_run* run, const int64_t* n) {
+    int64_t count = n[0] * n[1] * n[2];
+    bench_output(run, "O", F16, count);
+    bench_output(run, "LSE", F32, n[0] * n[1]);
+    bench_output(run, "R", F32, n[0] * pools(n) * pools(n));
+    bench_input(run, "Q", F16, count);
+    bench_input(run, "K", F16, count);
+    bench_input(run, "V", F16, count);
+}
+
+typedef int (*launcher_type)(fp16*, float*, float*, const fp16*, const fp16*, const fp16*, int, int,
+                             int, int, int, int, struct strides, struct strides, struct strides,
+                             struct strides, float, int);
+
+static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n) {
+    int64_t H = n[0], N = n[1], d = n[2];
+    struct strides s = {.b = N * H * d, .n = H * d, .h = d};
+    return ((launcher_type)launcher)(bench_gpu(run, "O"), bench_gpu(run, "LSE"),
+                                     bench_gpu(run, "R"), bench_gpu(run, "Q"), bench_gpu(run, "K"),
+                                     bench_gpu(run, "V"), 1, (int)N, (int)N, (int)H, (int)d,
+                                     (int)n[4], s, s, s, s, 1.0f / sqrtf((float)d), (int)n[3]);
+}
+
+// The error of one row of pools of R, in parts of 1e-4 of its largest mean: P = exp(S - LSE) takes over what LSE
+// is off by, and a sum of thousands of weights its rounding.
+static double pools_error(struct bench_run* run, const int64_t* n, int64_t head, int64_t I) {
+    int64_t H = n[0], N = n[1], d = n[2], pool = n[4], n_J = pools(n);
+    int64_t rows = N - I * pool < pool ? N - I * pool : pool;
+    double* memory = calloc((size_t)(N * (d + 1) + d + 2 * n_J), sizeof *memory);
+    if (!memory) return NAN;
+    double *k = memory, *S = k + N * d, *q = S + N, *sum = q + d, *got = sum + n_J;
+    bench_read(run, "K", head * d, H * d, N, d, k);
+    bench_read(run, "R", (head * n_J + I) * n_J, n_J, 1, n_J, got);
+    for (int64_t i = I * pool; i < I * pool + rows; i++) {
+        int64_t keys = n[3] ? i + 1 : N;
+        double m = -INFINITY, l = 0;
+        bench_read(run, "Q", head * d + i * H * d, d, 1, d, q);
+        for (int64_t j = 0; j < keys; j++) {
+            S[j] = 0;
+            for (int64_t x = 0; x < d; x++) S[j] += q[x] * k[j * d + x] / sqrt((double)d);
+            m = fmax(m, S[j]);
+        }
+        for (int64_t j = 0; j < keys; j++) l += exp(S[j] - m);
+        for (int64_t j = 0; j < keys; j++) sum[j / pool] += exp(S[j] - m) / l;
+    }
+    double worst = 0, largest = 0;
+    for (int64_t J = 0; J < n_J; J++) {
+        int64_t columns = N - J * pool < pool ? N - J * pool : pool;
+        sum[J] /= (double)(rows * columns);
+        largest = fmax(largest, sum[J]);
+    }
+    for (int64_t J = 0; J < n_J; J++) {
+        double e = fabs(got[J] - sum[J]) / (1e-4 * largest);
+        if (!(e <= worst)) worst = e;
+    }
+    free(memory);
+    return worst;
+}
+
+// Products and sums in fp32, O rounded to fp16: 2^-11 of the element, and as much again for exp and
+// the order of the sums.
+static double error(struct bench_run* run, const int64_t* n) {
+    enum { SAMPLES = 4 };
+    double worst = 0;
+    for (int sample = 0; sample < SAMPLES; sample++) {
+        int64_t H = n[0], N = n[1], d = n[2], head = bench_pick(run, H), i = bench_pick(run, N);
+        if (sample == 0) head = H - 1, i = N - 1;
+        int64_t first = head * d, stride = H * d;
+        double e = attention_row_error(run, (struct attention_rows){"O", first, stride},
+                                       head * N + i, (struct attention_rows){"Q", first, stride},
+                                       (struct attention_rows){"K", first, stride},
+                                       (struct attention_rows){"V", first, stride}, i,
+                                       n[3] ? i + 1 : N, d, 1 / sqrt((double)d), 0x1p-10);
+        if (!(e <= worst)) worst = e;
+        e = pools_error(run, n, head, i / n[4]);
+        if (!(e <= worst)) worst = e;
+    }
+    return worst;
+}
+
+const struct bench bench = {"pooled_scores", sizes, bytes, flops, BF16, prepare, call, error, 1e-3};
