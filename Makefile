@@ -88,7 +88,9 @@ build/grader/%/call-cuda.o: grader/%/call.c
 	@mkdir -p $(@D)
 	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
 
-build/grader/%/check: build/grader/%/check.o build/libgrader.a
+# check.c, and forward.c where a lesson has two passes with items of their own.
+.SECONDEXPANSION:
+build/grader/%/check: build/grader/%/check.o $$(patsubst forward.c,build/grader/$$*/forward.o,$$(notdir $$(wildcard grader/$$*/forward.c))) build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # ---- the bench, where there is nvcc

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention/block_mask.h"
 #include "attention/taken.h"
 #include "course.h"
 
@@ -30,6 +31,7 @@ static struct {
     bool causal;
     struct array array[ARRAYS];
     struct tensor* LSE;
+    struct tensor* mask;  // of blocks of S; NULL but in lesson 19
 } now;
 
 static int64_t rows_of(enum which a) {
@@ -45,8 +47,13 @@ static double* row_of(enum which a, int64_t b, int64_t h, int64_t n) {
     return now.array[a].tensor->value + place(now.array[a].stride, b, h, n);
 }
 
-static bool sees(int64_t i, int64_t j) {
-    return !now.causal || j <= i + now.N_k - now.N_q;
+// The mask of the case.
+static struct block_mask block_mask(void) {
+    return block_mask_of(now.mask, now.H, now.N_q, now.N_k);
+}
+
+static bool sees(int64_t b, int64_t h, int64_t i, int64_t j) {
+    return is_active(block_mask(), b, h, i, j) && (!now.causal || j <= i + now.N_k - now.N_q);
 }
 
 static double dot(const double* a, const double* b) {
@@ -68,9 +75,9 @@ static double forward_row(int64_t b, int64_t h, int64_t i, double* O) {
     const double* q = row_of(ARRAY_Q, b, h, i);
     double m = -INFINITY, l = 0, acc[MAX_HEAD] = {0};
     for (int64_t j = 0; j < now.N_k; j++)
-        if (sees(i, j)) m = fmax(m, now.scale * dot(q, row_of(ARRAY_K, b, h, j)));
+        if (sees(b, h, i, j)) m = fmax(m, now.scale * dot(q, row_of(ARRAY_K, b, h, j)));
     for (int64_t j = 0; j < now.N_k; j++) {
-        if (!sees(i, j)) continue;
+        if (!sees(b, h, i, j)) continue;
         const double* v = row_of(ARRAY_V, b, h, j);
         double p = exp(now.scale * dot(q, row_of(ARRAY_K, b, h, j)) - m);
         l += p;
@@ -122,6 +129,7 @@ struct mistake {
     // Of Q, K and dO as they are read for the products with dS and P; and how P^T, dS^T and dS are read there.
     const double* again[ARRAY_dO + 1];
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;
+    struct block_mask blocks;
 };
 
 static struct mistake no_mistake(void) {
@@ -140,7 +148,8 @@ static struct mistake no_mistake(void) {
                         .keys = now.N_k,
                         .columns = now.d,
                         .lse_b = now.H,
-                        .lse_h = 1};
+                        .lse_h = 1,
+                        .blocks = block_mask()};
     for (int a = 0; a < ARRAYS; a++) w.stride[a] = now.array[a].stride;
     for (int a = 0; a <= ARRAY_dO; a++) w.value[a] = w.again[a] = now.array[a].tensor->value;
     w.dO_of_delta = w.value[ARRAY_dO];
@@ -149,7 +158,7 @@ static struct mistake no_mistake(void) {
 
 // How often the pair of query i and key j counts. The tile of key j is first seen by the queries from `start`
 // on, and whole by those from `full_start` on; never whole if it hangs over the end of the keys.
-static int times(const struct mistake* w, int64_t i, int64_t j) {
+static int times(const struct mistake* w, int64_t b, int64_t h, int64_t i, int64_t j) {
     int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
     int64_t first = key - w->shift, last = key + w->keys_tile - 1 - w->shift;
     int64_t start = now.causal && first > 0 ? first / T * T : 0;
@@ -158,7 +167,7 @@ static int times(const struct mistake* w, int64_t i, int64_t j) {
     int64_t tail = now.N_q / T * T > full_start ? now.N_q / T * T : full_start;
     bool at_start = i >= start && i < start + T && i < full_start;
     bool at_full_start = i >= full_start && i < full_start + T;
-    if (j >= w->keys) return 0;
+    if (j >= w->keys || !is_active(w->blocks, b, h, i, j)) return 0;
     if (w->mask == MASK && j > i + w->shift) return 0;
     if (w->mask == MASK_TILES && i < start) return 0;
     if (w->mask == MASK_NOT_IN_LAST && j > i + w->shift) {
@@ -180,11 +189,12 @@ static void store(double* to, double value) {
 }
 
 // The largest score of row i in the tile of key j.
-static double tile_maximum(const struct mistake* w, const double* S, int64_t i, int64_t j) {
+static double tile_maximum(const struct mistake* w, const double* S, int64_t b, int64_t h,
+                           int64_t i, int64_t j) {
     double m = -INFINITY;
     for (int64_t k = j / w->keys_tile * w->keys_tile;
          k < now.N_k && k / w->keys_tile == j / w->keys_tile; k++)
-        if (times(w, i, k)) m = fmax(m, S[k]);
+        if (times(w, b, h, i, k)) m = fmax(m, S[k]);
     return m;
 }
 
@@ -246,8 +256,8 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
         }
         for (int64_t j = 0; j < now.N_k; j++) {
             double* p = &P[i * padded(now.N_k) + j];
-            double base = w->of_maximum ? tile_maximum(w, S, i, j) : w->lse * LSE;
-            if (times(w, i, j) == 0) {
+            double base = w->of_maximum ? tile_maximum(w, S, b, h, i, j) : w->lse * LSE;
+            if (times(w, b, h, i, j) == 0) {
                 *p = dS[i * padded(now.N_k) + j] = 0;
                 continue;
             }
@@ -263,7 +273,7 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
         double dV[MAX_HEAD] = {0}, dK[MAX_HEAD] = {0};
         for (int64_t i = 0; i < now.N_q; i++) {
             const double *q = AGAIN(ARRAY_Q, i), *dO = AGAIN(ARRAY_dO, i);
-            int count = times(w, i, j);
+            int count = times(w, b, h, i, j);
             if (!count && w->P_of_dV == AS_IT_IS && w->dS_of_dK == AS_IT_IS) continue;
             if (w->P_of_dV || w->dS_of_dK) count = 1;
             double p = weight(P, w->P_of_dV, true, i, j),
@@ -284,7 +294,7 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
         double dQ[MAX_HEAD] = {0};
         for (int64_t j = 0; j < now.N_k; j++) {
             const double* k = AGAIN(ARRAY_K, j);
-            int count = w->dS_of_dQ ? 1 : times(w, i, j);
+            int count = w->dS_of_dQ ? 1 : times(w, b, h, i, j);
             if (!count) continue;
             double dSij = weight(dS, w->dS_of_dQ, false, i, j);
             for (int64_t x = 0; x < now.d; x++) dQ[x] = ROUND(dQ[x] + TERM(count * dSij * k[x]));

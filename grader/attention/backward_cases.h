@@ -5,10 +5,15 @@
 //     #define ROUNDED_WEIGHTS false  // are P and dS rounded to it for the products that they are in?
 //     #define GAP 2                // elements; gaps between rows are multiples of it
 //     #define WORKSPACE_BYTES (int64_t)...  // of the case in `now`
+//     #define MORE_ARGUMENTS(c, bad) pass(c, bad, "H_k", now.H / now.group)  // if there are any
 #ifndef BACKWARD_CASES_H
 #define BACKWARD_CASES_H
 
 #include "attention/backward.h"
+
+#ifndef MORE_ARGUMENTS
+#define MORE_ARGUMENTS(c, bad)
+#endif
 
 // ---- cases ---------------------------------------------------------------------------------
 
@@ -93,6 +98,7 @@ static void declare(struct check* c, enum layout layout, const struct bad* bad) 
     pass(c, bad, "d", now.d);
     pass(c, bad, "causal", now.causal);
     check_real(c, "scale", now.scale);
+    MORE_ARGUMENTS(c, bad);
 }
 
 enum mask { ALL_KEYS, CAUSAL };

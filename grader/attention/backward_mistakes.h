@@ -132,6 +132,17 @@ static enum cause explain_arithmetic(void) {
 
 // ---- masks and tiles -----------------------------------------------------------------------
 
+// Mistakes about blocks of S (lesson 19): other masks than the right one.
+static enum cause explain_blocks(void) {
+    enum cause cause = CAUSE_NONE;
+    struct mistake w = no_mistake();
+    for (int n = 0; !cause && mistake_mask(n, now.B, now.N_q, now.N_k, &w.blocks); n++) {
+        if (is_it(&w)) cause = mask_mistakes[n].cause;
+        w.blocks = free_mask(w.blocks, block_mask());
+    }
+    return cause;
+}
+
 static enum cause explain_mask(void) {
     struct mistake w = no_mistake();
     if (!now.causal) {
@@ -267,6 +278,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     bool zeros = true;  // nothing was summed: that proves nothing about what would have been summed
     for (int64_t e = 0; e < t->count; e++) zeros &= t->untouched[e] || t->got[e] == 0;
     if (!cause && !zeros) cause = explain_arithmetic();
+    if (!cause) cause = explain_blocks();
     if (!cause && !zeros) cause = explain_mask();
     for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
         cause = explain_tile(tiles[n]);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "attention/block_mask.h"
 #include "course.h"
 
 #define MAX_N 4400    // the largest N_k of a case, a tile beyond it included
@@ -24,6 +25,7 @@ static struct {
     double scale;
     bool causal;
     struct array O, LSE, Q, K, V;  // LSE is (B, H, N_q), a row of it one number
+    struct tensor* mask;           // of blocks of S; NULL but in lesson 19
 } now;
 
 // Every row (b, i, h) of O and of LSE.
@@ -46,6 +48,11 @@ static int64_t keys_seen(int64_t i) {
     return seen < 0 ? 0 : seen;
 }
 
+// The mask of the case.
+static struct block_mask block_mask(void) {
+    return block_mask_of(now.mask, now.H, now.N_q, now.N_k);
+}
+
 // ---- the reference -------------------------------------------------------------------------
 
 // Attention the plain way, two passes over the scores of a row. In fp64, or with every operation
@@ -61,6 +68,8 @@ static void attention(bool single, double* O, double* LSE) {
         double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
         int64_t seen = keys_seen(i);
         for (int64_t j = 0; j < seen; j++) {
+            S[j] = -INFINITY;
+            if (!is_active(block_mask(), b, h, i, j)) continue;
             const double* k = at(&now.K, b, j, h);
             double s = 0;
             for (int64_t x = 0; x < now.d; x++) s = ROUND(s + ROUND(q[x] * k[x]));
@@ -68,6 +77,7 @@ static void attention(bool single, double* O, double* LSE) {
             m = fmax(m, S[j]);
         }
         for (int64_t j = 0; j < seen; j++) {
+            if (S[j] == -INFINITY) continue;
             double p = ROUND(exp(ROUND(S[j] - m)));
             l = ROUND(l + p);
             if (single && type == BF16) p = dtype_round(BF16, p);
@@ -76,10 +86,10 @@ static void attention(bool single, double* O, double* LSE) {
         }
         double* o = O + place_of(now.O.s, b, i, h);
         for (int64_t x = 0; x < now.d; x++) {
-            o[x] = seen > 0 ? ROUND(sum[x] / l) : 0;
+            o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
             if (single) o[x] = dtype_round(type, o[x]);
         }
-        LSE[place_of(now.LSE.s, b, i, h)] = seen > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
+        LSE[place_of(now.LSE.s, b, i, h)] = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
     }
 #undef ROUND
 }

@@ -33,6 +33,7 @@ struct mistake {
     double masked;
     double scale;
     struct view Q, K, V, O, LSE;
+    struct block_mask blocks;
 };
 
 static struct view view_of(const struct array* a) {
@@ -49,7 +50,8 @@ static struct mistake no_mistake(void) {
                             .K = view_of(&now.K),
                             .V = view_of(&now.V),
                             .O = view_of(&now.O),
-                            .LSE = view_of(&now.LSE)};
+                            .LSE = view_of(&now.LSE),
+                            .blocks = block_mask()};
 }
 
 static int64_t round_up(int64_t n, int64_t tile) {
@@ -109,11 +111,12 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, int64_t 
         const double* k = w->K.value + place_of(w->K.s, b, j, h);
         for (int64_t x = 0; x < now.d && j < now.N_k; x++) S[j] += q[x] * k[x];
         S[j] *= w->scale;
+        if (!is_active(w->blocks, b, h, i, j)) S[j] = -INFINITY;
         if (j >= visible && w->flaw != MASKED_IN_MAXIMUM) S[j] = w->masked;
         m = fmax(m, S[j]);
     }
     for (int64_t j = first; j < (w->flaw == MASKED_IN_MAXIMUM ? visible : loaded); j++) {
-        double p = exp32(S[j] - m);
+        double p = S[j] == -INFINITY ? 0 : exp32(S[j] - m);
         l += p;
         const double* v = w->V.value + place_of(w->V.s, b, j, h);
         for (int64_t x = 0; x < now.d && j < now.N_k; x++) acc[x] += p * v[x];
@@ -167,6 +170,17 @@ static bool is_it(const struct mistake* w) {
     bool yes = is_hypothesis(suspect.tensor == now.O.tensor ? O : O + n_O);
     free(O);
     return yes;
+}
+
+// Mistakes about blocks of S (lesson 19): other masks than the right one.
+static enum cause explain_blocks(void) {
+    enum cause cause = CAUSE_NONE;
+    struct mistake w = no_mistake();
+    for (int n = 0; !cause && mistake_mask(n, now.B, now.N_q, now.N_k, &w.blocks); n++) {
+        if (is_it(&w)) cause = mask_mistakes[n].cause;
+        w.blocks = free_mask(w.blocks, block_mask());
+    }
+    return cause;
 }
 
 // Mistakes about who sees what, whatever the tiles are.
@@ -270,6 +284,13 @@ static enum cause explain_places(void) {
     return CAUSE_NONE;
 }
 
+// True if query i sees no key.
+static bool sees_nothing(int64_t b, int64_t h, int64_t i) {
+    for (int64_t j = 0; j < keys_seen(i); j++)
+        if (is_active(block_mask(), b, h, i, j)) return false;
+    return true;
+}
+
 // All that is wrong is in rows that see no key.
 static enum cause explain_empty_rows(void) {
     const struct tensor* t = suspect.tensor;
@@ -279,7 +300,8 @@ static enum cause explain_empty_rows(void) {
     FOR_EACH_ROW(b, i, h) {
         const struct array* a = is_O ? &now.O : &now.LSE;
         int64_t first = place_of(a->s, b, i, h);
-        for (int64_t e = first; e < first + (is_O ? now.d : 1); e++) empty[e] = keys_seen(i) == 0;
+        for (int64_t e = first; e < first + (is_O ? now.d : 1); e++)
+            empty[e] = sees_nothing(b, h, i);
     }
     for (int64_t e = 0; e < t->count; e++) {
         double got = t->got[e], want = t->want[e];
@@ -354,6 +376,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     suspect.tensor = t;
     suspect.budget = budget;
     enum cause cause = t == now.LSE.tensor ? explain_LSE() : CAUSE_NONE;
+    if (!cause) cause = explain_blocks();
     if (!cause) cause = explain_mask();
     for (int q = 0; q < 4; q++)
         for (int k = 0; k < 4 && !cause; k++)

@@ -39,6 +39,12 @@ void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int6
     bench_must(device_fill(a->gpu, device_type(dtype), count, (uint64_t)run->count), name);
 }
 
+void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
+                       int64_t count) {
+    struct bench_array* a = add(run, name, U8, count, dtype_size(U8), BENCH_INPUT);
+    bench_must(cudaMemcpy(a->gpu, bytes, a->bytes, cudaMemcpyHostToDevice), name);
+}
+
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
     struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_OUTPUT);
     bench_must(cudaMalloc(&a->agreed_gpu, a->bytes), name);

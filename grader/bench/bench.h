@@ -25,7 +25,9 @@ struct bench_run;                      // the arrays of one size, on the GPU
 typedef void (*bench_launcher)(void);  // to be cast to the contract's type
 
 struct bench {
-    const char* launcher;               // its name in the contract
+    // Its name in the contract. A contract of two launchers: "gqa_forward gqa_backward"; the last number of a
+    // size, n[BENCH_NUMBERS - 1], says which of them call() gets, 0 or 1.
+    const char* launcher;
     const struct bench_size* sizes;     // the last one has no label
     double (*bytes)(const int64_t* n);  // what has to move through memory at least
     double (*flops)(const int64_t* n);  // what has to be computed; NULL: memory is the bound
@@ -46,6 +48,9 @@ extern const struct bench bench;  // a lesson's bench.c defines it
 // For prepare(). Inputs hold random numbers, normal with mean 0 and variance 1. Outputs and workspace
 // hold NaN before every call. count > 0.
 void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
+// An input of U8 that holds these bytes, the caller's.
+void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
+                       int64_t count);
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
 void bench_workspace(struct bench_run* run, const char* name, int64_t bytes);
 

@@ -19,7 +19,7 @@ enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
 
 struct version {
     char name[64];
-    bench_launcher launch;  // NULL: a peer
+    bench_launcher launch[2];  // as many as the contract has; NULL: a peer
     int peer;
     const char* trouble;  // why it is not timed, NULL if it is
     double ms[MAX_ROUNDS];
@@ -40,14 +40,21 @@ static void load(const char* argument) {
         exit(2);
     }
     void* library = dlopen(path + 1, RTLD_NOW | RTLD_LOCAL);
-    void* symbol = library ? dlsym(library, bench.launcher) : NULL;
-    if (!symbol) {
-        fprintf(stderr, "bench: %s\n", dlerror());
-        exit(2);
-    }
     struct version* v = &version[versions++];
+    const char* names = bench.launcher;
+    for (int n = 0; n < 2 && *names; n++) {
+        char name[64];
+        int length = (int)strcspn(names, " ");
+        snprintf(name, sizeof name, "%.*s", length, names);
+        void* symbol = library ? dlsym(library, name) : NULL;
+        if (!symbol) {
+            fprintf(stderr, "bench: %s\n", dlerror());
+            exit(2);
+        }
+        memcpy(&v->launch[n], &symbol, sizeof symbol);
+        names += length + (names[length] == ' ');
+    }
     snprintf(v->name, sizeof v->name, "%.*s", (int)(path - argument), argument);
-    memcpy(&v->launch, &symbol, sizeof symbol);
 }
 
 static void add_peer(int peer) {
@@ -61,11 +68,11 @@ static void add_peer(int peer) {
 }
 
 static double looser(const struct version* v) {
-    return v->launch ? 1 : peers->looser;
+    return v->launch[0] ? 1 : peers->looser;
 }
 
 static const char* refusal(const struct version* v, int status) {
-    if (!v->launch)
+    if (!v->launch[0])
         return status == BENCH_PEER_OK          ? NULL
                : status == BENCH_PEER_NO_MEMORY ? "out of memory"
                                                 : "not offered";
@@ -84,7 +91,8 @@ static const char* run_once(const struct version* v, struct bench_run* run, cons
     arrays_poison(run);
     for (int i = 0; i < flushes; i++) ceiling_flush();
     bench_must(cudaEventRecord(begin, NULL), "event");
-    int status = v->launch ? bench.call(v->launch, run, n) : peers->call(v->peer);
+    int status =
+        v->launch[0] ? bench.call(v->launch[n[BENCH_NUMBERS - 1]], run, n) : peers->call(v->peer);
     *late = cudaEventQuery(begin) == cudaSuccess;
     (void)cudaGetLastError();  // "not ready" is no error; of others the status tells
     bench_must(cudaEventRecord(end, NULL), "event");
@@ -94,7 +102,7 @@ static const char* run_once(const struct version* v, struct bench_run* run, cons
     float elapsed = 0;
     bench_must(cudaEventElapsedTime(&elapsed, begin, end), "event");
     *ms = (double)elapsed;
-    if (!v->launch) peers->deliver(v->peer);
+    if (!v->launch[0]) peers->deliver(v->peer);
     return NULL;
 }
 
@@ -117,7 +125,7 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     if (v->trouble) return;
     if (!(bench.error(run, n) <= looser(v))) {
         v->trouble = "WRONG in a sample";
-    } else if (!*agreed && v->launch) {
+    } else if (!*agreed && v->launch[0]) {
         arrays_keep(run, bench.spread);
         *agreed = wrong_elements(v, run) == 0;  // beside itself, only NaN is wrong
         if (!*agreed) v->trouble = "WRONG: elements are NaN or not written";
@@ -146,7 +154,7 @@ static void time_versions(struct bench_run* run, const int64_t* n, double second
             if (v->trouble) continue;
             if (wrong_elements(v, run)) v->trouble = "WRONG in a timed run";
             // Let the GPU flush for longer the next time; from here on, for every version.
-            if (!v->launch && late && flushes < MAX_FLUSHES)
+            if (!v->launch[0] && late && flushes < MAX_FLUSHES)
                 flushes *= 2, i--;
             else
                 v->ms[v->runs++] = ms;

@@ -68,6 +68,15 @@
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
     CAUSE(diagonal_unmasked,                                                                       \
           "a tile that the diagonal crosses is treated as if all of it were seen")                 \
+    CAUSE(mask_ignored, "blocks that the mask leaves out count all the same")                      \
+    CAUSE(mask_transposed,                                                                         \
+          "the mask is read transposed: lists of rows and of columns are mixed up")                \
+    CAUSE(block_lost,                                                                              \
+          "an active block is left out: a list, or the walk over it, is one entry short")          \
+    CAUSE(inactive_read,                                                                           \
+          "blocks that the mask leaves out are loaded, or asked about score by score")             \
+    CAUSE(mask_tile,                                                                               \
+          "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
     CAUSE(masked_read,                                                                             \
           "tiles that the mask hides whole are loaded all the same: end at the diagonal")          \
     /* gradients */                                                                                \

@@ -25,7 +25,7 @@
 
 #include "cause.h"
 
-enum dtype { F32, F16, BF16, I32 };
+enum dtype { F32, F16, BF16, I32, U8 };
 
 struct shape {
     int rank;        // 1 to 4

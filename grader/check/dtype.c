@@ -18,11 +18,11 @@ static const struct format16* format_of(enum dtype dtype) {
 }
 
 int dtype_size(enum dtype dtype) {
-    return dtype == F16 || dtype == BF16 ? 2 : 4;
+    return dtype == U8 ? 1 : dtype == F16 || dtype == BF16 ? 2 : 4;
 }
 
 const char* dtype_name(enum dtype dtype) {
-    static const char* const names[] = {"fp32", "fp16", "bf16", "int32"};
+    static const char* const names[] = {"fp32", "fp16", "bf16", "int32", "uint8"};
     return names[dtype];
 }
 
@@ -32,7 +32,7 @@ static int exponent(double x, int emin) {
 }
 
 double dtype_ulp(enum dtype dtype, double x) {
-    if (dtype == I32) return 1.0;
+    if (dtype == I32 || dtype == U8) return 1.0;
     if (dtype == F32) return ldexp(1.0, exponent(x, -126) - 23);
     const struct format16* f = format_of(dtype);
     return ldexp(1.0, exponent(x, f->emin) - f->fraction);
@@ -40,7 +40,7 @@ double dtype_ulp(enum dtype dtype, double x) {
 
 double dtype_round(enum dtype dtype, double x) {
     if (dtype == F32) return (double)(float)x;
-    if (dtype == I32) return nearbyint(x);
+    if (dtype == I32 || dtype == U8) return nearbyint(x);
     if (!isfinite(x)) return x;
     if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
     double ulp = dtype_ulp(dtype, x);
@@ -81,6 +81,8 @@ void dtype_store(enum dtype dtype, void* to, double x) {
     } else if (dtype == I32) {
         int32_t v = (int32_t)nearbyint(x);
         memcpy(to, &v, sizeof v);
+    } else if (dtype == U8) {
+        *(uint8_t*)to = (uint8_t)nearbyint(x);
     } else {
         uint16_t v = encode16(format_of(dtype), dtype_round(dtype, x));
         memcpy(to, &v, sizeof v);
@@ -98,6 +100,7 @@ double dtype_load(enum dtype dtype, const void* from) {
         memcpy(&v, from, sizeof v);
         return v;
     }
+    if (dtype == U8) return *(const uint8_t*)from;
     uint16_t v;
     memcpy(&v, from, sizeof v);
     return decode16(format_of(dtype), v);

@@ -48,6 +48,7 @@ START_TEST(test_ends) {
     ck_assert(isfinite(dtype_round(BF16, 0x1.fep127)));
     ck_assert(dtype_round(F32, 1.0 + 0x1p-25) == 1.0);
     ck_assert(dtype_round(I32, 2.5) == 2);
+    ck_assert(dtype_round(U8, 254.6) == 255);
 }
 END_TEST
 
