@@ -135,6 +135,7 @@ static void apply_overrides(struct class* k) {
             char was[2 * WHY_SIZE];
             snprintf(was, sizeof was, "%s", p->note);
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
+            show_text(p->note);  // whatever a spreadsheet saved, and wherever it was cut
             p->points = points;
             p->known = true;
         }
@@ -158,12 +159,15 @@ static void points_of(const struct class* k, struct row* row, int lesson, struct
     } else if (result_kept(k, row, lesson, r)) {
         p->graded = r->score;
         p->points = r->score;
-        snprintf(p->note, sizeof p->note, "%d of %d", r->score, r->max_score);
+        snprintf(why, sizeof why, "%s", cell->why);
+        snprintf(p->note, sizeof p->note, "%d of %d%s%s", r->score, r->max_score,
+                 why[0] ? "; " : "", why);
     } else {
         error_kept(k, row, lesson, why, sizeof why);
         p->known = false;
         snprintf(p->note, sizeof p->note, "%s%s", why[0] ? "grader error: " : "not graded yet",
                  why);
+        show_text(p->note);
     }
 }
 

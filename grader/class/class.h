@@ -75,6 +75,8 @@ struct class {
     struct class_lesson lesson[LESSONS];
     double weight[LESSONS];
     int lessons;
+    char** known_lesson;  // all of the course, "17_gqa"
+    int known_lessons;
     struct row* row;
     int rows;
     bool has_roster;
@@ -100,6 +102,9 @@ struct row* class_row(struct class* k, const char* name);
 
 // The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
+
+// Makes what is no UTF-8, and what a terminal would obey, '?'.
+void show_text(char* text);
 
 // ---- archive.c
 
@@ -131,6 +136,9 @@ bool job_again(const struct class* k, const struct class* apart, const struct ro
                struct result* r);
 
 // ---- slurm.c
+
+// Ends what a killed run has left in the queue: before anything is planned anew.
+void slurm_cancel(const struct class* k);
 
 // Runs them as a job array; those that left no trace are submitted again.
 void slurm_run(struct class* k, int jobs);

@@ -14,12 +14,12 @@
 #include "class/class.h"
 #include "wall/file.h"
 
-enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000 };
+enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000, LONGEST_ID = 150 };
 
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = 0;
-    for (size_t i = 0; i < size && n + 4 < ID_SIZE; i++) {
+    size_t n = 0, i = 0;
+    for (; i < size && n + 4 < LONGEST_ID; i++) {
         unsigned char c = (unsigned char)name[i];
         if (c && strchr(plain, c) && (i > 0 || c != '.'))
             id[n++] = (char)c;
@@ -27,6 +27,11 @@ void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
             n += (size_t)snprintf(id + n, 4, "%%%02X", c);
     }
     id[n] = '\0';
+    if (i == size) return;
+    // A file's name has 255 bytes at most: of a longer one, its hash tells it from those that begin alike.
+    char hash[65];
+    SHA256Data((const uint8_t*)name, size, hash);
+    snprintf(id + n, ID_SIZE - n, "%%%.16s", hash);
 }
 
 // How long the UTF-8 character at s is; 0 if it is none, or one that a terminal would obey.
@@ -37,24 +42,23 @@ static size_t character(const unsigned char* s) {
     for (size_t i = 1; i < n; i++)
         if ((s[i] & 0xc0) != 0x80) return 0;
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;  // too long a form, half of a pair, beyond the last
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ||
+        (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
+        return 0;  // too long a form, half of a pair, beyond the last, no character
     return n;
 }
 
-static void show_name(const char* name, size_t size, char shown[ID_SIZE]) {
-    char text[ID_SIZE + 4] = {0};
-    memcpy(text, name, size < ID_SIZE - 4 ? size : ID_SIZE - 4);
-    size_t n = 0;
-    for (const unsigned char* s = (unsigned char*)text; *s && n + 5 < ID_SIZE;) {
+void show_text(char* text) {
+    char* to = text;
+    for (const unsigned char* s = (unsigned char*)text; *s;) {
         size_t length = character(s);
         if (length == 0) {
-            shown[n++] = '?';
+            *to++ = '?';
             s++;
         }
-        while (length-- > 0) shown[n++] = (char)*s++;
+        while (length-- > 0) *to++ = (char)*s++;
     }
-    shown[n] = '\0';
+    *to = '\0';
 }
 
 struct row* class_row(struct class* k, const char* name) {
@@ -77,7 +81,8 @@ static struct row* row_of(struct class* k, const char* name, size_t size) {
     struct row* row = &k->row[k->rows++];
     memset(row, 0, sizeof *row);
     snprintf(row->id, sizeof row->id, "%s", id);
-    show_name(name, size, row->name);
+    snprintf(row->name, sizeof row->name, "%.*s", (int)(size < ID_SIZE ? size : ID_SIZE - 1), name);
+    show_text(row->name);
     return row;
 }
 
@@ -93,15 +98,22 @@ static const char* taken_path(const struct class* k, const struct row* row, int 
     return class_path(k, "submissions/%s/%s%s", row->id, l->name, extension(l->file));
 }
 
+// Handed in more than once, as a folder and as an archive, say: the first in the order of the names counts.
+static bool is_second(struct cell* cell) {
+    if (cell->state != CELL_TAKEN) return false;
+    snprintf(cell->why, sizeof cell->why, "handed in more than once; the first counts");
+    return true;
+}
+
 static void refuse(struct cell* cell, const char* why) {
-    if (cell->state == CELL_TAKEN) return;
+    if (is_second(cell)) return;
     cell->state = CELL_REFUSED;
     snprintf(cell->why, sizeof cell->why, "%s", why);
 }
 
 static void take(struct class* k, struct row* row, int lesson, const void* data, size_t size) {
     struct cell* cell = &row->cell[lesson];
-    if (cell->state == CELL_TAKEN) return;
+    if (is_second(cell)) return;
     if (size == 0) {
         refuse(cell, "an empty file");
         return;
@@ -149,7 +161,8 @@ static int open_file(int folder, const char* name) {
 struct places {
     struct class* k;
     struct row* row;
-    int rank[LESSONS];  // 0: none
+    int rank[LESSONS];     // 0: none
+    bool before[LESSONS];  // another hand-in had it
     char path[LESSONS][1024];
     int entries;
 };
@@ -217,7 +230,8 @@ static void take_folder(struct class* k, struct row* row, int folder) {
 static void take_entry(void* to, const char* name, const void* data, size_t size) {
     struct places* p = to;
     for (int l = 0; l < p->k->lessons; l++) {
-        int rank = rank_of(&p->k->lesson[l], name);
+        int rank = p->before[l] ? 0 : rank_of(&p->k->lesson[l], name);
+        if (p->before[l]) is_second(&p->row->cell[l]);
         if (rank == 0 || rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0))
             continue;
         p->rank[l] = rank;
@@ -233,6 +247,7 @@ static void take_archive(struct class* k, struct row* row, const char* path) {
     if (!p) class_refuse("no memory for an archive");
     p->k = k;
     p->row = row;
+    for (int l = 0; l < k->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
     bool whole = archive_each(path, SIZE_LIMIT, take_entry, p, why);
     for (int l = 0; l < k->lessons && !whole; l++) refuse(&row->cell[l], why);
     free(p);
@@ -269,12 +284,21 @@ static int flat_lesson(const struct class* k, const char* name, size_t* size) {
                 return l;
             }
         }
-        if (k->lessons == 1) {
-            *size = n;
-            return l;
-        }
     }
-    return -1;
+    // carl.cu; but carl_12_flash_forward.cu is of that lesson, and not of this run.
+    for (int i = 0; i < k->known_lessons && k->lessons == 1; i++) {
+        const char* const names[] = {k->known_lesson[i], strchr(k->known_lesson[i], '_') + 1};
+        size_t n = strcspn(name, "."), m;
+        for (int j = 0; j < 2; j++)
+            if (n > (m = strlen(names[j])) + 1 && !strncmp(name + n - m, names[j], m) &&
+                strchr("_-", name[n - m - 1]))
+                return -2;
+    }
+    const char* const endings[] = {extension(k->lesson[0].file), NULL};
+    size_t n = without_ending(name, endings);
+    if (k->lessons > 1 || !name[n]) return -1;
+    *size = n;
+    return 0;
 }
 
 static void take_one(struct class* k, int folder, const char* name) {
@@ -288,7 +312,10 @@ static void take_one(struct class* k, int folder, const char* name) {
         int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) take_folder(k, row, fd);
         for (int l = 0; l < k->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
-    } else if ((lesson = flat_lesson(k, name, &size)) >= 0) {
+    } else if ((lesson = flat_lesson(k, name, &size)) == -2) {
+        fprintf(stderr, "%s/%s is of a lesson that this run does not grade\n", k->submissions,
+                name);
+    } else if (lesson >= 0) {
         struct row* row = row_of(k, name, size);
         row->handed_in = true;
         take_file(k, row, lesson, open_file(folder, name));
@@ -329,6 +356,7 @@ static void read_roster(struct class* k) {
         struct row* row = row_of(k, name, strlen(name));
         row->on_roster = true;
         if (email >= 0) snprintf(row->email, sizeof row->email, "%s", t.record[i][email]);
+        show_text(row->email);
     }
     k->has_roster = true;
     table_free(&t);

@@ -71,7 +71,11 @@ void error_kept(const struct class* k, const struct row* row, int lesson, char* 
 
 // The settings that a job on another machine needs.
 static void write_settings(const struct class* k) {
-    json_t *lessons = json_object(), *root;
+    // Lessons of other runs keep their seeds.
+    json_t *old = json_load_file(class_path(k, "settings.json"), 0, NULL), *root;
+    json_t* lessons = json_deep_copy(json_object_get(old, "lessons"));
+    if (!lessons) lessons = json_object();
+    json_decref(old);
     for (int l = 0; l < k->lessons; l++) {
         char seed[24];
         snprintf(seed, sizeof seed, "%llu", (unsigned long long)k->lesson[l].seed);
@@ -210,8 +214,9 @@ static void grade(const struct class* k, const char* id, const struct class_less
         if (fine && !r->complete) {
             snprintf(submission, sizeof submission, "%s", r->submission);
             r->complete = true;
-            bool fits =
-                read_result(path, old) && is_of(l, submission, old) && is_of(l, submission, r);
+            bool fits = read_result(path, old) && is_of(l, submission, old) &&
+                        is_of(l, submission, r) && !strcmp(old->device, r->device) &&
+                        !strcmp(old->isolation, r->isolation);
             if (fits) {
                 merge(old, r);
                 *r = *old;
@@ -317,7 +322,7 @@ static void say_done(const struct class* k, int n, double seconds, int done, int
     struct result* r = malloc(sizeof *r);
     char* error = class_read(class_path(k, "results/%s/%s.error", id, lesson), NULL);
     if (error)
-        snprintf(why, sizeof why, "grader error: %s", error);
+        snprintf(why, sizeof why, "grader error: %s", error), show_text(why);
     else if (r && read_result(class_path(k, "results/%s/%s.json", id, lesson), r))
         snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
     else

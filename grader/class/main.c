@@ -14,7 +14,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <dirent.h>
 
 #include "class/class.h"
 #include "wall/build.h"
@@ -92,22 +91,17 @@ static bool is_called(const char* lesson, const char* text) {
            (end != text && !*end && n == strtol(lesson, NULL, 10));
 }
 
-// What a lesson's exercise is called: the file in its folder.
+// What a lesson's exercise is called.
 static void find_file(struct class_lesson* l) {
-    char folder[128];
-    snprintf(folder, sizeof folder, "exercises/%s", l->name);
-    DIR* d = opendir(folder);
-    for (struct dirent* e; d && (e = readdir(d));)
-        if (e->d_name[0] != '.' && strlen(e->d_name) < sizeof l->file)
-            snprintf(l->file, sizeof l->file, "%s", e->d_name);
-    if (d) closedir(d);
-    snprintf(folder, sizeof folder, "exercises/%s/%s.cu", l->name, strchr(l->name, '_') + 1);
-    if (access(folder, R_OK) == 0)
-        snprintf(l->file, sizeof l->file, "%s", strrchr(folder, '/') + 1);
-    if (!strchr(l->file, '.')) class_refuse("exercises/%s has no exercise", l->name);
+    if (build_has_kernel(l->name))
+        snprintf(l->file, sizeof l->file, "%.60s.cu", strchr(l->name, '_') + 1);
+    else
+        snprintf(l->file, sizeof l->file, "answers.txt");
 }
 
 static void find_lessons(struct class* k, int argc, char** argv) {
+    k->known_lesson = argv + 1;
+    k->known_lessons = argc - 1;
     char list[1024];
     snprintf(list, sizeof list, "%s", k->lesson_list);
     for (char *save, *text = strtok_r(list, ", ", &save); text;
@@ -202,18 +196,33 @@ static void choose_isolation(struct class* k) {
     if (k->secret) require_private(k->secret);
 }
 
+static bool is_inside(const char* path, const char* folder) {
+    size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
+}
+
 // OUT, for its owner only, and one run at a time. The lock is held until the program ends.
 static void open_out(struct class* k) {
-    char whole[PATH_MAX], from[PATH_MAX];
+    static char whole[PATH_MAX];
+    char from[PATH_MAX], parent[PATH_MAX];
+    if (!realpath(k->submissions, from))
+        class_refuse("SUBMISSIONS=%s: %s", k->submissions, strerror(errno));
+    // Before anything is made or changed there.
+    snprintf(parent, sizeof parent, "%s", k->out);
+    for (char* slash; !realpath(parent, whole) && (slash = strrchr(parent, '/'));) *slash = '\0';
+    if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", k->out, strerror(errno));
+    if (is_inside(whole, from))
+        class_refuse("OUT=%s lies inside SUBMISSIONS; give another folder", k->out);
     if (mkdir(k->out, 0700) != 0 && errno != EEXIST)
         class_refuse("OUT=%s: %s", k->out, strerror(errno));
     if (chmod(k->out, 0700) != 0 || !realpath(k->out, whole))
         class_refuse("OUT=%s: %s", k->out, strerror(errno));
-    if (realpath(k->submissions, from)) {
-        size_t n = strlen(from);
-        if (!strncmp(whole, from, n) && (whole[n] == '/' || !whole[n]))
-            class_refuse("OUT=%s lies inside SUBMISSIONS; give another folder", k->out);
-    }
+    if (is_inside(from, whole))
+        class_refuse("SUBMISSIONS=%s lies inside OUT; keep what was handed in elsewhere",
+                     k->submissions);
+    // Wherever a job runs, and in what a compiler and a shell are told.
+    if (strpbrk(whole, "'\"\\\n")) class_refuse("OUT=%s: no quotes in its path, please", k->out);
+    k->out = whole;
     int lock = open(class_path(k, ".lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
         class_refuse("OUT=%s: %s", k->out,
@@ -237,6 +246,7 @@ int main(int argc, char** argv) {
         class_refuse("STUDENT=%s: nobody is called so", k.student);
     book_before(&k);
     book_points(&k);  // before hours of work: are the instructor's tables readable?
+    slurm_cancel(&k);
     int jobs = jobs_plan(&k);
     printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", k.rows, jobs, k.device,
            k.isolation, k.secret ? "secret seed" : "a seed of this class");

@@ -13,7 +13,10 @@ static int differences;
 static void differ(const char* what, const char* theirs, const char* ours) {
     if (!strcmp(theirs, ours)) return;
     differences++;
-    printf("  %-24s theirs: %-32s here: %s\n", what, theirs, ours);
+    char text[400];  // a student's file may say anything
+    snprintf(text, sizeof text, "  %-24s theirs: %-32s here: %s", what, theirs, ours);
+    show_text(text);
+    puts(text);
 }
 
 static void differ_points(const char* what, const struct result_item* a,
@@ -40,6 +43,12 @@ static void compare(const struct result* theirs, const struct result* ours) {
         else
             differ(theirs->item[i].name, "graded", "no such item");
     }
+    for (int j = 0; j < ours->item_count; j++) {
+        bool there = false;
+        for (int i = 0; i < theirs->item_count; i++)
+            there |= !strcmp(ours->item[j].name, theirs->item[i].name);
+        if (!there) differ(ours->item[j].name, "not graded", "graded");
+    }
     snprintf(a, sizeof a, "%d/%d", theirs->score, theirs->max_score);
     snprintf(b, sizeof b, "%d/%d", ours->score, ours->max_score);
     differ("score", a, b);
@@ -57,11 +66,14 @@ int replay(struct class* k) {
     struct row* row = NULL;
     for (int l = 0; l < k->lessons; l++)
         if (!strcmp(k->lesson[l].name, theirs->lesson)) lesson = l;
+    if (lesson < 0) show_text(theirs->lesson);
     if (lesson < 0)
         class_refuse("REPLAY=%s is about lesson %s, which LESSON= does not name", k->replay,
                      theirs->lesson);
     for (int i = 0; i < k->rows && !row; i++)
-        if (!strcmp(k->row[i].cell[lesson].submission, theirs->submission)) row = &k->row[i];
+        if (k->row[i].cell[lesson].state == CELL_TAKEN &&
+            !strcmp(k->row[i].cell[lesson].submission, theirs->submission))
+            row = &k->row[i];
     if (!row)
         class_refuse("REPLAY=%s: the file it grades (SHA-256 %.16s...) was not handed in",
                      k->replay, theirs->submission);

@@ -13,14 +13,27 @@
 #include <signal.h>
 
 #include "class/class.h"
+#include "wall/file.h"
 
-enum { ROUNDS = 5, MOST_TASKS = 1000 };
+// TRIES: rounds in which nothing got done, before the rest is left as it is. MOST_TASKS: a usual MaxArraySize.
+enum { TRIES = 5, MOST_TASKS = 1000 };
 
 static char running[32];  // the array that is in the queue
 
-static void cancel(int signal) {
-    if (running[0]) execlp("scancel", "scancel", running, NULL);
-    _exit(128 + signal);
+static void cancel(void) {
+    if (!running[0]) return;
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("scancel", "scancel", running, NULL);
+        _exit(127);
+    }
+    if (child > 0) waitpid(child, NULL, 0);
+}
+
+static void stop(int signal) {
+    (void)signal;
+    cancel();
+    _exit(130);
 }
 
 // The first line of what a program prints. False if it failed.
@@ -64,57 +77,89 @@ static char (*read_jobs(const struct class* k, int jobs))[ID_SIZE + 80] {
     return job;
 }
 
-// Submits the tasks that left nothing, at most MOST_TASKS (a usual MaxArraySize). Returns how many.
+// Submits the jobs that left nothing, at most MOST_TASKS. Which line of OUT/jobs a task means stands in OUT/tasks.
+// Returns how many; 0: none is left; -1: Slurm did not take them.
 static int submit(const struct class* k, char (*job)[ID_SIZE + 80], int jobs) {
-    static char list[MOST_TASKS * 8];
-    char array[sizeof list + 32], self[PATH_MAX], script[2 * PATH_MAX + 200], log[PATH_MAX + 32],
-        gres[160];
-    size_t n = 0;
+    char array[40], self[PATH_MAX], script[3 * PATH_MAX], log[PATH_MAX + 32], gres[160], name[64];
     int tasks = 0;
+    FILE* f = fopen(class_path(k, "tasks"), "w");
+    if (!f) class_refuse("%s: %s", class_path(k, "tasks"), strerror(errno));
     for (int i = 0; i < jobs && tasks < MOST_TASKS; i++)
         if (!is_done(k, job, i)) {
-            n += (size_t)snprintf(list + n, sizeof list - n, "%s%d", tasks ? "," : "", i);
+            fprintf(f, "%d\n", i);
             tasks++;
         }
+    fclose(f);
     if (tasks == 0) return 0;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
-    snprintf(array, sizeof array, "--array=%s%%%d", list, k->jobs);
-    snprintf(script, sizeof script, "exec '%s' job '%s' $SLURM_ARRAY_TASK_ID", self, k->out);
+    snprintf(array, sizeof array, "--array=0-%d%%%d", tasks - 1, k->jobs);
+    snprintf(script, sizeof script,
+             "exec '%s' job '%s' $(sed -n $((SLURM_ARRAY_TASK_ID + 1))p '%s/tasks')", self, k->out,
+             k->out);
     snprintf(log, sizeof log, "--output=%s", class_path(k, "slurm-%%a.log"));
     snprintf(gres, sizeof gres, "--gres=%s", k->gres ? k->gres : "");
-    const char* argv[] = {"sbatch", "--parsable", "--no-requeue", "--job-name=class",    array,
-                          log,      "--wrap",     script,         k->gres ? gres : NULL, NULL};
-    if (!ask(argv, running, sizeof running) || !running[0])
-        class_refuse(
-            "ENGINE=slurm: sbatch did not take the jobs; sinfo says what the cluster can do");
+    snprintf(name, sizeof name, "--job-name=class-%d", (int)getpid());
+    const char* argv[] = {"sbatch", "--parsable", "--no-requeue",        name, array, log,
+                          "--wrap", script,       k->gres ? gres : NULL, NULL};
+    if (!ask(argv, running, sizeof running) || !running[0]) return -1;
     running[strcspn(running, ";")] = '\0';
+    file_write(class_path(k, "slurm"), running, strlen(running), 0600);
     return tasks;
+}
+
+static int count_done(const struct class* k, char (*job)[ID_SIZE + 80], int jobs) {
+    int done = 0;
+    for (int i = 0; i < jobs; i++) done += is_done(k, job, i);
+    return done;
+}
+
+// A run that was killed may have left its array in the queue: its tasks would grade other lines now.
+void slurm_cancel(const struct class* k) {
+    char* old = class_read(class_path(k, "slurm"), NULL);
+    if (old) snprintf(running, sizeof running, "%s", old);
+    free(old);
+    cancel();
+    running[0] = '\0';
+    unlink(class_path(k, "slurm"));
 }
 
 void slurm_run(struct class* k, int jobs) {
     char(*job)[ID_SIZE + 80] = read_jobs(k, jobs);
-    signal(SIGINT, cancel);
-    signal(SIGTERM, cancel);
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
     int shown = -1;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int tries = 0, before = 0; tries < TRIES; tries++) {
         int tasks = submit(k, job, jobs), idle = 0;
         if (tasks == 0) break;
+        if (tasks < 0) {
+            fprintf(stderr, "sbatch did not take the jobs; sinfo says what the cluster can do. "
+                            "Trying again.\n");
+            sleep(10);
+            continue;
+        }
         printf("Slurm job %s: %d tasks%s\n", running, tasks,
-               round ? " again, which left nothing" : "");
+               shown >= 0 ? " again, which left nothing" : "");
         fflush(stdout);
         while (idle < 2) {
             char line[64] = "";
             sleep(1);
-            int done = 0;
-            for (int i = 0; i < jobs; i++) done += is_done(k, job, i);
+            int done = count_done(k, job, jobs);
             if (done != shown) printf("[%d/%d]\n", shown = done, jobs);
             fflush(stdout);
-            const char* argv[] = {"squeue", "--noheader", "--format=%T", "--job", running, NULL};
-            // Twice nothing in the queue: a task's last file may come a little later.
-            idle = ask(argv, line, sizeof line) && line[0] ? 0 : idle + 1;
+            // Twice nothing in the queue: a task's last file may come a little later. An answer that does not come
+            // is none; a job that Slurm has forgotten is over.
+            char name[64];
+            snprintf(name, sizeof name, "--name=class-%d", (int)getpid());
+            const char* argv[] = {"squeue", "--noheader", "--format=%A", name, NULL};
+            bool answered = ask(argv, line, sizeof line);
+            idle = answered && !line[0] ? idle + 1 : 0;
         }
         running[0] = '\0';
+        unlink(class_path(k, "slurm"));
+        int done = count_done(k, job, jobs);
+        if (done > before) tries = -1;
+        before = done;
     }
     free(job);
 }

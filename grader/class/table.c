@@ -37,11 +37,16 @@ static void end_record(int end, void* to) {
     (void)end;
     struct reading* r = to;
     struct table* t = r->t;
-    if (r->fields > t->fields) {
-        if (t->records > 0) r->failed = true;  // more fields than titles
-        t->fields = r->fields;
+    if (t->records == 0) t->fields = r->fields;
+    while (r->fields > t->fields) {  // more fields than titles
+        r->failed = true;
+        free(r->field[--r->fields]);
     }
-    while (r->fields < t->fields && !r->failed) end_field("", 0, r);
+    while (r->fields < t->fields) {
+        int before = r->fields;
+        end_field("", 0, r);
+        if (r->fields == before) return;  // no memory
+    }
     char*** grown = realloc(t->record, (size_t)(t->records + 1) * sizeof *grown);
     if (!grown) {
         r->failed = true;

@@ -27,6 +27,7 @@ stub() {
     if [ -f "$(solution "$1")" ]; then
         awk -f grader/make/cut.awk "$(solution "$1")"
     else
-        git show "HEAD:$(exercise "$1")"
+        # The student edition: its first commit has the exercises untouched.
+        git show "$(git rev-list --max-parents=0 HEAD | tail -n 1):$(exercise "$1")"
     fi
 }

@@ -94,7 +94,7 @@ expect "OUT is for its owner" test "$(stat -c %a "$out")" = 700
 cp -r "$out/results" "$dir/results" # as they were before anything is changed by hand
 
 # What an instructor decides
-echo "right000,05,40,handed in a neighbour's file" >>"$out/overrides.csv"
+printf "right000,05,40,handed in a neighbour's file f\374r \344hnliches\n" >>"$out/overrides.csv"
 echo "zip007,5,3" >>"$out/late.csv"
 echo "tiled_matmul,1,10,50" >>"$out/late_rules.csv"
 class
@@ -103,6 +103,10 @@ expect "so does a late rule" grep -q '"zip007".*"80","100, 3 days late: 80 %"' "
 expect "what changed is said" said 'right000 .* 100 -> 40'
 expect "and logged" grep -q '"right000","05_tiled_matmul","100","40","handed in' "$out/log.csv"
 expect "and is in the exports" grep -q '"score": 80' "$out/exports/gradescope/zip007.json"
+expect "a reason that is no UTF-8 spoils no export" validate
+echo "right000,05,40,well, late" >>"$out/overrides.csv"
+expect "a line with too many fields is refused" fails_with "more fields" class
+sed -i '$d' "$out/overrides.csv"
 echo "right000,05,40," >>"$out/overrides.csv"
 expect "an override without a reason is refused" fails_with "needs a reason" class
 sed -i '$d' "$out/overrides.csv"
@@ -125,6 +129,7 @@ expect "a secret that others can read is refused" fails_with 'chmod 600' class
 chmod 600 "$dir/secret"
 expect "OUT inside SUBMISSIONS is refused" fails_with 'inside SUBMISSIONS' class OUT="$dir/submissions/out"
 rm -rf "$dir/submissions/out"
+expect "SUBMISSIONS inside OUT is refused" fails_with 'inside OUT' class SUBMISSIONS="$out/submissions"
 expect "an unknown lesson is refused" fails_with 'there is no lesson 99' class LESSON=99
 expect "an empty folder is refused" fails_with 'nothing is in it' sh -c "mkdir '$dir/none' && make -s class LESSON=05 SUBMISSIONS='$dir/none' OUT='$dir/out2' >'$dir/said' 2>&1"
 

@@ -364,6 +364,10 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "the compiler needs more than %s",
                  r.end == WALL_TIMEOUT ? "a minute" : "4 GB of memory");
+    } else if (b->log && (strstr(b->log, "Resource temporarily unavailable") ||
+                          strstr(b->log, "Cannot fork"))) {
+        snprintf(b->message, sizeof b->message,
+                 "the compiler found no room for a process; run fewer grades at once");
     } else if (r.end == WALL_EXITED && (r.code == SCRIPT_REWRITE || r.code == SCRIPT_COMPILE)) {
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not compile", q->file);

@@ -20,7 +20,8 @@
 
 #include "wall/arena.h"
 
-enum { PROCESSES = 64, POLL_MS = 20, RESERVED_FDS = 10 };
+// NEIGHBOURS: what other grades of the same user, side by side with this one, may come to have.
+enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
 
 static double now(void) {
     struct timespec t;
@@ -60,7 +61,7 @@ static bool set_limits(const struct wall_job* job, int user) {
     // watch on resident memory stays.
     return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, (rlim_t)(job->seconds * 8) + 2) &&
            limit(RLIMIT_FSIZE, (rlim_t)1 << 28) && limit(RLIMIT_NOFILE, 256) &&
-           limit(RLIMIT_NPROC, (user >= 0 ? 0 : tasks_of_user()) + PROCESSES) &&
+           limit(RLIMIT_NPROC, user >= 0 ? PROCESSES : tasks_of_user() + PROCESSES + NEIGHBOURS) &&
            (job->gpu || limit(RLIMIT_DATA, job->memory));
 }
 

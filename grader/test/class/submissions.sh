@@ -92,6 +92,19 @@ while [ "$i" -lt "$count" ]; do
     one "$i"
     i=$((i + 1))
 done
+# Twice the same student: the folder comes first in the order of the names. A file of a lesson that is not asked for.
+mkdir "$to/twice"
+cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice/"
+cp "$solution" "$to/twice.cu"
+expect twice 0 "0 of 100; handed in more than once; the first counts"
+cp solutions/12_flash_forward/flash_forward.cu "$to/other_12_flash_forward.cu"
+# Longer than a file's name may be, once encoded; and no character of XML.
+long=$(printf '\320\226%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
+name=$(printf 'x\357\277\277')$long$long
+# As collect.c has it: 150 bytes at most, then the hash of the whole.
+cp "$solution" "$to/$name.cu"
+id=x%EF%BF%BF$(printf '%%D0%%96%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
+expect "$id%$(printf %s "$name" | sha256sum | cut -c1-16)" 100 "100 of 100"
 # The first of each kind is on the roster, and one who hands in nothing.
 echo "absent,absent@example.org" >>"$dir/roster.csv"
 echo "right000,right@example.org" >>"$dir/roster.csv"
