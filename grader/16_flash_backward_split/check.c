@@ -112,7 +112,7 @@ static void gradients_of_any_size(struct check* c) {
     run_and_judge(c);
     begin(c, 128, 64, 64, ALL_KEYS, ", large dO that cancel");
     fill(c);
-    cancel(64, 64);
+    cancel(64, 0, 64, 64);
     run_and_judge(c);
 }
 

@@ -18,9 +18,13 @@
 #include "attention/backward.h"
 
 #include "19_block_sparse/mask.h"
-#define MORE_ARGUMENTS(c, bad) declare_mask(c, (bad)->name, true)
+#define MORE_ARGUMENTS
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
+
+static void declare_more(struct check* c, const struct bad* bad) {
+    declare_mask(c, bad->name, true);
+}
 
 // The case of one head with this mask.
 static void begin_masked(struct check* c, int64_t N_q, int64_t N_k, const char* mask) {

@@ -305,7 +305,7 @@ static enum cause explain_second_places(void) {
             if (way == ROWS_OF_THE_OTHER) v->s.n = other.n;
             if (way == THE_OTHER) v->s = other;
             if (memcmp(&v->s, &own, sizeof own) == 0 ||
-                !fits(v, a ? now.N_k : now.N_q, arrays[a]->tensor) || !is_slip(&w))
+                !fits(v, a ? now.N_k : now.N_q, now.H, arrays[a]->tensor) || !is_slip(&w))
                 continue;
             return way == FIRST_HEAD    ? CAUSE_head_ignored
                    : way == FIRST_BATCH ? CAUSE_batch_ignored

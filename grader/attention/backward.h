@@ -27,6 +27,7 @@ struct array {
 // The running case. No want and no budget depend on anything else.
 static struct {
     int64_t B, N_q, N_k, H, d;
+    int64_t group;  // heads of Q that share a head of K and V; H / group of these; 1 but in 17
     double scale;
     bool causal;
     struct array array[ARRAYS];
@@ -34,17 +35,26 @@ static struct {
     struct tensor* mask;  // of blocks of S; NULL but in lesson 19
 } now;
 
+static bool is_of_keys(enum which a) {
+    return a == ARRAY_K || a == ARRAY_V || a == ARRAY_dK || a == ARRAY_dV;
+}
+
 static int64_t rows_of(enum which a) {
-    return a == ARRAY_K || a == ARRAY_V || a == ARRAY_dK || a == ARRAY_dV ? now.N_k : now.N_q;
+    return is_of_keys(a) ? now.N_k : now.N_q;
+}
+
+// How many query heads share a head of the array.
+static int64_t sharing(enum which a) {
+    return is_of_keys(a) ? now.group : 1;
 }
 
 static int64_t place(struct strides s, int64_t b, int64_t h, int64_t n) {
     return b * s.b + n * s.n + h * s.h;
 }
 
-// Row n of head h of batch b.
+// Row n of batch b in the head that belongs to query head h.
 static double* row_of(enum which a, int64_t b, int64_t h, int64_t n) {
-    return now.array[a].tensor->value + place(now.array[a].stride, b, h, n);
+    return now.array[a].tensor->value + place(now.array[a].stride, b, h / sharing(a), n);
 }
 
 // The mask of the case.
@@ -124,6 +134,9 @@ struct mistake {
     int64_t columns;  // only columns of [0, columns) are summed for S and dP
     struct strides stride[ARRAYS];      // where rows are looked for and stored
     int64_t lse_b, lse_h;               // LSE of (b, h) is at (b lse_b + h lse_h) N_q
+    bool interleaved;                   // query head h takes key head h % (H / group)
+    bool only_last_head;                // of a group counts in dK and dV
+    bool first_delta;                   // delta is that of the group's first head
     const double* value[ARRAY_dO + 1];  // of each input
     const double* dO_of_delta;
     // Of Q, K and dO as they are read for the products with dS and P; and how P^T, dS^T and dS are read there.
@@ -223,25 +236,29 @@ static double weight(const double* matrix, enum taken how, bool of_transposed, i
     return of_transposed ? matrix[x * padded(now.N_k) + n] : matrix[n * padded(now.N_k) + x];
 }
 
-// The gradients of one head, counted like the tensors. In fp64, or with every operation rounded to fp32
-// (a sum or product of floats, computed in fp64, rounds to what fp32 arithmetic gives).
+// The gradient dQ of one head, counted like the tensor, and what the head adds to the sums of dK and dV of its
+// key head g, (N_k, d). In fp64, or with every operation rounded to fp32 (a sum or product of floats, computed in
+// fp64, rounds to what fp32 arithmetic gives).
 //     dV_j = sum_i P_ij dO_i,  dK_j = scale sum_i dS_ij Q_i,  dQ_i = scale sum_j dS_ij K_j
-static void backward_head(const struct mistake* w, bool single, int64_t b, int64_t h, double* S,
-                          double* P, double* dS, double* const gradient[3]) {
+static void backward_head(const struct mistake* w, bool single, int64_t b, int64_t h, int64_t g,
+                          double* S, double* P, double* dS, double* const gradient[3],
+                          double* dK_sum, double* dV_sum) {
 #define ROUND(x) (single ? (double)(float)(x) : (x))
 #define TERM(x) ROUND(w->absolute ? fabs(x) : (x))
-#define ROW(a, n) (w->value[a] + place(w->stride[a], b, h, n))
-#define AGAIN(a, n) (w->again[a] + place(w->stride[a], b, h, n))
+#define ROW(a, n) (w->value[a] + place(w->stride[a], b, is_of_keys(a) ? g : h, n))
+#define AGAIN(a, n) (w->again[a] + place(w->stride[a], b, is_of_keys(a) ? g : h, n))
 #define WEIGHT(x) (single && ROUNDED_WEIGHTS ? dtype_round(ELEMENT, x) : (x))
     double* deltas = must_allocate(now.N_q, sizeof *deltas);
     for (int64_t i = 0; i < now.N_q; i++) {
-        const double *q = ROW(ARRAY_Q, i), *o = ROW(ARRAY_O, i), *dO = ROW(ARRAY_dO, i);
+        const double *q = ROW(ARRAY_Q, i), *dO = ROW(ARRAY_dO, i);
         double LSE = now.LSE->value[(b * w->lse_b + h * w->lse_h) * now.N_q + i];
         double delta = 0;
         // From the last column on: with one key O is V and dP - delta is 0, but for the rounding of two
         // sums, and what the standard says of that must not depend on their having the same order.
-        const double* g = w->dO_of_delta + place(w->stride[ARRAY_dO], b, h, i);
-        for (int64_t x = now.d - 1; x >= 0; x--) delta = ROUND(delta + TERM(g[x] * o[x]));
+        int64_t from = w->first_delta ? h / now.group * now.group : h;
+        const double* o = w->value[ARRAY_O] + place(w->stride[ARRAY_O], b, from, i);
+        const double* of = w->dO_of_delta + place(w->stride[ARRAY_dO], b, from, i);
+        for (int64_t x = now.d - 1; x >= 0; x--) delta = ROUND(delta + TERM(of[x] * o[x]));
         deltas[i] = delta;
         for (int64_t j = 0; j < now.N_k; j++) {
             const double *k = ROW(ARRAY_K, j), *v = ROW(ARRAY_V, j);
@@ -270,7 +287,7 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
         pad(P, dS, now.LSE->value + (b * now.H + h) * now.N_q, deltas);
     free(deltas);
     for (int64_t j = 0; j < now.N_k && (gradient[1] || gradient[2]); j++) {
-        double dV[MAX_HEAD] = {0}, dK[MAX_HEAD] = {0};
+        double *dV = dV_sum + j * now.d, *dK = dK_sum + j * now.d;
         for (int64_t i = 0; i < now.N_q; i++) {
             const double *q = AGAIN(ARRAY_Q, i), *dO = AGAIN(ARRAY_dO, i);
             int count = times(w, b, h, i, j);
@@ -284,11 +301,6 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
             for (int64_t x = 0; x < now.d && gradient[1]; x++)
                 dK[x] = ROUND(dK[x] + TERM(count * dSij * q[x]));
         }
-        for (int64_t x = 0; x < now.d && gradient[1]; x++)
-            store(&gradient[1][place(w->stride[ARRAY_dK], b, h, j) + x],
-                  ROUND(w->scale_dK * dK[x]));
-        for (int64_t x = 0; x < now.d && gradient[2]; x++)
-            store(&gradient[2][place(w->stride[ARRAY_dV], b, h, j) + x], dV[x]);
     }
     for (int64_t i = 0; i < now.N_q && gradient[0]; i++) {
         double dQ[MAX_HEAD] = {0};
@@ -310,17 +322,40 @@ static void backward_head(const struct mistake* w, bool single, int64_t b, int64
 #undef WEIGHT
 }
 
+// Stores dK and dV of a key head.
+static void store_sums(const struct mistake* w, bool single, int64_t b, int64_t g, const double* dK,
+                       const double* dV, double* const gradient[3]) {
+    for (int64_t j = 0; j < now.N_k; j++)
+        for (int64_t x = 0; x < now.d; x++) {
+            double scaled = w->scale_dK * dK[j * now.d + x];
+            if (gradient[1])
+                store(&gradient[1][place(w->stride[ARRAY_dK], b, g, j) + x],
+                      single ? (double)(float)scaled : scaled);
+            if (gradient[2])
+                store(&gradient[2][place(w->stride[ARRAY_dV], b, g, j) + x], dV[j * now.d + x]);
+        }
+}
+
 // gradient[0], [1], [2] are dQ, dK, dV, each counted like its tensor; NaN where nothing is stored. One that is
 // not asked for is NULL.
 static void backward(const struct mistake* w, bool single, double* const gradient[3]) {
-    int64_t size = padded(now.N_q) * padded(now.N_k);
-    double* memory = must_allocate(2 * size + now.N_k, sizeof *memory);
-    double *P = memory, *dS = P + size, *S = dS + size;
+    int64_t size = padded(now.N_q) * padded(now.N_k), sums = now.N_k * now.d;
+    double* memory = must_allocate(2 * size + now.N_k + 2 * sums, sizeof *memory);
+    double *P = memory, *dS = P + size, *S = dS + size, *dK = S + now.N_k, *dV = dK + sums;
+    int64_t H_k = now.H / now.group;
     for (int a = 0; a < 3; a++)
         for (int64_t e = 0; gradient[a] && e < now.array[ARRAY_dQ + a].tensor->count; e++)
             gradient[a][e] = NAN;
     for (int64_t b = 0; b < now.B; b++)
-        for (int64_t h = 0; h < now.H; h++) backward_head(w, single, b, h, S, P, dS, gradient);
+        for (int64_t g = 0; g < H_k; g++) {
+            memset(dK, 0, (size_t)(2 * sums) * sizeof *dK);
+            for (int64_t h = 0; h < now.H; h++) {
+                if ((w->interleaved ? h % H_k : h / now.group) != g) continue;
+                if (w->only_last_head) memset(dK, 0, (size_t)(2 * sums) * sizeof *dK);
+                backward_head(w, single, b, h, g, S, P, dS, gradient, dK, dV);
+            }
+            store_sums(w, single, b, g, dK, dV, gradient);
+        }
     for (int a = 0; a < 3; a++)
         for (int64_t e = 0; single && gradient[a] && e < now.array[ARRAY_dQ + a].tensor->count; e++)
             gradient[a][e] = dtype_round(ELEMENT, gradient[a][e]);
@@ -354,7 +389,7 @@ static void test_reference(void) {
     for (int a = 0; a < 3; a++)
         for (int64_t row = 0; row < now.B * now.H * rows_of((enum which)a); row++) {
             int64_t n = row / (now.B * now.H), b = row % now.B, h = row / now.B % now.H;
-            int64_t at = place(now.array[ARRAY_dQ + a].stride, b, h, n);
+            int64_t at = place(now.array[ARRAY_dQ + a].stride, b, h / sharing((enum which)a), n);
             for (int64_t x = 0; x < now.d; x++) {
                 double* element = row_of((enum which)a, b, h, n) + x;
                 double value = *element;

@@ -5,15 +5,11 @@
 //     #define ROUNDED_WEIGHTS false  // are P and dS rounded to it for the products that they are in?
 //     #define GAP 2                // elements; gaps between rows are multiples of it
 //     #define WORKSPACE_BYTES (int64_t)...  // of the case in `now`
-//     #define MORE_ARGUMENTS(c, bad) pass(c, bad, "H_k", now.H / now.group)  // if there are any
+//     #define MORE_ARGUMENTS         // if its launcher has any: then it defines declare_more()
 #ifndef BACKWARD_CASES_H
 #define BACKWARD_CASES_H
 
 #include "attention/backward.h"
-
-#ifndef MORE_ARGUMENTS
-#define MORE_ARGUMENTS(c, bad)
-#endif
 
 // ---- cases ---------------------------------------------------------------------------------
 
@@ -46,18 +42,18 @@ static void pass(struct check* c, const struct bad* bad, const char* name, int64
 // head of a row and rows after each batch.
 static struct shape lay_out(enum which a, enum layout layout) {
     int64_t N = rows_of(a), gap = layout == GAPS ? known_as[a].gap * GAP : 0;
+    int64_t H = now.H / sharing(a);
     if (layout == HEADS_OUTSIDE) {
-        now.array[a].stride = (struct strides){.b = now.H * N * now.d, .n = now.d, .h = N * now.d};
-        return SHAPE(now.B, now.H, N, now.d);
+        now.array[a].stride = (struct strides){.b = H * N * now.d, .n = now.d, .h = N * now.d};
+        return SHAPE(now.B, H, N, now.d);
     }
     if (layout == SHARED && a < ARRAY_dQ) {
         now.array[a].stride = (struct strides){.b = N * now.d, .n = now.d, .h = 0};
         return SHAPE(now.B, N, now.d);
     }
     int64_t width = now.d + gap;
-    now.array[a].stride =
-        (struct strides){.b = (N + gap) * now.H * width, .n = now.H * width, .h = width};
-    return SHAPE(now.B, N + gap, now.H, width);
+    now.array[a].stride = (struct strides){.b = (N + gap) * H * width, .n = H * width, .h = width};
+    return SHAPE(now.B, N + gap, H, width);
 }
 
 static void declare_array(struct check* c, enum which a, enum layout layout,
@@ -79,6 +75,11 @@ static void declare_array(struct check* c, enum which a, enum layout layout,
     }
 }
 
+#ifdef MORE_ARGUMENTS
+// Declares the arguments that only this lesson has, one of them `bad` perhaps.
+static void declare_more(struct check* c, const struct bad* bad);
+#endif
+
 // Declares all arguments of a case of the sizes in `now`.
 static void declare(struct check* c, enum layout layout, const struct bad* bad) {
     for (int a = 0; a < ARRAYS; a++) declare_array(c, (enum which)a, layout, bad);
@@ -98,7 +99,9 @@ static void declare(struct check* c, enum layout layout, const struct bad* bad) 
     pass(c, bad, "d", now.d);
     pass(c, bad, "causal", now.causal);
     check_real(c, "scale", now.scale);
-    MORE_ARGUMENTS(c, bad);
+#ifdef MORE_ARGUMENTS
+    declare_more(c, bad);
+#endif
 }
 
 enum mask { ALL_KEYS, CAUSAL };
@@ -106,6 +109,7 @@ enum mask { ALL_KEYS, CAUSAL };
 static void sizes(int64_t B, int64_t H, int64_t N_q, int64_t N_k, int64_t d, enum mask mask) {
     now.B = B;
     now.H = H;
+    now.group = 1;
     now.N_q = N_q;
     now.N_k = N_k;
     now.d = d;
@@ -131,7 +135,7 @@ static void fill_rows(struct check* c, enum which a, double deviation) {
         t->value[e] = a == ARRAY_O ? 16 * check_normal(c) : (double)NAN;
     for (int64_t b = 0; b < now.B; b++)
         for (int64_t n = 0; n < rows_of(a); n++)
-            for (int64_t h = 0; h < now.H; h++)
+            for (int64_t h = 0; h < now.H; h += sharing(a))
                 for (int64_t x = 0; x < now.d; x++)
                     row_of(a, b, h, n)[x] = dtype_round(ELEMENT, deviation * check_normal(c));
 }
@@ -158,13 +162,14 @@ static void shift_scores(double by) {
     for (int64_t j = 0; j < now.N_k; j++) row_of(ARRAY_K, 0, 0, j)[0] = k;
 }
 
-// Of head 0: query i + n is query i again, i < n, with another sign in what its dO has in common with all
-// others. Their shares of dV are large, and cancel.
-static void cancel(int64_t n, double common) {
+// For the first n queries of head 0: query i + shift of `head` is query i again, with another sign in what its dO
+// has in common with all others. Their shares of dV are large, and cancel.
+static void cancel(int64_t n, int64_t head, int64_t shift, double common) {
     for (int64_t i = 0; i < n; i++)
         for (int64_t x = 0; x < now.d; x++) {
-            double *first = row_of(ARRAY_dO, 0, 0, i), *second = row_of(ARRAY_dO, 0, 0, i + n);
-            row_of(ARRAY_Q, 0, 0, i + n)[x] = row_of(ARRAY_Q, 0, 0, i)[x];
+            double *first = row_of(ARRAY_dO, 0, 0, i),
+                   *second = row_of(ARRAY_dO, 0, head, i + shift);
+            row_of(ARRAY_Q, 0, head, i + shift)[x] = row_of(ARRAY_Q, 0, 0, i)[x];
             first[x] = dtype_round(ELEMENT, first[x] + common);
             second[x] = dtype_round(ELEMENT, second[x] - common);
         }

@@ -195,12 +195,28 @@ static enum cause explain_tile(int64_t tile) {
     return is_it(&w) ? CAUSE_tile_skipped : CAUSE_NONE;
 }
 
+// ---- heads that share keys (lesson 17) ----------------------------------------------------
+
+static enum cause explain_group(void) {
+    struct mistake w = no_mistake();
+    if (now.group == 1) return CAUSE_NONE;
+    w.interleaved = true;
+    if (is_it(&w)) return CAUSE_head_mapping;
+    w = no_mistake();
+    w.only_last_head = true;
+    if (is_it(&w)) return CAUSE_group_not_summed;
+    w = no_mistake();
+    w.first_delta = true;
+    return is_it(&w) ? CAUSE_head_ignored : CAUSE_NONE;
+}
+
 // ---- places --------------------------------------------------------------------------------
 
 // True if the rows of an array with these strides lie within the tensor.
 static bool fits(enum which a, struct strides s) {
     int64_t N = rows_of(a);
-    return N > 0 && place(s, now.B - 1, now.H - 1, N - 1) + now.d <= now.array[a].tensor->count;
+    return N > 0 &&
+           place(s, now.B - 1, now.H / sharing(a) - 1, N - 1) + now.d <= now.array[a].tensor->count;
 }
 
 static bool same(struct strides s, struct strides t) {
@@ -237,7 +253,8 @@ static enum cause explain_places(void) {
                    : way == HEAD ? CAUSE_head_ignored
                                  : CAUSE_stride_ignored;
     }
-    const int64_t steps[][2] = {{0, 1}, {now.H, 0}, {0, 0}, {1, now.B}, {now.B, 1}};  // b, h
+    const int64_t steps[][2] = {{0, 1},     {now.H, 0}, {0, 0},
+                                {1, now.B}, {now.B, 1}, {now.H / now.group, 1}};  // b, h
     for (size_t n = 0; n < sizeof steps / sizeof steps[0]; n++) {
         struct mistake w = no_mistake();
         w.lse_b = steps[n][0];
@@ -279,6 +296,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     for (int64_t e = 0; e < t->count; e++) zeros &= t->untouched[e] || t->got[e] == 0;
     if (!cause && !zeros) cause = explain_arithmetic();
     if (!cause) cause = explain_blocks();
+    if (!cause && !zeros) cause = explain_group();
     if (!cause && !zeros) cause = explain_mask();
     for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
         cause = explain_tile(tiles[n]);

@@ -22,6 +22,7 @@ struct array {
 // The running case.
 static struct {
     int64_t B, N_q, N_k, H, d;
+    int64_t group;  // heads of Q that share a head of K and V; H / group of these; 1 but in 17
     double scale;
     bool causal;
     struct array O, LSE, Q, K, V;  // LSE is (B, H, N_q), a row of it one number
@@ -70,7 +71,7 @@ static void attention(bool single, double* O, double* LSE) {
         for (int64_t j = 0; j < seen; j++) {
             S[j] = -INFINITY;
             if (!is_active(block_mask(), b, h, i, j)) continue;
-            const double* k = at(&now.K, b, j, h);
+            const double* k = at(&now.K, b, j, h / now.group);
             double s = 0;
             for (int64_t x = 0; x < now.d; x++) s = ROUND(s + ROUND(q[x] * k[x]));
             S[j] = ROUND(now.scale * s);
@@ -81,7 +82,7 @@ static void attention(bool single, double* O, double* LSE) {
             double p = ROUND(exp(ROUND(S[j] - m)));
             l = ROUND(l + p);
             if (single && type == BF16) p = dtype_round(BF16, p);
-            const double* v = at(&now.V, b, j, h);
+            const double* v = at(&now.V, b, j, h / now.group);
             for (int64_t x = 0; x < now.d; x++) sum[x] = ROUND(sum[x] + ROUND(p * v[x]));
         }
         double* o = O + place_of(now.O.s, b, i, h);

@@ -29,9 +29,9 @@ static const char* const layout_names[LAYOUTS] = {
     [SHARED] = ", all heads share K and V: head stride 0",
 };
 
-// The shape of a tensor of N rows, and where its rows are.
-static struct shape place(struct array* a, enum layout layout, int64_t N, int64_t gap) {
-    int64_t H = layout == SHARED ? 1 : now.H;
+// The shape of a tensor of N rows of H heads, and where its rows are.
+static struct shape place(struct array* a, enum layout layout, int64_t N, int64_t H, int64_t gap) {
+    if (layout == SHARED) H = 1;
     if (layout == HEADS_OUTSIDE) {
         a->s = (struct strides){.b = H * N * now.d, .n = now.d, .h = N * now.d};
         return SHAPE(now.B, H, N, now.d);
@@ -89,13 +89,16 @@ static void judge_more(struct check* c);
 // elements are passed as NULL.
 static void declare(struct check* c, enum layout layout, const struct bad* bad) {
     enum layout of_O = layout == SHARED ? PACKED : layout;
+    int64_t H = now.H, H_k = now.H / now.group;
     const struct bad no_keys = {"K", 0, COURSE_OK}, no_values = {"V", 0, COURSE_OK};
     now.LSE.s = (struct strides){.b = now.H * now.N_q, .h = now.N_q, .n = 1};
-    now.O.tensor = array(c, bad, "O", place(&now.O, of_O, now.N_q, GAP_O));
+    now.O.tensor = array(c, bad, "O", place(&now.O, of_O, now.N_q, H, GAP_O));
     now.LSE.tensor = array(c, bad, "LSE", SHAPE(now.B, now.H, now.N_q));
-    now.Q.tensor = array(c, bad, "Q", place(&now.Q, of_O, now.N_q, GAP_Q));
-    now.K.tensor = array(c, now.N_k ? bad : &no_keys, "K", place(&now.K, layout, now.N_k, GAP_K));
-    now.V.tensor = array(c, now.N_k ? bad : &no_values, "V", place(&now.V, layout, now.N_k, GAP_V));
+    now.Q.tensor = array(c, bad, "Q", place(&now.Q, of_O, now.N_q, H, GAP_Q));
+    now.K.tensor =
+        array(c, now.N_k ? bad : &no_keys, "K", place(&now.K, layout, now.N_k, H_k, GAP_K));
+    now.V.tensor =
+        array(c, now.N_k ? bad : &no_values, "V", place(&now.V, layout, now.N_k, H_k, GAP_V));
     pass(c, bad, "B", now.B);
     pass(c, bad, "N_q", now.N_q);
     pass(c, bad, "N_k", now.N_k);
@@ -119,7 +122,7 @@ static void set_d(int64_t d) {
 
 // One batch of one head, packed, the usual d and scale: what a case does not change.
 static void sizes(int64_t N_q, int64_t N_k, bool causal) {
-    now.B = now.H = 1;
+    now.B = now.H = now.group = 1;
     now.N_q = N_q;
     now.N_k = N_k;
     now.causal = causal;
@@ -128,8 +131,11 @@ static void sizes(int64_t N_q, int64_t N_k, bool causal) {
 
 // Starts the case of the sizes in `now`, with ordinary data.
 static void begin(struct check* c, enum layout layout, const char* what) {
-    char heads[48] = "";
-    if (now.B * now.H > 1)
+    char heads[64] = "";
+    if (now.group > 1)
+        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)now.B, (int)now.H,
+                 (int)(now.H / now.group));
+    else if (now.B * now.H > 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)now.B, (int)now.H);
     check_case(c, "%sN_q = %d, N_k = %d, d = %d, %s%s%s", heads, (int)now.N_q, (int)now.N_k,
                (int)now.d, now.causal ? "causal" : "not causal", layout_names[layout], what);

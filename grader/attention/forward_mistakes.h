@@ -34,6 +34,13 @@ struct mistake {
     double scale;
     struct view Q, K, V, O, LSE;
     struct block_mask blocks;
+    // Where heads share keys (lesson 17): how query heads and rows of a packed tile are numbered.
+    enum {
+        NEIGHBOURS,       // no mistake: key head h / group
+        INTERLEAVED,      // key head h % (H / group)
+        POWERS_OF_TWO,    // row r is query r / n and head r % n, n the next power of two
+        ROW_FOR_A_QUERY,  // the mask takes the packed row for the query
+    } grouping;
 };
 
 static struct view view_of(const struct array* a) {
@@ -58,6 +65,20 @@ static int64_t round_up(int64_t n, int64_t tile) {
     return (n + tile - 1) / tile * tile;
 }
 
+// Which head of K and V query head h takes.
+static int64_t key_head(const struct mistake* w, int64_t h) {
+    return w->grouping == INTERLEAVED ? h % (now.H / now.group) : h / now.group;
+}
+
+// True if some packed row of a kernel with this mistake is query i of head h.
+static bool has_a_row(const struct mistake* w, int64_t i, int64_t h) {
+    int64_t n = 1, g = h % now.group;
+    while (n < now.group) n *= 2;
+    // In place of r % n such kernels have r & (group - 1), which leaves bits out.
+    return w->grouping != POWERS_OF_TWO ||
+           ((g & (now.group - 1)) == g && i * n + g < now.N_q * now.group);
+}
+
 static int64_t seen_by(const struct mistake* w, int64_t i) {
     int64_t seen = w->causal ? i + 1 + w->offset : now.N_k;
     return seen < 0 ? 0 : seen > now.N_k ? now.N_k : seen;
@@ -73,6 +94,9 @@ static double exp32(double x) {
 static void simulate_row(const struct mistake* w, int64_t b, int64_t i, int64_t h, double* O,
                          double* LSE) {
     static double S[MAX_N];
+    if (!has_a_row(w, i, h)) return;
+    int64_t kh = key_head(w, h);
+    if (w->grouping == ROW_FOR_A_QUERY) i = i * now.group + h % now.group;
     int64_t first_row = i / w->block_q * w->block_q, last_row = first_row + w->block_q - 1;
     int64_t first = 0, visible = seen_by(w, i), loaded = visible, end = seen_by(w, last_row);
     switch (w->flaw) {
@@ -104,11 +128,12 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, int64_t 
         loaded = round_up(now.N_k, w->block_k);
         break;
     }
+    if (w->grouping == ROW_FOR_A_QUERY) i /= now.group;
     const double* q = w->Q.value + place_of(w->Q.s, b, i, h);
     double m = -INFINITY, l = 0, acc[MAX_HEAD] = {0};
     for (int64_t j = first; j < loaded; j++) {
         S[j] = 0;
-        const double* k = w->K.value + place_of(w->K.s, b, j, h);
+        const double* k = w->K.value + place_of(w->K.s, b, j, kh);
         for (int64_t x = 0; x < now.d && j < now.N_k; x++) S[j] += q[x] * k[x];
         S[j] *= w->scale;
         if (!is_active(w->blocks, b, h, i, j)) S[j] = -INFINITY;
@@ -118,7 +143,7 @@ static void simulate_row(const struct mistake* w, int64_t b, int64_t i, int64_t 
     for (int64_t j = first; j < (w->flaw == MASKED_IN_MAXIMUM ? visible : loaded); j++) {
         double p = S[j] == -INFINITY ? 0 : exp32(S[j] - m);
         l += p;
-        const double* v = w->V.value + place_of(w->V.s, b, j, h);
+        const double* v = w->V.value + place_of(w->V.s, b, j, kh);
         for (int64_t x = 0; x < now.d && j < now.N_k; x++) acc[x] += p * v[x];
     }
     double* o = O + place_of(w->O.s, b, i, h);
@@ -183,6 +208,24 @@ static enum cause explain_blocks(void) {
     return cause;
 }
 
+// Mistakes about which heads share keys, and which row of a tile is which query.
+static enum cause explain_group(void) {
+    static const struct {
+        enum cause cause;
+        int grouping;
+    } known[] = {
+        {CAUSE_head_mapping, INTERLEAVED},
+        {CAUSE_head_mapping, POWERS_OF_TWO},
+        {CAUSE_packed_row, ROW_FOR_A_QUERY},
+    };
+    for (size_t n = 0; n < sizeof known / sizeof known[0] && now.group > 1; n++) {
+        struct mistake w = no_mistake();
+        w.grouping = known[n].grouping;
+        if (is_it(&w)) return known[n].cause;
+    }
+    return CAUSE_NONE;
+}
+
 // Mistakes about who sees what, whatever the tiles are.
 static enum cause explain_mask(void) {
     struct mistake w = no_mistake();
@@ -239,8 +282,8 @@ static enum cause explain_tiles(int64_t block_q, int64_t block_k) {
 }
 
 // True if all rows of a view lie within the tensor.
-static bool fits(const struct view* v, int64_t N, const struct tensor* t) {
-    return place_of(v->s, now.B - 1, N - 1, now.H - 1) + now.d <= t->count;
+static bool fits(const struct view* v, int64_t N, int64_t H, const struct tensor* t) {
+    return place_of(v->s, now.B - 1, N - 1, H - 1) + now.d <= t->count;
 }
 
 // Rows looked for in the wrong place: some set of the arrays (bit 0 is Q, 1 K, 2 V, 3 O) has the wrong
@@ -264,17 +307,17 @@ static enum cause explain_places(void) {
             bool possible = true;
             for (int a = 0; a < 4; a++) {
                 if (!(set >> a & 1)) continue;
-                int64_t N = a == 0 || a == 3 ? now.N_q : now.N_k;
+                bool of_keys = a == 1 || a == 2;
+                int64_t N = of_keys ? now.N_k : now.N_q, H = of_keys ? now.H / now.group : now.H;
                 struct strides* s = &views[a]->s;
                 if (way == FIRST_HEAD) s->h = 0;
                 if (way == FIRST_BATCH) s->b = 0;
                 if (way == ROWS) s->n = now.d;
-                if (way == PACKED_ROWS)
-                    *s = (struct strides){N * now.H * now.d, now.H * now.d, now.d};
+                if (way == PACKED_ROWS) *s = (struct strides){N * H * now.d, H * now.d, now.d};
                 if (way >= AS_Q && way < ROWS_AS_Q) *s = arrays[way - AS_Q]->s;
                 if (way >= ROWS_AS_Q) s->n = arrays[way - ROWS_AS_Q]->s.n;
                 possible &= memcmp(s, &arrays[a]->s, sizeof *s) != 0 &&
-                            fits(views[a], N, arrays[a]->tensor);
+                            fits(views[a], N, H, arrays[a]->tensor);
             }
             if (possible && is_it(&w))
                 return way == FIRST_HEAD    ? CAUSE_head_ignored
@@ -345,7 +388,7 @@ static enum cause explain_LSE(void) {
             for (int64_t j = 0; j < keys_seen(i) && way != ROWS_OUTSIDE; j++) {
                 double s = 0;
                 for (int64_t x = 0; x < now.d; x++)
-                    s += at(&now.Q, b, i, h)[x] * at(&now.K, b, j, h)[x];
+                    s += at(&now.Q, b, i, h)[x] * at(&now.K, b, j, h / now.group)[x];
                 m = fmax(m, s * now.scale);
             }
             switch (way) {
@@ -377,6 +420,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     suspect.budget = budget;
     enum cause cause = t == now.LSE.tensor ? explain_LSE() : CAUSE_NONE;
     if (!cause) cause = explain_blocks();
+    if (!cause) cause = explain_group();
     if (!cause) cause = explain_mask();
     for (int q = 0; q < 4; q++)
         for (int k = 0; k < 4 && !cause; k++)

@@ -20,6 +20,11 @@
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
     CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
+    CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
+                        "groups of any size, "                                                     \
+                        "3 as well")                                                               \
+    CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
+                            "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
     CAUSE(wrong_array, "one array is read where another belongs")                                  \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
@@ -66,6 +71,8 @@
           "hidden scores count for the row maximum: mask S before its maximum is taken")           \
     CAUSE(masked_row,                                                                              \
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
+    CAUSE(packed_row,                                                                              \
+          "the mask takes the row of a packed tile for its query: several rows are of one query")  \
     CAUSE(diagonal_unmasked,                                                                       \
           "a tile that the diagonal crosses is treated as if all of it were seen")                 \
     CAUSE(mask_ignored, "blocks that the mask leaves out count all the same")                      \
@@ -134,6 +141,8 @@
     CAUSE(too_much_written, "more is written to global memory than the result")                    \
     CAUSE(too_many_barriers, "the block waits more often than the algorithm needs")                \
     CAUSE(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed") \
+    CAUSE(expanded,                                                                                \
+          "memory of K's size is taken for each query head: the heads of a group can share it")    \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
     /* answers in a text (lesson 21) */                                                            \
     CAUSE(no_answer, "nothing stands after the = yet: write a formula or a number")                \

@@ -62,7 +62,7 @@ TEXT
             case ,$causes, in
             ,-,) ;;
             *)
-                rest=$(echo "$causes" | tr , '\n' | grep -vxE 'uncoalesced|bank_conflicts|no_tensor_cores|too_much_read|too_much_written|too_many_barriers|quadratic_memory|masked_read|inactive_read')
+                rest=$(echo "$causes" | tr , '\n' | grep -vxE 'uncoalesced|bank_conflicts|no_tensor_cores|too_much_read|too_much_written|too_many_barriers|quadratic_memory|expanded|masked_read|inactive_read')
                 [ -z "$rest" ] || why="scores $score: $causes in $failed_items"
                 ;;
             esac
