@@ -126,7 +126,7 @@ static void extreme(struct check* c) {
     }
     begin(c, SPARSE_BLOCK, 16, 16, ALL_KEYS, ", backward, large dO that cancel");
     fill(c);
-    cancel(SPARSE_BLOCK / 2, 512);
+    cancel(SPARSE_BLOCK / 2, 0, SPARSE_BLOCK / 2, 512);
     run_and_judge(c);
 }
 
