@@ -107,7 +107,7 @@ static void causal(struct check* c) {
 
 // An odd number of pools of keys: a block of 16 queries has some that see no key and some that do.
 static void empty_rows(struct check* c) {
-    sizes(64, 8 * (2 * check_pick(c, 1, 3) - 1), true);
+    sizes(64, 8 * (2 * check_pick(c, 1, 3) + 1), true);
     begin_pools(c, PACKED, 8, "");
     run_and_judge(c, JUDGE_O | JUDGE_LSE);
     sizes(48, 44, true);
