@@ -46,7 +46,10 @@ bool archive_each(const char* path, size_t limit,
         const char* name = archive_entry_pathname(e);
         bool regular = archive_entry_filetype(e) == S_IFREG && !archive_entry_hardlink(e);
         fine = ++entries <= MOST_ENTRIES;
-        if (!name || !regular || archive_entry_size(e) > (int64_t)limit) {
+        bool large = archive_entry_size(e) > (int64_t)limit;
+        if (!name || !regular || large) {
+            if (name && archive_entry_filetype(e) != S_IFDIR)
+                take(to, name, NULL, regular ? limit : 0);
             fine = fine && skip(a, &bytes);
             continue;
         }
@@ -57,8 +60,8 @@ bool archive_each(const char* path, size_t limit,
         bytes += (size_t)size;
         if (n < 0 || bytes > MOST_BYTES) {
             fine = false;
-        } else if ((size_t)size < limit) {
-            take(to, name, data, (size_t)size);
+        } else {
+            take(to, name, (size_t)size < limit ? data : NULL, (size_t)size);
         }
     }
     bool whole = fine && r == ARCHIVE_EOF && entries > 0;

@@ -106,10 +106,13 @@ void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 // Makes what is no UTF-8, and what a terminal would obey, '?'.
 void show_text(char* text);
 
+// Removes from OUT/folder what belongs to no row any more: files ID.*, or whole folders ID.
+void class_forget(const struct class* k, const char* folder, bool folders);
+
 // ---- archive.c
 
-// Calls take() for every regular file in a zip, tar or compressed tar; data has at most `limit` bytes
-// and is the archive's own. False if it is no such archive or is broken; why says so. Nothing is written.
+// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and is the archive's
+// own. It is NULL for what is larger, with `limit` as its size, and for links and the like, with 0. False if it is no such archive or is broken; why says so. Nothing is written.
 bool archive_each(const char* path, size_t limit,
                   void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
                   char why[WHY_SIZE]);

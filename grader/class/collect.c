@@ -234,6 +234,10 @@ static void take_entry(void* to, const char* name, const void* data, size_t size
         if (p->before[l]) is_second(&p->row->cell[l]);
         if (rank == 0 || rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0))
             continue;
+        if (!data) {
+            refuse(&p->row->cell[l], size > 0 ? "larger than 1 MiB" : "not a regular file");
+            continue;
+        }
         p->rank[l] = rank;
         snprintf(p->path[l], sizeof p->path[l], "%s", name);
         p->row->cell[l].state = CELL_MISSING;
@@ -380,7 +384,8 @@ void collect(struct class* k) {
     close(folder);
     if (k->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", k->submissions);
     qsort(k->row, (size_t)k->rows, sizeof *k->row, by_id);
-    // What was handed in before and is no more must not be graded.
+    // What was handed in before and is no more must not be graded, nor looked at by similar.sh.
+    class_forget(k, "submissions", true);
     for (int i = 0; i < k->rows; i++)
         for (int l = 0; l < k->lessons; l++)
             if (k->row[i].cell[l].state != CELL_TAKEN) unlink(taken_path(k, &k->row[i], l));

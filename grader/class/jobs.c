@@ -97,7 +97,22 @@ static bool wanted(const struct class* k, const struct row* row) {
     return !k->student || !strcmp(k->student, row->id) || !strcmp(k->student, row->name);
 }
 
+// Has the lesson an item with this text in its name?
+static bool has_item(const char* lesson, const char* text) {
+    char command[200], line[200];
+    bool found = false;
+    snprintf(command, sizeof command, "build/grader/%s/check --list", lesson);
+    FILE* f = popen(command, "r");
+    while (f && fgets(line, sizeof line, f)) found |= strcasestr(line, text) != NULL;
+    if (f) pclose(f);
+    return found;
+}
+
 int jobs_plan(struct class* k) {
+    bool has[LESSONS], any = false;
+    for (int l = 0; l < k->lessons; l++)
+        any |= has[l] = !k->item || has_item(k->lesson[l].name, k->item);
+    if (!any) class_refuse("ITEM=%s: no item's name contains it", k->item);
     struct result* r = malloc(sizeof *r);
     FILE* jobs = fopen(class_path(k, "jobs"), "w");
     int n = 0;
@@ -106,7 +121,7 @@ int jobs_plan(struct class* k) {
     for (int i = 0; i < k->rows; i++)
         for (int l = 0; l < k->lessons; l++) {
             struct row* row = &k->row[i];
-            if (row->cell[l].state != CELL_TAKEN || !wanted(k, row)) continue;
+            if (row->cell[l].state != CELL_TAKEN || !wanted(k, row) || !has[l]) continue;
             bool asked = k->item || k->student;
             if (!asked && result_kept(k, row, l, r)) continue;
             fprintf(jobs, "%s %s\n", row->id, k->lesson[l].name);

@@ -3,7 +3,9 @@
 //     class LESSON_NAME...    what `make class` runs: everything else is in the environment (options below)
 //     class job OUT N         grades line N of OUT/jobs: what it starts for each file, here or on a node
 #include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sha2.h>
 #include <jansson.h>
 #include <limits.h>
@@ -44,6 +46,25 @@ const char* class_path(const struct class* k, const char* format, ...) {
 char* class_read(const char* path, size_t* size) {
     size_t n;
     return file_read(path, 1 << 20, size ? size : &n);
+}
+
+static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
+    (void)st, (void)what, (void)place;
+    return remove(path);
+}
+
+void class_forget(const struct class* k, const char* folder, bool folders) {
+    DIR* d = opendir(class_path(k, "%s", folder));
+    for (struct dirent* e; d && (e = readdir(d));) {
+        bool known = e->d_name[0] == '.';
+        for (int i = 0; i < k->rows && !known; i++) {
+            size_t n = strlen(k->row[i].id);
+            known = !strncmp(e->d_name, k->row[i].id, n) && e->d_name[n] == (folders ? '\0' : '.');
+        }
+        if (!known)
+            nftw(class_path(k, "%s/%s", folder, e->d_name), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    if (d) closedir(d);
 }
 
 // ---- options

@@ -14,5 +14,5 @@ level=$(build/doctor | awk '$2 == "yes" { print $1; exit }')
 make -s --no-print-directory class SUBMISSIONS="$private" LESSON="$lessons" OUT="$out" ISOLATION="$level" \
     JOBS=1 ENGINE=local ROSTER= STUDENT= ITEM= REPLAY=
 status=$?
-# 3: some item is a grader error. The rest is graded, and the export says which.
+# 3: a lesson has a grader error; the export says which.
 [ $status = 0 ] || [ $status = 3 ]

@@ -115,6 +115,12 @@ expect "one student alone" class STUDENT=tar008
 expect "is one file" said ' 1 files to grade'
 expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
 expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
+expect "an item that there is not" fails_with "no item's name" class ITEM=nonsense
+rm "$dir/submissions/twice.cu"
+rm -r "$dir/submissions/twice"
+class
+gone() { [ -z "$(find "$out/submissions" "$out/feedback" "$out/exports" -name 'twice*')" ]; }
+expect "who is gone leaves nothing" gone
 expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
 # A student's own grade
 build/grader/05_tiled_matmul/check solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"

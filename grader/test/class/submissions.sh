@@ -98,6 +98,11 @@ cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice/"
 cp "$solution" "$to/twice.cu"
 expect twice 0 "0 of 100; handed in more than once; the first counts"
 cp solutions/12_flash_forward/flash_forward.cu "$to/other_12_flash_forward.cu"
+# Archives with a link, and with what is too large.
+archive linked.tar sh -c 'ln -sf /etc/passwd tiled_matmul.cu && tar cf linked.tar tiled_matmul.cu'
+expect linked 0 "not taken: not a regular file"
+archive swollen.zip sh -c 'truncate -s 2M tiled_matmul.cu && zip -q swollen.zip tiled_matmul.cu'
+expect swollen 0 "not taken: larger than 1 MiB"
 # Longer than a file's name may be, once encoded; and no character of XML.
 long=$(printf '\320\226%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 name=$(printf 'x\357\277\277')$long$long
