@@ -43,8 +43,12 @@ no_survivor() { sleep 1 && [ "$(survivors)" = 0 ]; }
 make -s --no-print-directory ready build/class
 SUBMISSIONS=$dir/submissions ROSTER=$dir/roster.csv LESSON=05 SECRET=$dir/secret OUT=$out \
     build/class 05_tiled_matmul >"$dir/said" 2>&1 &
-sleep 6
-kill -9 $!
+run=$! tries=0
+until [ -n "$(find "$out/results" -name '*.json' 2>/dev/null)" ] || [ $tries = 600 ]; do
+    tries=$((tries + 1))
+    sleep 0.2
+done
+kill -9 $run
 wait
 kept=$(find "$out/results" -name '*.json' 2>/dev/null | wc -l)
 expect "a run of $count is killed after $kept" test "$kept" -gt 0
@@ -116,9 +120,10 @@ expect "is one file" said ' 1 files to grade'
 expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
 expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
 expect "an item that there is not" fails_with "no item's name" class ITEM=nonsense
-rm "$dir/submissions/twice.cu"
-rm -r "$dir/submissions/twice"
+mkdir "$dir/aside"
+mv "$dir/submissions"/twice* "$dir/aside/"
 class
+mv "$dir/aside"/twice* "$dir/submissions/"
 gone() { [ -z "$(find "$out/submissions" "$out/feedback" "$out/exports" -name 'twice*')" ]; }
 expect "who is gone leaves nothing" gone
 expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
@@ -146,8 +151,8 @@ if ! command -v slurmctld >/dev/null || [ "$(id -u)" != 0 ]; then
     exit
 fi
 slurm=$(mktemp -d /tmp/slurm.XXXXXX) # Slurm takes no path with a blank
-expect "a cluster of one node starts" sh grader/test/class/slurm.sh start "$slurm"
-[ "$failed" = 0 ] || {
+sh grader/test/class/slurm.sh start "$slurm" >"$dir/said" 2>&1 || {
+    tell skip "the class on Slurm" "no cluster starts on this machine: $(tail -n 1 "$dir/said")"
     finish
     exit
 }
@@ -155,13 +160,15 @@ SLURM_CONF=$slurm/slurm.conf out=$dir/out_slurm
 export SLURM_CONF
 class ENGINE=slurm &
 run=$!
-# A task is killed while it runs, and the node drained until nothing runs on it.
-tries=0
-until task=$(squeue --noheader --states=RUNNING --format=%i | tail -n 1) && [ -n "$task" ] || [ $tries = 100 ]; do
+# Tasks are killed while they run, and the node drained until nothing runs on it.
+killed=0 tries=0
+until [ $killed -ge 3 ] || [ $tries = 100 ]; do
+    for task in $(squeue --noheader --states=RUNNING --format=%i); do
+        scancel "$task" && killed=$((killed + 1))
+    done
     tries=$((tries + 1))
-    sleep 0.2
+    sleep 0.3
 done
-scancel --signal=KILL "$task" || scancel "$task"
 node=$(sinfo --noheader --format=%n)
 scontrol update nodename="$node" state=drain reason=test
 sleep 5
