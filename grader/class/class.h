@@ -1,18 +1,24 @@
-// class.h: a whole class graded in one run. What `make class` does, in the order of the files:
+// class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the files:
 //
 //   collect.c  SUBMISSIONS (and the roster) become rows; of each only the lessons' files are taken
-//   jobs.c     what is not graded yet, on this machine: `class job N` grades one file of one row
+//   archive.c  what lies in a zip or tar, read and never unpacked
+//   jobs.c     what is not graded yet, on this machine: `class job OUT N` grades one file of one row
 //   slurm.c    the same jobs as a Slurm job array
 //   book.c     points of every row, with overrides, late rules and weights; gradebook; what changed
 //   export.c   the same points in the formats of others
 //   replay.c   a student's own result, graded again
+//   table.c    CSV in and out, for all of them
+//
+// Beside it: similar.sh, which submissions look alike; one.sh, a class of one for the services that ask for it.
 //
 // Everything lies in one folder, OUT, that only its owner can enter:
 //
 //   submissions/ID/LESSON.cu   what was taken           jobs            one line a job: ID LESSON
 //   results/ID/LESSON.json     what the check said      settings.json   seeds, device, isolation
 //   results/ID/LESSON.error    why it could not         log.csv         every change of points
-//   gradebook.csv, feedback/, exports/                  weights.csv, late.csv, overrides.csv: yours
+//   results/ID/LESSON.done     the job is over          tasks, slurm    the array in Slurm's queue
+//   gradebook.csv, similar.txt, feedback/, exports/, replay/
+//   weights.csv, late_rules.csv, late.csv, overrides.csv                the instructor's own
 //
 // A grade is decided by a lesson's check alone; nothing here looks at a kernel.
 #ifndef CLASS_H
@@ -60,7 +66,7 @@ struct row {
     char id[ID_SIZE];    // the name as a file name: letters, digits, . _ - and %XX
     char name[ID_SIZE];  // the name to show, UTF-8
     char email[200];
-    bool on_roster, handed_in;
+    bool on_roster;
     struct cell cell[LESSONS];
     double total;  // percent, weighted
     bool known;    // no cell of it is a grader error
@@ -69,7 +75,7 @@ struct row {
 struct class {
     // from the command line
     const char *submissions, *lesson_list, *roster, *secret, *out, *engine, *isolation, *device;
-    const char *student, *item, *replay, *file, *gres;
+    const char *student, *item, *replay, *gres;
     int jobs;
     // found
     struct class_lesson lesson[LESSONS];
@@ -100,7 +106,8 @@ void collect(struct class* k);
 // The row with this id or name; NULL if there is none.
 struct row* class_row(struct class* k, const char* name);
 
-// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX.
+// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX. A name
+// too long for a file ends in % and the first 16 digits of its SHA-256.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
 // Makes what is no UTF-8, and what a terminal would obey, '?'.
@@ -111,8 +118,9 @@ void class_forget(const struct class* k, const char* folder, bool folders);
 
 // ---- archive.c
 
-// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and is the archive's
-// own. It is NULL for what is larger, with `limit` as its size, and for links and the like, with 0. False if it is no such archive or is broken; why says so. Nothing is written.
+// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and is the
+// archive's own. It is NULL for what is larger, with `limit` as its size, and for links and the like, with 0.
+// False if it is no such archive or is broken; why says so. Nothing is written.
 bool archive_each(const char* path, size_t limit,
                   void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
                   char why[WHY_SIZE]);
@@ -131,7 +139,7 @@ int jobs_plan(struct class* k);
 // Runs them here, k->jobs at a time.
 void jobs_run(struct class* k, int jobs);
 
-// `class job N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is written.
+// `class job OUT N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is written.
 int job_run(struct class* k, int n);
 
 // Grades a cell of k into the folder of `apart`, with its seeds, and reads the result. False: error_kept() says why.
@@ -177,6 +185,7 @@ void table_field(FILE* to, const char* text, bool last);
 
 // ---- export.c
 
+// Everything below OUT/feedback and OUT/exports, of the rows there are now.
 void export_all(struct class* k);
 
 // ---- replay.c

@@ -312,7 +312,6 @@ static void take_one(struct class* k, int folder, const char* name) {
     int lesson = -1;
     if (S_ISDIR(st.st_mode)) {
         struct row* row = row_of(k, name, size);
-        row->handed_in = true;
         int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0) take_folder(k, row, fd);
         for (int l = 0; l < k->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
@@ -321,12 +320,10 @@ static void take_one(struct class* k, int folder, const char* name) {
                 name);
     } else if (lesson >= 0) {
         struct row* row = row_of(k, name, size);
-        row->handed_in = true;
         take_file(k, row, lesson, open_file(folder, name));
     } else {
         size = without_ending(name, archives);
         struct row* row = row_of(k, name, size);
-        row->handed_in = true;
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", k->submissions, name);
         if (S_ISREG(st.st_mode) && name[size])

@@ -2,13 +2,13 @@
 //
 //     class LESSON_NAME...    what `make class` runs: everything else is in the environment (options below)
 //     class job OUT N         grades line N of OUT/jobs: what it starts for each file, here or on a node
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <sha2.h>
 #include <jansson.h>
 #include <limits.h>
+#include <sha2.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

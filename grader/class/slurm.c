@@ -1,16 +1,15 @@
-// slurm.c: the jobs as a Slurm job array. Every task is `class job N`, so that a grade is the same as here; what it
+// slurm.c: the jobs as a Slurm job array. Every task is `class job OUT N`, so that a grade is the same as here; what it
 // leaves, a result or an error, is all that counts. Tasks that left nothing (a node that went down, a task
 // somebody killed) are submitted again. The course's folder and OUT must be on a file system that all nodes share.
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-#include <limits.h>
-#include <signal.h>
 
 #include "class/class.h"
 #include "wall/file.h"
@@ -147,8 +146,8 @@ void slurm_run(struct class* k, int jobs) {
             int done = count_done(k, job, jobs);
             if (done != shown) printf("[%d/%d]\n", shown = done, jobs);
             fflush(stdout);
-            // Twice nothing in the queue: a task's last file may come a little later. An answer that does not come
-            // is none; a job that Slurm has forgotten is over.
+            // Over when the queue is empty twice: a task's last file may come a little later. A squeue that
+            // fails says nothing about the queue.
             char name[64];
             snprintf(name, sizeof name, "--name=class-%d", (int)getpid());
             const char* argv[] = {"squeue", "--noheader", "--format=%A", name, NULL};
