@@ -1,8 +1,8 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, bench, compare, tune, doctor, reset, update.
-# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench, compare
-# and tune record figures in plots/data/, and make tune writes lessons/NN_name/tiles.h.
+# Students need: make grade, hint, watch, debug, profile, bench, tune, doctor, reset, update.
+# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
+# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -22,6 +22,8 @@ CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
 ROOMS    = check wall report formula
 
+# LESSON=all is what no LESSON at all is.
+override LESSON := $(filter-out all,$(LESSON))
 LESSONS := $(sort $(patsubst grader/%/check.c,%,$(wildcard grader/*/check.c)))
 # LESSON=12, 1, flash_forward or 12_flash_forward: the lessons it can mean.
 MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON),$(LESSONS)))
@@ -95,8 +97,8 @@ build/grader/%/check: build/grader/%/check.o $$(patsubst forward.c,build/grader/
 
 # ---- the bench, where there is nvcc
 
-# The same objects make the program and, for grader/bench/compare.py, a library.
-BENCH = $(patsubst %,build/bench/%.o,timing arrays ceiling device dtype)
+# The same objects make the program and, for grader/bench/peers.py, a library.
+BENCH = $(patsubst %,build/bench/%.o,timing arrays ceiling clocks device dtype)
 
 build/bench/%.o: grader/bench/%.c Makefile
 	@mkdir -p $(@D)
@@ -146,9 +148,6 @@ profile: lesson ready
 
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
-
-compare: $(if $(LESSON),lesson)
-	@sh grader/make/compare.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
 tune: lesson
 	@sh grader/make/tune.sh $(NAME)
@@ -223,6 +222,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench compare tune doctor reset update exercises class handout gradescope \
+.PHONY: help tools ready lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope \
         texts wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -18,6 +18,17 @@ static enum device_type device_type(enum dtype dtype) {
     return dtype == F16 ? DEVICE_F16 : dtype == BF16 ? DEVICE_BF16 : DEVICE_F32;
 }
 
+// Memory of the GPU, or NULL with run->no_memory set.
+static void* allocate(struct bench_run* run, size_t bytes, const char* what) {
+    void* gpu = NULL;
+    cudaError_t error = run->no_memory ? cudaErrorMemoryAllocation : cudaMalloc(&gpu, bytes);
+    if (error != cudaErrorMemoryAllocation) bench_must(error, what);
+    (void)cudaGetLastError();
+    run->no_memory |= error == cudaErrorMemoryAllocation;
+    return gpu;
+}
+
+// An array without contents; NULL where there is no memory for it.
 static struct bench_array* add(struct bench_run* run, const char* name, enum dtype dtype,
                                int64_t count, int element, enum bench_role role) {
     if (run->count == BENCH_ARRAYS) {
@@ -30,24 +41,24 @@ static struct bench_array* add(struct bench_run* run, const char* name, enum dty
                               .role = role,
                               .count = count,
                               .bytes = (size_t)count * (size_t)element};
-    bench_must(cudaMalloc(&a->gpu, a->bytes ? a->bytes : 1), name);
-    return a;
+    a->gpu = allocate(run, a->bytes ? a->bytes : 1, name);
+    return run->no_memory ? NULL : a;
 }
 
 void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
     struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_INPUT);
-    bench_must(device_fill(a->gpu, device_type(dtype), count, (uint64_t)run->count), name);
+    if (a) bench_must(device_fill(a->gpu, device_type(dtype), count, (uint64_t)run->count), name);
 }
 
 void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
                        int64_t count) {
     struct bench_array* a = add(run, name, U8, count, dtype_size(U8), BENCH_INPUT);
-    bench_must(cudaMemcpy(a->gpu, bytes, a->bytes, cudaMemcpyHostToDevice), name);
+    if (a) bench_must(cudaMemcpy(a->gpu, bytes, a->bytes, cudaMemcpyHostToDevice), name);
 }
 
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
     struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_OUTPUT);
-    bench_must(cudaMalloc(&a->agreed_gpu, a->bytes), name);
+    if (a) a->agreed_gpu = allocate(run, a->bytes, name);
 }
 
 void bench_workspace(struct bench_run* run, const char* name, int64_t bytes) {

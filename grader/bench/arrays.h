@@ -2,6 +2,8 @@
 #ifndef GRADER_BENCH_ARRAYS_H
 #define GRADER_BENCH_ARRAYS_H
 
+#include <stdbool.h>
+
 #include "bench/bench.h"
 #include "bench/device.h"
 
@@ -23,6 +25,7 @@ struct bench_run {
     struct bench_array array[BENCH_ARRAYS];
     int count;
     uint64_t random;
+    bool no_memory;         // the arrays do not fit: none is to be used
     unsigned* scratch_gpu;  // one word
 };
 

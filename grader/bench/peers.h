@@ -1,5 +1,5 @@
 // peers.h: the bench as a library, for what is timed beside the versions but cannot export a contract's
-// launcher: PyTorch's operations (compare.py). They work on copies of a size's arrays, in memory of
+// launcher: PyTorch's operations and Triton's kernels (peers.py). They work on copies of a size's arrays, in memory of
 // their own; what they computed is copied back and verified like the versions' own outputs.
 #ifndef GRADER_BENCH_PEERS_H
 #define GRADER_BENCH_PEERS_H
@@ -11,11 +11,14 @@
 // What a peer's call returns.
 enum bench_peer_status { BENCH_PEER_OK, BENCH_PEER_NOT_OFFERED, BENCH_PEER_NO_MEMORY };
 
-// compare.py declares the same fields, in the same order.
+// peers.py declares the same fields, in the same order.
 struct bench_peers {
     int count;
     const char* const* names;
-    double looser;  // how many times the versions' errors are right for a peer, >= 1
+    const char* const* kinds;    // pytorch or triton
+    const char* const* layouts;  // of each at the size of now; prepare() sets them
+    const char* software;        // what they are of: "2.11.0 with cuDNN 9.19"
+    double looser;               // how many times the versions' errors are right for a peer, >= 1
     // Before anything is timed at a size, with its inputs filled; and after all is.
     void (*prepare)(struct bench_run* run, const struct bench_size* size);
     void (*finish)(void);

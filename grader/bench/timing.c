@@ -1,24 +1,27 @@
 // timing.c: times the versions of one lesson.
-// usage: bench CSV|- SECONDS NAME=LIBRARY.so...
-// Prints a table; writes one row per size and version to CSV. SECONDS bounds the timed runs of each
-// size; a version of which MIN_ROUNDS would take longer is not timed. BENCH_ONLY=text in the environment:
-// only sizes whose label contains it.
+// usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...     KIND: step, solution, yours, library or tiles
+// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together: each gets an
+// equal share of what is left when its turn comes. A version of which MIN_ROUNDS would take longer than that is
+// not timed. BENCH_ONLY=text in the environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/arrays.h"
 #include "bench/ceiling.h"
+#include "bench/clocks.h"
 #include "bench/peers.h"
 #include "course.h"
 
 enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
 
 struct version {
-    char name[64];
+    char kind[16], name[64];
     bench_launcher launch[2];  // as many as the contract has; NULL: a peer
     int peer;
     const char* trouble;  // why it is not timed, NULL if it is
@@ -34,9 +37,10 @@ static int flushes = 1;                  // before every call
 
 static void load(const char* argument) {
     const char* path = strchr(argument, '=');
-    if (versions == VERSIONS || !path) {
+    const char* name_at = strchr(argument, ':');
+    if (versions == VERSIONS || !path || !name_at) {
         fprintf(stderr, "bench: %s: %s\n", argument,
-                path ? "more versions than VERSIONS" : "expected NAME=LIBRARY.so");
+                path && name_at ? "more versions than VERSIONS" : "expected KIND:NAME=LIBRARY.so");
         exit(2);
     }
     void* library = dlopen(path + 1, RTLD_NOW | RTLD_LOCAL);
@@ -54,7 +58,8 @@ static void load(const char* argument) {
         memcpy(&v->launch[n], &symbol, sizeof symbol);
         names += length + (names[length] == ' ');
     }
-    snprintf(v->name, sizeof v->name, "%.*s", (int)(path - argument), argument);
+    snprintf(v->kind, sizeof v->kind, "%.*s", (int)(name_at - argument), argument);
+    snprintf(v->name, sizeof v->name, "%.*s", (int)(path - name_at - 1), name_at + 1);
 }
 
 static void add_peer(int peer) {
@@ -63,6 +68,7 @@ static void add_peer(int peer) {
         exit(2);
     }
     struct version* v = &version[versions++];
+    snprintf(v->kind, sizeof v->kind, "%s", peers->kinds[peer]);
     snprintf(v->name, sizeof v->name, "%s", peers->names[peer]);
     v->peer = peer;
 }
@@ -85,9 +91,9 @@ static const char* refusal(const struct version* v, int status) {
 // One call between two events, everything around it in stream order: poison, cold cache, call. Waits for it,
 // and for what it computed to be in the run's outputs. Returns why there is none, or NULL. *late: the GPU had
 // come to the call before all of it was in the stream, so that the time may be that of the processor, not
-// of the GPU.
+// of the GPU. With `sample` the clock is looked at meanwhile.
 static const char* run_once(const struct version* v, struct bench_run* run, const int64_t* n,
-                            double* ms, bool* late) {
+                            bool sample, double* ms, bool* late) {
     arrays_poison(run);
     for (int i = 0; i < flushes; i++) ceiling_flush();
     bench_must(cudaEventRecord(begin, NULL), "event");
@@ -96,6 +102,7 @@ static const char* run_once(const struct version* v, struct bench_run* run, cons
     *late = cudaEventQuery(begin) == cudaSuccess;
     (void)cudaGetLastError();  // "not ready" is no error; of others the status tells
     bench_must(cudaEventRecord(end, NULL), "event");
+    if (sample) clocks_sample();
     bench_must(cudaEventSynchronize(end), "the kernel");
     const char* trouble = refusal(v, status);
     if (trouble) return trouble;
@@ -121,7 +128,7 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     bool late;
     double ms;
     v->runs = 0;
-    v->trouble = run_once(v, run, n, &ms, &late);
+    v->trouble = run_once(v, run, n, false, &ms, &late);
     if (v->trouble) return;
     if (!(bench.error(run, n) <= looser(v))) {
         v->trouble = "WRONG in a sample";
@@ -136,21 +143,27 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     }
     if (v->trouble || ms <= 1e3 * seconds / MIN_ROUNDS) return;
     // A first call may be slow for other reasons: code is loaded, a library makes its plans.
-    v->trouble = run_once(v, run, n, &ms, &late);
+    v->trouble = run_once(v, run, n, false, &ms, &late);
     if (!v->trouble && ms > 1e3 * seconds / MIN_ROUNDS)
         v->trouble = "too slow for the seconds given";
 }
 
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
-    time_t start = time(NULL);
+    double start = now();
     for (int round = 0; round < MAX_ROUNDS; round++) {
-        if (round >= MIN_ROUNDS && difftime(time(NULL), start) >= seconds) break;
+        if (round >= MIN_ROUNDS && now() - start >= seconds) break;
         for (int i = 0; i < versions; i++) {
             struct version* v = &version[(i + round) % versions];
             if (v->trouble) continue;
             bool late;
             double ms;
-            v->trouble = run_once(v, run, n, &ms, &late);
+            v->trouble = run_once(v, run, n, i == 0, &ms, &late);
             if (v->trouble) continue;
             if (wrong_elements(v, run)) v->trouble = "WRONG in a timed run";
             // Let the GPU flush for longer the next time; from here on, for every version.
@@ -173,16 +186,25 @@ struct spot {
     char gpu[64], driver[32], cuda[16], date[16];
 };
 
+// The columns, in the record's first line; make plots and bench_table.awk find them by these names.
+static const char columns[] =
+    "size,version,kind,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,sm_mhz,"
+    "limited_by,layout,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,torch,date";
+
 static void csv_row(FILE* csv, const struct spot* spot, const struct bench_size* size,
                     const struct version* v, double gbytes, double tflops) {
-    fprintf(csv, "%s,%s,", size->label, v->name);
+    fprintf(csv, "%s,%s,%s,", size->label, v->name, v->kind);
     if (v->trouble)
         fprintf(csv, ",,,0,,,%s", v->trouble);
     else
         fprintf(csv, "%.5f,%.5f,%.5f,%d,%.1f,%.2f,verified", v->ms[v->runs / 2],
                 v->ms[v->runs / 10], v->ms[v->runs - 1 - v->runs / 10], v->runs, gbytes, tflops);
-    fprintf(csv, ",%.0f,%.1f,%s,%s,%s,%s\n", ceiling_copy(), ceiling_matmul(bench.precision),
-            spot->gpu, spot->driver, spot->cuda, spot->date);
+    char clock[16] = "";
+    if (clocks_slowest()) snprintf(clock, sizeof clock, "%u", clocks_slowest());
+    fprintf(csv, ",%s,%s,%s,%.0f,%.1f,%s,%s,%s,%s,%s\n", clock, clocks_limited_by(),
+            !v->launch[0] && peers->layouts[v->peer] ? peers->layouts[v->peer] : "", ceiling_copy(),
+            ceiling_matmul(bench.precision), spot->gpu, spot->driver, spot->cuda,
+            peers ? peers->software : "", spot->date);
 }
 
 static void report(FILE* csv, const struct spot* spot, const struct bench_size* size) {
@@ -209,6 +231,9 @@ static void report(FILE* csv, const struct spot* spot, const struct bench_size* 
                flops > 0 ? tflops / ceiling_matmul(bench.precision) : gbytes / ceiling_copy());
         csv_row(csv, spot, size, v, gbytes, tflops);
     }
+    if (clocks_slowest())
+        printf("  clock at least %u MHz%s%s\n", clocks_slowest(),
+               *clocks_limited_by() ? ", limited by " : "", clocks_limited_by());
     fflush(stdout);
 }
 
@@ -222,14 +247,39 @@ static struct spot where_and_when(void) {
     snprintf(spot.cuda, sizeof spot.cuda, "%d.%d", runtime / 1000, runtime % 1000 / 10);
     const char* driver = getenv("BENCH_DRIVER");  // the script asks nvidia-smi
     snprintf(spot.driver, sizeof spot.driver, "%.30s", driver ? driver : "unknown");
-    time_t now = time(NULL);
-    strftime(spot.date, sizeof spot.date, "%Y-%m-%d", gmtime(&now));
+    time_t today = time(NULL);
+    strftime(spot.date, sizeof spot.date, "%Y-%m-%d", gmtime(&today));
     return spot;
+}
+
+// Is it among the sizes that are asked for?
+static bool chosen(const struct bench_size* size) {
+    const char* only = getenv("BENCH_ONLY");
+    return !only || strstr(size->label, only);
+}
+
+// All versions at one size. What does not fit into the GPU's memory is a result, too.
+static void time_size(const struct bench_size* size, double seconds) {
+    struct bench_run run = {.random = 1};
+    bool agreed = false;
+    clocks_begin();
+    bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");
+    bench.prepare(&run, size->n);
+    if (run.no_memory) {
+        for (int i = 0; i < versions; i++) version[i].trouble = "out of memory";
+    } else {
+        if (peers) peers->prepare(&run, size);
+        for (int i = 0; i < versions; i++) admit(&version[i], &run, size->n, seconds, &agreed);
+        time_versions(&run, size->n, seconds);
+        if (peers) peers->finish();
+    }
+    arrays_free(&run);
+    cudaFree(run.scratch_gpu);
 }
 
 int bench_main(int argc, char** argv, const struct bench_peers* with) {
     if (argc < 4) {
-        fprintf(stderr, "usage: bench CSV|- SECONDS NAME=LIBRARY.so...\n");
+        fprintf(stderr, "usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...\n");
         return 2;
     }
     FILE* csv = fopen(strcmp(argv[1], "-") == 0 ? "/dev/null" : argv[1], "w");
@@ -247,27 +297,21 @@ int bench_main(int argc, char** argv, const struct bench_peers* with) {
     printf("%s, driver %s, CUDA %s, %s\n", spot.gpu, spot.driver, spot.cuda, spot.date);
     printf("ceilings now: copy %.0f GB/s (read + written), cuBLAS %.1f TFLOP/s bf16, %.1f fp32\n",
            ceiling_copy(), ceiling_matmul(BF16), ceiling_matmul(F32));
-    fprintf(csv, "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,"
-                 "copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date\n");
+    fprintf(csv, "%s\n", columns);
 
-    int wrong = 0;
-    const char* only = getenv("BENCH_ONLY");
+    int wrong = 0, number = 0, sizes = 0;
+    double deadline = now() + atof(argv[2]);
+    for (const struct bench_size* size = bench.sizes; size->label; size++) sizes += chosen(size);
     for (const struct bench_size* size = bench.sizes; size->label; size++) {
-        if (only && !strstr(size->label, only)) continue;
-        struct bench_run run = {.random = 1};
-        bool agreed = false;
-        bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");
-        bench.prepare(&run, size->n);
-        if (peers) peers->prepare(&run, size);
-        for (int i = 0; i < versions; i++)
-            admit(&version[i], &run, size->n, atof(argv[2]), &agreed);
-        time_versions(&run, size->n, atof(argv[2]));
-        if (peers) peers->finish();
+        if (!chosen(size)) continue;
+        double share = fmax(0, deadline - now()) / (sizes - number++);
+        if (isatty(2))
+            fprintf(stderr, "  size %d of %d, %.0f s left\n", number, sizes,
+                    fmax(0, deadline - now()));
+        time_size(size, share);
         report(csv, &spot, size);
         for (int i = 0; i < versions; i++)
             wrong |= version[i].trouble && strncmp(version[i].trouble, "WRONG", 5) == 0;
-        arrays_free(&run);
-        cudaFree(run.scratch_gpu);
     }
     if (fclose(csv) != 0) {
         perror(argv[1]);

@@ -1,26 +1,89 @@
 #!/bin/sh
-# bench.sh: what `make bench LESSON=05` does: times every version of a lesson on the GPU, in one
-# process and in turns, and records the figures in plots/data/GPU/LESSON.csv. Without a GPU it shows the
-# recorded ones. Versions: the steps, the solution, the libraries' (grader/LESSON/peers), and yours as
-# soon as it differs from the stub (or FILE=).
-# usage: bench.sh LESSON...   with FILE, SECONDS_PER_SIZE (default 3) in the environment
+# bench.sh: what `make bench LESSON=05` does: times every version of a lesson on the GPU, in one process and in
+# turns, and records the figures in plots/data/GPU/LESSON.csv. Versions: the steps, the solution, yours as soon as
+# it differs from the stub (or FILE=), the libraries' (grader/LESSON/peers/*.cu) and, where Python has PyTorch, its
+# operations and Triton's kernels (grader/LESSON/peers.py). Your own times are yours: with them the record is
+# build/bench/LESSON/yours.csv. Without a GPU it shows the recorded figures.
+# usage: bench.sh LESSON...   with FILE, BUDGET (seconds for a lesson, 20), PYTHON (python3), BENCH_ONLY (a part of
+#        the names of sizes) in the environment
 . grader/make/gpu.sh
 if ! find_gpu; then
     recorded csv "$@"
     exit 0
 fi
+python=${PYTHON:-python3}
 
-status=0
-for lesson; do
-    [ -e "grader/$lesson/bench.c" ] || {
-        echo "Lesson $lesson is not timed: its text says why."
-        continue
-    }
-    prepare "$lesson" csv bench || exit 2
-    echo "Lesson $lesson"
+# files_of LESSON: the versions of a lesson in the order of the table, lines of FILE KIND NAME.
+files_of() {
+    for file in solutions/"$1"/steps/*.cu "solutions/$1/${1#*_}.cu" grader/"$1"/peers/*.cu; do
+        [ -e "$file" ] || continue
+        name=$(basename "$file" .cu)
+        case $file in
+        */steps/*) echo "$file step $name" ;;
+        */peers/*) echo "$file library $name" ;;
+        *) echo "$file solution solution" ;;
+        esac
+    done
+    mine=${FILE:-exercises/$1/${1#*_}.cu}
+    stub "$1" | cmp -s - "$mine" || echo "$mine yours yours"
+}
+
+compile() { # compile LESSON
+    mkdir -p "build/bench/$1"
+    files_of "$1" >"build/bench/$1/versions"
+    while read -r file kind name; do
+        turn library "$1" "$file" "build/bench/$1/$name"
+    done <"build/bench/$1/versions"
+}
+
+# versions_of LESSON: KIND:NAME=LIBRARY each. Fails if one is missing: a table without it would mislead.
+versions_of() {
+    while read -r file kind name; do
+        library=build/bench/$1/$name.so
+        [ -e "$library" ] || [ "$kind" = yours ] || return
+        [ ! -e "$library" ] || echo "$kind:$name=$library"
+    done <"build/bench/$1/versions"
+}
+
+# bench LESSON: says how it went in a line; 1 if a version is wrong or missing, 2 if there are no figures.
+bench() {
+    out=build/bench/$1
+    mkdir -p "plots/data/$gpu"
+    versions=$(versions_of "$1") || return 2
+    csv=plots/data/$gpu/$1.csv
+    case "$versions${BENCH_ONLY:+ yours:}" in *yours:*) csv=$out/yours.csv ;; esac
+    echo "Lesson $1"
+    bench=build/grader/$1/bench
+    if [ -e "grader/$1/peers.py" ] && [ -n "$torch" ]; then
+        bench=$bench.so
+        set -- "$python" grader/bench/peers.py "$1" "$bench"
+    else
+        set -- "$bench"
+    fi
+    make -s --no-print-directory "$bench" || return 2
     # shellcheck disable=SC2086  # one word each
-    "build/grader/$lesson/bench" "$csv.new" "${SECONDS_PER_SIZE:-3}" $versions &&
-        mv "$csv.new" "$csv" && printf '\nRecorded in %s\n\n' "$csv" || status=1
-    rm -f "$csv.new"
+    "$@" "$out/csv" "${BUDGET:-20}" $versions || return
+    mv "$out/csv" "$csv" && printf '\nRecorded in %s\n\n' "$csv"
+}
+
+torch=$("$python" grader/bench/peers.py 2>&1) || {
+    echo "$torch Without it there are no rows of PyTorch and Triton." >&2
+    torch=
+}
+start=$(date +%s) timed='' status=0
+for lesson; do
+    if [ -e "grader/$lesson/bench.c" ]; then
+        timed="$timed $lesson"
+    else
+        echo "Lesson $lesson is not timed: its text says why."
+    fi
 done
+[ $# = 1 ] || echo "Compiling every version of$timed"
+for lesson in $timed; do
+    compile "$lesson"
+    [ -z "$torch" ] || [ ! -e "grader/$lesson/peers.py" ] || turn "$python" grader/bench/peers.py "$lesson" warm
+done
+wait
+for lesson in $timed; do bench "$lesson" || status=1; done
+[ $# = 1 ] || echo "$(($(date +%s) - start)) s in all"
 exit $status

@@ -11,8 +11,7 @@ make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
-make bench LESSON=05          how fast it is on this GPU, beside the steps and the libraries
-make compare LESSON=14        the solution and yours beside PyTorch's operations, if it is installed
+make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first

@@ -3,8 +3,8 @@
 # print now in the place of what they printed then. In a text, a command is a line of its own,
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
-# <!-- /bench --> goes what make bench recorded, if anything; the same with compare, and with counters, a table
-# whose columns up to `gpu` are shown.
+# <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table whose columns up
+# to `gpu` are shown.
 # usage: texts.sh LESSON...
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
@@ -27,7 +27,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.compare" "$new.counters"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters"' EXIT
 refresh() { # refresh TEXT
     awk '
         /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -49,7 +49,7 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- (bench|compare|counters) -->$/ {
+        /^<!-- (bench|counters) -->$/ {
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
@@ -61,7 +61,6 @@ refresh() { # refresh TEXT
 }
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
-    recorded "$lesson.compare.csv" >"$new.compare"
     counted "$lesson.counters.csv" >"$new.counters"
     sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"

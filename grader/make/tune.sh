@@ -4,7 +4,7 @@
 # into lessons/LESSON/tiles.h, which the launcher includes: one for each #define there, TILES_64_CAUSAL
 # for the size whose label has "d = 64; causal". A choice whose kernel spills registers is not taken.
 # Without a GPU it shows the recorded figures.
-# usage: tune.sh LESSON   with FILE in the environment
+# usage: tune.sh LESSON   with FILE, BUDGET (seconds, 20) in the environment
 . grader/make/gpu.sh
 lesson=$1
 header=lessons/$lesson/tiles.h
@@ -31,12 +31,7 @@ compile() { # compile NAME: with this choice for every kernel
     sed "s/^\(#define TILES_[0-9][0-9A-Z_]*\) .*/\1 $(echo "$1" | tr x ,)/" "$header" >"$out/$1/tiles.h"
     library "$lesson" "$file" "$out/$1" -I"$out/$1" -Xptxas -v
 }
-running=0
-while read -r name; do
-    compile "$name" &
-    running=$((running + 1))
-    [ $((running % $(nproc))) != 0 ] || wait
-done <"$out/names"
+while read -r name; do turn compile "$name"; done <"$out/names"
 wait
 
 # Which kernel spills? d is the first template parameter, the first ILi...E of its name.
@@ -49,26 +44,19 @@ done <"$out/names" >"$out/spills"
 csv=plots/data/$gpu/$lesson.tiles.csv
 [ -z "$FILE" ] || csv=$out/yours.csv # your own times are yours (gpu.sh)
 versions=$(while read -r name; do
-    [ ! -e "$out/$name.so" ] || echo "$name=$out/$name.so"
+    [ ! -e "$out/$name.so" ] || echo "tiles:$name=$out/$name.so"
 done <"$out/names")
 # shellcheck disable=SC2086  # one word each
-BENCH_ONLY="B = 4; N = 4096" "build/grader/$lesson/bench" "$out/csv" "${SECONDS_PER_SIZE:-3}" $versions || exit 1
-awk -F, -v OFS=, 'NR == FNR { split($0, f, " "); spills[f[1] "," f[2]] = 1; next }
+BENCH_ONLY="B = 4; N = 4096" "build/grader/$lesson/bench" "$out/csv" "${BUDGET:-20}" $versions || exit 1
+awk -F, -v OFS=, 'FILENAME == ARGV[1] { split($0, f, " "); spills[f[1] "," f[2]] = 1; next }
+    FNR == 1 { for (c = 1; c <= NF; c++) at[$c] = c }
     { d = match($1, /d = [0-9]+/) ? substr($1, RSTART + 4, RLENGTH - 4) : "" }
-    ($2 "," d) in spills { $9 = "spills registers" }
+    ($2 "," d) in spills { $at["outcome"] = "spills registers" }
     { print }' "$out/spills" "$out/csv" >"$csv"
 
 printf '\nRecorded in %s\n\n' "$csv"
 awk -f grader/make/tune_table.awk "$csv"
-awk -F, '$9 == "verified" && $8 > best[$1] { best[$1] = $8; choice[$1] = $2 }
-    END {
-        for (size in choice) {
-            match(size, /d = [0-9]+/)
-            macro = "TILES_" substr(size, RSTART + 4, RLENGTH - 4) (size ~ /causal/ ? "_CAUSAL" : "")
-            gsub("x", ", ", choice[size])
-            printf "s/^#define %s  *.*/#define %s %s/\n", macro, macro, choice[size]
-        }
-    }' "$csv" >"$out/edit"
+awk -v edit=1 -f grader/make/tune_table.awk "$csv" >"$out/edit"
 [ -s "$out/edit" ] || {
     echo "No choice of tiles was right and without spills at B = 4; N = 4096: $header is as it was." >&2
     exit 1

@@ -1,18 +1,34 @@
 # tune_table.awk: recorded choices of tiles (plots/data/GPU/LESSON.tiles.csv) as a table: a row for each
-# choice, a column for each size, TFLOP/s; * marks the fastest of a column that spills no registers.
+# choice, a column for each size, TFLOP/s; * marks the fastest of a column that spills no registers. -v edit=1
+# prints instead the sed commands that write the fastest into tiles.h.
 BEGIN { FS = "," }
-NR == 1 { next }
+NR == 1 {
+    for (c = 1; c <= NF; c++) at[$c] = c
+    next
+}
 {
-    size = $1
+    size = $at["size"]
     sub(/^.*; d = /, "d = ", size)
     sub(/; causal/, " causal", size)
+    name = $at["version"]
+    rate = $at["tflops"]
+    outcome = $at["outcome"]
     if (!(size in known)) { known[size] = 1; sizes[++columns] = size }
-    if (!($2 in seen)) { seen[$2] = 1; choices[++rows] = $2 }
-    cell[$2, size] = $9 == "verified" ? sprintf("%.1f", $8) : $9 == "spills registers" ? "spills" : "-"
-    if ($9 == "verified" && $8 > best[size]) { best[size] = $8; winner[size] = $2 }
-    where = $12 ", CUDA " $14 ", " $15 "; cuBLAS " $11 " TFLOP/s"
+    if (!(name in seen)) { seen[name] = 1; choices[++rows] = name }
+    cell[name, size] = outcome == "verified" ? sprintf("%.1f", rate) : outcome == "spills registers" ? "spills" : "-"
+    if (outcome == "verified" && rate > best[size]) { best[size] = rate; winner[size] = name }
+    where = $at["gpu"] ", CUDA " $at["cuda"] ", " $at["date"] "; cuBLAS " $at["cublas_tflops"] " TFLOP/s"
 }
 END {
+    if (edit) {
+        for (size in winner) {
+            macro = "TILES_" substr(size, 5)
+            sub(/ causal/, "_CAUSAL", macro)
+            gsub("x", ", ", winner[size])
+            printf "s/^#define %s  *.*/#define %s %s/\n", macro, macro, winner[size]
+        }
+        exit
+    }
     printf "%-18s", "tiles"
     for (c = 1; c <= columns; c++) printf "  %15s", sizes[c]
     printf "\n"

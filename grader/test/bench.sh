@@ -9,7 +9,7 @@ out=build/test/bench
 rm -rf "$out"
 mkdir -p "$out"
 include="-Igrader -Ilessons -I$here -Igrader/cpu/include"
-for unit in main timing arrays test/ceiling test/bench test/peers; do
+for unit in main timing arrays test/ceiling test/clocks test/bench test/peers; do
     gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g $include -c "grader/bench/$unit.c" \
         -o "$out/$(basename $unit).o" || failed=1
 done
@@ -28,14 +28,15 @@ versions=
 for name in right first_element last_element forgets refuses; do
     compile $here/version.cu "$out/$name.so.o" -fPIC "-DMISTAKE=$(echo $name | tr '[:lower:]' '[:upper:]')" &&
         g++ -shared "$out/$name.so.o" -o "$out/$name.so" || failed=1
-    versions="$versions $name=$out/$name.so"
+    versions="$versions step:$name=$out/$name.so"
 done
 
 BENCH_DRIVER=none "$out/main" "$out/bench.csv" 1 $versions >"$out/table" 2>"$out/said"
 status=$?
 row() { # row VERSION SIZE OUTCOME: is in the record
     expect "bench: $1, size $2: $3" awk -F, -v v="$1" -v s="$2" -v o="$3" \
-        '$1 == s && $2 == v { found = $9 == o && ($9 != "verified" || $3 > 0 && $6 >= 7) }
+        'NR == 1 { for (c = 1; c <= NF; c++) at[$c] = c }
+         $1 == s && $2 == v { found = $at["outcome"] == o && (o != "verified" || $at["median_ms"] > 0 && $at["runs"] >= 7) }
          END { exit !found }' "$out/bench.csv"
 }
 expect "bench: a wrong version makes it fail" [ "$status" = 1 ]
@@ -46,16 +47,20 @@ row forgets 1000 "WRONG in a timed run"
 row forgets 4321 verified
 row refuses 1000 verified
 row refuses 4321 "does not take this size"
+row right huge "out of memory"
+expect "bench: clock and what limits it are noted" grep -q '^4321,right,step,.*,verified,1700,power,' "$out/bench.csv"
+expect "bench: ... and in the table" sh -c \
+    "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q 'Clock at least 1700 MHz, limited by power'"
 expect "bench: the table shows the share of the copy rate" \
-    sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9]* | [0-9.]* |$'"
+    sh -c "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q '^| 1000 | right | [0-9.]* | [0-9. ]* | [0-9]* | [0-9.]* |$'"
 expect "bench: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s bench LESSON=02 | grep -q 'no GPU with nvcc here'"
-"$out/main" "$out/bench.csv" 1 last_element="$out/last_element.so" right="$out/right.so" >"$out/table" 2>"$out/said"
+"$out/main" "$out/bench.csv" 1 step:last_element="$out/last_element.so" solution:right="$out/right.so" >"$out/table" 2>"$out/said"
 row last_element 1000 "WRONG: elements are NaN or not written"
 row right 1000 verified
 
-# What compare.py adds to the bench: peers are checked as versions are, and refusals are results.
-"$out/peers" "$out/bench.csv" 1 version="$out/right.so" >"$out/table" 2>"$out/said"
+# What peers.py adds to the bench: peers are checked as versions are, and refusals are results.
+"$out/peers" "$out/bench.csv" 1 solution:version="$out/right.so" >"$out/table" 2>"$out/said"
 status=$?
 expect "peers: a wrong one makes it fail" [ "$status" = 1 ]
 for size in 1000 4321; do
@@ -68,41 +73,45 @@ for size in 1000 4321; do
     row runs_out $size "out of memory"
     row not_offered $size "not offered"
 done
-"$out/peers" "$out/bench.csv" 0 version="$out/right.so" >"$out/table" 2>"$out/said"
+expect "peers: kind, layout and software are recorded" grep -q '^1000,right,pytorch,.*,verified,1700,power,N,.*,none 1.0,' "$out/bench.csv"
+"$out/peers" "$out/bench.csv" 0 solution:version="$out/right.so" >"$out/table" 2>"$out/said"
 row right 4321 "too slow for the seconds given"
 row version 4321 "too slow for the seconds given"
-"$out/peers" "$out/bench.csv" 1 version="$out/first_element.so" >"$out/table" 2>"$out/said"
+"$out/peers" "$out/bench.csv" 1 solution:version="$out/first_element.so" >"$out/table" 2>"$out/said"
 row right 4321 "no version to compare with"
 
-# make compare
-expect "compare: no GPU, no figures, no failure" sh -c \
-    "PATH=/usr/bin:/bin make -s compare LESSON=02 | grep -q 'no GPU with nvcc here'"
+
+# What is printed of a record
+columns=size,version,kind,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,sm_mhz,limited_by,layout,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,torch,date
 {
-    echo "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date,torch,layout,against,ratio"
-    echo "B = 1; N = 64,solution,1,0.9,1.25,9,1,300.0,verified,1,2,none,none,none,none,2.11,,flash,1.5"
-    echo "B = 1; N = 64,flash,1.5,1.4,1.75,9,1,200.0,verified,1,2,none,none,none,none,2.11,B N H d,flash,1"
-    echo "B = 1; N = 64,math,,,,0,,,out of memory,1,2,none,none,none,none,2.11,,flash,nan"
-} >"$out/compare.csv"
-awk -f grader/make/bench_table.awk "$out/compare.csv" >"$out/table"
-expect "compare: the table has the spread and the ratio" \
-    grep -q '^| B = 1; N = 64 | solution |  | 1.000 | 0.900 .. 1.250 | 300.0 | 1.50 |$' "$out/table"
-expect "compare: the table has what ran out of memory" grep -q '| math | .* | out of memory | |$' "$out/table"
+    echo $columns
+    echo "B = 1; N = 64,solution,solution,1,0.9,1.25,9,1,300.0,verified,,,,1,400,none,none,none,2.11,none"
+    echo "B = 1; N = 64,flash,pytorch,1.5,1.4,1.75,9,1,200.0,verified,,,B N H d,1,400,none,none,none,2.11,none"
+    echo "B = 1; N = 64,math,pytorch,,,,0,,,out of memory,,,,1,400,none,none,none,2.11,none"
+} >"$out/peers.csv"
+awk -f grader/make/bench_table.awk "$out/peers.csv" >"$out/table"
+expect "table: the spread, the ceiling and the ratio to the first peer" \
+    grep -q '^| B = 1; N = 64 | solution | 1.000 | 0.900 .. 1.250 | 300.0 | 0.75 | 1.50 |$' "$out/table"
+expect "table: a peer and its layout" grep -q '^|  | flash (B N H d) | 1.500 | .* | 1.00 |$' "$out/table"
+expect "table: what ran out of memory" grep -q '^|  | math | | | out of memory | | |$' "$out/table"
 if command -v python3 >/dev/null; then
-    expect "compare: the script is Python" python3 -c \
-        'compile(open("grader/bench/compare.py").read(), "compare.py", "exec")'
-    expect "compare: no PyTorch, one sentence" sh -c \
-        'python3 -I -S grader/bench/compare.py 14 2>&1 | grep -q "needs PyTorch, and .* cannot import it"'
+    for script in grader/bench/*.py grader/bench/test/*.py grader/*/peers.py; do
+        expect "peers: $script is Python" python3 -c \
+            'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' "$script"
+    done
+    expect "peers: no PyTorch, one sentence" sh -c \
+        'python3 -I -S grader/bench/peers.py | grep -q "has no PyTorch .*PYTHON= names another"'
 else
-    tell skip "compare: the script" "there is no python3"
+    tell skip "peers: the scripts" "there is no python3"
 fi
 
 # make tune: of the choices that spill no registers the fastest is marked, for each size.
 {
-    echo "size,version,median_ms,low_ms,high_ms,runs,gbytes_per_s,tflops,outcome,copy_gbytes_per_s,cublas_tflops,gpu,driver,cuda,date"
-    echo "B = 4; N = 4096; d = 64,64x64x4x1x2,1,1,1,9,1,200.1,verified,1,2,none,none,none,none"
-    echo "B = 4; N = 4096; d = 64,128x64x8x1x1,1,1,1,9,1,230.1,verified,1,2,none,none,none,none"
-    echo "B = 4; N = 4096; d = 64; causal,64x64x4x1x2,1,1,1,9,1,180.1,verified,1,2,none,none,none,none"
-    echo "B = 4; N = 4096; d = 64; causal,128x64x8x1x1,1,1,1,9,1,220.1,spills registers,1,2,none,none,none,none"
+    echo $columns
+    echo "B = 4; N = 4096; d = 64,64x64x4x1x2,tiles,1,1,1,9,1,200.1,verified,,,,1,2,none,none,none,,none"
+    echo "B = 4; N = 4096; d = 64,128x64x8x1x1,tiles,1,1,1,9,1,230.1,verified,,,,1,2,none,none,none,,none"
+    echo "B = 4; N = 4096; d = 64; causal,64x64x4x1x2,tiles,1,1,1,9,1,180.1,verified,,,,1,2,none,none,none,,none"
+    echo "B = 4; N = 4096; d = 64; causal,128x64x8x1x1,tiles,1,1,1,9,1,220.1,spills registers,,,,1,2,none,none,none,,none"
 } >"$out/tiles.csv"
 awk -f grader/make/tune_table.awk "$out/tiles.csv" >"$out/tiles"
 expect "tune: the slower one" grep -q '^64 64 4 1 2  *200\.1  *180\.1\*$' "$out/tiles"

@@ -2,7 +2,9 @@
 #include "bench/bench.h"
 #include "scale.h"
 
-static const struct bench_size sizes[] = {{"1000", {1000}}, {"4321", {4321}}, {0}};
+// The last does not fit into any memory.
+static const struct bench_size sizes[] = {
+    {"1000", {1000}}, {"4321", {4321}}, {"huge", {INT64_C(1) << 50}}, {0}};
 
 static double bytes(const int64_t* n) {
     return 8.0 * (double)n[0];

@@ -1,4 +1,4 @@
-// peers.c: in the place of compare.py, for the bench's own test: peers, and the program that has them.
+// peers.c: in the place of peers.py, for the bench's own test: peers, and the program that has them.
 #include "bench/peers.h"
 
 #include <cuda_runtime_api.h>
@@ -6,6 +6,9 @@
 enum { RIGHT, AGREED, LAST_ELEMENT, NEARLY, NO_MEMORY, RUNS_OUT, NOT_OFFERED, PEERS };
 static const char* const names[] = {"right",     "agreed",   "last_element", "nearly",
                                     "no_memory", "runs_out", "not_offered"};
+static const char* const kinds[] = {"pytorch", "pytorch", "pytorch", "triton",
+                                    "pytorch", "pytorch", "pytorch"};
+static const char* layouts[PEERS] = {"N"};
 
 enum { MOST = 4321 };
 static struct bench_run* run;
@@ -49,6 +52,7 @@ static void deliver(int peer) {
 }
 
 int main(int argc, char** argv) {
-    const struct bench_peers peers = {PEERS, names, 1, prepare, finish, call, deliver};
+    const struct bench_peers peers = {PEERS, names,   kinds,  layouts, "none 1.0",
+                                      1,     prepare, finish, call,    deliver};
     return bench_main(argc, argv, &peers);
 }

@@ -1,0 +1,3 @@
+"""peers.py: PyTorch's and Triton's attention in bf16 (grader/bench/attention_peers.py)."""
+
+from attention_peers import Forward as Peers  # noqa: F401  # bench/peers.py takes it from here

@@ -1,0 +1,157 @@
+"""attention_peers.py: what the peers.py of the attention lessons share: PyTorch's attention with its backend pinned,
+and the kernels of triton_attention.py.
+
+In memory, heads lie inside the rows, as the course's do, or outside; each backend of PyTorch gets what is faster for it, and
+the record says which (the naive one and Triton's kernels get the course's). Nothing asks for gradients in the forward
+lessons, so that a backend may leave LSE away. Of the backward pass only torch.autograd.grad() is timed, on a graph
+that is kept: the forward pass is not in it, while all that the backward pass needs (delta, conversions, memory from
+PyTorch's cache) is. Triton's backward has delta and conversions in it as well.
+
+Peers round P and dS to 16 bits. Where a contract does not allow that (fp16: lessons 12, 13, 15) they may be wrong
+by ROUNDS_P times what the course's kernels may.
+"""
+
+import math
+
+import torch
+import triton_attention
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+ROUNDS_P = 4.0
+BACKENDS = {"FlashAttention-2": SDPBackend.FLASH_ATTENTION, "SDPA cuDNN": SDPBackend.CUDNN_ATTENTION,
+            "SDPA efficient": SDPBackend.EFFICIENT_ATTENTION, "SDPA math": SDPBackend.MATH}
+
+heads_outside = torch.Tensor.contiguous
+
+
+def rows_outside(tensor):  # (B, H, N, d) that is (B, N, H, d) in memory
+    return tensor.transpose(1, 2).contiguous().transpose(1, 2)
+
+
+def sdpa(backend, Q, K, V, causal, **more):
+    with sdpa_kernel(backend):
+        return torch.nn.functional.scaled_dot_product_attention(Q, K, V, is_causal=causal, **more)
+
+
+def median_ms(call, runs=5):
+    times = []
+    call()
+    for _ in range(runs):
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(1000000)  # half a millisecond in which the work gets into the stream
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end))
+    return sorted(times)[runs // 2]
+
+
+class Forward:
+    names = (*BACKENDS, "Triton")
+    kinds = ("pytorch",) * len(BACKENDS) + ("triton",)
+    looser = 1.0
+    dtype = torch.bfloat16
+    batched = True  # the lesson's sizes begin with B; else B = 1
+    layout, other = (rows_outside, "B N H d"), (heads_outside, "B H N d")
+
+    def __init__(self, bench, n):
+        self.bench = bench
+        self.B, self.N, self.d, self.causal = n[0] if self.batched else 1, n[1], n[2], bool(n[3])
+        self.H = bench.bytes("Q") // (2 * self.B * self.N * self.d)
+        self.Q, self.K, self.V = (self.input(name) for name in "QKV")
+        self.prepare()
+        self.calls, self.layouts = zip(*(self.choose(name) for name in self.names))
+
+    def prepare(self):
+        """Backward needs more."""
+
+    def input(self, name):  # as (B, H, N, d)
+        if self.layout[0] is heads_outside:
+            return self.bench.get(name, (self.B, self.H, self.N, self.d), self.dtype)
+        return self.bench.get(name, (self.B, self.N, self.H, self.d), self.dtype).transpose(1, 2)
+
+    def put(self, name, tensor):
+        self.bench.put(name, tensor if self.layout[0] is heads_outside else tensor.transpose(1, 2))
+
+    def timed(self, name, layout):
+        """A function that does what is timed, its tensors made before."""
+        Q, K, V = layout(self.Q), layout(self.K), layout(self.V)
+        if name == "Triton":
+            return lambda: triton_attention.forward(Q, K, V, self.causal)
+        return lambda: (sdpa(BACKENDS[name], Q, K, V, self.causal), None)
+
+    def choose(self, name):
+        """That function for the faster layout, and the layout's name."""
+        single = name not in BACKENDS or BACKENDS[name] == SDPBackend.MATH
+        best = None
+        for layout, label in (self.layout,) if single else (self.layout, self.other):
+            try:
+                call = self.timed(name, layout)
+                ms = 0 if single else median_ms(call)
+                if best is None or ms < best[0]:
+                    best = ms, call, label
+            except RuntimeError:  # refused or no memory: the bench is told when it calls
+                torch.cuda.empty_cache()
+        return best[1:] if best else (lambda: self.timed(name, self.layout[0])(), "")
+
+    def call(self, peer):
+        return self.calls[peer]()
+
+    def deliver(self, peer, result):
+        O, LSE = result
+        self.put("O", O)
+        if LSE is None:  # PyTorch does not return it
+            self.bench.put_agreed("LSE")
+        else:
+            self.bench.put("LSE", LSE)
+
+    @classmethod
+    def warm(cls):
+        """Triton compiles for each d and mask, and again for an N that 16 does not divide."""
+        for N, d in ((256, 64), (256, 128), (257, 128)):
+            for causal in (False, True):
+                cls.warm_one(*(torch.zeros(1, N, 32, d, dtype=cls.dtype, device="cuda").transpose(1, 2)
+                               for _ in range(4)), causal)
+
+    @classmethod
+    def warm_one(cls, Q, K, V, dO, causal):
+        triton_attention.forward(Q, K, V, causal)
+
+
+class Backward(Forward):
+    names = (*BACKENDS, "Triton, atomic dQ", "Triton, split")
+    kinds = ("pytorch",) * len(BACKENDS) + ("triton",) * 2
+
+    def prepare(self):
+        """Puts the forward pass's O and LSE, computed in fp32, where the bench had random numbers."""
+        O, LSE = torch.empty_like(self.Q), torch.empty(self.B, self.H, self.N, device="cuda")
+        later = torch.ones(self.N, self.N, dtype=torch.bool, device="cuda").triu(1)
+        for b in range(self.B):
+            for h in range(self.H):
+                S = self.Q[b, h].float() @ self.K[b, h].float().t() / math.sqrt(self.d)
+                if self.causal:
+                    S.masked_fill_(later, -math.inf)
+                LSE[b, h] = S.logsumexp(1)
+                O[b, h] = S.sub_(LSE[b, h, :, None]).exp_() @ self.V[b, h].float()
+        self.put("O", O)
+        self.bench.put("LSE", LSE)
+        self.O, self.LSE, self.dO = O, LSE, self.input("dO")
+
+    def timed(self, name, layout):
+        if name not in BACKENDS:
+            Q, K, V, O, dO = (layout(x) for x in (self.Q, self.K, self.V, self.O, self.dO))
+            return lambda: triton_attention.backward(Q, K, V, O, self.LSE, dO, self.causal, "split" in name)
+        inputs = [layout(x).detach().requires_grad_() for x in (self.Q, self.K, self.V)]
+        O, dO = sdpa(BACKENDS[name], *inputs, self.causal), layout(self.dO)
+        return lambda: torch.autograd.grad(O, inputs, dO, retain_graph=True)
+
+    def deliver(self, peer, gradients):
+        for name, gradient in zip(("dQ", "dK", "dV"), gradients):
+            self.put(name, gradient)
+
+    @classmethod
+    def warm_one(cls, Q, K, V, dO, causal):
+        LSE = torch.zeros(Q.shape[:3], device="cuda")
+        for split in (False, True):
+            triton_attention.backward(Q, K, V, Q, LSE, dO, causal, split)
