@@ -77,6 +77,11 @@ static void name_as_before(struct result* r, struct result_item* record) {
     }
 }
 
+static void name_cause(struct result_item* record, enum cause cause) {
+    snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
+    snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
+}
+
 // Grades every chosen item and shows it as soon as it is known.
 static void grade_items(struct result* r, const struct options* o, struct session* session,
                         bool colour) {
@@ -90,7 +95,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
         record->max_points = lesson.items[i].points;
         if (timeouts >= TIMEOUTS_ALLOWED) {
             record->outcome = OUTCOME_FAIL;
-            snprintf(record->cause, sizeof record->cause, "%s", cause_id(CAUSE_endless_loop));
+            name_cause(record, CAUSE_endless_loop);
             record_append(record, "not run: %d items did not end in time\n", timeouts);
         } else {
             grade_item(session, i, record);
@@ -122,7 +127,7 @@ static void fail_all(struct result* r, const struct options* o, const struct bui
         snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
         record->max_points = lesson.items[i].points;
         record->outcome = OUTCOME_FAIL;
-        snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
+        name_cause(record, cause);
         record_append(record, "%s\n", b->message);
     }
 }

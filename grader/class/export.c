@@ -18,15 +18,40 @@
 #include "class/class.h"
 #include "wall/file.h"
 
+// What a compiler said may be long; the first errors are what matters.
+enum { COMPILER_SHOWN = 4000 };
+
 // One line of a grade: an item, or a lesson that has none.
 struct line {
     char name[160];
-    const char *message, *cause;
+    char message[8192];  // what was found, and likely why
+    const char* cause;
     double points;
     int max_points;
     enum outcome outcome;
     double seconds;
 };
+
+// As much of the text as fits into `most` bytes, in whole lines.
+static int whole_lines(const char* text, int most) {
+    int n = (int)strlen(text);
+    for (n = n < most ? n : most; n > 0 && text[n] && text[n - 1] != '\n'; n--) {
+    }
+    return n;
+}
+
+// Of a file that could not be run, every item says why, and the first one what the compiler said.
+static void message_of(const struct result* r, int index, char* text, size_t size) {
+    const struct result_item* item = &r->item[index];
+    const char* said = r->message[0] && index == 0 ? r->compiler : "";
+    size_t end = strlen(item->message);
+    const char* line_end = end > 0 && item->message[end - 1] != '\n' ? "\n" : "";
+    int n = snprintf(text, size, "%s%s%.*s", item->message, line_end,
+                     whole_lines(said, COMPILER_SHOWN), said);
+    if (item->outcome == OUTCOME_FAIL && !r->message[0])
+        snprintf(text + n, size - (size_t)n, "likely cause: %s [%s]\n", item->sentence,
+                 item->cause);
+}
 
 // The lines of a lesson, whose points add up to its points. Where these are not what the check gave (a late rule,
 // an override, nothing to grade), the lesson is one line.
@@ -35,25 +60,25 @@ static int lines_of(const struct class* k, const struct row* row, int lesson, st
     const struct cell* cell = &row->cell[lesson];
     bool graded = result_kept(k, row, lesson, r);
     if (!graded || !cell->now.known || fabs(cell->now.points - r->score) > 0.005) {
-        line[0] = (struct line){.message = cell->now.note,
-                                .cause = "",
+        line[0] = (struct line){.cause = "",
                                 .points = cell->now.points,
                                 .max_points = 100,
                                 .outcome = !cell->now.known          ? OUTCOME_ERROR
                                            : cell->now.points >= 100 ? OUTCOME_PASS
                                                                      : OUTCOME_FAIL};
         snprintf(line[0].name, sizeof line[0].name, "%s", k->lesson[lesson].name);
+        snprintf(line[0].message, sizeof line[0].message, "%s", cell->now.note);
         return 1;
     }
     for (int i = 0; i < r->item_count; i++) {
         const struct result_item* item = &r->item[i];
-        line[i] = (struct line){.message = item->message,
-                                .cause = item->cause,
+        line[i] = (struct line){.cause = item->cause,
                                 .points = item->points,
                                 .max_points = item->max_points,
                                 .outcome = item->outcome,
                                 .seconds = item->seconds};
         snprintf(line[i].name, sizeof line[i].name, "%s: %s", k->lesson[lesson].name, item->name);
+        message_of(r, i, line[i].message, sizeof line[i].message);
     }
     return r->item_count;
 }
@@ -88,12 +113,14 @@ static void feedback(const struct class* k, const struct row* row, struct result
             fprintf(f, "not graded: %s. This is not your fault.\n", p->note);
         if (!result_kept(k, row, l, r)) continue;
         if (r->message[0]) text_print(f, "  ", r->message);
+        if (r->message[0]) text_print(f, "      ", r->compiler);
         for (int i = 0; i < r->item_count; i++) {
             const struct result_item* item = &r->item[i];
             fprintf(f, "\n  %-5s %3d/%-3d %s\n", item->outcome == OUTCOME_PASS ? "OK" : "FAIL",
                     item->points, item->max_points, item->name);
-            if (item->outcome != OUTCOME_PASS && !r->message[0])
-                text_print(f, "      ", item->message);
+            char message[sizeof((struct line*)0)->message];
+            message_of(r, i, message, sizeof message);
+            if (!r->message[0]) text_print(f, "      ", message);
         }
         fprintf(f, "\n  To see the same: make grade LESSON=%.2s SEED=%s FILE=your.cu\n",
                 k->lesson[l].name, r->seed);

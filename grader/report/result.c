@@ -33,9 +33,10 @@ static json_t* text_value(const char* s) {
 }
 
 static json_t* item_value(const struct result_item* i) {
-    return json_pack("{so ss si si sf so ss}", "name", text_value(i->name), "outcome",
+    return json_pack("{so ss si si sf so ss ss}", "name", text_value(i->name), "outcome",
                      outcomes[i->outcome], "points", i->points, "max_points", i->max_points,
-                     "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause);
+                     "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause,
+                     "sentence", i->sentence);
 }
 
 // In one text: why nothing was graded, and from the next line on what the compiler said.
@@ -84,6 +85,7 @@ static void item_from(const json_t* o, struct result_item* i) {
     copy_text(i->name, sizeof i->name, o, "name");
     copy_text(i->message, sizeof i->message, o, "message");
     copy_text(i->cause, sizeof i->cause, o, "cause");
+    copy_text(i->sentence, sizeof i->sentence, o, "sentence");
     copy_text(outcome, sizeof outcome, o, "outcome");
     i->points = number(o, "points");
     i->max_points = number(o, "max_points");

@@ -2,7 +2,7 @@
 //
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
-//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause}
+//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause, sentence}
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H

@@ -93,6 +93,16 @@ totals() { # every format has the same total
 expect "and the same total" totals
 # shellcheck disable=SC2016  # the $ are awk's
 expect "no cell of the gradebook is a formula" awk -F'","' '{ sub(/^"/, "") } /^[=+@-]/ { exit 1 }' "$out/gradebook.csv"
+# What the student learns: what was wrong, likely why, and what the compiler said; nothing of this machine.
+explains() {
+    grep -q 'likely cause: .* \[too_much_read\]' "$out/feedback/naive004.txt" &&
+        grep -q 'likely cause: .* \[too_much_read\]' "$out/exports/gradescope/naive004.json" &&
+        grep -q ': error: ' "$out/feedback/broken006.txt" && grep -q ': error: ' "$out/exports/gradescope/broken006.json" &&
+        grep -q ': error: ' "$dir/json/broken006.05_tiled_matmul.txt.json"
+}
+expect "the feedback says why" explains
+names_no_path() { ! grep -rlF -e "$dir" -e "$(pwd)" "$out/feedback" "$out/exports" "$dir/json"; }
+expect "and names no path of this machine" names_no_path
 expect "OUT is for its owner" test "$(stat -c %a "$out")" = 700
 
 cp -r "$out/results" "$dir/results" # as they were before anything is changed by hand

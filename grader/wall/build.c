@@ -370,7 +370,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
                  "the compiler found no room for a process; run fewer grades at once");
     } else if (r.end == WALL_EXITED && (r.code == SCRIPT_REWRITE || r.code == SCRIPT_COMPILE)) {
         b->outcome = BUILD_COMPILE_ERROR;
-        snprintf(b->message, sizeof b->message, "%s does not compile", q->file);
+        snprintf(b->message, sizeof b->message, "%s does not compile", shown);
     } else if (r.end != WALL_EXITED || r.code > SCRIPT_LINK) {
         snprintf(b->message, sizeof b->message,
                  "the compiler could not be run (%s); make doctor says what is missing",
@@ -386,7 +386,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         if (linker && strstr(linker, "lib/call-")) *linker = '\0';  // the message says it all
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not define %s() as its contract declares",
-                 q->file, lesson_function(q->lesson));
+                 shown, lesson_function(q->lesson));
     } else if ((b->program = load_program(program)) < 0 ||
                (b->watched = load_program(watched)) < 0) {
         snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));

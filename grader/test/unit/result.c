@@ -22,6 +22,7 @@ START_TEST(test_there_and_back) {
     strcpy(r.item[1].name, "two");
     strcpy(r.item[1].message, "\033[31m \x80\xfe ]]> \t\x01 <b>&");
     strcpy(r.item[1].cause, "tail_dropped");
+    strcpy(r.item[1].sentence, cause_sentence(CAUSE_tail_dropped));
     r.item[1].outcome = OUTCOME_FAIL;
     r.item[1].max_points = 40;
     result_total(&r);
@@ -37,6 +38,7 @@ START_TEST(test_there_and_back) {
     ck_assert_str_eq(back.compiler, r.compiler);
     ck_assert_int_eq(back.item[1].outcome, OUTCOME_FAIL);
     ck_assert_str_eq(back.item[1].cause, "tail_dropped");
+    ck_assert_str_eq(back.item[1].sentence, r.item[1].sentence);
     ck_assert_ptr_nonnull(strstr(back.item[1].message, "]]>"));
     free(json);
 }
