@@ -191,6 +191,10 @@ texts: ready
 build/doctor: build/grader/make/doctor.o build/libgrader.a
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# DECK=5: only that deck.
+slides:
+	@sh grader/make/slides.sh $(or $(wildcard $(DECK:%=slides/%_*.md) $(DECK:%=slides/0%_*.md)),$(if $(DECK),slides/$(DECK).md,$(wildcard slides/[0-9]*.md)))
+
 # SAVE=name|all: writes the patch again, from build/wrong/NN_name/name.cu if that was edited.
 wrong: lesson
 	@$(if $(SAVE),sh grader/test/wrong.sh save $(NAME) $(SAVE),sh grader/test/wrong.sh list $(NAME))
@@ -223,5 +227,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope \
-        texts wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+        texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

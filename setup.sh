@@ -3,7 +3,7 @@
 #
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
-#   sh setup.sh --dev    also what the project's own tests need (make test): 135 MB more
+#   sh setup.sh --dev    also what the project's own tests need (make test): 280 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
 # Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
@@ -56,6 +56,12 @@ clang-format | clang-format    | clang-tools-extra | clang          | clang-extr
 qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch64  | make test-aarch64
 aarch64-linux-gnu-g++ | g++-aarch64-linux-gnu | gcc-c++-aarch64-linux-gnu | aarch64-linux-gnu-gcc | - | make test-aarch64
 /usr/aarch64-linux-gnu/lib/libc.a | libc6-dev-arm64-cross | - | aarch64-linux-gnu-glibc | - | make test-aarch64
+pandoc       | pandoc          | pandoc           | pandoc-cli      | pandoc-cli    | make slides
+chromium     | chromium        | chromium         | chromium        | chromium      | prints and measures the slides
+pdfinfo      | poppler-utils   | poppler-utils    | poppler         | poppler-utils | counts the slides' pages
+/usr/share/doc/fonts-liberation | fonts-liberation | - | -      | -             | the slides' letters
+/usr/share/doc/fonts-dejavu-core | fonts-dejavu-core | - | -    | -             | the slides' code
+/usr/share/doc/fonts-stix | fonts-stix  | -                | -               | -             | the slides' formulas
 debootstrap  | debootstrap     | debootstrap      | debootstrap     | debootstrap   | grader/test/fresh.sh
 /usr/share/keyrings/debian-archive-keyring.gpg | debian-archive-keyring | debian-keyring | debian-archive-keyring | - | grader/test/fresh.sh
 TABLE
@@ -243,6 +249,8 @@ done
 ID='' ID_LIKE='' PRETTY_NAME=$(uname -s)
 # shellcheck source=/dev/null
 [ ! -r /etc/os-release ] || . /etc/os-release
+# Ubuntu's Chromium is a snap, which does not run everywhere: the slides take Chrome, or CHROMIUM=browser.
+[ "$ID" != ubuntu ] || wanted=$(printf '%s\n' "$wanted" | grep -v '^chromium ')
 case $(uname -s)/$(uname -r) in
 Linux/*Microsoft)
     say "This is WSL 1, which lacks what the sandbox needs. In Windows: wsl --set-version $ID 2" >&2

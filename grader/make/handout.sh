@@ -1,6 +1,6 @@
 #!/bin/sh
 # handout.sh: what `make handout OUT=dir` does: the student edition, a repository of one commit. It grades itself as
-# this one does, and has no solutions, no kernels that must fail or pass, no tests of the course.
+# this one does, and has no solutions, no decks (they show some), no kernels that must fail or pass, no tests of the course.
 # usage: handout.sh    with OUT in the environment
 out=${OUT:-}
 [ -n "$out" ] || {
@@ -13,7 +13,7 @@ if [ -e "$out" ]; then
 fi
 git rev-parse --git-dir >/dev/null || exit 2
 mkdir -p "$out" || exit 2
-git ls-files -z -- . ':!solutions' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/*/test.sh' ':!grader/test' \
+git ls-files -z -- . ':!solutions' ':!slides' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/*/test.sh' ':!grader/test' \
     ':!grader/cpu/test' ':!grader/cpu/bench' ':!.ci' ':!.github' ':!lessons/INSTRUCTORS.md' ':!exercises' >"$out/.files" || exit 2
 xargs -0 cp --parents -p -t "$out" <"$out/.files" || exit 2
 rm -f "$out/.files"

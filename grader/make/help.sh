@@ -23,6 +23,7 @@ make gradescope LESSON=17     an autograder for Gradescope
 
 make exercises                cut the stubs from the solutions (authors)
 make texts                    the output shown in the lessons' texts, made again (authors)
+make slides                   the study group's decks, as HTML and PDF (DECK=5: one of them)
 make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)
 make test [LESSON=12]         everything the course checks about itself
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table

@@ -1,0 +1,26 @@
+# chromium.sh: the browser that prints and measures the decks. Sourced, not run.
+# shellcheck shell=sh
+
+# Its command, or nothing. CHROMIUM in the environment goes first.
+find_chromium() {
+    for command in ${CHROMIUM:+"$CHROMIUM"} chromium chromium-browser google-chrome; do
+        command -v "$command" && return
+    done
+}
+
+# chromium_run ARGUMENT...: without a window, in a profile of its own that is gone afterwards. What it says
+# about its surroundings is dropped. Root gets no sandbox from it; the pages are our own.
+chromium_run() (
+    profile=$(mktemp -d) || exit 2
+    trap 'rm -rf "$profile"' EXIT
+    [ "$(id -u)" != 0 ] || set -- --no-sandbox "$@"
+    HOME=$profile timeout 120 "$(find_chromium)" --headless --disable-gpu --disable-dev-shm-usage --hide-scrollbars \
+        --user-data-dir="$profile" "$@" 2>"$profile/said" </dev/null && exit 0
+    cat "$profile/said" >&2
+    exit 1
+)
+
+# file_url FILE: its address; % and spaces in a path are not taken as they are.
+file_url() {
+    printf 'file://%s' "$(realpath "$1")" | sed 's/%/%25/g; s/ /%20/g; s/#/%23/g; s/?/%3F/g'
+}

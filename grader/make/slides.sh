@@ -1,0 +1,42 @@
+#!/bin/sh
+# slides.sh: what `make slides` does: makes of each deck (slides/NN_name.md) one HTML file that needs nothing
+# else, build/slides/NN_name.html, and with Chromium a PDF beside it, one page a slide.
+# usage: slides.sh DECK.md...   with OUT, the folder (default build/slides), in the environment
+. grader/make/chromium.sh
+out=${OUT:-build/slides}
+if ! command -v pandoc >/dev/null 2>&1; then
+    echo "The decks are made by pandoc, which is not installed: sh setup.sh --dev" >&2
+    exit 1
+fi
+[ $# -gt 0 ] || {
+    echo "There are no decks here: the student edition has none." >&2
+    exit 1
+}
+mkdir -p "$out" || exit 1
+
+status=0
+for deck; do
+    new=$out/$(basename "$deck" .md)
+    # A warning is a formula that cannot be set, say: of that no deck is made.
+    if pandoc "$deck" -f markdown-implicit_figures -t html5 --section-divs --mathml --fail-if-warnings \
+        --template=slides/template.html --lua-filter=slides/deck.lua \
+        -V style="$(cat slides/style.css)" -V script="$(cat slides/deck.js)" -o "$new.html.new" &&
+        mv "$new.html.new" "$new.html"; then
+        echo "$new.html"
+    else
+        rm -f "$new.html.new"
+        echo "$deck: no deck was made; the reason stands above" >&2
+        status=1
+        continue
+    fi
+    if [ -z "$(find_chromium)" ]; then
+        without_pdf=1
+    elif chromium_run --no-pdf-header-footer --print-to-pdf="$new.pdf" "$(file_url "$new.html")" >/dev/null; then
+        echo "$new.pdf"
+    else
+        echo "$new.html: Chromium could not print it; what it said stands above" >&2
+        status=1
+    fi
+done
+[ -z "${without_pdf:-}" ] || echo "No PDF: there is no Chromium here (sh setup.sh --dev, or CHROMIUM=your browser)."
+exit $status

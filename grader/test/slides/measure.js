@@ -1,0 +1,61 @@
+// measure.js: what slides.sh lets Chromium run at the end of a deck opened with ?all, where every slide has its own
+// size. The page becomes a text: "slides N", and a line for each fault.
+"use strict";
+const faults = [];
+const slides = [...document.querySelectorAll("section")];
+const smallest = 18; // pixels of a letter, on a slide of 1280
+
+slides.forEach((slide, n) => {
+    const fault = (what) => faults.push(`slide ${n + 1}: ${what}`);
+    const quote = (e) => `"${e.textContent.trim().replace(/\s+/g, " ").slice(0, 40)}"`;
+    const style = getComputedStyle(slide);
+    const frame = slide.getBoundingClientRect();
+    // The margin belongs to nobody but the number and the deck's name.
+    const inner = {
+        left: frame.left + parseFloat(style.paddingLeft), right: frame.right - parseFloat(style.paddingRight),
+        top: frame.top + parseFloat(style.paddingTop), bottom: frame.bottom - parseFloat(style.paddingBottom),
+    };
+    const outside = (box, of, slack) =>
+        box.left < of.left - slack || box.right > of.right + slack || box.top < of.top - slack || box.bottom > of.bottom + slack;
+    const spoken = slide.querySelector(".notes");
+
+    if (frame.width !== 1280 || frame.height !== 720) fault(`is ${frame.width} x ${frame.height}, not 1280 x 720`);
+    if (!slide.querySelector("h2")) fault("has no title (## ...)");
+    if (!spoken || !spoken.textContent.trim()) fault("has no notes (::: notes)");
+
+    for (const e of slide.querySelectorAll("*")) {
+        // Of a formula and of a box in a box, the outermost one tells.
+        if (e.closest(".notes, defs") || e.parentNode.closest("math")) continue;
+        const box = e.getBoundingClientRect();
+        const size = parseFloat(getComputedStyle(e).fontSize);
+        const has_words = [...e.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+
+        if (box.width && outside(box, inner, 1) && (e.parentNode === slide || !outside(e.parentNode.getBoundingClientRect(), inner, 1)))
+            fault(`<${e.localName}> leaves the slide: ${quote(e)}`);
+        // The box of a formula says nothing about its parts; and it may be higher than its line.
+        if (e.localName === "math" && [...e.querySelectorAll("mi, mn, mo, mtext")].some((part) => outside(part.getBoundingClientRect(), inner, 1)))
+            fault(`a formula leaves the slide: ${quote(e.querySelector("semantics > *"))}`);
+        const high = e.scrollHeight > e.clientHeight + 1 && !e.querySelector("math");
+        if (e instanceof HTMLElement && e.clientWidth && (e.scrollWidth > e.clientWidth + 1 || high))
+            fault(`<${e.localName}> is smaller than what is in it: ${quote(e)}`);
+        if (e instanceof HTMLElement && has_words && size < smallest && e.localName !== "math")
+            if (e.localName !== "code" || !e.closest("p, li, td, th")) fault(`letters of ${size} pixels: ${quote(e)}`);
+        if (e.localName === "img" && !e.naturalWidth) fault(`a picture is missing: ${e.alt}`);
+        if (e.localName === "text") {
+            const paper = e.ownerSVGElement.getBoundingClientRect();
+            if (outside(box, paper, 2)) fault(`words leave their drawing: ${quote(e)}`);
+            if (size * e.getScreenCTM().a < smallest - 0.1 && !e.hasAttribute("transform")) fault(`letters of ${size} pixels in a drawing: ${quote(e)}`);
+            // draw.lua puts the words of a box into a group behind it.
+            const rect = e.parentNode.localName === "g" && e.parentNode.previousElementSibling;
+            if (rect && outside({...box.toJSON(), top: 0, bottom: 0}, {...rect.getBoundingClientRect().toJSON(), top: 0, bottom: 0}, 2))
+                fault(`words are wider than their box: ${quote(e)}`);
+        }
+        if (e.matches("span.math") && !e.querySelector("math")) fault(`a formula was not set: ${quote(e)}`);
+        if (has_words && !e.closest("code") && /\$|\\[a-z]+\{/.test([...e.childNodes].map((c) => (c.nodeType === 3 ? c.data : "")).join("")))
+            fault(`raw mathematics: ${quote(e)}`);
+    }
+});
+const text = [`slides ${slides.length}`, ...faults].join("\n");
+document.documentElement.innerHTML = "<body></body>";
+document.body.append(document.createElement("pre"));
+document.querySelector("pre").textContent = text;

@@ -1,0 +1,208 @@
+-- deck.lua: pandoc's filter for the decks: code from the course's files, figures from recorded runs,
+-- drawings. What a slide names and is not there is an error with the deck's file and line.
+--
+--   ```{.c include="solutions/…/x.cu" region="bring s up to date"}      between the marks of the one
+--   ```                                 BEGIN SOLUTION whose text contains these words
+--   ```{.c include="…" from="words" to="words"}   from the one line with these words to the next with those
+--   ```                                 without="words": leaves out lines with these words
+--   `14, SIZE, VERSION, COLUMN`{.bench}           a number from plots/data/GPU/14_*.csv. `… over …`{.bench}:
+--                                       a quotient
+--   ```{.bench lesson="14" size="SIZE" versions="a, b"}     a table of that file; the last column is the
+--   ```                                 share of cuBLAS or of the copy, or with of="a" the speed beside a's
+--   ![what it shows](figures/x.lua)     a drawing (draw.lua)
+--   ![what it shows](plots/svg/x.svg)   any other picture, from the repository's root
+--   ::: notes                           speaker notes
+local input = PANDOC_STATE.input_files[1]
+local here = PANDOC_SCRIPT_FILE:match("^(.*)/[^/]*$") or "."
+local draw = dofile(here .. "/draw.lua")
+
+-- Ends the build; `words` stand in the line at fault.
+local function fail(message, ...)
+    local number, found = 0, nil
+    for line in io.lines(input) do
+        number = number + 1
+        local all = true
+        for _, words in ipairs({...}) do all = all and line:find(words, 1, true) end
+        if all and not found then found = number end
+    end
+    io.stderr:write(("%s:%s: %s\n"):format(input, found or "?", message))
+    os.exit(1)
+end
+
+local function lines_of(path, ...)
+    local file = io.open(path)
+    if not file then fail("there is no file " .. path, ...) end
+    local lines = {}
+    for line in file:lines() do lines[#lines + 1] = line end
+    file:close()
+    return lines
+end
+
+-- The number of the one line of `lines`, from `first` on, that contains `words`.
+local function only(lines, words, first, path, ...)
+    local found
+    for n = first, #lines do
+        if lines[n]:find(words, 1, true) then
+            if found then fail(("\"%s\" is in lines %d and %d of %s: say more of it"):format(words, found, n, path), ...) end
+            found = n
+        end
+    end
+    return found or fail(("\"%s\" is in no line of %s"):format(words, path), ...)
+end
+
+-- ---- code
+
+local function include(block)
+    local a = block.attributes
+    local path, region, from, to = a.include, a.region, a.from, a.to
+    local lines, first, last = lines_of(path, path), 1, nil
+    if region then
+        local marks = {}
+        for n, line in ipairs(lines) do marks[n] = line:find("BEGIN SOLUTION", 1, true) and line or "" end
+        first = only(marks, region, 1, path, path, region) + 1
+        last = first
+        while lines[last] and not lines[last]:find("END SOLUTION", 1, true) do last = last + 1 end
+        last = last - 1
+    elseif from then
+        first = only(lines, from, 1, path, path, from)
+        last = first
+        while not lines[last]:find(to or from, 1, true) do
+            last = last + 1
+            if not lines[last] then fail(("\"%s\" is in no line of %s after line %d"):format(to, path, first), path, from) end
+        end
+    else
+        fail("an include needs a region, or from and to", path)
+    end
+
+    local kept, indent = {}, math.huge
+    for n = first, last do
+        local line = lines[n]
+        local left_out = line:find("// BEGIN SOLUTION", 1, true) or line:find("// END SOLUTION", 1, true)
+            or a.without and line:find(a.without, 1, true)
+        if not left_out then
+            kept[#kept + 1] = line
+            if line:find("%S") and not line:find("^#") then indent = math.min(indent, #line:match("^ *")) end
+        end
+    end
+    for n, line in ipairs(kept) do
+        if not line:find("^#") then kept[n] = line:sub(indent + 1) end
+    end
+    block.text = table.concat(kept, "\n")
+    block.attributes = {}
+    local source = pandoc.Para{pandoc.Code(path:match("[^/]*$")), pandoc.Str(", from line " .. first)}
+    return {block, pandoc.Div({source}, pandoc.Attr("", {"source"}))}
+end
+
+-- ---- recorded runs
+
+-- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name; and its path.
+local function recorded(lesson, ...)
+    if not lesson:match("^%d+$") then fail("a lesson is a number, not " .. lesson, ...) end
+    local matches = {}
+    local list = io.popen(("ls plots/data/*/%s_*.csv 2>/dev/null"):format(lesson))
+    for path in list:lines() do
+        -- Not 14_name.tiles.csv.
+        if path:match("/%d+_[%w_]*%.csv$") then matches[#matches + 1] = path end
+    end
+    list:close()
+    if not matches[1] then fail("no run is recorded of lesson " .. lesson, ...) end
+    local names, rows = nil, {}
+    for _, line in ipairs(lines_of(matches[1], ...)) do
+        local row, n = {}, 0
+        for value in (line .. ","):gmatch("([^,]*),") do
+            n = n + 1
+            row[names and names[n] or n] = value
+        end
+        if names then rows[#rows + 1] = row else names = row end
+    end
+    return rows, matches[1]
+end
+
+-- Three digits are what two runs agree in.
+local function three_digits(x)
+    return (x >= 99.95 and "%.0f" or x >= 9.995 and "%.1f" or "%.2f"):format(x)
+end
+
+local function value_of(text, code)
+    local lesson, size, version, column = text:match("^%s*(.-),%s*(.-),%s*(.-),%s*(.-)%s*$")
+    if not column then fail("a number is `LESSON, SIZE, VERSION, COLUMN`", code) end
+    local rows, path = recorded(lesson, code)
+    for _, row in ipairs(rows) do
+        if row.size == size and row.version == version then
+            return tonumber(row[column]) or fail(("%s has no number %s for that"):format(path, column), code)
+        end
+    end
+    fail(("%s has no line \"%s,%s\""):format(path, size, version), code)
+end
+
+local function bench(code)
+    local above, below = code.text:match("^(.-) over (.*)$")
+    if above then return pandoc.Str(three_digits(value_of(above, code.text) / value_of(below, code.text))) end
+    return pandoc.Str(three_digits(value_of(code.text, code.text)))
+end
+
+local function bench_table(block)
+    local a = block.attributes
+    local rows, path = recorded(a.lesson, "lesson=\"" .. a.lesson)
+    local function row_of(version)
+        for _, row in ipairs(rows) do
+            if row.size == a.size and row.version == version then return row end
+        end
+        fail(("%s has no line \"%s,%s\""):format(path, a.size, version), a.size)
+    end
+    local by_bytes = true
+    for _, row in ipairs(rows) do by_bytes = by_bytes and (tonumber(row.tflops) or 0) == 0 end
+    local rate, ceiling = "tflops", "cublas_tflops"
+    if by_bytes then rate, ceiling = "gbytes_per_s", "copy_gbytes_per_s" end
+    local peer = a.of and row_of(a.of)
+
+    local html, any = {}, nil
+    local function row(tag, name, ...)
+        local cells = {("<tr><%s>%s</%s>"):format(tag, name, tag)}
+        for _, cell in ipairs({...}) do cells[#cells + 1] = ("<%s class=\"number\">%s</%s>"):format(tag, cell, tag) end
+        html[#html + 1] = table.concat(cells) .. "</tr>"
+    end
+    row("th", "version", "ms", by_bytes and "GB/s" or "TFLOP/s",
+        "of " .. (a.of or by_bytes and "the copy rate" or "cuBLAS"))
+    for version in (a.versions .. ","):gmatch("%s*(.-)%s*,") do
+        any = row_of(version)
+        if any.outcome == "verified" then
+            row("td", version, ("%.3f"):format(any.median_ms), three_digits(tonumber(any[rate])),
+                ("%.2f"):format(peer and peer.median_ms / any.median_ms or any[rate] / any[ceiling]))
+        else
+            row("td", version, any.outcome, "", "")
+        end
+    end
+    return pandoc.RawBlock("html", ("<table>%s</table><p class=\"source\">%s. %s, CUDA %s, %s. %s</p>"):format(
+        table.concat(html, "\n"), a.size, any.gpu, any.cuda, any.date,
+        by_bytes and ("Copy: %d GB/s."):format(any[ceiling]) or ("cuBLAS: %.0f TFLOP/s."):format(any[ceiling])))
+end
+
+-- ---- pictures
+
+local function picture(image)
+    local alt = pandoc.utils.stringify(image.caption or {})
+    if image.src:match("%.lua$") then
+        local path = here .. "/" .. image.src
+        lines_of(path, image.src)
+        return pandoc.RawInline("html", draw(path, alt, function(text) return value_of(text, image.src) end))
+    end
+    local bytes = table.concat(lines_of(image.src, image.src), "\n")
+    if not image.src:match("%.svg$") then fail("a picture is a .svg or a drawing", image.src) end
+    local escaped = bytes:gsub("[^%w%-_.~ /:=;,]", function(c) return ("%%%02X"):format(c:byte()) end)
+    local size = ""
+    for name, value in pairs(image.attributes) do size = size .. (" %s=\"%s\""):format(name, value) end
+    return pandoc.RawInline("html", ("<img alt=\"%s\"%s src=\"data:image/svg+xml,%s\">"):format(
+        alt:gsub("\"", "&quot;"), size, escaped))
+end
+
+return {{
+    CodeBlock = function(block)
+        if block.attributes.include then return include(block) end
+        if block.classes:includes("bench") then return bench_table(block) end
+    end,
+    Code = function(code)
+        if code.classes:includes("bench") then return bench(code) end
+    end,
+    Image = picture,
+}}
