@@ -24,6 +24,7 @@ import sys
 import warnings
 
 warnings.filterwarnings("ignore", "Failed to initialize NumPy")  # it is not needed
+warnings.filterwarnings("ignore", category=UserWarning, module="attention_peers")  # why a backend is not offered
 try:
     import torch
 except ImportError as error:

@@ -1,8 +1,8 @@
 // timing.c: times the versions of one lesson.
 // usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...     KIND: step, solution, yours, library or tiles
-// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together: each gets an
-// equal share of what is left when its turn comes. A version of which MIN_ROUNDS would take longer than that is
-// not timed. BENCH_ONLY=text in the environment: only sizes whose label contains it.
+// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together. A version of
+// which MIN_ROUNDS would take longer than a size's equal share is not timed; the others get as many rounds as
+// the time allows, and at least these. BENCH_ONLY=text in the environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -258,7 +258,11 @@ static bool chosen(const struct bench_size* size) {
     return !only || strstr(size->label, only);
 }
 
-// All versions at one size. What does not fit into the GPU's memory is a result, too.
+// When the program should be done, in terms of now(); sizes that are still to be timed.
+static double deadline;
+static int sizes_left;
+
+// All versions at one size; `seconds`: the size's share. What does not fit into the GPU's memory is a result, too.
 static void time_size(const struct bench_size* size, double seconds) {
     struct bench_run run = {.random = 1};
     bool agreed = false;
@@ -270,7 +274,7 @@ static void time_size(const struct bench_size* size, double seconds) {
     } else {
         if (peers) peers->prepare(&run, size);
         for (int i = 0; i < versions; i++) admit(&version[i], &run, size->n, seconds, &agreed);
-        time_versions(&run, size->n, seconds);
+        time_versions(&run, size->n, (deadline - now()) / sizes_left);
         if (peers) peers->finish();
     }
     arrays_free(&run);
@@ -299,16 +303,18 @@ int bench_main(int argc, char** argv, const struct bench_peers* with) {
            ceiling_copy(), ceiling_matmul(BF16), ceiling_matmul(F32));
     fprintf(csv, "%s\n", columns);
 
-    int wrong = 0, number = 0, sizes = 0;
-    double deadline = now() + atof(argv[2]);
-    for (const struct bench_size* size = bench.sizes; size->label; size++) sizes += chosen(size);
+    int wrong = 0;
+    for (const struct bench_size* size = bench.sizes; size->label; size++)
+        sizes_left += chosen(size);
+    deadline = now() + atof(argv[2]);
+    double share = atof(argv[2]) / sizes_left;
     for (const struct bench_size* size = bench.sizes; size->label; size++) {
         if (!chosen(size)) continue;
-        double share = fmax(0, deadline - now()) / (sizes - number++);
         if (isatty(2))
-            fprintf(stderr, "  size %d of %d, %.0f s left\n", number, sizes,
+            fprintf(stderr, "%s (%d more after it, %.0f s left)\n", size->label, sizes_left - 1,
                     fmax(0, deadline - now()));
         time_size(size, share);
+        sizes_left--;
         report(csv, &spot, size);
         for (int i = 0; i < versions; i++)
             wrong |= version[i].trouble && strncmp(version[i].trouble, "WRONG", 5) == 0;
