@@ -30,7 +30,6 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 # %_forward would also match part of a name: keep what is the whole name after the number.
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
-FUNCTION = $(shell echo $(NAME) | cut -d_ -f2-)
 export FILE FROM DEVICE SEED CASE FORMAT ISOLATION
 export SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
 
@@ -202,10 +201,10 @@ wrong: lesson
 test: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
-mutate-grader: ready
+mutate-grader: $(if $(LESSON),lesson) ready
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
-test-gpu: ready build/doctor
+test-gpu: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
 test-cpu: ready

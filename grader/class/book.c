@@ -192,6 +192,35 @@ void book_points(struct class* k) {
     }
 }
 
+// The column of a lesson has one for its notes: the next, of the same name and " note".
+static bool is_lesson_column(const struct table* t, int column) {
+    char note[80];
+    snprintf(note, sizeof note, "%.70s note", t->record[0][column]);
+    return column + 1 < t->fields && !strcmp(t->record[0][column + 1], note);
+}
+
+void book_keeps(const struct class* k) {
+    struct table t;
+    char missing[1024] = "", all[1024] = "";
+    if (!table_read(class_path(k, "gradebook.csv"), &t)) return;
+    for (int c = 0; t.records > 0 && c < t.fields; c++) {
+        const char* name = t.record[0][c];
+        bool asked = !is_lesson_column(&t, c);
+        for (int l = 0; l < k->lessons; l++) asked |= !strcmp(name, k->lesson[l].name);
+        size_t n = strlen(missing), m = strlen(all);
+        if (asked) continue;
+        snprintf(missing + n, sizeof missing - n, "%s%s", n ? ", " : "", name);
+        snprintf(all + m, sizeof all - m, ",%.*s", (int)strcspn(name, "_"), name);
+    }
+    table_free(&t);
+    if (missing[0])
+        class_refuse(
+            "The gradebook in OUT=%s has lessons that LESSON=%s leaves out: %s.\n"
+            "LESSON=%s%s keeps them, and grades nothing twice; another OUT= begins a gradebook of "
+            "its own;\nwithout %s there is a new one.",
+            k->out, k->lesson_list, missing, k->lesson_list, all, class_path(k, "gradebook.csv"));
+}
+
 void book_before(struct class* k) {
     struct table t;
     if (!table_read(class_path(k, "gradebook.csv"), &t)) return;

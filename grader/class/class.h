@@ -159,6 +159,9 @@ void slurm_run(struct class* k, int jobs);
 // Points of every cell and row. Reads weights.csv, late.csv and overrides.csv; makes empty ones.
 void book_points(struct class* k);
 
+// Ends the program if OUT has a gradebook with lessons that this run does not have: they would be lost.
+void book_keeps(const struct class* k);
+
 // Points as the last gradebook had them: before anything is graded again.
 void book_before(struct class* k);
 

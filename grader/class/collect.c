@@ -230,17 +230,21 @@ static void take_folder(struct class* k, struct row* row, int folder) {
 static void take_entry(void* to, const char* name, const void* data, size_t size) {
     struct places* p = to;
     for (int l = 0; l < p->k->lessons; l++) {
-        int rank = p->before[l] ? 0 : rank_of(&p->k->lesson[l], name);
-        if (p->before[l]) is_second(&p->row->cell[l]);
-        if (rank == 0 || rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0))
-            continue;
+        struct cell* cell = &p->row->cell[l];
+        int rank = rank_of(&p->k->lesson[l], name);
+        if (rank == 0 || (p->before[l] && is_second(cell))) continue;
+        if (rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0)) continue;
         if (!data) {
-            refuse(&p->row->cell[l], size > 0 ? "larger than 1 MiB" : "not a regular file");
+            const char* why = size > 0 ? "larger than 1 MiB" : "not a regular file";
+            if (cell->state == CELL_TAKEN)
+                snprintf(cell->why, sizeof cell->why, "beside it another, %s", why);
+            else
+                refuse(cell, why);
             continue;
         }
         p->rank[l] = rank;
         snprintf(p->path[l], sizeof p->path[l], "%s", name);
-        p->row->cell[l].state = CELL_MISSING;
+        cell->state = CELL_MISSING;
         take(p->k, p->row, l, data, size);
     }
 }
@@ -253,7 +257,13 @@ static void take_archive(struct class* k, struct row* row, const char* path) {
     p->row = row;
     for (int l = 0; l < k->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
     bool whole = archive_each(path, SIZE_LIMIT, take_entry, p, why);
-    for (int l = 0; l < k->lessons && !whole; l++) refuse(&row->cell[l], why);
+    for (int l = 0; l < k->lessons && !whole; l++) {
+        struct cell* cell = &row->cell[l];
+        if (cell->state == CELL_TAKEN && !p->before[l])
+            snprintf(cell->why, sizeof cell->why, "from an archive that cannot be read to its end");
+        else
+            refuse(cell, why);
+    }
     free(p);
 }
 

@@ -259,6 +259,7 @@ int main(int argc, char** argv) {
     read_options(&k);
     find_lessons(&k, argc, argv);
     open_out(&k);
+    if (!k.replay) book_keeps(&k);
     choose_isolation(&k);
     choose_seeds(&k);
     collect(&k);

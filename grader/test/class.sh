@@ -151,6 +151,7 @@ chmod 600 "$dir/secret"
 expect "OUT inside SUBMISSIONS is refused" fails_with 'inside SUBMISSIONS' class OUT="$dir/submissions/out"
 rm -rf "$dir/submissions/out"
 expect "SUBMISSIONS inside OUT is refused" fails_with 'inside OUT' class SUBMISSIONS="$out/submissions"
+expect "a lesson of the gradebook is not left out" fails_with 'LESSON=03,05 keeps them' class LESSON=03
 expect "an unknown lesson is refused" fails_with 'there is no lesson 99' class LESSON=99
 expect "an empty folder is refused" fails_with 'nothing is in it' sh -c "mkdir '$dir/none' && make -s class LESSON=05 SUBMISSIONS='$dir/none' OUT='$dir/out2' >'$dir/said' 2>&1"
 

@@ -55,6 +55,9 @@ name="a path with spaces, by number" says 0 "Score: 100/100" make grade LESSON=1
 name="by name" says 0 "Score: 100/100" make grade LESSON=vector_add FROM=solutions
 name="untouched stub" says ! "Score: 0/100" make grade LESSON=01
 name="unknown lesson" says ! "There is no lesson 99" make grade LESSON=99
+for target in mutate-grader test-gpu; do
+    name="unknown lesson for $target" says ! "There is no lesson 99" make -s $target LESSON=99
+done
 # The table of README.md says what is planned; when all is there, nothing is to come.
 planned=$(sed -n 's/^| \([0-9]*\) \([a-z_0-9]*\) (to come).*/\1_\2/p' README.md | head -n 1)
 if [ -n "$planned" ]; then

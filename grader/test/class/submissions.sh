@@ -103,6 +103,13 @@ archive linked.tar sh -c 'ln -sf /etc/passwd tiled_matmul.cu && tar cf linked.ta
 expect linked 0 "not taken: not a regular file"
 archive swollen.zip sh -c 'truncate -s 2M tiled_matmul.cu && zip -q swollen.zip tiled_matmul.cu'
 expect swollen 0 "not taken: larger than 1 MiB"
+# One that ends too early, behind what is looked for; a second hand-in in which that is not.
+archive cut.tar sh -c 'head -c 90000 /dev/zero >later && tar cf whole.tar tiled_matmul.cu later && head -c 60000 whole.tar >cut.tar'
+expect cut 100 "100 of 100; from an archive that cannot be read to its end"
+mkdir "$to/besides"
+cp "$solution" "$to/besides/"
+archive besides.zip sh -c 'echo nothing >notes.txt && zip -q besides.zip notes.txt'
+expect besides 100 "100 of 100"
 # Longer than a file's name may be, once encoded; and no character of XML.
 long=$(printf '\320\226%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 name=$(printf 'x\357\277\277')$long$long
