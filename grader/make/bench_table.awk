@@ -1,5 +1,5 @@
 # bench_table.awk: a recorded bench (plots/data/GPU/LESSON.csv) as a Markdown table, with the machine and the ceilings
-# of the day below it. -v sizes=4: the first four sizes and no more. The last column is the ratio to the first
+# of the day below it. -v sizes=4: the first four sizes and no more. The last column is how many times as fast as the first
 # version that is not the course's, if there is one.
 BEGIN { FS = "," }
 NR == 1 {
@@ -20,7 +20,7 @@ NR == 1 {
 }
 END {
     printf "| size | version | ms | 10 %% .. 90 %% | %s | of %s |", flops ? "TFLOP/s" : "GB/s", flops ? "cuBLAS" : "the copy rate"
-    print peer == "" ? "" : " of " peer " |"
+    print peer == "" ? "" : " times " peer " |"
     print "|---|---|---|---|---|---|" (peer == "" ? "" : "---|")
     for (i = 1; i <= rows; i++) {
         split(row[i], f, ",")
