@@ -226,10 +226,6 @@ int64_t check_int_of(struct check* c, const char* name) {
     return find_scalar(c, name)->integer;
 }
 
-double check_real_of(struct check* c, const char* name) {
-    return find_scalar(c, name)->real;
-}
-
 int64_t check_leaked(struct check* c) {
     return c->answer.leaked[c->round];
 }

@@ -7,7 +7,7 @@ static const struct {
     const char *id, *sentence;
 } causes[CAUSE_COUNT] = {{"", ""},
 #define CAUSE(id, sentence) {#id, sentence},
-                         CAUSES(CAUSE)
+                         CAUSES(CAUSE, CAUSE)
 #undef CAUSE
 };
 

@@ -2,11 +2,12 @@
 //
 // CAUSE(id, sentence): the id stands in results, in wrong kernels ("// cause: id") and in hints.md;
 // the sentence is what a student reads after "likely cause:". A lesson's check.c may answer with any
-// of them; a new cause is a new line here.
+// of them; a new cause is a new line here. COST() instead says that the answers may be right all the same: a slower
+// version on the way to a solution may fail by it, and by nothing else (grader/test/kernel.sh).
 #ifndef CAUSE_H
 #define CAUSE_H
 
-#define CAUSES(CAUSE)                                                                              \
+#define CAUSES(CAUSE, COST)                                                                        \
     CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
@@ -80,12 +81,12 @@
           "the mask is read transposed: lists of rows and of columns are mixed up")                \
     CAUSE(block_lost,                                                                              \
           "an active block is left out: a list, or the walk over it, is one entry short")          \
-    CAUSE(inactive_read,                                                                           \
-          "blocks that the mask leaves out are loaded, or asked about score by score")             \
+    COST(inactive_read,                                                                            \
+         "blocks that the mask leaves out are loaded, or asked about score by score")              \
     CAUSE(mask_tile,                                                                               \
           "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
-    CAUSE(masked_read,                                                                             \
-          "tiles that the mask hides whole are loaded all the same: end at the diagonal")          \
+    COST(masked_read,                                                                              \
+         "tiles that the mask hides whole are loaded all the same: end at the diagonal")           \
     /* gradients */                                                                                \
     CAUSE(not_normalised, "P is exp(S - LSE): without LSE its rows do not sum to 1")               \
     CAUSE(not_weighted, "dV = P^T dO: the weights P are missing, or are not P")                    \
@@ -134,15 +135,15 @@
     CAUSE(uninitialised, "memory or a variable is read that nothing has written")                  \
     CAUSE(misaligned, "a vector access at an address that is no multiple of its size")             \
     CAUSE(freed, "memory is used after cudaFree")                                                  \
-    CAUSE(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")   \
-    CAUSE(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                  \
-    CAUSE(too_much_read, "the same data is read from global memory again and again")               \
-    CAUSE(no_tensor_cores, "products are made one by one, not by mma.sync")                        \
-    CAUSE(too_much_written, "more is written to global memory than the result")                    \
-    CAUSE(too_many_barriers, "the block waits more often than the algorithm needs")                \
-    CAUSE(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed") \
-    CAUSE(expanded,                                                                                \
-          "memory of K's size is taken for each query head: the heads of a group can share it")    \
+    COST(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")    \
+    COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
+    COST(too_much_read, "the same data is read from global memory again and again")                \
+    COST(no_tensor_cores, "products are made one by one, not by mma.sync")                         \
+    COST(too_much_written, "more is written to global memory than the result")                     \
+    COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
+    COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \
+    COST(expanded,                                                                                 \
+         "memory of K's size is taken for each query head: the heads of a group can share it")     \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
     /* answers in a text (lesson 21) */                                                            \
     CAUSE(no_answer, "nothing stands after the = yet: write a formula or a number")                \
@@ -180,7 +181,7 @@
 enum cause {
     CAUSE_NONE,
 #define CAUSE(id, sentence) CAUSE_##id,
-    CAUSES(CAUSE)
+    CAUSES(CAUSE, CAUSE)
 #undef CAUSE
         CAUSE_COUNT
 };

@@ -182,7 +182,6 @@ struct lesson {
 // The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
 struct tensor* check_tensor(struct check* c, const char* name);
 int64_t check_int_of(struct check* c, const char* name);
-double check_real_of(struct check* c, const char* name);
 
 // Each lesson's check.c defines this one.
 extern const struct lesson lesson;

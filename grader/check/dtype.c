@@ -21,11 +21,6 @@ int dtype_size(enum dtype dtype) {
     return dtype == U8 ? 1 : dtype == F16 || dtype == BF16 ? 2 : 4;
 }
 
-const char* dtype_name(enum dtype dtype) {
-    static const char* const names[] = {"fp32", "fp16", "bf16", "int32", "uint8"};
-    return names[dtype];
-}
-
 static int exponent(double x, int emin) {
     int e = x == 0 ? emin : ilogb(x);
     return e < emin ? emin : e;

@@ -4,8 +4,7 @@
 
 #include "check/check.h"
 
-int dtype_size(enum dtype dtype);          // bytes
-const char* dtype_name(enum dtype dtype);  // "fp16"
+int dtype_size(enum dtype dtype);  // bytes
 
 // One element to and from memory. x is rounded as dtype_round() does; a NaN becomes a quiet NaN.
 void dtype_store(enum dtype dtype, void* to, double x);

@@ -2,11 +2,11 @@
 # similar.sh: which submissions of a class look like each other. Informs an instructor; nothing is graded by it.
 # similarity-tester compares runs of tokens: names, numbers, layout and comments do not count, nor does the order of
 # functions. Lines of the exercise as it was given are taken out before, whatever their blanks.
-# usage: similar.sh OUT [PERCENT]     reads OUT/submissions, writes OUT/similar.txt: pairs of which one consists for
-#                                     at least PERCENT (60) of what the other has as well, in runs of 12 tokens
+# usage: similar.sh OUT     reads OUT/submissions, writes OUT/similar.txt: pairs of which one consists for at least 60 %
+#                           of what the other has as well, in runs of 12 tokens
 set -u
 export LC_ALL=C
-out=$1 percent=${2:-60}
+out=$1
 command -v sim_c >/dev/null || {
     echo "No report on similar submissions: similarity-tester is not installed (sh setup.sh --class)." >&2
     exit 0
@@ -24,7 +24,7 @@ while read -r lesson; do
             !(line in given)' "exercises/$lesson/${lesson#*_}.cu" "$file" >"$work/$lesson/$id"
     done
     # Its report's lines: A consists for 85 % of B material
-    (cd "$work/$lesson" && find . -type f | sed 's|^\./||' | sort | sim_c -i -p -e -r 12 -t "$percent" 2>/dev/null) |
+    (cd "$work/$lesson" && find . -type f | sed 's|^\./||' | sort | sim_c -i -p -e -r 12 -t 60 2>/dev/null) |
         awk -v lesson="$lesson" '/consists for [0-9]+ % of/ { printf "%3d %%  %s  %s  %s\n", $4, lesson, $1, $7 }'
 done <"$work/lessons" | sort -rn >"$work/similar"
 {

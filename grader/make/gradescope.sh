@@ -1,12 +1,12 @@
 #!/bin/sh
 # gradescope.sh: what `make gradescope LESSON=17 [SECRET=file] [OUT=autograder.zip]` does: packs an autograder
 # for Gradescope: the student edition of the course (handout.sh), two scripts, and the secret.
-# usage: gradescope.sh LESSON...
+# usage: gradescope.sh LESSON
 command -v zip >/dev/null || {
     echo "zip is not installed. Run: sh setup.sh --class" >&2
     exit 2
 }
-out=${OUT:-gradescope_$(echo "$@" | sed 's/_[^ ]*//g; s/ /_/g').zip}
+out=${OUT:-gradescope_${1%%_*}.zip}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 if [ -n "$SECRET" ] && [ ! -f "$SECRET" ]; then
     echo "SECRET=$SECRET does not exist." >&2
@@ -17,7 +17,7 @@ trap 'rm -rf "$work"' EXIT
 OUT=$work/course sh grader/make/handout.sh >/dev/null || exit 2
 cp grader/class/gradescope/setup.sh grader/class/gradescope/run_autograder "$work/"
 chmod 755 "$work/setup.sh" "$work/run_autograder"
-echo "$@" | tr ' ' ',' >"$work/lessons"
+echo "$1" >"$work/lesson"
 [ -z "$SECRET" ] || cp "$SECRET" "$work/secret"
 rm -f "$out"
 (cd "$work" && zip -q -r "$out" .) || exit 2

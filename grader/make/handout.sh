@@ -14,7 +14,7 @@ fi
 git rev-parse --git-dir >/dev/null || exit 2
 mkdir -p "$out" || exit 2
 git ls-files -z -- . ':!solutions' ':!slides' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/*/test.sh' ':!grader/test' \
-    ':!grader/cpu/test' ':!grader/cpu/bench' ':!.ci' ':!.github' ':!lessons/INSTRUCTORS.md' ':!exercises' >"$out/.files" || exit 2
+    ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' ':!lessons/INSTRUCTORS.md' ':!exercises' >"$out/.files" || exit 2
 xargs -0 cp --parents -p -t "$out" <"$out/.files" || exit 2
 rm -f "$out/.files"
 # The exercises as they were given, whatever was tried in this clone.

@@ -32,6 +32,9 @@ named_as_declared() {
     done
 }
 
+# What a right but slow kernel may fail by.
+costs=$(tr -d ' \\\n' <grader/check/cause.h | grep -o 'COST([A-Za-z_]*,' | tr -d '(,' | sed 's/^COST//')
+
 seed=0 repeat=
 [ "$kind" != right ] || repeat="--repeat $seeds" seeds=1
 while [ "$seed" -lt "$seeds" ]; do
@@ -62,7 +65,7 @@ TEXT
             case ,$causes, in
             ,-,) ;;
             *)
-                rest=$(echo "$causes" | tr , '\n' | grep -vxE 'uncoalesced|bank_conflicts|no_tensor_cores|too_much_read|too_much_written|too_many_barriers|quadratic_memory|expanded|masked_read|inactive_read')
+                rest=$(echo "$causes" | tr , '\n' | grep -vxF "$costs")
                 [ -z "$rest" ] || why="scores $score: $causes in $failed_items"
                 ;;
             esac

@@ -93,16 +93,21 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/cpu/include/*/*.h",
                                  "grader/attention/*.h",
                                  "grader/formula/*.[ch]",
-                                 "grader/[0-9]*/*.h",  // lessons share cases
+                                 "grader/report/*.[ch]",  // the sum of the points
+                                 "grader/[0-9]*/*.h",     // lessons share cases
                                  "lessons/*.h",
                                  NULL};
     char pattern[512];
     glob_t files = {0};
     for (int i = 0; rooms[i]; i++) glob(rooms[i], i ? GLOB_APPEND : 0, NULL, &files);
+    // With tiles.h, which make tune rewrites: a kernel that includes it is another with other tiles.
     snprintf(pattern, sizeof pattern, "lessons/%s/*.h", lesson);
     glob(pattern, GLOB_APPEND, NULL, &files);
-    snprintf(pattern, sizeof pattern, "grader/%s/*.c", lesson);
-    glob(pattern, GLOB_APPEND, NULL, &files);
+    static const char* const own[] = {"check.c", "forward.c", "call.c"};  // bench.c grades nothing
+    for (int i = 0; i < 3; i++) {
+        snprintf(pattern, sizeof pattern, "grader/%s/%s", lesson, own[i]);
+        glob(pattern, GLOB_APPEND, NULL, &files);
+    }
     SHA2_CTX hash;
     SHA256Init(&hash);
     int result = 0;
