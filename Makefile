@@ -118,6 +118,11 @@ build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 
+# The student edition has no solutions, which these need.
+exercises texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+whole:
+	@. grader/make/file.sh; need_solutions
+
 # ---- students
 
 # Two grades at once must not build the same file at once: one at a time holds the lock.
@@ -225,6 +230,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope \
+.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope \
         texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -14,6 +14,15 @@ name_of() {
     if has_kernel "$1"; then echo "${1#*_}.cu"; else echo answers.txt; fi
 }
 
+# need_solutions: ends the script with a sentence in the student edition.
+need_solutions() {
+    [ -d solutions ] || {
+        echo "This is the student edition: it has no solutions, and this command needs them." >&2
+        exit 2
+    }
+}
+case ${FILE:-${FROM:-}} in solutions | solutions/*) need_solutions ;; esac
+
 # file_of LESSON: FILE=, or the lesson's own in exercises/, or FROM=solutions.
 file_of() {
     echo "${FILE:-${FROM:-exercises}/$1/$(name_of "$1")}"

@@ -1,35 +1,59 @@
 #!/bin/sh
-# handout.sh: what `make handout OUT=dir` does: the student edition, a repository of one commit. It grades itself as
-# this one does, and has no solutions, no decks (they show some), no kernels that must fail or pass, no tests of the course.
+# handout.sh: what `make handout OUT=dir` does: the student edition, a repository of its own. It grades itself as this
+# one does, and has no solutions, no decks (they show some), no kernels that must fail or pass, no tests of the course.
+# Where OUT is the student edition already, a commit on top of what is there makes it the present one: whoever cloned it
+# gets that by make update.
 # usage: handout.sh    with OUT in the environment
-out=${OUT:-}
+. grader/make/save.sh
+out=${OUT:-} before=
 [ -n "$out" ] || {
-    echo "OUT= is missing: the folder to make, which must not be there yet." >&2
+    echo "OUT= is missing: the folder to make, or the student edition to renew." >&2
     exit 2
 }
 if [ -e "$out" ]; then
-    echo "$out is there already. Remove it, or give another OUT=." >&2
-    exit 2
+    [ ! -e "$out/.git" ] || before=$(cd "$out" && handed_out)
+    [ -n "$before" ] || {
+        echo "$out is there already and is no student edition. Remove it, or give another OUT=." >&2
+        exit 2
+    }
+    changed=$(git -C "$out" status --porcelain | head -n 3)
+    [ -z "$changed" ] || {
+        echo "$out has changes that are not committed; commit or undo them first:
+$changed" >&2
+        exit 2
+    }
 fi
 git rev-parse --git-dir >/dev/null || exit 2
+list=$(mktemp) || exit 2
+trap 'rm -f "$list"' EXIT
+git ls-files -z -- . ':!solutions' ':!slides' ':!exercises' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' \
+    ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
+    ':!lessons/INSTRUCTORS.md' >"$list" || exit 2
 mkdir -p "$out" || exit 2
-git ls-files -z -- . ':!solutions' ':!slides' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' ':!grader/*/test.sh' ':!grader/test' \
-    ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' ':!lessons/INSTRUCTORS.md' ':!exercises' >"$out/.files" || exit 2
-xargs -0 cp --parents -p -t "$out" <"$out/.files" || exit 2
-rm -f "$out/.files"
+# What was handed out and is no more has to go; what the instructor added there stays.
+[ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
+xargs -0 cp --parents -p -t "$out" <"$list" || exit 2
 # The exercises as they were given, whatever was tried in this clone.
-. grader/make/save.sh
 for check in grader/*/check.c; do
     lesson=$(basename "$(dirname "$check")")
     file=$(exercise "$lesson")
     mkdir -p "$out/$(dirname "$file")" && stub "$lesson" >"$out/$file" || exit 2
 done
-mkdir -p "$out/grader/test"
-cat >"$out/grader/test/all.sh" <<'TEXT'
-#!/bin/sh
-echo "This is the student edition: the course's own tests need its solutions. make grade grades your work." >&2
-exit 2
-TEXT
-cd "$out" && git init -q . && git add -A && git -c user.name=course -c user.email=course@localhost \
-    commit -q -m "The course, student edition" || exit 2
-echo "$out: the student edition, $(git ls-files | wc -l) files. Try it there: sh setup.sh && make grade LESSON=01"
+awk '{ print } NR == 1 {
+    print "\n**This is the student edition.** It has no solutions: what the texts show with `FROM=solutions` or `make wrong`, and"
+    print "what they link to in `solutions/`, is not here, and a command that needs it says so. Your own kernel is graded as"
+    print "everywhere. `make update` brings what is new, and keeps your work."
+}' README.md >"$out/README.md" || exit 2
+cd "$out" || exit 2
+[ -n "$before" ] || git init -q . || exit 2
+git add -A || exit 2
+if git diff --cached --quiet; then
+    echo "$out: nothing is new since $(git log -1 --format=%cs "$before")."
+    exit 0
+fi
+git -c user.name=course -c user.email=course@localhost commit -q -m "$edition" || exit 2
+if [ -n "$before" ]; then
+    echo "$out: renewed, $(git diff --shortstat HEAD^). Publish it where it was, and students run make update."
+else
+    echo "$out: the student edition, $(git ls-files | wc -l) files. Try it there: sh setup.sh && make grade LESSON=01"
+fi

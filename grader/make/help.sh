@@ -17,6 +17,9 @@ make doctor                   what this machine can grade, and how to mend what 
 make reset LESSON=12          the untouched exercise again; yours is saved first
 make update                   the course's new version; your work is kept
 
+TEXT
+# In the student edition there is nothing else.
+[ ! -d solutions ] || cat <<'TEXT'
 make class SUBMISSIONS=folder LESSON=17,19   grade a class (lessons/INSTRUCTORS.md)
 make handout OUT=folder       the student edition, without solutions
 make gradescope LESSON=17     an autograder for Gradescope

@@ -11,7 +11,7 @@ hints=lessons/$lesson/hints.md
 result=build/results/$lesson.json
 if [ -z "$CAUSE" ] && grep -q '"score": 100,' "$result" 2>/dev/null; then
     echo "The last grade was 100/100: there is nothing to hint at. Next are the homework questions in"
-    echo "lessons/$lesson/README.md and the solution, solutions/$lesson/"
+    echo "lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
     exit 0
 fi
 # Nothing ran: no hint helps before what the compiler or the grader said first.

@@ -16,10 +16,11 @@ solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu
 
 # ---- the student edition
 expect "a handout is made" env OUT="$dir/handout" make -s handout
-again_is_refused() { ! OUT="$dir/handout" make -s handout 2>"$dir/said" && grep -q 'is there already' "$dir/said"; }
-expect "not twice in the same place" again_is_refused
+mkdir "$dir/folder"
+other_is_refused() { ! OUT="$dir/folder" make -s handout 2>"$dir/said" && grep -q 'is no student edition' "$dir/said"; }
+expect "not into any other folder" other_is_refused
 nothing_secret() {
-    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right)/|INSTRUCTORS' | head -n 3)
+    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right|test)/|INSTRUCTORS' | head -n 3)
     [ -z "$hidden" ] || { echo "$hidden" && false; }
 }
 expect "it has no solution and no kernel that is graded" nothing_secret
@@ -32,6 +33,70 @@ resets() {
         git diff --quiet)
 }
 expect "make reset gives the exercise again" resets
+
+says_so() { # says_so TEXT COMMAND...: the command fails there with this text, and the first line is all of it
+    text=$1
+    shift
+    ! in_handout "$@" >"$dir/said" 2>&1 && head -n 1 "$dir/said" | grep -q "$text"
+}
+for command in 'grade LESSON=05 FROM=solutions' 'wrong LESSON=05' exercises 'test LESSON=05' handout; do
+    # shellcheck disable=SC2086  # words
+    expect "make $command says what edition it is" says_so 'This is the student edition' make -s $command
+done
+expect "so does its README" grep -q 'This is the student edition' "$dir/handout/README.md"
+hints_at_nothing() { # after full marks
+    in_handout cp "$solution" exercises/05_tiled_matmul/tiled_matmul.cu && in_handout make -s grade LESSON=05 >/dev/null 2>&1 &&
+        in_handout make -s hint LESSON=05 >"$dir/said" && grep -q 'homework questions' "$dir/said" && ! grep -q solution "$dir/said" &&
+        in_handout git checkout -q exercises
+}
+expect "no hint leads to a solution" hints_at_nothing
+
+# ---- renewed: a student has edited one exercise, committed or not, and the course changes it and another
+student=$dir/student
+git clone -q "$dir/handout" "$student"
+mine='// my work'
+echo "$mine" >>"$student/exercises/05_tiled_matmul/tiled_matmul.cu"
+echo "$mine" >>"$student/exercises/02_transpose/transpose.cu"
+as_student() { (cd "$student" && unset MAKEFLAGS MAKELEVEL && "$@"); }
+as_student git -c user.name=s -c user.email=s@s commit -q -m "my work" exercises/02_transpose
+# What is not committed yet is handed out, too: this tree, as a repository of its own.
+mkdir "$dir/course"
+git ls-files --cached --others --exclude-standard | while read -r file; do
+    [ ! -f "$file" ] || cp --parents -p "$file" "$dir/course"
+done
+renew() {
+    (cd "$dir/course" && unset MAKEFLAGS MAKELEVEL && git add -A &&
+        git -c user.name=t -c user.email=t@t commit -q --allow-empty -m now && OUT="$dir/handout" make -s handout)
+}
+git init -q "$dir/course"
+expect "the same course again" renew
+one_commit() { [ "$(git -C "$dir/handout" rev-list --count HEAD)" = 1 ]; }
+expect "is nothing new" one_commit
+echo "the instructor's" >"$dir/handout/notes.txt"
+not_over_changes() { ! renew >"$dir/said" 2>&1 && grep -q 'not committed' "$dir/said"; }
+expect "what is not committed there is not written over" not_over_changes
+git -C "$dir/handout" add -A
+git -C "$dir/handout" -c user.name=i -c user.email=i@i commit -q -m "A note"
+for lesson in 02_transpose 03_reduction 05_tiled_matmul; do
+    sed -i '1i // A line of the new version.' "$dir/course/solutions/$lesson/${lesson#*_}.cu"
+done
+rm "$dir/course/LICENSE"
+expect "a changed course renews it" renew
+expect "by a commit of its own" test "$(git -C "$dir/handout" rev-list --count HEAD)" = 3
+renewed() { [ -e "$dir/handout/notes.txt" ] && [ ! -e "$dir/handout/LICENSE" ]; }
+expect "what is no more is gone, what the instructor added is not" renewed
+as_student git config user.name s
+as_student git config user.email s@s
+expect "a student's make update" as_student make -s update
+new() { head -n 1 "$student/exercises/$1" | grep -q 'new version'; }
+kept() { grep -qF "$mine" "$student/exercises/$1" && ! new "$1"; }
+expect "keeps an edit" kept 05_tiled_matmul/tiled_matmul.cu
+expect "and one that is committed" kept 02_transpose/transpose.cu
+expect "and brings the rest" new 03_reduction/reduction.cu
+for lesson in 02 05; do expect "make reset of lesson $lesson" as_student make -s reset LESSON=$lesson; done
+untouched() { new "$1" && ! grep -qF "$mine" "$student/exercises/$1"; }
+expect "gives the new exercise for the one" untouched 05_tiled_matmul/tiled_matmul.cu
+expect "and for the other" untouched 02_transpose/transpose.cu
 
 # ---- Gradescope: /autograder/source is the zip, /autograder/submission what was handed in
 echo "a secret of this test" >"$dir/secret"
