@@ -189,6 +189,9 @@ gradescope: lesson
 exercises:
 	@sh grader/make/exercises.sh $(LESSONS)
 
+new:
+	@sh grader/make/new.sh '$(LESSON)' '$(NAME)'
+
 texts: ready
 	@sh grader/make/texts.sh $(LESSONS)
 
@@ -230,6 +233,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope \
+.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope new \
         texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:
