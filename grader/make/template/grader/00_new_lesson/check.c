@@ -28,8 +28,7 @@ static struct vectors begin(struct check* c, int64_t n, double factor) {
 
 // The product of two floats fits a double: rounded once, it is what a GPU computes, in every bit.
 static void compare(struct check* c, struct vectors v) {
-    for (int64_t i = 0; i < v.n; i++)
-        v.y->want[i] = dtype_round(F32, v.factor * v.x->value[i]);
+    for (int64_t i = 0; i < v.n; i++) v.y->want[i] = dtype_round(F32, v.factor * v.x->value[i]);
     check_compare(c, v.y, budget_exact());
 }
 
