@@ -1,0 +1,21 @@
+-- A block of lesson 12: thread (i, j) has one element of S and a share of row i of O.
+size(1150, 400)
+text(10, 30, "16 × 16 threads: thread (i, j) makes S[i][j]", {bold = true, size = 22})
+cells(40, 50, 8, 8, 40, 40, function(c, r)
+    if r == 2 and c == 5 then return "red", "" end
+    return r == 2 and "yellow" or "white", ""
+end)
+text(30, 157, "i", {at = "end", bold = true})
+text(260, 392, "j", {at = "middle", bold = true})
+text(440, 80, "in registers, of row i:", {size = 22, bold = true})
+box(440, 100, 90, 50, {fill = "purple", text = "m"})
+box(540, 100, 90, 50, {fill = "purple", text = "l"})
+text(650, 132, "all 16 threads of the row: the same values")
+text(440, 190, "a share of row i of O: columns j, j + 16, j + 32, ...")
+cells(440, 205, 16, 1, 42, 50, function(c) return c % 8 == 5 and "red" or "purple", "" end)
+text(440, 300, "in shared memory, of the block:", {size = 22, bold = true})
+box(440, 320, 110, 56, {fill = "sky", text = "Q tile"})
+box(560, 320, 110, 56, {fill = "orange", text = "K tile"})
+box(680, 320, 110, 56, {fill = "green", text = "V tile"})
+box(800, 320, 90, 56, {fill = "yellow", text = "S"})
+box(900, 320, 90, 56, {fill = "yellow", text = "P"})
