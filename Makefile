@@ -1,8 +1,9 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, bench, tune, doctor, reset, update.
+# Students need: make grade, hint, watch, debug, profile, bench, tune, plots, doctor, reset, update.
 # Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
-# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h.
+# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h; make plots draws the
+# recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -31,7 +32,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export FILE FROM DEVICE SEED CASE FORMAT ISOLATION
-export SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
+export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -156,6 +157,10 @@ bench: $(if $(LESSON),lesson)
 tune: lesson
 	@sh grader/make/tune.sh $(NAME)
 
+# DATA=traffic counts on the CPU device first.
+plots: $(if $(DATA),ready)
+	@sh grader/make/plots.sh
+
 doctor:
 	@sh grader/make/doctor.sh
 
@@ -233,6 +238,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune doctor reset update exercises class handout gradescope new \
+.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune plots doctor reset update exercises class handout gradescope new \
         texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -62,6 +62,7 @@ pdfinfo      | poppler-utils   | poppler-utils    | poppler         | poppler-ut
 /usr/share/doc/fonts-liberation | fonts-liberation | - | -      | -             | the slides' letters
 /usr/share/doc/fonts-dejavu-core | fonts-dejavu-core | - | -    | -             | the slides' code
 /usr/share/doc/fonts-stix | fonts-stix  | -                | -               | -             | the slides' formulas
+gnuplot      | gnuplot-nox     | gnuplot          | gnuplot         | gnuplot       | make plots
 debootstrap  | debootstrap     | debootstrap      | debootstrap     | debootstrap   | grader/test/fresh.sh
 /usr/share/keyrings/debian-archive-keyring.gpg | debian-archive-keyring | debian-keyring | debian-archive-keyring | - | grader/test/fresh.sh
 TABLE

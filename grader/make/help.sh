@@ -13,6 +13,7 @@ make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make tune LESSON=14           the tile sizes that are fastest on this GPU
+make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first
 make update                   the course's new version; your work is kept

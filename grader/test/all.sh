@@ -31,6 +31,7 @@ else
     run sh grader/test/interface.sh
     run sh grader/test/bench.sh
     run sh grader/test/new.sh
+    run sh grader/test/plots.sh
     run sh grader/test/slides.sh
     run sh grader/test/class.sh
     run sh grader/test/services.sh
