@@ -42,7 +42,7 @@ return function(path, alt, bench)
         local color = colors[o.color or "white"]
         return ("stroke=\"%s\" stroke-width=\"%s\"%s"):format(color[1], o.wide or 2, o.dash and " stroke-dasharray=\"8 6\"" or "")
     end
-    local f = {bench = bench, ipairs = ipairs, math = math, string = string}
+    local f = {bench = bench, ipairs = ipairs, math = math, string = string, tostring = tostring}
 
     function f.size(w, h) width, height = w, h end
 
