@@ -110,10 +110,17 @@ planted bad_picture "a picture is missing" <<DECK
 $notes
 DECK
 echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/box.lua"
+echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
 planted wide_words "words are wider than their box" <<DECK
 ## Drawing
 
 ![a box](../$out/box.lua)
+$notes
+DECK
+planted cut_drawing "a box leaves its drawing" <<DECK
+## Drawing
+
+![a box](../$out/cut.lua)
 $notes
 DECK
 planted no_file "no_file.md:15: there is no file solutions/nowhere.cu" <<DECK

@@ -41,8 +41,9 @@ slides.forEach((slide, n) => {
         if (e instanceof HTMLElement && has_words && size < smallest && e.localName !== "math")
             if (e.localName !== "code" || !e.closest("p, li, td, th")) fault(`letters of ${size} pixels: ${quote(e)}`);
         if (e.localName === "img" && !e.naturalWidth) fault(`a picture is missing: ${e.alt}`);
+        const paper = e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
+        if (e.localName === "rect" && outside(box, paper, 1)) fault(`a box leaves its drawing, at ${e.getAttribute("x")}, ${e.getAttribute("y")}`);
         if (e.localName === "text") {
-            const paper = e.ownerSVGElement.getBoundingClientRect();
             if (outside(box, paper, 2)) fault(`words leave their drawing: ${quote(e)}`);
             if (size * e.getScreenCTM().a < smallest - 0.1 && !e.hasAttribute("transform")) fault(`letters of ${size} pixels in a drawing: ${quote(e)}`);
             // draw.lua puts the words of a box into a group behind it.
