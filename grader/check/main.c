@@ -44,7 +44,7 @@ static void grade_item(const struct session* session, int index, struct result_i
     running.record = record;
     Suite* suite = suite_create("item");
     TCase* test = tcase_create("item");
-    tcase_set_timeout(test, ITEM_SECONDS);
+    tcase_set_timeout(test, ITEM_SECONDS * session->at_once);
     tcase_add_test(test, run_item);
     suite_add_tcase(suite, test);
     SRunner* runner = srunner_create(suite);
@@ -307,6 +307,8 @@ int main(int argc, char** argv) {
     session.profile = o.profile;
     if (session.gpu) session.seconds = CASE_SECONDS_GPU;  // starting CUDA takes its time
     if (o.seconds > 0) session.seconds = o.seconds;
+    session.at_once = o.at_once;
+    session.seconds *= session.at_once;
     if (!(session.log = open_log(&o.log))) return 3;
     // The compiler takes its time: say before it what is being graded, if there is something.
     struct stat there;
@@ -319,6 +321,7 @@ int main(int argc, char** argv) {
                                     .level = session.level,
                                     .gpu = session.gpu,
                                     .arch = arch,
+                                    .at_once = o.at_once,
                                     .uninspected = o.uninspected};
     struct build b = {.outcome = BUILD_OK, .program = -1, .watched = -1};
     if (r->text)

@@ -14,7 +14,7 @@ static const char usage[] =
     "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
     "[--stop]\n"
-    "             [--profile table|csv|json] [--uninspected]\n"
+    "             [--at-once N] [--profile table|csv|json] [--uninspected]\n"
     "       check --list      (the items)\n";
 
 void options_refuse(const char* format, ...) {
@@ -27,12 +27,14 @@ void options_refuse(const char* format, ...) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {
-        {"device", 1, 0, 'd'},  {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
-        {"format", 1, 0, 'f'},  {"isolation", 1, 0, 'i'},   {"save", 1, 0, 'o'},
-        {"log", 1, 0, 'l'},     {"debug", 1, 0, 'g'},       {"list", 0, 0, 'n'},
-        {"repeat", 1, 0, 'r'},  {"stop", 0, 0, 'x'},        {"seconds", 1, 0, 't'},
-        {"profile", 1, 0, 'p'}, {"uninspected", 0, 0, 'u'}, {0, 0, 0, 0}};
+    static const struct option names[] = {{"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},
+                                          {"case", 1, 0, 'c'},      {"format", 1, 0, 'f'},
+                                          {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
+                                          {"log", 1, 0, 'l'},       {"debug", 1, 0, 'g'},
+                                          {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'},
+                                          {"stop", 0, 0, 'x'},      {"seconds", 1, 0, 't'},
+                                          {"profile", 1, 0, 'p'},   {"uninspected", 0, 0, 'u'},
+                                          {"at-once", 1, 0, 'a'},   {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -81,6 +83,10 @@ void options_parse(int argc, char** argv, struct options* o) {
             if (*end || !(o->seconds > 0))
                 options_refuse("--seconds %s: a time is expected", optarg);
             break;
+        case 'a':
+            o->at_once = atoi(optarg);
+            if (o->at_once < 1) options_refuse("--at-once %s: a number from 1 on", optarg);
+            break;
         case 'x':
             o->stop = true;
             break;
@@ -103,6 +109,7 @@ void options_parse(int argc, char** argv, struct options* o) {
         }
     }
     if (o->repeat < 1) o->repeat = 1;
+    if (o->at_once < 1) o->at_once = 1;
     if (optind + 1 != argc) options_refuse("one file is expected\n%s", usage);
     o->file = argv[optind];
 }

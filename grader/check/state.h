@@ -36,6 +36,7 @@ struct session {
     const char* text;  // the submission of a lesson that has no kernel
     size_t text_size;
     uint64_t seed;
+    int at_once;  // grades that share this machine: limits by the clock are so many times as long
     double seconds;       // wall-clock limit of one case
     const char* debug;    // make debug: a program built with -g to run under gdb, or NULL
     const char* profile;  // make profile: print the traffic of the first case that asks for it, in

@@ -139,20 +139,21 @@ static void unpack(struct check* c, bool ghost) {
 // ---- running it
 
 static struct wall_result run_program(struct check* c) {
-    static const char* const environments[][3] = {
-        [WATCH_NONE] = {"CUDEV_TIMEOUT=2", NULL},
-        // Always both, so that a kernel cannot be safe in one run and cheap in another.
-        [WATCH_CHECK] = {"CUDEV_TIMEOUT=2", "CUDEV_WATCH=check,profile", NULL},
-        [WATCH_PROFILE] = {"CUDEV_TIMEOUT=2", "CUDEV_WATCH=check,profile", NULL},
-    };
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
+    // A launch is ended for what it computes; how long it takes beside others is for the case's limit to say.
+    char clock[48];
+    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
+    // Watched by both, so that a kernel cannot be safe in one run and cheap in another.
+    const char* const environment[] = {"CUDEV_TIMEOUT=2", clock,
+                                       c->watch == WATCH_NONE ? NULL : "CUDEV_WATCH=check,profile",
+                                       NULL};
     bool gpu = s->gpu && c->watch == WATCH_NONE;
     struct wall_job job = {
         .argv = argv,
         .program = c->watch == WATCH_NONE ? s->program : s->watched,
         .arena = c->arena.fd,
-        .environment = environments[c->watch],
+        .environment = environment,
         .seconds = s->seconds,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
         .gpu = gpu,

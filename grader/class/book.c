@@ -52,13 +52,8 @@ static double number(const struct class* k, int which, int record, const char* t
     return value;
 }
 
-// Is this lesson meant? By its number, its name, both, or *.
-static bool is_lesson(const char* text, const struct class_lesson* l) {
-    const char* name = strchr(l->name, '_') + 1;
-    char* end;
-    long n = strtol(text, &end, 10);
-    return !strcmp(text, "*") || !strcmp(text, l->name) || !strcmp(text, name) ||
-           (end != text && !*end && n == strtol(l->name, NULL, 10));
+static bool is_meant(const char* text, const struct class_lesson* l) {
+    return !strcmp(text, "*") || class_names(text, l->name);
 }
 
 static void warn_unknown(const struct class* k, int which, int record, const char* what,
@@ -76,7 +71,7 @@ static void read_weights(struct class* k) {
     for (int l = 0; l < k->lessons; l++) k->weight[l] = 1;
     for (int i = 1; i < t.records; i++)
         for (int l = 0; l < k->lessons; l++)
-            if (is_lesson(t.record[i][c[0]], &k->lesson[l]))
+            if (is_meant(t.record[i][c[0]], &k->lesson[l]))
                 k->weight[l] = number(k, 0, i, t.record[i][c[1]], 0, 1e6);
     table_free(&t);
 }
@@ -86,7 +81,7 @@ static double left_after(const struct class* k, const struct table* rules, const
                          const struct class_lesson* lesson, double days) {
     double left = 100;
     for (int i = 1; i < rules->records; i++) {
-        if (!is_lesson(rules->record[i][c[0]], lesson)) continue;
+        if (!is_meant(rules->record[i][c[0]], lesson)) continue;
         double grace = number(k, 1, i, rules->record[i][c[1]], 0, 1e4),
                rate = number(k, 1, i, rules->record[i][c[2]], 0, 100),
                least = number(k, 1, i, rules->record[i][c[3]], 0, 100);
@@ -106,7 +101,7 @@ static void apply_late(struct class* k) {
         if (!row) warn_unknown(k, 2, i, "student", late.record[i][c[0]]);
         for (int l = 0; l < k->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
-            if (!is_lesson(late.record[i][c[1]], &k->lesson[l]) || !p->known) continue;
+            if (!is_meant(late.record[i][c[1]], &k->lesson[l]) || !p->known) continue;
             double left = left_after(k, &rules, r, &k->lesson[l], days);
             p->points = p->graded * left / 100;
             if (left < 100)
@@ -131,7 +126,7 @@ static void apply_overrides(struct class* k) {
         if (!row) warn_unknown(k, 3, i, "student", student);
         for (int l = 0; l < k->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
-            if (!is_lesson(t.record[i][c[1]], &k->lesson[l])) continue;
+            if (!is_meant(t.record[i][c[1]], &k->lesson[l])) continue;
             char was[2 * WHY_SIZE];
             snprintf(was, sizeof was, "%s", p->note);
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);

@@ -76,7 +76,8 @@ struct class {
     // from the command line
     const char *submissions, *lesson_list, *roster, *secret, *out, *engine, *isolation, *device;
     const char *student, *item, *replay, *gres;
-    int jobs;
+    int jobs;     // at a time
+    int at_once;  // of them on one machine: limits by the clock are so many times as long
     // found
     struct class_lesson lesson[LESSONS];
     double weight[LESSONS];
@@ -90,6 +91,9 @@ struct class {
 
 // Ends the program with exit status 2 and this sentence: what was asked for is not possible.
 _Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Does the text name this lesson? By its number, its name, or both.
+bool class_names(const char* text, const char* lesson);
 
 // OUT/..., in one of a few static buffers.
 const char* class_path(const struct class* k, const char* format, ...)
@@ -105,6 +109,9 @@ void collect(struct class* k);
 
 // The row with this id or name; NULL if there is none.
 struct row* class_row(struct class* k, const char* name);
+
+// Where the file of this row and lesson is kept in OUT.
+const char* taken_path(const struct class* k, const char* id, const struct class_lesson* l);
 
 // The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX. A name
 // too long for a file ends in % and the first 16 digits of its SHA-256.

@@ -93,9 +93,8 @@ static const char* extension(const char* file) {
     return dot ? dot : "";
 }
 
-static const char* taken_path(const struct class* k, const struct row* row, int lesson) {
-    const struct class_lesson* l = &k->lesson[lesson];
-    return class_path(k, "submissions/%s/%s%s", row->id, l->name, extension(l->file));
+const char* taken_path(const struct class* k, const char* id, const struct class_lesson* l) {
+    return class_path(k, "submissions/%s/%s%s", id, l->name, extension(l->file));
 }
 
 // Handed in more than once, as a folder and as an archive, say: the first in the order of the names counts.
@@ -119,7 +118,7 @@ static void take(struct class* k, struct row* row, int lesson, const void* data,
         return;
     }
     SHA256Data(data, size, cell->submission);
-    const char* path = taken_path(k, row, lesson);
+    const char* path = taken_path(k, row->id, &k->lesson[lesson]);
     size_t old_size;
     char* old = file_read(path, SIZE_LIMIT, &old_size);
     bool same = old && old_size == size && memcmp(old, data, size) == 0;
@@ -395,5 +394,6 @@ void collect(struct class* k) {
     class_forget(k, "submissions", true);
     for (int i = 0; i < k->rows; i++)
         for (int l = 0; l < k->lessons; l++)
-            if (k->row[i].cell[l].state != CELL_TAKEN) unlink(taken_path(k, &k->row[i], l));
+            if (k->row[i].cell[l].state != CELL_TAKEN)
+                unlink(taken_path(k, k->row[i].id, &k->lesson[l]));
 }

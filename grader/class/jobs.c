@@ -83,8 +83,8 @@ static void write_settings(const struct class* k) {
                             json_pack("{ssssss}", "seed", seed, "file", k->lesson[l].file,
                                       "fingerprint", k->lesson[l].fingerprint));
     }
-    root = json_pack("{so ss ss ss}", "lessons", lessons, "isolation", k->isolation, "device",
-                     k->device, "item", k->item ? k->item : "");
+    root = json_pack("{so ss ss ss si}", "lessons", lessons, "isolation", k->isolation, "device",
+                     k->device, "item", k->item ? k->item : "", "at_once", k->at_once);
     char* text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     if (!text || file_write(class_path(k, "settings.json"), text, strlen(text), 0600) != 0)
         class_refuse("%s could not be written: %s", class_path(k, "settings.json"),
@@ -108,6 +108,13 @@ static bool has_item(const char* lesson, const char* text) {
     return found;
 }
 
+// Among how many a job shares a machine that it had to itself at home. Slurm gives each task one core.
+static int neighbours(const struct class* k, int jobs) {
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    int most = strcmp(k->engine, "slurm") ? jobs : cores;
+    return k->jobs < most ? k->jobs : most > 0 ? most : 1;
+}
+
 int jobs_plan(struct class* k) {
     bool has[LESSONS], any = false;
     for (int l = 0; l < k->lessons; l++)
@@ -117,7 +124,6 @@ int jobs_plan(struct class* k) {
     FILE* jobs = fopen(class_path(k, "jobs"), "w");
     int n = 0;
     if (!r || !jobs) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
-    write_settings(k);
     for (int i = 0; i < k->rows; i++)
         for (int l = 0; l < k->lessons; l++) {
             struct row* row = &k->row[i];
@@ -131,6 +137,8 @@ int jobs_plan(struct class* k) {
         }
     fclose(jobs);
     free(r);
+    k->at_once = neighbours(k, n);
+    write_settings(k);
     return n;
 }
 
@@ -150,7 +158,10 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
     snprintf(check, sizeof check, "build/grader/%s/check", lesson);
     const char* argv[16] = {check, file,       "--format", "json",        "--seed",
                             seed,  "--device", k->device,  "--isolation", k->isolation};
-    if (k->item && k->item[0]) argv[10] = "--case", argv[11] = k->item;
+    char at_once[16];
+    snprintf(at_once, sizeof at_once, "%d", k->at_once);
+    argv[10] = "--at-once", argv[11] = at_once;
+    if (k->item && k->item[0]) argv[12] = "--case", argv[13] = k->item;
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -164,7 +175,7 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
     close(pipes[1]);
     char* text = malloc(RESULT_LIMIT);
     size_t n = 0;
-    double end = now() + JOB_SECONDS;
+    double end = now() + JOB_SECONDS * k->at_once;
     // A check that does not end is stopped; the pipe closes then.
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     while (child > 0 && text && n < RESULT_LIMIT - 1) {
@@ -212,8 +223,7 @@ static bool write_result(const char* path, const struct result* r) {
 // Grades one file. What is left is a result or an error, never neither.
 static void grade(const struct class* k, const char* id, const struct class_lesson* l) {
     char file[1024], path[1024], seed[24], why[1024] = "", submission[65] = "";
-    snprintf(file, sizeof file, "%s",
-             class_path(k, "submissions/%s/%s%s", id, l->name, strrchr(l->file, '.')));
+    snprintf(file, sizeof file, "%s", taken_path(k, id, l));
     snprintf(path, sizeof path, "%s", class_path(k, "results/%s/%s.json", id, l->name));
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
     struct result *r = calloc(1, sizeof *r), *old = calloc(1, sizeof *old);
@@ -270,8 +280,8 @@ static void read_settings(struct class* k) {
     if (!root) class_refuse("%s: %s", class_path(k, "settings.json"), error.text);
     const char *name, *i = "", *d = "", *c = "";
     json_t *lessons, *value;
-    if (json_unpack(root, "{so ss ss ss}", "lessons", &lessons, "isolation", &i, "device", &d,
-                    "item", &c) != 0)
+    if (json_unpack(root, "{so ss ss ss si}", "lessons", &lessons, "isolation", &i, "device", &d,
+                    "item", &c, "at_once", &k->at_once) != 0)
         class_refuse("%s is not what this program wrote", class_path(k, "settings.json"));
     snprintf(isolation, sizeof isolation, "%s", i);
     snprintf(device, sizeof device, "%s", d);
@@ -311,11 +321,8 @@ int job_run(struct class* k, int n) {
 bool job_again(const struct class* k, const struct class* apart, const struct row* row, int lesson,
                struct result* r) {
     const struct class_lesson* l = &apart->lesson[lesson];
-    const char* file =
-        class_path(apart, "submissions/%s/%s%s", row->id, l->name, strrchr(l->file, '.'));
-    if (file_make_parents(file) != 0 ||
-        file_copy(class_path(k, "submissions/%s/%s%s", row->id, l->name, strrchr(l->file, '.')),
-                  file, 0600) != 0)
+    const char* file = taken_path(apart, row->id, l);
+    if (file_make_parents(file) != 0 || file_copy(taken_path(k, row->id, l), file, 0600) != 0)
         class_refuse("%s could not be written: %s", file, strerror(errno));
     const char* path = class_path(apart, "results/%s/%s.json", row->id, l->name);
     unlink(path);

@@ -104,7 +104,7 @@ static void read_options(struct class* k) {
 
 // ---- lessons
 
-static bool is_called(const char* lesson, const char* text) {
+bool class_names(const char* text, const char* lesson) {
     const char* name = strchr(lesson, '_');
     char* end;
     long n = strtol(text, &end, 10);
@@ -128,7 +128,7 @@ static void find_lessons(struct class* k, int argc, char** argv) {
     for (char *save, *text = strtok_r(list, ", ", &save); text;
          text = strtok_r(NULL, ", ", &save)) {
         int found = 0;
-        for (int i = 1; i < argc; i++) found = is_called(argv[i], text) ? i : found;
+        for (int i = 1; i < argc; i++) found = class_names(text, argv[i]) ? i : found;
         if (!found)
             class_refuse("LESSON=%s: there is no lesson %s; make lists them", k->lesson_list, text);
         struct class_lesson* l = &k->lesson[k->lessons];
@@ -251,7 +251,7 @@ static void open_out(struct class* k) {
 }
 
 int main(int argc, char** argv) {
-    struct class k = {0};
+    struct class k = {.at_once = 1};
     if (argc == 4 && !strcmp(argv[1], "job")) {
         k.out = argv[2];
         return job_run(&k, atoi(argv[3]));

@@ -116,9 +116,9 @@ static void report_endless(int used, double limit) {
 }
 
 static void wait_for_workers(int used) {
-    static double limit;
+    static double limit, wall_limit;  // the second is for a kernel that sleeps
     if (limit == 0) limit = env_number("CUDEV_TIMEOUT", 5) * (cudev_watcher ? WATCHED_SLOWDOWN : 1);
-    const double wall_limit = 10 * limit;  // for a kernel that sleeps
+    if (wall_limit == 0) wall_limit = env_number("CUDEV_CLOCK_TIMEOUT", 10 * limit);
     double wall = seconds(CLOCK_MONOTONIC), cpu[MAX_WORKERS];
     for (int i = 0; i < used; i++) cpu[i] = worker_seconds(cudev_worker[i]);
     for (;;) {

@@ -55,6 +55,7 @@ expect "a run of $count is killed after $kept" test "$kept" -gt 0
 expect "nothing runs on after it" no_survivor
 class
 expect "it goes on from there" said " $(($(wc -l <"$out/jobs"))) files to grade"
+expect "with time for as many as share the machine" grep -q "\"at_once\": $(nproc)\$" "$out/settings.json"
 expect "and grades no file again" test "$(($(wc -l <"$out/jobs") + kept))" -le "$(find "$out/submissions" -type f | wc -l)"
 expect "every row has its points" same_rows
 expect "nothing is left running" no_survivor

@@ -139,6 +139,9 @@ fi
 sed 's/    int64_t i = .*/&\n    for (volatile int k = 0; k < 1;) {}/' "solutions/$lesson/vector_add.cu" >spins.cu
 name="those that did not end are counted" says ! "not run: 2 items" make -s grade LESSON=1 FILE=spins.cu
 
+name="beside others it may take longer" says 1 "not finished after 2 s" \
+    build/grader/$lesson/check spins.cu --seconds 0.5 --at-once 4 --stop
+
 # Profiles: the same numbers in each format; JSON holds them alone, whatever the kernel prints.
 name="a profile as a table" says 0 "each takes" make -s profile LESSON=5 FROM=solutions
 sed 's|^    dim3 block|    printf("{\\n");\n    dim3 block|; 1i #include <stdio.h>' \

@@ -356,7 +356,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
                            .arena = -1,
                            .work = work,
                            .tools = realpath("/usr/local/cuda", folder) ? folder : NULL,
-                           .seconds = q->gpu ? 180 : 60,
+                           .seconds = (q->gpu ? 180 : 60) * (q->at_once > 0 ? q->at_once : 1),
                            .memory = (size_t)4 << 30};
     struct wall_result r = wall_run(q->level, &job);
     b->log = r.output ? r.output : strdup("");
@@ -367,8 +367,11 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->outcome = BUILD_FAILED;
     if (r.end == WALL_TIMEOUT || r.end == WALL_MEMORY) {
         b->outcome = BUILD_COMPILE_ERROR;
-        snprintf(b->message, sizeof b->message, "the compiler needs more than %s",
-                 r.end == WALL_TIMEOUT ? "a minute" : "4 GB of memory");
+        if (r.end == WALL_TIMEOUT)
+            snprintf(b->message, sizeof b->message, "the compiler needs more than %.0f s",
+                     job.seconds);
+        else
+            snprintf(b->message, sizeof b->message, "the compiler needs more than 4 GB of memory");
     } else if (b->log && (strstr(b->log, "Resource temporarily unavailable") ||
                           strstr(b->log, "Cannot fork"))) {
         snprintf(b->message, sizeof b->message,
