@@ -120,7 +120,7 @@ build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
 -include $(shell find build -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 

@@ -28,7 +28,7 @@ list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 git ls-files -z -- . ':!solutions' ':!slides' ':!exercises' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' \
     ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
-    ':!lessons/INSTRUCTORS.md' >"$list" || exit 2
+    ':!lessons/INSTRUCTORS.md' ':!grader/make/template' >"$list" || exit 2
 mkdir -p "$out" || exit 2
 # What was handed out and is no more has to go; what the instructor added there stays.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
