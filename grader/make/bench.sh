@@ -45,6 +45,15 @@ versions_of() {
     done <"build/bench/$1/versions"
 }
 
+# program_of LESSON: what times it; a library where Python brings the peers.
+program_of() {
+    if [ -n "$torch" ] && [ -e "grader/$1/peers.py" ]; then
+        echo "build/grader/$1/bench.so"
+    else
+        echo "build/grader/$1/bench"
+    fi
+}
+
 # bench LESSON: says how it went in a line; 1 if a version is wrong or missing, 2 if there are no figures.
 bench() {
     out=build/bench/$1
@@ -53,14 +62,10 @@ bench() {
     csv=plots/data/$gpu/$1.csv
     case "$versions${BENCH_ONLY:+ yours:}" in *yours:*) csv=$out/yours.csv ;; esac
     echo "Lesson $1"
-    bench=build/grader/$1/bench
-    if [ -e "grader/$1/peers.py" ] && [ -n "$torch" ]; then
-        bench=$bench.so
-        set -- "$python" grader/bench/peers.py "$1" "$bench"
-    else
-        set -- "$bench"
-    fi
-    make -s --no-print-directory "$bench" || return 2
+    case $(program_of "$1") in
+    *.so) set -- "$python" grader/bench/peers.py "$1" "$(program_of "$1")" ;;
+    *) set -- "$(program_of "$1")" ;;
+    esac
     # shellcheck disable=SC2086  # one word each
     "$@" "$out/csv" "${BUDGET:-20}" $versions || return
     mv "$out/csv" "$csv" && printf '\nRecorded in %s\n\n' "$csv"
@@ -78,12 +83,16 @@ for lesson; do
         echo "Lesson $lesson is not timed: its text says why."
     fi
 done
-[ $# = 1 ] || echo "Compiling every version of$timed"
+[ -n "$timed" ] || exit 0
+echo "Compiling every version of$timed"
+# shellcheck disable=SC2046  # one word each
+make -s --no-print-directory -j"$(nproc)" $(for lesson in $timed; do program_of "$lesson"; done) || exit 2
 for lesson in $timed; do
     compile "$lesson"
-    [ -z "$torch" ] || [ ! -e "grader/$lesson/peers.py" ] || turn "$python" grader/bench/peers.py "$lesson" warm
+    case $(program_of "$lesson") in *.so) turn "$python" grader/bench/peers.py "$lesson" warm ;; esac
 done
 wait
+echo "Compiled: $(($(date +%s) - start)) s"
 for lesson in $timed; do bench "$lesson" || status=1; done
 [ $# = 1 ] || echo "$(($(date +%s) - start)) s in all"
 exit $status
