@@ -45,12 +45,13 @@ none() { # none NAME WHAT: a test that is passed if WHAT is empty
 # ---- the plots of the repository -------------------------------------------------------------
 
 if draws now; then tell ok "all figures are drawn"; else tell FAIL "all figures are drawn" "$(cat said)"; fi
+# graded.svg is a picture of a terminal (make texts).
 by=$(sed -n 's/^<desc>Produced by GNUPLOT \(.*\) <\/desc>$/\1/p' "$root/plots/svg/roofline.svg")
 if [ "gnuplot $by" = "$(gnuplot --version)" ]; then
-    expect "plots/svg holds what make plots draws now" diff -rq "$root/plots/svg" svg.now
+    expect "plots/svg holds what make plots draws now" diff -rq -x graded.svg "$root/plots/svg" svg.now
 else
     tell skip "plots/svg to the byte" "it was drawn by gnuplot $by, and this is $(gnuplot --version)"
-    expect "plots/svg holds a plot for each that make plots draws" sh -c "ls '$root/plots/svg' >a; ls svg.now >b; diff a b"
+    expect "plots/svg holds a plot for each that make plots draws" sh -c "ls -I graded.svg '$root/plots/svg' >a; ls svg.now >b; diff a b"
 fi
 expect "README.md holds the table that make plots makes" cmp "$root/README.md" README.md
 expect "the table has the recorded milliseconds" \
