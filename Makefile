@@ -1,6 +1,6 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, bench, tune, plots, doctor, reset, update.
+# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset, update.
 # Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
 # record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h; make plots draws the
 # recorded figures in plots/svg/.
@@ -151,6 +151,14 @@ debug: lesson ready
 profile: lesson ready
 	@sh grader/make/profile.sh $(NAME)
 
+build/grader/trace/main.o: grader/trace/main.c
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -Ilessons -Igrader/cpu/include -c $< -o $@
+trace: lesson ready
+	@flock build/.lock $(MAKE) -s --no-print-directory build/grader/trace/main.o \
+		$(patsubst %.c,build/%.o,$(wildcard grader/$(NAME)/trace.c))
+	@sh grader/make/trace.sh $(NAME)
+
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
@@ -238,6 +246,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready whole lesson grade hint watch debug profile bench tune plots doctor reset update exercises class handout gradescope new \
+.PHONY: help tools ready whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
         texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -57,7 +57,7 @@ qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch
 aarch64-linux-gnu-g++ | g++-aarch64-linux-gnu | gcc-c++-aarch64-linux-gnu | aarch64-linux-gnu-gcc | - | make test-aarch64
 /usr/aarch64-linux-gnu/lib/libc.a | libc6-dev-arm64-cross | - | aarch64-linux-gnu-glibc | - | make test-aarch64
 pandoc       | pandoc          | pandoc           | pandoc-cli      | pandoc-cli    | make slides
-chromium     | chromium        | chromium         | chromium        | chromium      | prints and measures the slides
+chromium     | chromium        | chromium         | chromium        | chromium      | prints and measures the slides, tests the tile sweep
 pdfinfo      | poppler-utils   | poppler-utils    | poppler         | poppler-utils | counts the slides' pages
 /usr/share/doc/fonts-liberation | fonts-liberation | - | -      | -             | the slides' letters
 /usr/share/doc/fonts-dejavu-core | fonts-dejavu-core | - | -    | -             | the slides' code

@@ -11,6 +11,7 @@ make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
+make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)

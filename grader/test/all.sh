@@ -33,6 +33,7 @@ else
     run sh grader/test/new.sh
     run sh grader/test/plots.sh
     run sh grader/test/slides.sh
+    run sh grader/test/sweep.sh
     run sh grader/test/class.sh
     run sh grader/test/services.sh
     for lesson; do run sh grader/test/lesson.sh "$lesson"; done

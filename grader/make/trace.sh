@@ -1,0 +1,38 @@
+#!/bin/sh
+# trace.sh: what `make trace LESSON=12` does: runs the solution (FILE=, FROM=: another file) on the CPU device
+# over a few keys and prints, as JSON, what the kernel holds after every tile. The kernel is that file and the lines
+# that grader/NN_name/trace.patch adds to it. Your own code: no sandbox.
+# usage: trace.sh LESSON
+lesson=$1
+. grader/make/file.sh
+patch=grader/$lesson/trace.patch
+[ -e "$patch" ] || {
+    echo "Lesson $lesson has no trace. These have: $(for p in grader/*/trace.patch; do
+        echo "$p" | cut -d/ -f2; done | paste -sd ' ')" >&2
+    exit 2
+}
+[ -n "$FROM$FILE" ] || [ ! -d solutions ] || FROM=solutions
+file=$(file_of "$lesson")
+[ -f "$file" ] || {
+    echo "$file does not exist." >&2
+    exit 2
+}
+out=$(mktemp -d) || exit 2
+trap 'rm -rf "$out"' EXIT
+trap 'exit 130' INT TERM
+patch -s -r - -o "$out/traced.cu" "$file" "$patch" >"$out/said" 2>&1 || {
+    echo "$file cannot be traced: the lines of $patch do not fit between its own." >&2
+    echo "The trace needs what is given in the exercise: BLOCK_K, the last barrier of the loop, the launcher." >&2
+    exit 1
+}
+build/cpu/rewrite "$out/traced.cu" "$out/traced.cpp" "$file (traced)" || exit 1
+# shellcheck disable=SC2046  # the flags are words
+g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
+    -c "$out/traced.cpp" -o "$out/traced.o" || {
+    echo "$file does not compile with the lines of $patch: they read first_key, S_smem, m, l, alpha" >&2
+    echo "and O_reg, so the gaps have to be filled, with these names." >&2
+    exit 1
+}
+g++ -no-pie "$out/traced.o" "build/grader/$lesson/trace.o" "build/grader/$lesson/call-cpu.o" \
+    build/grader/trace/main.o build/libgrader.a build/libcpu.a -ljansson -lpthread -lm -o "$out/program" || exit 1
+"$out/program" "$lesson" "$file"

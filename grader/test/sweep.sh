@@ -1,0 +1,125 @@
+#!/bin/sh
+# sweep.sh: make trace, and the tile sweep (slides/sweep) beside it: in a browser without a screen, step by step, in every
+# mode. Both are shown to fail where they should.
+# usage: sweep.sh
+# shellcheck disable=SC2016  # sed's and awk's own $
+. grader/test/tell.sh
+. grader/make/chromium.sh
+. grader/make/save.sh
+unset FILE FROM MAKEFLAGS MAKELEVEL MFLAGS
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM
+
+# ---- make trace ----
+
+lessons=$(for patch in grader/*/trace.patch; do basename "$(dirname "$patch")"; done)
+for lesson in $lessons; do
+    expect "trace: $lesson only adds to the kernel" sh -c "! grep '^-' grader/$lesson/trace.patch | grep -v '^--- '"
+    stub "$lesson" >"$tmp/$lesson.cu"
+    expect "trace: $lesson, its lines fit the exercise" \
+        patch -s -r - -o "$tmp/traced.cu" "$tmp/$lesson.cu" "grader/$lesson/trace.patch"
+    expect "trace: $lesson" sh -c "make -s trace LESSON=$lesson >'$tmp/$lesson.json'"
+    cp "solutions/$lesson/${lesson#*_}.cu" "$tmp/copy.cu"
+    expect "trace: $lesson by one worker, of a copy, is the same" sh -c "
+        CUDEV_WORKERS=1 make -s trace LESSON=$lesson FILE='$tmp/copy.cu' | sed 1d >'$tmp/again' &&
+        sed 1d '$tmp/$lesson.json' | cmp - '$tmp/again'"
+done
+sh grader/test/wrong.sh list 12_flash_forward >/dev/null
+expect "trace: of another kernel" sh -c "
+    make -s trace LESSON=12 FILE=build/wrong/12_flash_forward/O_not_rescaled.cu >'$tmp/wrong.json'"
+says() { # says TEXT LESSON [VARIABLE=...]: make trace fails, and says this
+    text=$1
+    shift
+    expect "trace: $text" sh -c 'text=$1; shift; ! make -s trace "$@" >/dev/null 2>"$0" && grep -qF "$text" "$0"' \
+        "$tmp/said" "$text" "$@"
+}
+says "Lesson 01_vector_add has no trace. These have: 12_flash_forward" LESSON=01
+says "does not compile with the lines of" LESSON=12 FILE="$tmp/12_flash_forward.cu"
+says "do not fit between its own" LESSON=12 FILE=solutions/12_flash_forward/steps/1_naive.cu
+
+# ---- the page ----
+
+[ -n "$(find_chromium)" ] || {
+    tell skip "the page" "there is no chromium (sh setup.sh --dev)"
+    finish && exit 77
+    exit 1
+}
+
+# browse PAGE TRACES [FLAG]: what check.js says of the page.
+browse() {
+    {
+        cat "$1"
+        echo '<script>'
+        cat "$2" grader/test/sweep/check.js
+        echo '</script>'
+    } >"$tmp/checked.html"
+    chromium_run --window-size=1280,1000 "${3:---force-prefers-reduced-motion}" --dump-dom "$(file_url "$tmp/checked.html")" \
+        2>"$tmp/said" | sed -n '/<pre id="verdict">$/,/^end$/p' | sed '/<pre/d;/^$/d'
+}
+# traces FILE...: as JavaScript.
+traces() {
+    echo "const TRACES = ["
+    for json; do
+        cat "$json"
+        echo ","
+    done
+    echo "];"
+}
+page=slides/sweep/index.html
+# shellcheck disable=SC2046,SC2086  # one word a lesson
+traces $(printf "$tmp/%s.json " $lessons) >"$tmp/traces.js"
+
+browse $page "$tmp/traces.js" >"$tmp/verdict"
+while read -r outcome what; do
+    case $outcome in ok | FAIL) tell "$outcome" "page: $what" ;; esac
+done <"$tmp/verdict"
+came_to_the_end() {
+    grep -qx end "$tmp/verdict" || {
+        tail -n 3 "$tmp/said"
+        return 1
+    }
+}
+expect "page: all of that was looked at" came_to_the_end
+# With the transitions that a system without "reduced motion" gets.
+browse $page "$tmp/traces.js" --no-first-run >"$tmp/verdict"
+expect "page: the same when colours fade" sh -c '! grep -v "^ok " "$0" | grep -vx end && grep -x "ok motion: as usual" "$0"' \
+    "$tmp/verdict"
+
+# ---- mistakes, which have to be found ----
+
+# found NAME WHERE PAGE TRACES: an item of check.js that begins with WHERE fails.
+found() {
+    browse "$3" "$4" >"$tmp/verdict"
+    if grep -q "^FAIL $2" "$tmp/verdict"; then
+        tell ok "found: $1"
+    else
+        tell FAIL "found: $1" "nothing that begins with \"$2\" fails: $(tail -n 2 "$tmp/verdict" "$tmp/said")"
+    fi
+}
+# planted NAME WHERE SED-COMMAND: in the page.
+planted() {
+    sed "$3" $page >"$tmp/planted.html"
+    if cmp -s $page "$tmp/planted.html"; then
+        tell FAIL "found: $1" "the page has no such line any more; write the mistake anew"
+    else
+        found "$1" "$2" "$tmp/planted.html" "$tmp/traces.js"
+    fi
+}
+tile='full: Q, K, V, S'
+planted "O is not rescaled by alpha" "$tile" 's/let sum = f32(o \* alpha\[i\])/let sum = o/'
+planted "l is not rescaled by alpha" "$tile" 's/f32(x \* alpha\[i\])/x/'
+planted "m forgets the tiles before" "$tile" 's/Math.max(before.m\[i\], \.\.\.row)/Math.max(...row)/'
+planted "P is not relative to m" "$tile" 's/Math.exp(f32(s - base\[i\]))/Math.exp(s)/'
+planted "other inputs" "$tile" 's/1013904223/1013904221/'
+planted "a mask aligned at the top left" "causal: Q, K, V, S" 's/i + 1 + mode.N_k - mode.N_q/i + 1/'
+planted "keys beyond the end are not masked" "ragged: Q, K, V, S" 's/< keysSeen(mode, q \* BLOCK + i) ?/< MAX_N ?/'
+planted "(-inf) - (-inf)" "causal and ragged: Q, K, V, S" 's/x === -Infinity ? 0 : x/x/'
+planted "a block of the mask is not skipped" "block-sparse: Q, K, V, S" 's/\[0, 1, 1, 0\]/[0, 1, 1, 1]/'
+planted "LSE in base 2" "full: O and LSE" 's/Math.log(/Math.log2(/'
+planted "shown with another sign" "full: Q, K, V, S" 's/replace("-", "\\u2212")/replace("-", "")/'
+planted "numbers wider than their cells" "full: legible" 's/td { width: 3.45rem/td { font-size: 1.3rem; width: 3.45rem/'
+planted "grey on white" "full: legible" 's/\.stale td { color: #555/.stale td { color: #aaa/'
+traces "$tmp/wrong.json" >"$tmp/wrong.js"
+found "a kernel that forgets to rescale O, by its trace" "$tile" $page "$tmp/wrong.js"
+finish

@@ -1,0 +1,74 @@
+// trace.h: what `make trace` puts between a kernel and its JSON.
+//
+// The kernel that is traced is the file as it stands, plus the lines of grader/NN_name/trace.patch. These
+// make its tiles small enough to be read, and call trace_step() once a tile. Nothing of the kernel is
+// left out or written twice: what is recorded are its own variables.
+#ifndef TRACE_H
+#define TRACE_H
+
+#include <stdint.h>
+
+#include "course.h"
+
+COURSE_BEGIN_C
+
+enum {
+    TRACE_BLOCK = 4,                      // BLOCK_Q and BLOCK_K of a traced kernel; and its d
+    TRACE_TILES = 4,                      // tiles of queries, and of keys, that fit into the record
+    TRACE_N = TRACE_BLOCK * TRACE_TILES,  // the largest N_q and N_k
+};
+
+// What thread (j, i) of the block of a tile of queries holds after a tile of keys.
+struct trace_element {
+    int visited;  // 0: the block did not compute this tile
+    float S;      // S[i][j]
+    float m, l, alpha;
+    float O;  // O[i][j], not divided by l yet
+};
+
+// [tile of queries][tile of keys][i][j]
+typedef struct trace_element trace_record[TRACE_TILES][TRACE_TILES][TRACE_BLOCK][TRACE_BLOCK];
+
+// Moves what was recorded since the last call into *record. Returns 0, or -1 if the device refuses.
+int trace_take(trace_record* record);
+
+// One call of the launcher: what grader/NN_name/trace.c says of it. B = H = 1, d = TRACE_BLOCK, scale = 1/2.
+struct trace_case {
+    const char* name;
+    int N_q, N_k;  // 1 to TRACE_N
+    int causal;
+    const uint8_t*
+        mask;  // (TRACE_TILES, TRACE_TILES), 0: the block is left out; NULL: there is no mask
+};
+extern const struct trace_case trace_cases[];
+extern const int trace_case_count;
+
+COURSE_END_C
+
+#ifdef __cplusplus
+
+#include <assert.h>
+
+#undef BLOCK_Q
+#undef BLOCK_K
+#define BLOCK_Q TRACE_BLOCK
+#define BLOCK_K TRACE_BLOCK
+
+__device__ trace_record trace_recorded;
+
+// Called by every thread of the block at the end of a tile whose first key is first_key.
+__device__ inline void trace_step(int64_t first_key, float S, float m, float l, float alpha,
+                                  float O) {
+    assert(first_key % TRACE_BLOCK == 0 && first_key < TRACE_N && blockIdx.x < TRACE_TILES);
+    trace_recorded[blockIdx.x][first_key / TRACE_BLOCK][threadIdx.y][threadIdx.x] = {1, S,     m,
+                                                                                     l, alpha, O};
+}
+
+extern "C" int trace_take(trace_record* record) {
+    if (cudaMemcpyFromSymbol(record, trace_recorded, sizeof *record) != cudaSuccess) return -1;
+    static const trace_record nothing = {};
+    return cudaMemcpyToSymbol(trace_recorded, nothing, sizeof nothing) == cudaSuccess ? 0 : -1;
+}
+
+#endif
+#endif
