@@ -9,6 +9,8 @@
 --                                       a quotient
 --   ```{.bench lesson="14" size="SIZE" versions="a, b"}     a table of that file; the last column is the
 --   ```                                 share of cuBLAS or of the copy, or with of="a" the speed beside a's
+--   ```{.counters lesson="14" rows="words; words"}          of 14_*.counters.csv the lines with these words
+--   ```
 --   ![what it shows](figures/x.lua)     a drawing (draw.lua)
 --   ![what it shows](plots/svg/x.svg)   any other picture, from the repository's root
 --   ::: notes                           speaker notes
@@ -95,14 +97,14 @@ end
 
 -- ---- recorded runs
 
--- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name; and its path.
-local function recorded(lesson, ...)
+-- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name, and in the columns'
+-- order; and its path. kind: "", or ".counters".
+local function recorded(lesson, kind, ...)
     if not lesson:match("^%d+$") then fail("a lesson is a number, not " .. lesson, ...) end
     local matches = {}
-    local list = io.popen(("ls plots/data/*/%s_*.csv 2>/dev/null"):format(lesson))
+    local list = io.popen(("ls plots/data/*/%s_*%s.csv 2>/dev/null"):format(lesson, kind))
     for path in list:lines() do
-        -- Not 14_name.tiles.csv.
-        if path:match("/%d+_[%w_]*%.csv$") then matches[#matches + 1] = path end
+        if path:match("/%d+_[%w_]*" .. kind:gsub("%.", "%%.") .. "%.csv$") then matches[#matches + 1] = path end
     end
     list:close()
     if not matches[1] then fail("no run is recorded of lesson " .. lesson, ...) end
@@ -111,22 +113,23 @@ local function recorded(lesson, ...)
         local row, n = {}, 0
         for value in (line .. ","):gmatch("([^,]*),") do
             n = n + 1
-            row[names and names[n] or n] = value
+            row[n] = value
+            if names then row[names[n]] = value end
         end
         if names then rows[#rows + 1] = row else names = row end
     end
-    return rows, matches[1]
+    return rows, matches[1], names
 end
 
 -- Three digits are what two runs agree in.
 local function three_digits(x)
-    return (x >= 99.95 and "%.0f" or x >= 9.995 and "%.1f" or "%.2f"):format(x)
+    return (x >= 99.95 and "%.0f" or x >= 9.995 and "%.1f" or x >= 0.9995 and "%.2f" or "%.3f"):format(x)
 end
 
 local function value_of(text, code)
     local lesson, size, version, column = text:match("^%s*(.-),%s*(.-),%s*(.-),%s*(.-)%s*$")
     if not column then fail("a number is `LESSON, SIZE, VERSION, COLUMN`", code) end
-    local rows, path = recorded(lesson, code)
+    local rows, path = recorded(lesson, "", code)
     for _, row in ipairs(rows) do
         if row.size == size and row.version == version then
             return tonumber(row[column]) or fail(("%s has no number %s for that"):format(path, column), code)
@@ -143,7 +146,7 @@ end
 
 local function bench_table(block)
     local a = block.attributes
-    local rows, path = recorded(a.lesson, "lesson=\"" .. a.lesson)
+    local rows, path = recorded(a.lesson, "", "lesson=\"" .. a.lesson)
     local function row_of(version)
         for _, row in ipairs(rows) do
             if row.size == a.size and row.version == version then return row end
@@ -178,6 +181,29 @@ local function bench_table(block)
         by_bytes and ("Copy: %d GB/s."):format(any[ceiling]) or ("cuBLAS: %.0f TFLOP/s."):format(any[ceiling])))
 end
 
+-- The columns up to `gpu` of the lines asked for, in their order.
+local function counters(block)
+    local a = block.attributes
+    local rows, path, names = recorded(a.lesson, ".counters", "lesson=\"" .. a.lesson)
+    local html, last = {}, 1
+    while names[last + 1] ~= "gpu" do last = last + 1 end
+    local function row(tag, cells)
+        html[#html + 1] = ("<tr><%s>%s</%s>"):format(tag, cells[1], tag)
+        for n = 2, last do html[#html + 1] = ("<%s class=\"number\">%s</%s>"):format(tag, cells[n], tag) end
+        html[#html + 1] = "</tr>"
+    end
+    row("th", names)
+    for words in (a.rows .. ";"):gmatch("%s*(.-)%s*;") do
+        local found
+        for _, line in ipairs(rows) do
+            if line[1]:find(words, 1, true) then found = line end
+        end
+        row("td", found or fail(("%s has no line with \"%s\""):format(path, words), words))
+    end
+    return pandoc.RawBlock("html", ("<table>%s</table><p class=\"source\">%s, CUDA %s, %s. Counted by Nsight Compute.</p>"):format(
+        table.concat(html), rows[1].gpu, rows[1].cuda, rows[1].date))
+end
+
 -- ---- pictures
 
 local function picture(image)
@@ -200,6 +226,7 @@ return {{
     CodeBlock = function(block)
         if block.attributes.include then return include(block) end
         if block.classes:includes("bench") then return bench_table(block) end
+        if block.classes:includes("counters") then return counters(block) end
     end,
     Code = function(code)
         if code.classes:includes("bench") then return bench(code) end

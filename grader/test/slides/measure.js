@@ -41,6 +41,9 @@ slides.forEach((slide, n) => {
         if (e instanceof HTMLElement && has_words && size < smallest && e.localName !== "math")
             if (e.localName !== "code" || !e.closest("p, li, td, th")) fault(`letters of ${size} pixels: ${quote(e)}`);
         if (e.localName === "img" && !e.naturalWidth) fault(`a picture is missing: ${e.alt}`);
+        // The letters of a plot (plots/style.gp) are 16 units high.
+        if (e.localName === "img" && e.clientWidth / e.naturalWidth * 16 < smallest - 0.1)
+            fault(`a plot's letters are too small (## Title {.plot}): ${e.alt}`);
         const paper = e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
         if (e.localName === "rect" && outside(box, paper, 1)) fault(`a box leaves its drawing, at ${e.getAttribute("x")}, ${e.getAttribute("y")}`);
         if (e.localName === "text") {

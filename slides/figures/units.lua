@@ -1,0 +1,10 @@
+-- Request, sector, wavefront.
+size(1150, 370)
+text(10, 30, "a request: one load or store instruction of a warp, 32 addresses", {bold = true, size = 22})
+cells(10, 45, 32, 1, 35, 40, function(c) return "yellow", tostring(c) end, {size = 18})
+text(10, 140, "global memory answers in sectors of 32 bytes", {bold = true, size = 22})
+cells(10, 155, 4, 1, 130, 50, function(c) return "sky", "sector" end)
+text(550, 187, "ideal for 32 floats: 4. A column: 32.")
+text(10, 270, "shared memory answers in wavefronts: 32 banks, one word each", {bold = true, size = 22})
+cells(10, 285, 32, 1, 16, 50, function() return "green", "" end)
+text(550, 317, "ideal for 32 floats: 1. A column, unpadded: 32.")
