@@ -1,9 +1,9 @@
 # chromium.sh: the browser that prints and measures the decks. Sourced, not run.
 # shellcheck shell=sh
 
-# Its command, or nothing. CHROMIUM in the environment goes first.
+# Its command, or nothing. CHROMIUM in the environment is taken instead of those; none: there is none.
 find_chromium() {
-    for command in ${CHROMIUM:+"$CHROMIUM"} chromium chromium-browser google-chrome; do
+    for command in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
         command -v "$command" && return
     done
 }

@@ -14,16 +14,21 @@ fi
 out=build/test/slides
 rm -rf "$out" && mkdir -p "$out"
 
+# run SCRIPT HTML [?all]: opens the page with the script at its end; prints the text it makes of the page.
+run() {
+    {
+        cat "$2"
+        echo '<script>'
+        cat "grader/test/slides/$1"
+        echo '</script>'
+    } >"$2.run.html"
+    chromium_run --dump-dom "$(file_url "$2.run.html")${3:-}" |
+        sed -n '/<pre>/,/<\/pre>/{s/.*<pre>//;s/<\/pre>.*//;s/&lt;/</g;s/&gt;/>/g;s/&amp;/\&/g;p;}'
+}
+
 # measure HTML: "slides N" and a line for each fault.
 measure() {
-    {
-        cat "$1"
-        echo '<script>'
-        cat grader/test/slides/measure.js
-        echo '</script>'
-    } >"$1.measured.html"
-    chromium_run --dump-dom "$(file_url "$1.measured.html")?all" |
-        sed -n '/<pre>/,/<\/pre>/{s/.*<pre>//;s/<\/pre>.*//;s/&lt;/</g;s/&gt;/>/g;s/&amp;/\&/g;p;}'
+    run measure.js "$1" '?all'
 }
 
 for deck in slides/[0-9]*.md; do
@@ -46,6 +51,12 @@ for deck in slides/[0-9]*.md; do
     else
         tell FAIL "$name: as many pages in the PDF" "$pages pages of $shape for $slides slides"
     fi
+    keys=$(run keys.js "$out/$name.html")
+    if [ "$keys" = "$slides slides: 1 2 3 2 $slides $slides 1 1 2 at #2, notes none block" ]; then
+        tell ok "$name: the keys turn the slides"
+    else
+        tell FAIL "$name: the keys turn the slides" "$keys"
+    fi
     if grep -nE '(src|href)="?(https?:)?//|@import|url\((https?:)?//' "$out/$name.html" >"$out/network"; then
         tell FAIL "$name: needs no network" "$(cut -c 1-200 "$out/network")"
     else
@@ -53,107 +64,93 @@ for deck in slides/[0-9]*.md; do
     fi
 done
 
-# planted NAME WHAT: a deck of two slides, the second from stdin; making or measuring it says WHAT.
+# A deck with a fault on each slide but the first and the last: all of them are found, and nothing else.
+printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n:::\n' >"$out/planted.md"
+echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/words.lua"
+echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
+echo 'size(600, 100) box(10, 10, 500, 50) text(10, 90, "small", {size = 17})' >"$out/small.lua"
+: >"$out/wanted"
+# planted WHAT: a slide from stdin, of which measure says WHAT. It gets notes unless they are the fault.
 planted() {
-    deck=$out/$1.md
-    {
-        printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n:::\n\n'
-        cat
-    } >"$deck"
-    said=$(OUT=$out sh grader/make/slides.sh "$deck" 2>&1) && said=$(measure "$out/$1.html")
-    if printf '%s\n' "$said" | grep -qF -- "$2"; then
-        tell ok "planted: $1 is found"
-    else
-        tell FAIL "planted: $1 is found" "not \"$2\" but: $said"
-    fi
+    printf '\n## Fault\n\n' >>"$out/planted.md"
+    cat >>"$out/planted.md"
+    [ "$1" = "has no notes" ] || printf '\n::: notes\nSay it.\n:::\n' >>"$out/planted.md"
+    echo "$1" >>"$out/wanted"
 }
-notes='
+seq 1 20 | sed 's/^/- line /' | planted "<ul> leaves the slide"
+printf '    int code = too_wide(%0110d);\n' 0 | planted "<pre> is smaller than what is in it"
+printf '$$ %s x $$\n' "$(seq 1 40 | sed 's/.*/a_{&} +/' | tr '\n' ' ')" | planted "a formula leaves the slide"
+echo "Text." | planted "has no notes"
+echo "The sum \$ x^2 \$ is not a formula." | planted "raw mathematics"
+echo '<p style="font-size: 12px">Read this.</p>' | planted "letters of 12 pixels"
+echo '<img alt="nothing" src="data:image/svg+xml,nothing">' | planted "a picture is missing"
+echo "![a plot](plots/svg/roofline.svg){width=500}" | planted "a plot's letters are too small"
+echo "![a box](../$out/words.lua)" | planted "words are wider than their box"
+echo "![a box](../$out/cut.lua)" | planted "a box leaves its drawing"
+echo "![a box](../$out/small.lua)" | planted "letters of 17 pixels in a drawing"
+cat >>"$out/planted.md" <<'DECK'
+
+## Last
+
+$x^2$, and `code`.
+
 ::: notes
 Say it.
-:::'
-line="a line"
-{ echo "## Long"; for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo "- $line $n"; done; echo "$notes"; } |
-    planted too_long "<ul> leaves the slide"
-planted too_wide "<pre> is smaller than what is in it" <<DECK
-## Wide
-
-    int a_line_of_code_that_is_much_too_wide = for_any_slide(even_one, of_1280_pixels, however, small, the, letters_are);
-$notes
+:::
 DECK
-planted wide_formula "a formula leaves the slide" <<DECK
-## Formula
+if ! said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/planted.md" 2>&1); then
+    tell FAIL "the deck of planted faults is made" "$said"
+fi
+measured=$(measure "$out/planted.html")
+slide=1
+while read -r wanted; do
+    slide=$((slide + 1))
+    found=$(printf '%s\n' "$measured" | grep "^slide $slide: ")
+    case $found in
+    *"slide $slide: $wanted"*) tell ok "planted: $wanted" ;;
+    *) tell FAIL "planted: $wanted" "slide $slide: ${found:-nothing was found}" ;;
+    esac
+done <"$out/wanted"
+others=$(printf '%s\n' "$measured" | grep -E "^slide (1|$((slide + 1))): ")
+if [ -z "$others" ]; then tell ok "planted: nothing is found on a slide without a fault"; else
+    tell FAIL "planted: nothing is found on a slide without a fault" "$others"
+fi
 
-\$\$ a_{1} + a_{2} + a_{3} + a_{4} + a_{5} + a_{6} + a_{7} + a_{8} + a_{9} + \text{and many more that do not find any room on a slide, whatever the font} \$\$
-$notes
+# refused NAME WHAT: a deck with the lines from stdin is not made, and WHAT is said, with the deck's line.
+refused() {
+    {
+        printf -- '---\ntitle: Refused\n---\n\n## Slide\n\n'
+        cat
+    } >"$out/$1.md"
+    if said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/$1.md" 2>&1); then
+        tell FAIL "refused: $1" "it was made"
+    elif ! printf '%s\n' "$said" | grep -qF -- "$out/$1.md:7: $2"; then
+        tell FAIL "refused: $1" "$said"
+    else
+        tell ok "refused: $1"
+    fi
+}
+reduction=solutions/03_reduction/reduction.cu
+refused no_file "there is no file solutions/nowhere.cu" <<'DECK'
+```{.c include="solutions/nowhere.cu" region="sum"}
+```
 DECK
-planted no_notes "slide 2: has no notes" <<DECK
-## Silent
-
-Text.
-DECK
-planted raw_formula "raw mathematics" <<DECK
-## Raw
-
-The sum \$ x^2 \$ is not a formula.
-$notes
-DECK
-planted small_letters "letters of 12 pixels" <<DECK
-## Small
-
-<p style="font-size: 12px">Read this.</p>
-$notes
-DECK
-planted bad_picture "a picture is missing" <<DECK
-## Picture
-
-<img alt="nothing" src="data:image/svg+xml,nothing">
-$notes
-DECK
-echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/box.lua"
-echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
-planted wide_words "words are wider than their box" <<DECK
-## Drawing
-
-![a box](../$out/box.lua)
-$notes
-DECK
-planted cut_drawing "a box leaves its drawing" <<DECK
-## Drawing
-
-![a box](../$out/cut.lua)
-$notes
-DECK
-planted no_file "no_file.md:15: there is no file solutions/nowhere.cu" <<DECK
-## File
-
-\`\`\`{.c include="solutions/nowhere.cu" region="sum"}
+refused no_region "\"no such words\" is in no line of $reduction" <<DECK
+\`\`\`{.c include="$reduction" region="no such words"}
 \`\`\`
-$notes
 DECK
-planted no_region "no_region.md:15: \"no such words\" is in no line of solutions/03_reduction/reduction.cu" <<DECK
-## Region
-
-\`\`\`{.c include="solutions/03_reduction/reduction.cu" region="no such words"}
+refused two_lines "\"float\" is in lines" <<DECK
+\`\`\`{.c include="$reduction" from="float" to="}"}
 \`\`\`
-$notes
 DECK
-planted many_lines "say more of it" <<DECK
-## Lines
-
-\`\`\`{.c include="solutions/03_reduction/reduction.cu" from="float" to="}"}
+refused no_end "\"no such end\" is in no line of $reduction after line" <<DECK
+\`\`\`{.c include="$reduction" from="__global__ void reduction_kernel" to="no such end"}
 \`\`\`
-$notes
 DECK
-planted no_record "no_record.md:15: plots/data/nvidia-h200/03_reduction.csv has no line" <<DECK
-## Number
-
-It runs at \`03, 1 x 1, solution, gbytes_per_s\`{.bench} GB/s.
-$notes
+refused no_record "plots/data/nvidia-h200/03_reduction.csv has no line \"1 x 1,solution\"" <<'DECK'
+It runs at `03, 1 x 1, solution, gbytes_per_s`{.bench} GB/s.
 DECK
-planted nothing_wrong "slides 2" <<DECK
-## Right
-
-\$x^2\$, and \`code\`.
-$notes
+refused no_picture "there is no file plots/svg/nothing.svg" <<'DECK'
+![nothing](plots/svg/nothing.svg)
 DECK
 finish

@@ -12,11 +12,14 @@ slides.forEach((slide, n) => {
     const frame = slide.getBoundingClientRect();
     // The margin belongs to nobody but the number and the deck's name.
     const inner = {
-        left: frame.left + parseFloat(style.paddingLeft), right: frame.right - parseFloat(style.paddingRight),
-        top: frame.top + parseFloat(style.paddingTop), bottom: frame.bottom - parseFloat(style.paddingBottom),
+        left: frame.left + parseFloat(style.paddingLeft),
+        right: frame.right - parseFloat(style.paddingRight),
+        top: frame.top + parseFloat(style.paddingTop),
+        bottom: frame.bottom - parseFloat(style.paddingBottom),
     };
     const outside = (box, of, slack) =>
-        box.left < of.left - slack || box.right > of.right + slack || box.top < of.top - slack || box.bottom > of.bottom + slack;
+        box.left < of.left - slack || box.right > of.right + slack ||
+        box.top < of.top - slack || box.bottom > of.bottom + slack;
     const spoken = slide.querySelector(".notes");
 
     if (frame.width !== 1280 || frame.height !== 720) fault(`is ${frame.width} x ${frame.height}, not 1280 x 720`);
@@ -28,12 +31,15 @@ slides.forEach((slide, n) => {
         if (e.closest(".notes, defs") || e.parentNode.closest("math")) continue;
         const box = e.getBoundingClientRect();
         const size = parseFloat(getComputedStyle(e).fontSize);
-        const has_words = [...e.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+        const words = [...e.childNodes].map((c) => (c.nodeType === 3 ? c.data : "")).join("").trim();
+        const has_words = words !== "";
 
-        if (box.width && outside(box, inner, 1) && (e.parentNode === slide || !outside(e.parentNode.getBoundingClientRect(), inner, 1)))
+        const parent = e.parentNode === slide ? inner : e.parentNode.getBoundingClientRect();
+        if (box.width && outside(box, inner, 1) && !outside(parent, inner, 1))
             fault(`<${e.localName}> leaves the slide: ${quote(e)}`);
         // The box of a formula says nothing about its parts; and it may be higher than its line.
-        if (e.localName === "math" && [...e.querySelectorAll("mi, mn, mo, mtext")].some((part) => outside(part.getBoundingClientRect(), inner, 1)))
+        const parts = e.localName === "math" ? [...e.querySelectorAll("mi, mn, mo, mtext")] : [];
+        if (parts.some((part) => outside(part.getBoundingClientRect(), inner, 1)))
             fault(`a formula leaves the slide: ${quote(e.querySelector("semantics > *"))}`);
         const high = e.scrollHeight > e.clientHeight + 1 && !e.querySelector("math");
         if (e instanceof HTMLElement && e.clientWidth && (e.scrollWidth > e.clientWidth + 1 || high))
@@ -45,18 +51,21 @@ slides.forEach((slide, n) => {
         if (e.localName === "img" && e.clientWidth / e.naturalWidth * 16 < smallest - 0.1)
             fault(`a plot's letters are too small (## Title {.plot}): ${e.alt}`);
         const paper = e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
-        if (e.localName === "rect" && outside(box, paper, 1)) fault(`a box leaves its drawing, at ${e.getAttribute("x")}, ${e.getAttribute("y")}`);
+        if (e.localName === "rect" && outside(box, paper, 1))
+            fault(`a box leaves its drawing, at ${e.getAttribute("x")}, ${e.getAttribute("y")}`);
         if (e.localName === "text") {
             if (outside(box, paper, 2)) fault(`words leave their drawing: ${quote(e)}`);
-            if (size * e.getScreenCTM().a < smallest - 0.1 && !e.hasAttribute("transform")) fault(`letters of ${size} pixels in a drawing: ${quote(e)}`);
+            const to_screen = e.getScreenCTM();
+            const scaled = size * Math.hypot(to_screen.a, to_screen.b);
+            if (scaled < smallest - 0.1) fault(`letters of ${scaled} pixels in a drawing: ${quote(e)}`);
             // draw.lua puts the words of a box into a group behind it.
             const rect = e.parentNode.localName === "g" && e.parentNode.previousElementSibling;
-            if (rect && outside({...box.toJSON(), top: 0, bottom: 0}, {...rect.getBoundingClientRect().toJSON(), top: 0, bottom: 0}, 2))
+            const around = rect && rect.getBoundingClientRect();
+            if (rect && (box.left < around.left - 2 || box.right > around.right + 2))
                 fault(`words are wider than their box: ${quote(e)}`);
         }
         if (e.matches("span.math") && !e.querySelector("math")) fault(`a formula was not set: ${quote(e)}`);
-        if (has_words && !e.closest("code") && /\$|\\[a-z]+\{/.test([...e.childNodes].map((c) => (c.nodeType === 3 ? c.data : "")).join("")))
-            fault(`raw mathematics: ${quote(e)}`);
+        if (has_words && !e.closest("code") && /\$|\\[a-z]+\{/.test(words)) fault(`raw mathematics: ${quote(e)}`);
     }
 });
 const text = [`slides ${slides.length}`, ...faults].join("\n");
