@@ -16,6 +16,11 @@ mkdir -p "$out" || exit 1
 
 status=0
 for deck; do
+    if [ ! -r "$deck" ]; then
+        echo "There is no deck $deck. There are:" slides/[0-9]*.md >&2
+        status=1
+        continue
+    fi
     new=$out/$(basename "$deck" .md)
     # A warning is a formula that cannot be set, say: of that no deck is made.
     if pandoc "$deck" -f markdown-implicit_figures -t html5 --section-divs --mathml --fail-if-warnings \
