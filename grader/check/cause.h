@@ -46,12 +46,14 @@
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
     CAUSE(empty_state,                                                                             \
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
+    CAUSE(empty_row,                                                                               \
+          "a row of nothing but -infinity is one of zeros: (-inf) - (-inf) and 0 / 0 are NaN")     \
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(sum_init, "the running sum l must start at 0")                                           \
     CAUSE(divided_early, "P is divided by l inside the loop: divide O once, after the last tile")  \
-    CAUSE(not_divided, "O is not divided by l at the end")                                         \
+    CAUSE(not_divided, "the output is not divided by l at the end")                                \
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
     CAUSE(scale_squared, "scale is applied twice (or 1/d is used for 1/sqrt(d))")                  \
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
@@ -136,6 +138,8 @@
     CAUSE(misaligned, "a vector access at an address that is no multiple of its size")             \
     CAUSE(freed, "memory is used after cudaFree")                                                  \
     COST(uncoalesced, "neighbouring lanes touch memory far apart: each request moves too much")    \
+    COST(partial_sectors,                                                                          \
+         "a warp's stores begin and end inside of sectors: let them begin at a line")              \
     COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
     COST(too_much_read, "the same data is read from global memory again and again")                \
     COST(no_tensor_cores, "products are made one by one, not by mma.sync")                         \
