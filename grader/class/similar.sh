@@ -1,12 +1,13 @@
 #!/bin/sh
 # similar.sh: which submissions of a class look like each other. Informs an instructor; nothing is graded by it.
 # similarity-tester compares runs of tokens: names, numbers, layout and comments do not count, nor does the order of
-# functions. Lines of the exercise as it was given are taken out before, whatever their blanks. Formulas (lesson 21) are not
-# compared: right ones are alike.
+# functions. Lines of the exercise as it was given, whatever stands in exercises/ now, are taken out before, whatever their
+# blanks. Formulas (lesson 21) are not compared: right ones are alike.
 # usage: similar.sh OUT     reads OUT/submissions, writes OUT/similar.txt: pairs of which one consists for at least 60 %
 #                           of what the other has as well, in runs of 12 tokens
 set -u
 export LC_ALL=C
+. grader/make/save.sh
 out=$1
 command -v sim_c >/dev/null || {
     echo "No report on similar submissions: similarity-tester is not installed (sh setup.sh --class)." >&2
@@ -17,12 +18,16 @@ trap 'rm -rf "$work"' EXIT
 find "$out/submissions" -type f -name '*.cu' | sed 's|.*/||; s|\.cu$||' | sort -u >"$work/lessons"
 while read -r lesson; do
     mkdir "$work/$lesson"
+    stub "$lesson" >"$work/given" || {
+        echo "$lesson: no report on similar submissions: its untouched exercise is not found." >&2
+        continue
+    }
     for file in "$out"/submissions/*/"$lesson.cu"; do
         id=$(basename "$(dirname "$file")")
         awk '
             { line = $0; gsub(/[ \t\r]/, "", line) }
             NR == FNR { given[line]; next }
-            !(line in given)' "exercises/$lesson/${lesson#*_}.cu" "$file" >"$work/$lesson/$id"
+            !(line in given)' "$work/given" "$file" >"$work/$lesson/$id"
     done
     # Its report's lines: A consists for 85 % of B material
     (cd "$work/$lesson" && find . -type f | sed 's|^\./||' | sort | sim_c -i -p -e -r 12 -t 60 2>/dev/null) |

@@ -153,4 +153,11 @@ expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/ali
 expect "a copy with other names is told" grep -Eq '(ann +ben|ben +ann)' "$dir/alike/similar.txt"
 other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
 expect "another design is not" other_is_not
+# An instructor who has solved the exercise: what is given is the exercise, not what stands in exercises/ now.
+cp "$alike/ann/$kernel" "$alike/ben/$kernel"
+copy_is_told() {
+    (cd "$dir/course" && cp "solutions/${kernel%.cu}/flash_forward.cu" "exercises/${kernel%.cu}/" &&
+        sh grader/class/similar.sh "$dir/alike") && grep -Eq '^100 %.*(ann +ben|ben +ann)' "$dir/alike/similar.txt"
+}
+expect "a copy is told, whatever exercises/ holds" copy_is_told
 finish
