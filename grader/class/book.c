@@ -330,8 +330,10 @@ static void say_lesson(const struct class* k, int l) {
     for (int i = 0; i < count; i++) full += points[i] >= 100;
     qsort(points, (size_t)count, sizeof *points, by_number);
     printf("%s: %d graded", k->lesson[l].name, count);
-    if (count > 0)
-        printf(" (mean %.1f, median %g, %d with full marks)", sum / count, points[count / 2], full);
+    if (count > 0) {
+        double median = (points[(count - 1) / 2] + points[count / 2]) / 2;
+        printf(" (mean %.1f, median %g, %d with full marks)", sum / count, median, full);
+    }
     printf(", %d missing, %d not taken, %d grader errors\n", missing, refused, errors);
     free(points);
 }

@@ -145,6 +145,11 @@ expect "and is the same" said 'The same grade'
 sed '0,/"points": 15/s//"points": 14/' "$dir/theirs.json" >"$dir/forged.json"
 expect "a forged one is told" fails_with 'theirs: 14/15' class REPLAY="$dir/forged.json"
 expect "what is no result is refused" fails_with 'is no result' class REPLAY=README.md
+mkdir "$dir/two"
+cp solutions/05_tiled_matmul/tiled_matmul.cu "$dir/two/ada.cu"
+awk -f grader/make/cut.awk "$dir/two/ada.cu" >"$dir/two/bob.cu"
+class SUBMISSIONS="$dir/two" ROSTER= OUT="$dir/out_two"
+expect "the median of two is between them" said 'mean 50.0, median 50,'
 # Refusals
 chmod 644 "$dir/secret"
 expect "a secret that others can read is refused" fails_with 'chmod 600' class
