@@ -7,8 +7,20 @@
 # usage: bench.sh LESSON...   with FILE, BUDGET (seconds for a lesson, 20), PYTHON (python3), BENCH_ONLY (a part of
 #        the names of sizes) in the environment
 . grader/make/gpu.sh
+timed=
+for lesson; do
+    if [ -e "grader/$lesson/bench.c" ]; then
+        timed="$timed $lesson"
+    elif has_kernel "$lesson"; then
+        echo "Lesson $lesson is not timed: its text says why."
+    else
+        echo "Lesson $lesson has no kernel: there is nothing to time."
+    fi
+done
+[ -n "$timed" ] || exit 0
 if ! find_gpu; then
-    recorded csv "$@"
+    # shellcheck disable=SC2086  # words
+    recorded csv $timed
     exit 0
 fi
 python=${PYTHON:-python3}
@@ -75,15 +87,7 @@ torch=$("$python" grader/bench/peers.py 2>&1) || {
     echo "$torch Without it there are no rows of PyTorch and Triton." >&2
     torch=
 }
-start=$(date +%s) timed='' status=0
-for lesson; do
-    if [ -e "grader/$lesson/bench.c" ]; then
-        timed="$timed $lesson"
-    else
-        echo "Lesson $lesson is not timed: its text says why."
-    fi
-done
-[ -n "$timed" ] || exit 0
+start=$(date +%s) status=0
 echo "Compiling every version of$timed"
 # shellcheck disable=SC2046  # one word each
 make -s --no-print-directory -j"$(nproc)" $(for lesson in $timed; do program_of "$lesson"; done) || exit 2

@@ -81,7 +81,10 @@ draw roofline "$to/roofline.svg" $(recorded)
 draw traffic "$to/traffic.svg" $traffic
 
 for csv in build/bench/*/yours.csv; do
-    [ -e "$csv" ] || continue
+    [ -e "$csv" ] || {
+        echo "No yours_*.svg is drawn: make bench has not timed a kernel of yours on this machine."
+        continue
+    }
     lesson=$(basename "$(dirname "$csv")")
     reference=plots/data/$gpu/$lesson.csv
     [ -e "$reference" ] || {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# ready.sh: can this machine build the grader? One clear sentence if not.
+# ready.sh: can this machine build the grader? One clear sentence if not, and one before it is built the first time.
 # usage: ready.sh
 for tool in gcc g++ ar nm readelf flock; do
     command -v "$tool" >/dev/null 2>&1 || {
@@ -17,3 +17,4 @@ mkdir -p build 2>/dev/null && [ -w build ] || {
     echo "The folder build/ cannot be written here. Clone the course to a folder of your own." >&2
     exit 2
 }
+[ -e build/libgrader.a ] || echo "Building the grader (once, about 20 s)" >&2

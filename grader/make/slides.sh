@@ -4,6 +4,13 @@
 # usage: slides.sh DECK.md...   with OUT, the folder (default build/slides), in the environment
 . grader/make/chromium.sh
 out=${OUT:-build/slides}
+for deck; do
+    [ -e "$deck" ] || {
+        echo "There is no deck $(basename "$deck" .md). The decks are:" >&2
+        find slides -name '[0-9]*.md' | sed 's|.*/|  |; s|\.md$||' | sort >&2
+        exit 2
+    }
+done
 if ! command -v pandoc >/dev/null 2>&1; then
     echo "The decks are made by pandoc, which is not installed: sh setup.sh --dev" >&2
     exit 1

@@ -64,6 +64,7 @@ if [ -n "$planned" ]; then
     name="a lesson to come" says ! "Lesson $planned is to come" make grade LESSON="${planned%%_*}"
     name="by its name" says ! "Lesson $planned is to come" make hint LESSON="${planned#*_}"
 fi
+name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
 name="a directory" says ! "is a directory" make grade LESSON=1 FILE=lessons
@@ -327,6 +328,7 @@ rm -rf build
 make -s grade LESSON=1 FROM=solutions >one.txt 2>&1 &
 make -s grade LESSON=1 FROM=solutions >two.txt 2>&1
 wait
+expect "a cold one says what it waits for" grep -q "^Building the grader" one.txt two.txt
 if grep -q 100/100 one.txt && grep -q 100/100 two.txt; then tell ok "two grades at once"; else
     tell FAIL "two grades at once" "$(tail -n 3 one.txt two.txt)"
 fi
