@@ -182,8 +182,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
     } else {
         text_end(r, o->log ? o->log : "none",
-                 r->text        ? ""
-                 : session->gpu ? "speed (make bench measures it)"
+                 r->text || r->message[0] ? ""
+                 : session->gpu           ? "speed (make bench measures it)"
                                 : "speed on a GPU; nvcc refuses a few things that g++ takes",
                  colour);
     }
@@ -253,12 +253,28 @@ static int nothing_to_show(const struct build* b, const struct options* o) {
     return 0;
 }
 
+// Says that CASE matches nothing that can be profiled, and what can be.
+static void list_profiles(const struct options* o, const struct session* session,
+                          struct result_item* record) {
+    struct session asking = *session;
+    asking.profile = "";
+    fprintf(stderr, "CASE=%s matches no item of %s that can be profiled. Those are:\n", o->filter,
+            lesson.name);
+    for (int i = 0; lesson.items[i].run; i++) {
+        memset(record, 0, sizeof *record);
+        grade_item(&asking, i, record);
+        if (record->outcome == OUTCOME_PASS) fprintf(stderr, "  %s\n", lesson.items[i].name);
+    }
+}
+
 // The counts have been shown; of what, is the last item's outcome. Returns the exit status.
-static int profile_end(const struct result* r, const struct options* o) {
-    const struct result_item* last = &r->item[r->item_count - 1];
+static int profile_end(struct result* r, const struct options* o, const struct session* session) {
+    struct result_item* last = &r->item[r->item_count - 1];
     if (last->outcome == OUTCOME_ERROR) {
-        fprintf(stderr, "%s has no case to profile%s\n", lesson.name,
-                o->filter ? " among the items that match CASE" : "");
+        if (o->filter)
+            list_profiles(o, session, last);
+        else
+            fprintf(stderr, "%s has no case to profile\n", lesson.name);
         return 2;
     }
     if (last->outcome == OUTCOME_FAIL)
@@ -332,7 +348,9 @@ int main(int argc, char** argv) {
     if (b.log) {
         session.unset = strstr(b.log, "uninitialized [-W") || strstr(b.log, "__shared__ missing");
         fputs(b.log, session.log);
-        if (o.format != FORMAT_JSON) text_print(stderr, "", b.log);
+        // What a compiler says about a file that it refuses stands in the report.
+        bool in_report = b.outcome == BUILD_COMPILE_ERROR && o.format == FORMAT_TEXT && !o.profile;
+        if (o.format != FORMAT_JSON && !in_report) text_print(stderr, "", b.log);
     }
     fflush(stderr);
     session.program = b.program;
@@ -343,7 +361,7 @@ int main(int argc, char** argv) {
     if (status > 0) return status;
     if (o.profile) {
         grade_items(r, &o, &session, false);  // ends with the item it profiles
-        return profile_end(r, &o);
+        return profile_end(r, &o, &session);
     }
     if (b.outcome == BUILD_OK)
         grade(r, &o, &session, colour);

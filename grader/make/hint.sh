@@ -1,6 +1,7 @@
 #!/bin/sh
 # hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line),
-# the one that belongs to what the last grade found most often, or to CAUSE=, if there is one.
+# the one that belongs to what the last grade found most often, or to CAUSE=, if there is one. What is
+# not answered yet (lesson 21) comes after all that is wrong.
 # usage: hint.sh LESSON
 lesson=$1
 hints=lessons/$lesson/hints.md
@@ -26,7 +27,12 @@ if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
 fi
 cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "$result" 2>/dev/null |
     awk '{ if (++count[$0] == 1) order[++n] = $0 }
-         END { for (i = 1; i <= n; i++) if (count[order[i]] > most) most = count[best = order[i]]; print best }')
+         END {
+             if (n > 1) delete count["no_answer"]
+             for (i = 1; i <= n; i++) if (count[order[i]] > most) most = count[best = order[i]]
+             print best
+         }')
+graded=$(sed -n 's/^  "\(max_\)\{0,1\}score": \([0-9]*\),$/\2/p' "$result" 2>/dev/null | paste -sd / -)
 cause=${CAUSE:-$cause}
 grep -qx "### $cause" "$hints" || cause=
 count=build/hints/$lesson.${cause:-general}
@@ -48,6 +54,7 @@ show() {
 }
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of 3 (${title:-hint})${cause:+, for: $cause}"
+[ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last whole grade, $graded."
 echo
 show "$level" "$cause"
 echo

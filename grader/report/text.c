@@ -95,13 +95,14 @@ static void print_cause(const struct result_item* item, bool colour) {
     put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
 }
 
-// The first line that says what is wrong; none if nothing was written, which the cause says.
+// The first line that says what is wrong; none where nothing is written, which the cause says.
 static void print_first_line(const char* message) {
     char line[600];
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
     message += *message == '\n';
     snprintf(line, sizeof line, "%.*s", (int)strcspn(message, "\n"), message);
-    if (!strstr(line, " was never written")) print_indented(line);
+    if (!strstr(line, " was never written") && !strstr(line, ": nothing stands after the ="))
+        print_indented(line);
 }
 
 void text_item(const struct result* r, int index, bool colour) {
@@ -130,7 +131,12 @@ void text_item(const struct result* r, int index, bool colour) {
 
 // ---- the end
 
-// The first failed item with the cause that most failed items have; answers come before costs.
+// What is mended first: a wrong answer, then a cost, then what is not answered yet.
+static int rank(const struct result_item* item) {
+    return strcmp(item->cause, "no_answer") == 0 ? 2 : item->cost;
+}
+
+// Of the failed items of the first rank, the first with the cause that most have.
 static const struct result_item* first_to_mend(const struct result* r) {
     const struct result_item* best = NULL;
     int most = 0;
@@ -139,7 +145,7 @@ static const struct result_item* first_to_mend(const struct result* r) {
         int count = 0;
         if (item->outcome != OUTCOME_FAIL) continue;
         for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
-        if (best && item->cost >= best->cost && (item->cost != best->cost || count <= most))
+        if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
             continue;
         best = item;
         most = count;
@@ -153,11 +159,10 @@ static void print_next(const struct result* r, const struct result_item* failed)
     int digits = (int)strcspn(number, "_");
     bool own = strncmp(r->file, "exercises/", 10) == 0;
     char file[640] = "", cause[48] = "";
-    if (!own) {
-        snprintf(file, sizeof file, " FILE='%s'", r->file);
-        // hints follow the saved grade, which is that of the exercise
-        snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
-    }
+    if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
+    // Hints follow the saved grade, which is that of the exercise; of a text's answers each may be
+    // wrong in its own way.
+    if (!own || r->text) snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;
     if (failed->cost)
@@ -169,8 +174,11 @@ static void print_next(const struct result* r, const struct result_item* failed)
 
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour) {
     const struct result_item* failed = first_to_mend(r);
+    if (r->message[0]) {
+        text_print(stdout, "", r->message);
+        text_print(stdout, "", r->compiler);
+    }
     putchar('\n');
-    if (r->message[0]) text_print(stdout, "", r->message);
     if (failed && !r->message[0]) print_next(r, failed);
     if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
     printf("Log: %s\n", log);

@@ -99,6 +99,12 @@ name="one case of all lessons" says 0 "01_vector_add" make grade FROM=solutions 
 printf '#include "vector_add.h"\nint x = ;\n' >broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
 name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
+compiler_in_report() {
+    make -s grade LESSON=1 FILE=broken.cu 2>said.txt >report.txt
+    ! grep error: said.txt && sed -n '/^broken.cu does not compile$/{n;p}' report.txt | grep -q '^broken.cu:2:9: error: ' &&
+        ! grep "Not checked" report.txt
+}
+expect "and stands in the report, under what it means" compiler_in_report
 if make -s profile LESSON=1 FILE=broken.cu 2>&1 | grep -q Score; then
     tell FAIL "no score for a profile"
 else
@@ -163,6 +169,8 @@ if make -s profile LESSON=5 FILE=solutions/05_tiled_matmul/steps/1_naive.cu 2>&1
 else
     tell ok "a costly one is not wrong"
 fi
+name="what can be profiled is listed" says 2 "  Q and dO are read where they are seen" \
+    make -s profile LESSON=15 FROM=solutions CASE="bad arguments"
 name="a profile as what is none" says ! "unknown format" make -s profile LESSON=5 FORMAT=yaml
 
 # The debugger stops by itself where the device has something to say, in the student's frame.
@@ -240,6 +248,8 @@ make -s hint LESSON=1 >/dev/null
 name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
 name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
+name="of the last whole grade" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1
+
 printf '"cause": "%s"\n' leak tail_dropped out_of_bounds tail_dropped >build/results/$lesson.json
 name="a hint for what failed most often" says 0 "for: tail_dropped" make -s hint LESSON=1
 
@@ -279,6 +289,14 @@ name="it needs no device" says ! '"device": "none"' make -s grade LESSON=21 FORM
 name="a hint for it" says 0 "for: no_answer" make -s hint LESSON=21
 name="nothing to profile" says 0 "has no kernel" make -s profile LESSON=21
 name="nothing to debug" says 0 "has no kernel" make -s debug LESSON=21
+sed 's/^forward_flops =.*/& 1/' $answers >one.txt
+name="one wrong answer is mended before the empty ones" says ! "Next: make hint LESSON=21 CAUSE=wrong_formula" \
+    make -s grade LESSON=21 FILE=one.txt
+cp one.txt $answers
+make -s grade LESSON=21 >/dev/null 2>&1
+name="and hinted at" says 0 "for: wrong_formula" make -s hint LESSON=21
+git checkout -q $answers
+name="nothing to time" says 0 "has no kernel: there is nothing to time" make -s bench LESSON=21
 printf 'forward_flops = 4 * B * H * (N_q N_k d\n' >formula.txt
 name="what is no formula" says ! "line 1, column 34: N_k is not expected" make -s grade LESSON=21 FILE=formula.txt
 sed -i 's/^forward_flops =.*/forward_flops = 1/' $answers
