@@ -31,6 +31,9 @@
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
+    CAUSE(                                                                                         \
+        sums_moved,                                                                                \
+        "right sums stand in wrong places: a thread does not store the rows and columns it loads") \
     CAUSE(fragment_order,                                                                          \
           "a lane's share of a matrix is in other registers than mma.sync expects")                \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
@@ -142,6 +145,9 @@
          "a warp's stores begin and end inside of sectors: let them begin at a line")              \
     COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
     COST(too_much_read, "the same data is read from global memory again and again")                \
+    COST(too_much_shared,                                                                          \
+         "each number from shared memory is used too rarely: let a thread own a block of sums")    \
+    COST(narrow_access, "one float at a time where four lie side by side: use float4")             \
     COST(no_tensor_cores, "products are made one by one, not by mma.sync")                         \
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 #include "runtime.h"
@@ -32,6 +33,34 @@ int cudev_unwind(void** frames, int max) {
     struct walk walk = {frames, 0, max};
     _Unwind_Backtrace(visit, &walk);
     return walk.count;
+}
+
+// Was it an instruction that takes multiples of 16 bytes only (movaps, movapd, movdqa: a float4)? For a wrong
+// address x86 raises the same signal as for no address at all, and does not say which it was.
+static bool at_aligned_move(const siginfo_t* info, const void* context) {
+#ifdef __x86_64__
+    const ucontext_t* there = context;
+    if (info->si_code != SI_KERNEL) return false;
+    const unsigned char* code = (const unsigned char*)there->uc_mcontext.gregs[REG_RIP];
+    while (*code == 0x66 || *code >> 4 == 4) code++;  // prefixes
+    return code[0] == 0x0f &&
+           (code[1] == 0x28 || code[1] == 0x29 || code[1] == 0x6f || code[1] == 0x7f);
+#else
+    (void)info, (void)context;  // aarch64 moves them
+    return false;
+#endif
+}
+
+static void report_misaligned(struct worker* w, void* const* frames, int n) {
+    cudev_report_begin("misaligned",
+                       "thread %s moves 16 bytes at an address that is no multiple of 16",
+                       cudev_thread_name(w, cudev_current(w)));
+    cudev_report_launch(w);
+    cudev_report_frames(frames, n);
+    cudev_report_add(
+        "  next: does every row begin at a multiple of 16 bytes? pointers and strides decide;\n"
+        "        where not, move one element at a time\n");
+    cudev_report_end(EXIT_BAD_ADDRESS);
 }
 
 static void report_kernel_fault(struct worker* w, const void* address, void* const* frames, int n,
@@ -87,9 +116,10 @@ __attribute__((noinline)) void cudev_unexplained_fault(void) {
 }
 
 static void on_fault(int number, siginfo_t* info, void* context) {
-    (void)context;
     void* frames[MAX_FRAMES];
     int n = cudev_unwind(frames, MAX_FRAMES);
+    if (cudev_self && cudev_self->launch && at_aligned_move(info, context))
+        report_misaligned(cudev_self, frames, n);
     if (cudev_self && cudev_self->launch)
         report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
     if (number != SIGFPE && cudev_is_device_address(info->si_addr))
