@@ -10,7 +10,7 @@ BLOCK = 128
 
 
 class Peers:
-    names = ("SDPA efficient, dense mask", "SDPA math, dense mask")
+    names = ("SDPA efficient with a dense mask", "SDPA math with a dense mask")
     backends = (BACKENDS["SDPA efficient"], BACKENDS["SDPA math"])
     kinds, looser, layouts = ("pytorch",) * 2, ROUNDS_P, ("B N H d",) * 2
 

@@ -6,7 +6,7 @@ import torch
 
 
 class Peers:
-    names, kinds, looser, layouts = ("torch, P stored",), ("pytorch",), 1.0, ("N H d",)
+    names, kinds, looser, layouts = ("torch with P stored",), ("pytorch",), 1.0, ("N H d",)
 
     def __init__(self, bench, n):
         self.bench = bench

@@ -120,7 +120,7 @@ class Forward:
 
 
 class Backward(Forward):
-    names = (*BACKENDS, "Triton, atomic dQ", "Triton, split")
+    names = (*BACKENDS, "Triton atomic dQ", "Triton split")
     kinds = ("pytorch",) * len(BACKENDS) + ("triton",) * 2
 
     def prepare(self):

@@ -35,9 +35,17 @@ static cudaEvent_t begin, end;
 static const struct bench_peers* peers;  // NULL: none
 static int flushes = 1;                  // before every call
 
+// The record is a CSV without quotes.
+static void refuse_commas(const char* text) {
+    if (!strchr(text, ',')) return;
+    fprintf(stderr, "bench: no comma in a name, please: %s\n", text);
+    exit(2);
+}
+
 static void load(const char* argument) {
     const char* path = strchr(argument, '=');
     const char* name_at = strchr(argument, ':');
+    refuse_commas(argument);
     if (versions == VERSIONS || !path || !name_at) {
         fprintf(stderr, "bench: %s: %s\n", argument,
                 path && name_at ? "more versions than VERSIONS" : "expected KIND:NAME=LIBRARY.so");
@@ -67,6 +75,7 @@ static void add_peer(int peer) {
         fprintf(stderr, "bench: %s: more versions than VERSIONS\n", peers->names[peer]);
         exit(2);
     }
+    refuse_commas(peers->names[peer]);
     struct version* v = &version[versions++];
     snprintf(v->kind, sizeof v->kind, "%s", peers->kinds[peer]);
     snprintf(v->name, sizeof v->name, "%s", peers->names[peer]);
@@ -305,7 +314,7 @@ int bench_main(int argc, char** argv, const struct bench_peers* with) {
 
     int wrong = 0;
     for (const struct bench_size* size = bench.sizes; size->label; size++)
-        sizes_left += chosen(size);
+        refuse_commas(size->label), sizes_left += chosen(size);
     deadline = now() + atof(argv[2]);
     double share = atof(argv[2]) / sizes_left;
     for (const struct bench_size* size = bench.sizes; size->label; size++) {

@@ -59,6 +59,9 @@ expect "bench: no GPU, no figures, no failure" sh -c \
 row last_element 1000 "WRONG: elements are NaN or not written"
 row right 1000 verified
 
+comma_is_refused() { ! "$out/main" - 1 "step:a,b=$out/right.so" >"$out/table" 2>&1 && grep -q 'no comma in a name' "$out/table"; }
+expect "bench: a name that would break the record" comma_is_refused
+
 # What peers.py adds to the bench: peers are checked as versions are, and refusals are results.
 "$out/peers" "$out/bench.csv" 1 solution:version="$out/right.so" >"$out/table" 2>"$out/said"
 status=$?
