@@ -185,6 +185,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         return;
     }
     struct result_item* record = c->record;
+    snprintf(record->array, sizeof record->array, "%s", t->name);
     bool nothing = found.never_written == found.expected;
     const char* finding = "";
     enum cause seen = CAUSE_NONE;

@@ -38,6 +38,7 @@ END_TEST
 
 // Runs one item in a process of its own: what check.c does wrong there is a grader error there.
 static void grade_item(const struct session* session, int index, struct result_item* record) {
+    fflush(session->log);  // or that process writes what waits here once more
     running.session = session;
     running.item = &lesson.items[index];
     running.index = index;
@@ -65,12 +66,13 @@ static bool chosen(const struct options* o, const struct item* item) {
     return !o->filter || strcasestr(item->name, o->filter);
 }
 
-// A failure that fits no pattern is likely that of an item before it, if one of those fits: what has to
-// be mended first, anyway.
+// A failure that fits no pattern is likely that of an item before it, if one of those fits and the same
+// array was wrong in it: what has to be mended first, anyway.
 static void name_as_before(struct result* r, struct result_item* record) {
     if (strcmp(record->cause, cause_id(CAUSE_unknown)) != 0) return;
     for (const struct result_item* before = r->item; before < record; before++) {
         if (before->outcome != OUTCOME_FAIL || strcmp(before->cause, record->cause) == 0) continue;
+        if (strcmp(before->array, record->array) != 0) continue;
         memcpy(record->cause, before->cause, sizeof record->cause);
         memcpy(record->sentence, before->sentence, sizeof record->sentence);
         return;

@@ -23,7 +23,8 @@ struct result_item {
     char message[6144];  // what was found, several lines; empty if passed
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
-    bool safe;           // passed, watched for races and stray accesses; not part of the JSON
+    char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
+    bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by what it moves or waits, not by its answers; likewise
 };
 

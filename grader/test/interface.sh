@@ -129,6 +129,7 @@ if grep -q "$(printf '\033')" plain.txt; then tell FAIL "plain in a pipe"; else 
 
 # The report: each cause in full once, no line wider than asked for, and what to do next.
 name="a cause is explained once" says ! "n = 0: as above [wrong_status]" make -s grade LESSON=1
+expect "the log says everything once" test "$(grep -c '^n = 0: fail' build/log/01_vector_add.txt)" = 1
 name="answers first" says ! "make debug LESSON=02" make -s grade LESSON=2
 naive=solutions/02_transpose/steps/1_naive.cu
 name="a cost is profiled" says ! "make profile LESSON=02 FILE='$naive'" make -s grade LESSON=2 FILE=$naive
