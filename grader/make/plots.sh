@@ -10,6 +10,8 @@ command -v gnuplot >/dev/null || {
     echo "make plots draws with gnuplot, which is not installed: apt-get install gnuplot-nox (or sh setup.sh --dev)" >&2
     exit 2
 }
+# Without a UTF-8 locale gnuplot warns of signs that it cannot convert.
+export LC_ALL=C.UTF-8
 course=nvidia-h200 # whose figures the texts show
 gpu=${GPU:-$course}
 if [ "$gpu" = $course ]; then to=plots/svg; else to=build/plots/$gpu; fi

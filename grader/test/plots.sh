@@ -169,6 +169,7 @@ expect "no gnuplot" sh -c 'PATH=/nowhere /bin/sh grader/make/plots.sh 2>&1 | gre
 
 cd "$root" || exit 2
 counts=plots/data/cpu-device/traffic.csv
+make -s --no-print-directory ready
 sh grader/make/traffic.sh 64 128 256 >"$out/counted"
 expect "$counts holds what the CPU device counts now" sh -c "
     [ \$(wc -l <'$out/counted') = 7 ] && ! grep -vxFf $counts '$out/counted'"
