@@ -113,10 +113,11 @@ static enum cause explain_products(struct check* c, const struct tensor* t, stru
     bool zeros = true;  // nothing was summed, so nothing was taken from a wrong place
     for (int64_t e = 0; e < t->count; e++) zeros &= t->untouched[e] || t->got[e] == 0;
     if (count_nonfinite(t) == 0 && !zeros) {
-        cause = explain_arithmetic();
+        // First, since of scores of 30 times the usual size a wrong base leaves little of P, and other scales as little.
         struct mistake w = no_mistake();
         w.scale = now.scale * M_LN2;  // 2 to the power of S - log2(e) LSE
-        if (!cause && is_it(&w)) cause = CAUSE_exp2_base;
+        if (is_it(&w)) cause = CAUSE_exp2_base;
+        if (!cause) cause = explain_arithmetic();
         if (!cause) cause = explain_mask();
         if (!cause) cause = explain_operands();
         if (!cause) cause = explain_arrays();
