@@ -4,7 +4,7 @@
 # it differs from the stub (or FILE=), the libraries' (grader/LESSON/peers/*.cu) and, where Python has PyTorch, its
 # operations and Triton's kernels (grader/LESSON/peers.py). Your own times are yours: with them the record is
 # build/bench/LESSON/yours.csv. Without a GPU it shows the recorded figures.
-# usage: bench.sh LESSON...   with FILE, BUDGET (seconds for a lesson, 20), PYTHON (python3), BENCH_ONLY (a part of
+# usage: bench.sh LESSON...   with FILE, BUDGET (seconds for a lesson, 15), PYTHON (python3), BENCH_ONLY (a part of
 #        the names of sizes) in the environment
 . grader/make/gpu.sh
 timed=
@@ -79,7 +79,7 @@ bench() {
     *) set -- "$(program_of "$1")" ;;
     esac
     # shellcheck disable=SC2086  # one word each
-    "$@" "$out/csv" "${BUDGET:-20}" $versions || return
+    "$@" "$out/csv" "${BUDGET:-15}" $versions || return
     mv "$out/csv" "$csv" && printf '\nRecorded in %s\n\n' "$csv"
 }
 
