@@ -33,6 +33,52 @@ def sdpa(backend, Q, K, V, causal, **more):
         return torch.nn.functional.scaled_dot_product_attention(Q, K, V, is_causal=causal, **more)
 
 
+def exact_forward(Q, K, V, causal, shown=None):
+    """O like Q and LSE of (B, H, N_q, d), computed in fp32 a head at a time. Query head h has key head h / group; of
+    `shown`, (1, H, N_q, N_k), the scores that are not True are hidden. Every query has to see a key."""
+    O, LSE = torch.empty_like(Q), torch.empty(Q.shape[:3], device=Q.device)
+    group = Q.shape[1] // K.shape[1]
+    later = torch.ones(Q.shape[2], K.shape[2], dtype=torch.bool, device=Q.device).triu(1)
+    for b in range(Q.shape[0]):
+        for h in range(Q.shape[1]):
+            S = Q[b, h].float() @ K[b, h // group].float().t() / math.sqrt(Q.shape[3])
+            if causal:
+                S.masked_fill_(later, -math.inf)
+            if shown is not None:
+                S.masked_fill_(~shown[0, h], -math.inf)
+            LSE[b, h] = S.logsumexp(1)
+            O[b, h] = S.sub_(LSE[b, h, :, None]).exp_() @ V[b, h // group].float()
+    return O, LSE
+
+
+class WithGradients:
+    """What lessons 17 and 19 share: `backward` says which pass a size is, Q, K, V (and dO) are (B, H, N, d), and attention(peer)
+    is the forward pass of one."""
+
+    def prepare_backward(self, dO, causal, shown=None):
+        O, LSE = exact_forward(self.Q, self.K, self.V, causal, shown)
+        self.bench.put("O", O.transpose(1, 2))
+        self.bench.put("LSE", LSE)
+        self.dO, self.outputs = dO, {}
+        for x in (self.Q, self.K, self.V):
+            x.requires_grad_()
+
+    def call(self, peer):
+        if not self.backward:
+            return self.attention(peer)
+        if peer not in self.outputs:  # the first call is not timed
+            self.outputs[peer] = self.attention(peer)
+        return torch.autograd.grad(self.outputs[peer], (self.Q, self.K, self.V), self.dO, retain_graph=True)
+
+    def deliver(self, peer, result):
+        if not self.backward:
+            self.bench.put("O", result.transpose(1, 2))
+            self.bench.put_agreed("LSE")
+            return
+        for name, gradient in zip(("dQ", "dK", "dV"), result):
+            self.bench.put(name, gradient.transpose(1, 2))
+
+
 def median_ms(call, runs=5):
     times = []
     call()
@@ -124,16 +170,8 @@ class Backward(Forward):
     kinds = ("pytorch",) * len(BACKENDS) + ("triton",) * 2
 
     def prepare(self):
-        """Puts the forward pass's O and LSE, computed in fp32, where the bench had random numbers."""
-        O, LSE = torch.empty_like(self.Q), torch.empty(self.B, self.H, self.N, device="cuda")
-        later = torch.ones(self.N, self.N, dtype=torch.bool, device="cuda").triu(1)
-        for b in range(self.B):
-            for h in range(self.H):
-                S = self.Q[b, h].float() @ self.K[b, h].float().t() / math.sqrt(self.d)
-                if self.causal:
-                    S.masked_fill_(later, -math.inf)
-                LSE[b, h] = S.logsumexp(1)
-                O[b, h] = S.sub_(LSE[b, h, :, None]).exp_() @ self.V[b, h].float()
+        """Puts the forward pass's O and LSE where the bench had random numbers."""
+        O, LSE = exact_forward(self.Q, self.K, self.V, self.causal)
         self.put("O", O)
         self.bench.put("LSE", LSE)
         self.O, self.LSE, self.dO = O, LSE, self.input("dO")

@@ -38,29 +38,29 @@ class Bench:
     """The lesson's bench as a library (peers.h), and its arrays at the size of `run`."""
 
     def __init__(self, path):
-        self.library = library = ctypes.CDLL(path)  # after torch, whose cuBLAS it shares
+        self.functions = functions = ctypes.CDLL(path)  # after torch, whose cuBLAS it shares
         self.run = None
         array = [ctypes.c_void_p, ctypes.c_char_p]
-        library.bench_bytes.restype = ctypes.c_size_t
-        library.bench_bytes.argtypes = library.bench_put_agreed.argtypes = array
-        library.bench_get.argtypes = library.bench_put.argtypes = [*array, ctypes.c_void_p, ctypes.c_size_t]
+        functions.bench_bytes.restype = ctypes.c_size_t
+        functions.bench_bytes.argtypes = functions.bench_put_agreed.argtypes = array
+        functions.bench_get.argtypes = functions.bench_put.argtypes = [*array, ctypes.c_void_p, ctypes.c_size_t]
 
     def bytes(self, name):
-        return self.library.bench_bytes(self.run, name.encode())
+        return self.functions.bench_bytes(self.run, name.encode())
 
     def get(self, name, shape, dtype):
         """A copy of an input."""
         tensor = torch.empty(shape, dtype=dtype, device=DEVICE)
-        self.library.bench_get(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
+        self.functions.bench_get(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
         return tensor
 
     def put(self, name, tensor):
         tensor = tensor.contiguous()
-        self.library.bench_put(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
+        self.functions.bench_put(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
 
     def put_agreed(self, name):
         """For an output that a peer does not compute: what the first right version wrote."""
-        self.library.bench_put_agreed(self.run, name.encode())
+        self.functions.bench_put_agreed(self.run, name.encode())
 
 
 # ---- peers.h in Python
@@ -161,7 +161,7 @@ def main():
     callbacks = Callbacks(lesson, Bench(sys.argv[2]))
     words = strings(["bench", *sys.argv[3:]])
     print(f"PyTorch {software()}", flush=True)
-    return callbacks.bench.library.bench_main(len(words), words, ctypes.byref(callbacks.peers))
+    return callbacks.bench.functions.bench_main(len(words), words, ctypes.byref(callbacks.peers))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ program_of() {
     fi
 }
 
-# bench LESSON: says how it went in a line; 1 if a version is wrong or missing, 2 if there are no figures.
+# bench LESSON: times it and records the figures, unless a version is wrong, missing or does not load.
 bench() {
     out=build/bench/$1
     mkdir -p "plots/data/$gpu"
