@@ -21,7 +21,7 @@ CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_p
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report formula
+ROOMS    = check wall report formula attention
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))

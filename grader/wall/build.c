@@ -91,7 +91,7 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/cpu/cxxflags*",
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
-                                 "grader/attention/*.h",
+                                 "grader/attention/*.[ch]",
                                  "grader/formula/*.[ch]",
                                  "grader/report/*.[ch]",  // the sum of the points
                                  "grader/[0-9]*/*.h",     // lessons share cases
