@@ -59,7 +59,8 @@ static void free_case(struct check* c) {
         free(s->ghost), free(s->ghost_poison);
     }
     if (c->ran) arena_free(&c->arena);
-    c->tensor_count = c->scalar_count = 0;
+    c->tensor_count = c->scalar_count = c->replaced_count = 0;
+    c->problem = NULL;
     c->ran = false;
 }
 
@@ -135,8 +136,29 @@ void check_round(struct check* c, int round) {
     for (int i = 0; i < c->tensor_count; i++) select_round(c, &c->tensor[i]);
 }
 
+// ---- arguments
+
+void check_replace(struct check* c, const char* name, int64_t value) {
+    if (c->replaced_count == REPLACED) check_error(c, "more than %d arguments replaced", REPLACED);
+    c->replaced[c->replaced_count++] = (struct replaced){name, value, false};
+}
+
+// What an argument is replaced by, which is then met; or NULL.
+static const struct replaced* replacement(struct check* c, const char* name) {
+    for (int i = 0; i < c->replaced_count; i++) {
+        if (strcmp(c->replaced[i].name, name) != 0) continue;
+        c->replaced[i].met = true;
+        return &c->replaced[i];
+    }
+    return NULL;
+}
+
 static struct tensor* add_tensor(struct check* c, const char* name, enum dtype dtype,
                                  struct shape shape, uint32_t role) {
+    if (role != ARENA_NULL && replacement(c, name)) {
+        check_null(c, name);
+        return NULL;
+    }
     if (c->tensor_count == ARENA_TENSORS) check_error(c, "more than %d tensors", ARENA_TENSORS);
     struct tensor* t = &c->tensor[c->tensor_count];
     struct tensor_state* s = &c->state[c->tensor_count++];
@@ -189,12 +211,14 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
 
 void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
-    s->integer = value;
-    s->real = (double)value;
+    const struct replaced* other = replacement(c, name);
+    s->integer = other ? other->value : value;
+    s->real = (double)s->integer;
 }
 
 void check_real(struct check* c, const char* name, double value) {
-    add_scalar(c, name)->real = value;
+    const struct replaced* other = replacement(c, name);
+    add_scalar(c, name)->real = other ? (double)other->value : value;
 }
 
 void check_fail_call(struct check* c, const char* function, int n) {
@@ -207,7 +231,23 @@ void check_expect(struct check* c, int status, enum cause otherwise) {
     c->otherwise = otherwise;
 }
 
+void check_problem(struct check* c, const void* problem) {
+    c->problem = problem;
+}
+
 // ---- looking things up, for explain()
+
+const void* check_problem_of(const struct check* c) {
+    return c->problem;
+}
+
+const double* check_values_of(const struct tensor* t, int round) {
+    return t->state->value + t->state->per_round * round;
+}
+
+bool check_was_written(const struct tensor* t, int64_t element) {
+    return !t->state->poison[t->got - t->state->got + element];
+}
 
 struct tensor* check_tensor(struct check* c, const char* name) {
     for (int i = 0; i < c->tensor_count; i++)

@@ -50,6 +50,7 @@ struct tensor {
 };
 
 struct check;
+struct hypothesis;
 
 // ---- a case
 
@@ -71,6 +72,11 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape);
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
+
+// The argument of this name, declared later in this case, is another: an int or a real has this value,
+// a tensor or a workspace is NULL (and check_input(), check_output() return NULL). At most 4 of a case;
+// it is a grader error if no such argument is declared before check_run(). See arguments.h.
+void check_replace(struct check* c, const char* name, int64_t value);
 
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
@@ -150,6 +156,11 @@ int64_t check_leaked(struct check* c);
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// What the lesson's mistakes and its explain() are to know of the running case: a struct of the lesson's
+// own, which has to live until the comparison. check_case() forgets it: NULL.
+void check_problem(struct check* c, const void* problem);
+const void* check_problem_of(const struct check* c);
+
 // True if got equals the hypothesis where want does not: every element within the budget of the
 // hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
 // want somewhere. This is how explain() recognises a mistake: compute what the mistake would give.
@@ -174,10 +185,18 @@ struct item {
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
-    // Called when check_compare() found t wrong: the cause, or CAUSE_NONE to let the general
-    // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
+    // Tried when check_compare() found an output wrong, if check_problem() said of what: see
+    // hypothesis.h. May be NULL.
+    const struct hypothesis* mistakes;
+    // Called if none of them fits: the cause, or CAUSE_NONE to let the general patterns decide. May
+    // be NULL. All tensors of the case are still there; see check_tensor().
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
 };
+
+// For explain(): the inputs of another round of this case, and whether an element of an output was
+// written at all.
+const double* check_values_of(const struct tensor* t, int round);
+bool check_was_written(const struct tensor* t, int64_t element);
 
 // The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
 struct tensor* check_tensor(struct check* c, const char* name);
