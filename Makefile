@@ -15,13 +15,14 @@ CXX      = g++
 CFLAGS   = -O2 -g
 CPPFLAGS =
 LDFLAGS  =
-STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror
+# Objects that are equal in every folder: what they are made of tells the programs in build/cache apart.
+STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -ffile-prefix-map='$(CURDIR)'=.
 # Debian and Ubuntu have Check as a static library only, others as a shared one.
 CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_pic.a)),-lcheck_pic -lsubunit,-lcheck)
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report formula
+ROOMS    = check wall report formula attention
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
@@ -40,8 +41,8 @@ help:
 # ---- what is built once
 
 OBJECTS = $(patsubst %.c,build/%.o,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c)))
-CPU     = $(patsubst %.c,build/%.o,$(filter-out grader/cpu/rewrite%.c,$(wildcard grader/cpu/*.c)))
-REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite*.c))
+CPU     = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/device/*.c grader/cpu/watch/*.c))
+REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite/*.c))
 RUN     = $(notdir $(wildcard grader/run/*.c))
 CHECKS  = $(LESSONS:%=build/grader/%/check)
 # A lesson without a call.c has no kernel.
@@ -55,7 +56,7 @@ tools: $(TOOLS)
 
 build/grader/cpu/%.o: grader/cpu/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader/cpu/include -c $< -o $@
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -c $< -o $@
 
 build/%.o: %.c
 	@mkdir -p $(@D)
@@ -219,6 +220,8 @@ slides:
 wrong: lesson
 	@$(if $(SAVE),sh grader/test/wrong.sh save $(NAME) $(SAVE),sh grader/test/wrong.sh list $(NAME))
 
+# Room for all kernels of the course in the cache of programs.
+test: export COURSE_CACHE_MB ?= 6144
 test: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 

@@ -50,6 +50,12 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     check_end_failed(c, cause);
 }
 
+void* check_allocate(struct check* c, int64_t count, size_t size) {
+    void* memory = calloc((size_t)count + 1, size);
+    if (!memory) check_error(c, "out of memory: %lld times %zu bytes", (long long)count, size);
+    return memory;
+}
+
 // ---- an item
 
 static void free_case(struct check* c) {
@@ -60,7 +66,6 @@ static void free_case(struct check* c) {
     }
     if (c->ran) arena_free(&c->arena);
     c->tensor_count = c->scalar_count = c->replaced_count = 0;
-    c->problem = NULL;
     c->ran = false;
 }
 
@@ -105,6 +110,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->cases++;
     c->rounds = 1;
     c->round = 0;
+    c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
     c->expected = 0;
@@ -155,10 +161,6 @@ static const struct replaced* replacement(struct check* c, const char* name) {
 
 static struct tensor* add_tensor(struct check* c, const char* name, enum dtype dtype,
                                  struct shape shape, uint32_t role) {
-    if (role != ARENA_NULL && replacement(c, name)) {
-        check_null(c, name);
-        return NULL;
-    }
     if (c->tensor_count == ARENA_TENSORS) check_error(c, "more than %d tensors", ARENA_TENSORS);
     struct tensor* t = &c->tensor[c->tensor_count];
     struct tensor_state* s = &c->state[c->tensor_count++];
@@ -179,18 +181,26 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     return t;
 }
 
+// What the case passes as the argument of this name; NULL if that is NULL.
+static struct tensor* pass_tensor(struct check* c, const char* name, enum dtype dtype,
+                                  struct shape shape, uint32_t role) {
+    if (!replacement(c, name)) return add_tensor(c, name, dtype, shape, role);
+    check_null(c, name);
+    return NULL;
+}
+
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype,
                            struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_INPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_INPUT);
 }
 
 struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_OUTPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_OUTPUT);
 }
 
 void check_workspace(struct check* c, const char* name, int64_t bytes) {
-    add_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
+    pass_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
 }
 
 void check_null(struct check* c, const char* name) {
@@ -221,6 +231,11 @@ void check_real(struct check* c, const char* name, double value) {
     add_scalar(c, name)->real = other ? (double)other->value : value;
 }
 
+void check_spoil(struct check* c, const struct bad_argument* bad) {
+    check_replace(c, bad->name, bad->value);
+    check_expect(c, bad->status, CAUSE_argument_check);
+}
+
 void check_fail_call(struct check* c, const char* function, int n) {
     snprintf(c->fail_call, sizeof c->fail_call, "%s", function);
     c->fail_at = n;
@@ -231,14 +246,14 @@ void check_expect(struct check* c, int status, enum cause otherwise) {
     c->otherwise = otherwise;
 }
 
-void check_problem(struct check* c, const void* problem) {
-    c->problem = problem;
+// ---- for explain()
+
+void check_describe(struct check* c, void* description) {
+    c->description = description;
 }
 
-// ---- looking things up, for explain()
-
-const void* check_problem_of(const struct check* c) {
-    return c->problem;
+void* check_description(const struct check* c) {
+    return c->description;
 }
 
 const double* check_values_of(const struct tensor* t, int round) {

@@ -1,8 +1,8 @@
 // check.h: what a lesson's check.c sees. Trusted C; no student code runs in this process.
 //
-// A lesson is a list of graded items. An item runs one or more cases. A case declares its arguments,
-// fills the inputs, runs the student's kernel behind the wall, computes what it wants in fp64, and
-// compares:
+// A lesson is a list of graded items. An item runs one or more cases. A case declares its
+// arguments, fills the inputs, runs the student's kernel behind the wall, computes what it wants in
+// fp64, and compares:
 //
 //     check_case(c, "n = %lld", (long long)n);
 //     check_int(c, "n", n);
@@ -63,8 +63,8 @@ void check_case(struct check* c, const char* format, ...) __attribute__((format(
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
 
-// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its shape)
-// is legal. check_null() passes NULL for a tensor that is not declared.
+// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its
+// shape) is legal. check_null() passes NULL for a tensor that is not declared.
 void check_int(struct check* c, const char* name, int64_t value);
 void check_real(struct check* c, const char* name, double value);
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype, struct shape shape);
@@ -73,13 +73,26 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
-// The argument of this name, declared later in this case, is another: an int or a real has this value,
-// a tensor or a workspace is NULL (and check_input(), check_output() return NULL). At most 4 of a case;
-// it is a grader error if no such argument is declared before check_run(). See arguments.h.
-void check_replace(struct check* c, const char* name, int64_t value);
-
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
+
+// An argument that the launcher must refuse, or must accept all the same: a list of them ends with
+// {0}.
+struct bad_argument {
+    const char* name;
+    int64_t value;  // of an int or a real; a tensor or a workspace of this name is NULL
+    int status;     // what the launcher must return
+};
+
+// From here on the case passes something else in place of the argument that is declared by this name:
+// an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
+// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument is
+// declared between check_case() and check_run().
+void check_replace(struct check* c, const char* name, int64_t value);
+
+// The same, and the status is expected. A list of calls with one or more such arguments each, good
+// ones with nothing to do among them, is run by check_idle_calls() (arguments.h).
+void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". With CPU and GPU alike; the call does nothing and returns an error.
@@ -120,9 +133,9 @@ enum watch {
 // slower.
 void check_watch(struct check* c, enum watch watch);
 
-// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its outputs
-// were compared, and only if it launched a kernel and read and wrote at least as many bytes of device
-// memory as the inputs and outputs of the case have: else the item ends here.
+// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its
+// outputs were compared, and only if it launched a kernel and read and wrote at least as many bytes
+// of device memory as the inputs and outputs of the case have: else the item ends here.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -138,13 +151,13 @@ struct budget {
 struct budget budget_exact(void);
 
 // A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the largest
-// wanted value.
-// standard holds t->count values computed the plain way in t's working precision.
+// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the
+// largest wanted value. standard holds t->count values computed the plain way in t's working
+// precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
-// Compares an output with want. On a failure: the first wrong element, how many, where, the error as
-// % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
+// Compares an output with want. On a failure: the first wrong element, how many, where, the error
+// as % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
 // diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
@@ -155,11 +168,6 @@ int64_t check_leaked(struct check* c);
 // Ends the item as failed, for what only a lesson can know.
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
-
-// What the lesson's mistakes and its explain() are to know of the running case: a struct of the lesson's
-// own, which has to live until the comparison. check_case() forgets it: NULL.
-void check_problem(struct check* c, const void* problem);
-const void* check_problem_of(const struct check* c);
 
 // True if got equals the hypothesis where want does not: every element within the budget of the
 // hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
@@ -185,7 +193,7 @@ struct item {
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
-    // Tried when check_compare() found an output wrong, if check_problem() said of what: see
+    // Tried when check_compare() found an output wrong, if check_describe() said of what: see
     // hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;
     // Called if none of them fits: the cause, or CAUSE_NONE to let the general patterns decide. May
@@ -198,9 +206,22 @@ struct lesson {
 const double* check_values_of(const struct tensor* t, int round);
 bool check_was_written(const struct tensor* t, int64_t element);
 
-// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
+// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
+// what the lesson said of the case with check_describe(), a pointer to a struct of its own, or
+// NULL. check_case() forgets it.
 struct tensor* check_tensor(struct check* c, const char* name);
 int64_t check_int_of(struct check* c, const char* name);
+void check_describe(struct check* c, void* description);
+void* check_description(const struct check* c);
+
+// Ends the item with a message: an error of the grader, or of the machine. It never counts against
+// the student.
+_Noreturn void check_error(struct check* c, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// count zeros of `size` bytes, to be freed by the caller; check_error() if there is no memory.
+// count >= 0.
+void* check_allocate(struct check* c, int64_t count, size_t size);
 
 // Each lesson's check.c defines this one.
 extern const struct lesson lesson;

@@ -6,7 +6,7 @@
 //
 //     static bool other_factor(const struct suspect* s, const struct hypothesis* h, int variant,
 //                              double* guess) {
-//         const struct vectors* v = s->problem;  // as check_problem() was told
+//         const struct vectors* v = s->problem;  // as check_describe() was told
 //         for (int64_t i = 0; i < v->n; i++) guess[i] = (1 + variant) * v->x->value[i];
 //         return true;
 //     }

@@ -144,9 +144,9 @@ static bool names_the_index(enum cause cause) {
 
 // A mistake that the lesson knows.
 static enum cause mistake(struct check* c, const struct tensor* t, struct budget budget) {
-    const struct suspect suspect = {.tensor = t, .budget = budget, .problem = c->problem};
+    const struct suspect suspect = {.tensor = t, .budget = budget, .problem = c->description};
     enum cause cause = CAUSE_NONE;
-    if (lesson.mistakes && c->problem) cause = hypothesis_search(&suspect, lesson.mistakes);
+    if (lesson.mistakes && c->description) cause = hypothesis_search(&suspect, lesson.mistakes);
     if (!cause && lesson.explain) cause = lesson.explain(c, t, budget);
     return cause;
 }

@@ -16,10 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wall/cache.h"
 #include "wall/file.h"
 #include "wall/inspect.h"
 
-enum { SOURCE_LIMIT = 1 << 20, CACHE_ENTRIES = 256, MEMFD_EXEC = 0x10 };
+enum { SOURCE_LIMIT = 1 << 20 };
 
 // What of the build's own text reaches the student, and how it ended.
 enum { SCRIPT_REWRITE = 10, SCRIPT_COMPILE = 11, SCRIPT_TOOLS = 12, SCRIPT_LINK = 13 };
@@ -87,11 +88,13 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/run/*.[chS]",
                                  "grader/run/wrapped",
                                  "grader/run/gated",
-                                 "grader/cpu/*.[ch]",
+                                 "grader/cpu/device/*.[ch]",
+                                 "grader/cpu/rewrite/*.[ch]",
+                                 "grader/cpu/watch/*.[ch]",
                                  "grader/cpu/cxxflags*",
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
-                                 "grader/attention/*.h",
+                                 "grader/attention/*.[ch]",
                                  "grader/formula/*.[ch]",
                                  "grader/report/*.[ch]",  // the sum of the points
                                  "grader/[0-9]*/*.h",     // lessons share cases
@@ -116,126 +119,6 @@ int build_fingerprint(const char* lesson, char hex[65]) {
     globfree(&files);
     SHA256End(&hash, hex);
     return result;
-}
-
-// The file that the scratch folder's shell runs by this name: the first in WALL_PATH. false: none.
-static bool find_tool(const char* name, char path[PATH_MAX]) {
-    static const char folders[] = WALL_PATH;
-    for (const char* p = folders; *p; p += *p == ':') {
-        size_t n = strcspn(p, ":");
-        char candidate[PATH_MAX];
-        snprintf(candidate, sizeof candidate, "%.*s/%s", (int)n, p, name);
-        p += n;
-        if (access(candidate, X_OK) == 0 && realpath(candidate, path)) return true;
-    }
-    return false;
-}
-
-// The key of a built program: everything it is made of.
-static void cache_key(const struct build_request* q, const char* source, size_t size,
-                      char hex[65]) {
-    char fingerprint[65] = "", compiler[PATH_MAX] = "";
-    build_fingerprint(q->lesson, fingerprint);
-    SHA2_CTX hash;
-    SHA256Init(&hash);
-    SHA256Update(&hash, (const uint8_t*)fingerprint, sizeof fingerprint);
-    struct stat host = {0}, st = {0};
-    if (find_tool("g++", compiler)) stat(compiler, &host);
-    if (q->gpu && find_tool("nvcc", compiler)) stat(compiler, &st);
-    int64_t identity[] = {host.st_size, host.st_mtime, st.st_size,
-                          st.st_mtime,  q->gpu,        q->uninspected};
-    SHA256Update(&hash, (const uint8_t*)identity, sizeof identity);
-    if (q->gpu) SHA256Update(&hash, (const uint8_t*)q->arch, strlen(q->arch));
-    SHA256Update(&hash, (const uint8_t*)q->file, strlen(q->file) + 1);
-    SHA256Update(&hash, (const uint8_t*)source, size);
-    SHA256End(&hash, hex);
-}
-
-// ---- the cache: build/cache/KEY.program and KEY.log, for this user only
-
-static int load_program(const char* path) {
-    size_t size;
-    char* data = file_read(path, (size_t)256 << 20, &size);
-    if (!data) return -1;
-    // Hardened kernels make a memfd executable only when asked; older ones do not know the flag.
-    int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING | MEMFD_EXEC);
-    if (fd < 0 && errno == EINVAL) fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    size_t done = 0;
-    while (fd >= 0 && done < size) {
-        ssize_t n = write(fd, data + done, size - done);
-        if (n <= 0) {
-            close(fd);
-            fd = -1;
-        } else {
-            done += (size_t)n;
-        }
-    }
-    free(data);
-    // Nobody who runs it may change it for the next case.
-    const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    if (fd >= 0 && fcntl(fd, F_ADD_SEALS, seals) != 0) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static int older_first(const void* a, const void* b) {
-    struct stat x = {0}, y = {0};
-    stat(*(char* const*)a, &x);
-    stat(*(char* const*)b, &y);
-    return (x.st_mtime > y.st_mtime) - (x.st_mtime < y.st_mtime);
-}
-
-static void prune_cache(void) {
-    glob_t files;
-    if (glob("build/cache/*.program", 0, NULL, &files) != 0) return;
-    if (files.gl_pathc > CACHE_ENTRIES) {
-        qsort(files.gl_pathv, files.gl_pathc, sizeof files.gl_pathv[0], older_first);
-        for (size_t i = 0; i < files.gl_pathc - CACHE_ENTRIES / 2; i++) {
-            char* name = files.gl_pathv[i];
-            unlink(name);
-            // KEY.watched and KEY.log go with KEY.program: the names are as long or shorter.
-            strcpy(name + strlen(name) - strlen("program"), "watched");
-            unlink(name);
-            strcpy(name + strlen(name) - strlen("watched"), "log");
-            unlink(name);
-        }
-    }
-    globfree(&files);
-}
-
-static void store(const char* key, const char* out, const char* log) {
-    char path[256], built[PATH_MAX + 16];
-    mkdir("build/cache", 0700);
-    snprintf(path, sizeof path, "build/cache/%s.log", key);
-    if (file_write(path, log, strlen(log), 0600) != 0) return;
-    snprintf(path, sizeof path, "build/cache/%s.watched", key);
-    snprintf(built, sizeof built, "%s/watched", out);
-    bool whole = file_copy(built, path, 0600) == 0;
-    snprintf(path, sizeof path, "build/cache/%s.program", key);
-    snprintf(built, sizeof built, "%s/program", out);
-    whole = whole && file_copy(built, path, 0600) == 0;
-    if (!whole) unlink(path);  // without it nothing is fetched
-    prune_cache();
-}
-
-static bool fetch(const char* key, struct build* b) {
-    char path[256];
-    size_t size;
-    snprintf(path, sizeof path, "build/cache/%s.log", key);
-    char* log = file_read(path, WALL_OUTPUT, &size);
-    snprintf(path, sizeof path, "build/cache/%s.program", key);
-    b->program = log ? load_program(path) : -1;
-    snprintf(path, sizeof path, "build/cache/%s.watched", key);
-    b->watched = b->program < 0 ? -1 : load_program(path);
-    if (b->watched < 0) {
-        if (b->program >= 0) close(b->program);
-        free(log);
-        return false;
-    }
-    b->log = log;
-    return true;
 }
 
 // ---- the scratch directory
@@ -317,7 +200,7 @@ static void explain_unreadable(struct build* b, const char* file) {
 }
 
 // The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source has no
-// $ (rewrite_out.c).
+// $ (cpu/rewrite/output.c).
 static void name_parts(char* log) {
     char* to = log;
     for (const char* p = log; *p; p++) {
@@ -395,14 +278,14 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         b->outcome = BUILD_COMPILE_ERROR;
         snprintf(b->message, sizeof b->message, "%s does not define %s() as its contract declares",
                  shown, lesson_function(q->lesson));
-    } else if ((b->program = load_program(program)) < 0 ||
-               (b->watched = load_program(watched)) < 0) {
+    } else if ((b->program = cache_load_program(program)) < 0 ||
+               (b->watched = cache_load_program(watched)) < 0) {
         snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));
         if (b->program >= 0) close(b->program);
         b->program = -1;
     } else {
         b->outcome = BUILD_OK;
-        store(key, out, b->log);
+        cache_store(key, out, b->log);
     }
 }
 
@@ -422,26 +305,35 @@ struct build build_text(const char* file) {
     return b;
 }
 
+// True if b is now what was built before.
+static bool fetch(struct build* b, const char* key) {
+    struct cache_entry entry;
+    if (!cache_fetch(key, &entry)) return false;
+    b->program = entry.program;
+    b->watched = entry.watched;
+    b->log = entry.log;
+    return true;
+}
+
+// The scratch folder is filled also for a program that was built before: its files are the key.
 struct build build_submission(const struct build_request* q) {
     struct build b = build_text(q->file);
     char* source = b.text;
-    size_t size = b.text_size;
-    char key[65];
+    char key[65], more[128];
     if (!source) return b;
     b.text = NULL;
-    cache_key(q, source, size, key);
-    if (q->fresh || !fetch(key, &b)) {
-        const char* shown = shown_name(q->file);
-        char* work = file_scratch();
-        if (work && fill_scratch(work, q, shown, source, size) == 0) {
-            compile(&b, q, work, shown, key);
-        } else {
-            b.outcome = BUILD_FAILED;
-            snprintf(b.message, sizeof b.message, "no scratch directory for the compiler: %s",
-                     strerror(errno));
-        }
-        if (work) file_scratch_remove(work);
+    const char* shown = shown_name(q->file);
+    char* work = file_scratch();
+    snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
+    if (!work || fill_scratch(work, q, shown, source, b.text_size) != 0 ||
+        cache_key(work, more, key) != 0) {
+        b.outcome = BUILD_FAILED;
+        snprintf(b.message, sizeof b.message, "no scratch directory for the compiler: %s",
+                 strerror(errno));
+    } else if (q->fresh || !fetch(&b, key)) {
+        compile(&b, q, work, shown, key);
     }
+    if (work) file_scratch_remove(work);
     free(source);
     return b;
 }

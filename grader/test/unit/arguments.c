@@ -55,11 +55,11 @@ START_TEST(test_next_case_forgets) {
     struct check* c = begin();
     check_replace(c, "n", -1);
     check_int(c, "n", 7);
-    check_problem(c, c);
+    check_describe(c, c);
     check_case(c, "next");
     check_int(c, "n", 7);
     ck_assert_int_eq(check_int_of(c, "n"), 7);
-    ck_assert_ptr_null(check_problem_of(c));
+    ck_assert_ptr_null(check_description(c));
 }
 END_TEST
 
