@@ -22,7 +22,7 @@ CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_p
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report formula
+ROOMS    = check wall report formula attention
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
@@ -41,8 +41,8 @@ help:
 # ---- what is built once
 
 OBJECTS = $(patsubst %.c,build/%.o,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c)))
-CPU     = $(patsubst %.c,build/%.o,$(filter-out grader/cpu/rewrite%.c,$(wildcard grader/cpu/*.c)))
-REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite*.c))
+CPU     = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/device/*.c grader/cpu/watch/*.c))
+REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite/*.c))
 RUN     = $(notdir $(wildcard grader/run/*.c))
 CHECKS  = $(LESSONS:%=build/grader/%/check)
 # A lesson without a call.c has no kernel.
@@ -56,7 +56,7 @@ tools: $(TOOLS)
 
 build/grader/cpu/%.o: grader/cpu/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader/cpu/include -c $< -o $@
+	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -c $< -o $@
 
 build/%.o: %.c
 	@mkdir -p $(@D)
