@@ -20,7 +20,7 @@ expect "new: a number of two digits" refused 'two digits' LESSON=9 NAME=moving_a
 expect "new: a name that C takes" refused 'small letters' LESSON=40 NAME=Moving-average
 expect "new: not over another lesson" refused 'there already' LESSON=05 NAME=moving_average
 expect "new: a lesson is written" new LESSON=40 NAME=moving_average
-expect "new: no name of the template is left" sh -c '! grep -r "new_lesson\|NEW_LESSON\|lesson 00" */29_*'
+expect "new: no name of the template is left" sh -c '! grep -r "new_lesson\|NEW_LESSON\|lesson 00" */40_*'
 full() { make -s grade LESSON=40 FROM=solutions 2>&1 | grep -q '^Score: 100/100'; }
 expect "new: its solution gets 100" full
 make -s build/doctor
