@@ -121,7 +121,7 @@ build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
 -include $(shell find build -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides new wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 
@@ -225,17 +225,22 @@ test: export COURSE_CACHE_MB ?= 6144
 test: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
-mutate-grader: $(if $(LESSON),lesson) ready
+# The kernels on as many fresh seeds as they must have seen: hours, unless most were run before.
+soak: $(if $(LESSON),lesson) ready build/doctor
+	@SOAK=1 sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
+
+mutate-grader: $(if $(LESSON),lesson) ready build/doctor
+	@KINDS=wrong sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
 test-gpu: $(if $(LESSON),lesson) ready build/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
 test-cpu: ready
-	@sh grader/cpu/test/run.sh build
+	@sh grader/test/all.sh -s '^cpu'
 
 test-aarch64: ready
-	@sh grader/cpu/test/aarch64.sh build
+	@sh grader/test/all.sh -s aarch64
 
 proof:
 	@sh grader/cpu/test/hardware/proof.sh summary
@@ -250,5 +255,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
-        texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+        texts slides wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:
