@@ -19,7 +19,7 @@
 
 #include "class/class.h"
 #include "wall/build.h"
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/wall.h"
 
 void class_refuse(const char* format, ...) {

@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 #include "wall/cache.h"
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/inspect.h"
+#include "wall/scratch.h"
 
 enum { SOURCE_LIMIT = 1 << 20 };
 
@@ -51,10 +52,11 @@ static const char compile_script[] =
     "cat include/cpu/cudev/[!w]*.h >out/device; nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | "
     "awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner; cp lib/gated out/gated\n"
     "link='g++ -static -no-pie -Wl,-z,relro,-z,now '$(cat lib/wrapped)\n"
-    "$link -Wl,-u,cudev_write_profile out/watched.o lib/border.o lib/call-cpu.o lib/librun-cpu.a "
+    "$link -Wl,-u,cudev_write_profile out/watched.o lib/border-cpu.o lib/call-cpu.o "
+    "lib/librun-cpu.a "
     "lib/libcpu.a -lpthread -lm -o out/watched || exit 13\n";
 static const char cpu_link[] =
-    "$link out/unit.o lib/border.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm "
+    "$link out/unit.o lib/border-cpu.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm "
     "-o out/program || "
     "exit 13\n";
 static const char gpu_link[] =
@@ -83,7 +85,8 @@ static int hash_file(SHA2_CTX* hash, const char* path) {
 }
 
 int build_fingerprint(const char* lesson, char hex[65]) {
-    const char* const rooms[] = {"grader/check/*.[ch]",
+    const char* const rooms[] = {"grader/base/*.[ch]",
+                                 "grader/check/*.[ch]",
                                  "grader/wall/*.[ch]",
                                  "grader/run/*.[chS]",
                                  "grader/run/wrapped",
@@ -141,10 +144,10 @@ static int copy_matching(const char* work, const char* pattern, const char* fold
 // The runner and the lesson's call for one device, "cpu" or "cuda".
 static int copy_runner(const char* work, const struct build_request* q, const char* device) {
     char from[512], to[PATH_MAX];
-    snprintf(from, sizeof from, "build/%s/librun.a", device);
+    snprintf(from, sizeof from, BUILD_FOLDER "/%s/librun.a", device);
     snprintf(to, sizeof to, "%s/lib/librun-%s.a", work, device);
     if (file_copy(from, to, 0644) != 0) return -1;
-    snprintf(from, sizeof from, "build/grader/%s/call-%s.o", q->lesson, device);
+    snprintf(from, sizeof from, BUILD_FOLDER "/grader/%s/call-%s.o", q->lesson, device);
     snprintf(to, sizeof to, "%s/lib/call-%s.o", work, device);
     return file_copy(from, to, 0644);
 }
@@ -168,13 +171,14 @@ static int fill_scratch(const char* work, const struct build_request* q, const c
         copy_matching(work, contract, "include/") != 0 ||
         copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
         copy_matching(work, "grader/cpu/include/cudev/*.h", "include/cpu/cudev/") != 0 ||
-        copy_into(work, "build/cpu/rewrite", "lib/", 0755) != 0 ||
+        copy_into(work, BUILD_FOLDER "/cpu/rewrite", "lib/", 0755) != 0 ||
         copy_into(work, "grader/cpu/cxxflags", "lib/", 0644) != 0 ||
         copy_into(work, "grader/cpu/cxxflags-watched", "lib/", 0644) != 0 ||
         copy_into(work, "grader/run/wrapped", "lib/", 0644) != 0 ||
         copy_into(work, "grader/run/gated", "lib/", 0644) != 0 ||
-        copy_into(work, "build/cpu/run/border.o", "lib/", 0644) != 0 ||
-        copy_into(work, "build/libcpu.a", "lib/", 0644) != 0 || copy_runner(work, q, "cpu") != 0)
+        copy_into(work, BUILD_FOLDER "/grader/run/border-cpu.o", "lib/", 0644) != 0 ||
+        copy_into(work, BUILD_FOLDER "/libcpu.a", "lib/", 0644) != 0 ||
+        copy_runner(work, q, "cpu") != 0)
         return -1;
     return q->gpu ? copy_runner(work, q, "cuda") : 0;
 }
@@ -321,7 +325,7 @@ struct build build_submission(const struct build_request* q) {
     if (!source) return b;
     b.text = NULL;
     const char* shown = shown_name(q->file);
-    char* work = file_scratch();
+    char* work = scratch_make();
     snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
     if (!work || fill_scratch(work, q, shown, source, b.text_size) != 0 ||
         cache_key(work, more, key) != 0) {
@@ -331,7 +335,7 @@ struct build build_submission(const struct build_request* q) {
     } else if (q->fresh || !fetch(&b, key)) {
         compile(&b, q, work, shown, key);
     }
-    if (work) file_scratch_remove(work);
+    if (work) scratch_remove(work);
     free(source);
     return b;
 }
