@@ -75,7 +75,7 @@ $(B)/grader/%-cpu.o:   FLAGS = -DCPU_DEVICE -Igrader/cpu/include
 $(B)/grader/%-cuda.o:  FLAGS = -isystem $(CUDA)/include
 $(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
 $(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
-$(B)/grader/cpu/%.o:   INCLUDE = -Igrader/cpu/include
+$(B)/grader/cpu/%.o:   INCLUDE = -Igrader
 $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
 
 # Written when the flags are others than the last time; every object is older then.
@@ -87,7 +87,7 @@ FORCE:
 
 # objects FOLDER...: of all their sources.
 objects = $(patsubst %.c,$(B)/%.o,$(foreach folder,$(1),$(wildcard grader/$(folder)/*.c)))
-REWRITE = $(filter $(B)/grader/cpu/rewrite%,$(call objects,cpu))
+REWRITE = $(call objects,cpu/rewrite)
 RUN     = $(call objects,run)
 CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
@@ -99,7 +99,7 @@ TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libc
 tools: $(TOOLS)
 
 $(B)/libgrader.a: $(call objects,$(ROOMS))
-$(B)/libcpu.a: $(filter-out $(REWRITE),$(call objects,cpu))
+$(B)/libcpu.a: $(call objects,cpu/device cpu/watch)
 $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:

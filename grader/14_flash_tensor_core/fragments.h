@@ -4,7 +4,7 @@
 #define FRAGMENTS_H
 
 #include "attention/forward_mistakes.h"
-#include "attention/taken.h"
+#include "attention/old_taken.h"
 
 // ---- an operand whose elements are taken from the wrong places --------------------------------
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/block_mask.h"
-#include "attention/taken.h"
+#include "attention/old_block_mask.h"
+#include "attention/old_taken.h"
 #include "course.h"
 
 #define MAX_HEAD 256  // the largest d

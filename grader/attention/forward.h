@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "attention/block_mask.h"
+#include "attention/old_block_mask.h"
 #include "course.h"
 
 #define MAX_N 4400    // the largest N_k of a case, a tile beyond it included

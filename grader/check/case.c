@@ -50,6 +50,12 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     check_end_failed(c, cause);
 }
 
+void* check_allocate(struct check* c, int64_t count, size_t size) {
+    void* memory = calloc((size_t)count + 1, size);
+    if (!memory) check_error(c, "out of memory: %lld times %zu bytes", (long long)count, size);
+    return memory;
+}
+
 // ---- an item
 
 static void free_case(struct check* c) {
@@ -104,6 +110,8 @@ void check_case(struct check* c, const char* format, ...) {
     c->cases++;
     c->rounds = 1;
     c->round = 0;
+    c->bad = NULL;
+    c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
     c->expected = 0;
@@ -157,18 +165,30 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     return t;
 }
 
+static bool is_bad(const struct check* c, const char* name) {
+    return c->bad && strcmp(c->bad->name, name) == 0;
+}
+
+// What the case passes as the argument of this name; NULL if that is NULL.
+static struct tensor* pass_tensor(struct check* c, const char* name, enum dtype dtype,
+                                  struct shape shape, uint32_t role) {
+    if (!is_bad(c, name)) return add_tensor(c, name, dtype, shape, role);
+    check_null(c, name);
+    return NULL;
+}
+
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype,
                            struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_INPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_INPUT);
 }
 
 struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_OUTPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_OUTPUT);
 }
 
 void check_workspace(struct check* c, const char* name, int64_t bytes) {
-    add_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
+    pass_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
 }
 
 void check_null(struct check* c, const char* name) {
@@ -189,12 +209,18 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
 
 void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
+    if (is_bad(c, name)) value = c->bad->value;
     s->integer = value;
     s->real = (double)value;
 }
 
 void check_real(struct check* c, const char* name, double value) {
-    add_scalar(c, name)->real = value;
+    add_scalar(c, name)->real = is_bad(c, name) ? (double)c->bad->value : value;
+}
+
+void check_spoil(struct check* c, const struct bad_argument* bad) {
+    c->bad = bad;
+    check_expect(c, bad->status, CAUSE_argument_check);
 }
 
 void check_fail_call(struct check* c, const char* function, int n) {
@@ -207,7 +233,15 @@ void check_expect(struct check* c, int status, enum cause otherwise) {
     c->otherwise = otherwise;
 }
 
-// ---- looking things up, for explain()
+// ---- for explain()
+
+void check_describe(struct check* c, void* description) {
+    c->description = description;
+}
+
+void* check_description(const struct check* c) {
+    return c->description;
+}
 
 struct tensor* check_tensor(struct check* c, const char* name) {
     for (int i = 0; i < c->tensor_count; i++)

@@ -1,8 +1,8 @@
 // check.h: what a lesson's check.c sees. Trusted C; no student code runs in this process.
 //
-// A lesson is a list of graded items. An item runs one or more cases. A case declares its arguments,
-// fills the inputs, runs the student's kernel behind the wall, computes what it wants in fp64, and
-// compares:
+// A lesson is a list of graded items. An item runs one or more cases. A case declares its
+// arguments, fills the inputs, runs the student's kernel behind the wall, computes what it wants in
+// fp64, and compares:
 //
 //     check_case(c, "n = %lld", (long long)n);
 //     check_int(c, "n", n);
@@ -61,8 +61,8 @@ void check_case(struct check* c, const char* format, ...) __attribute__((format(
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
 
-// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its shape)
-// is legal. check_null() passes NULL for a tensor that is not declared.
+// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its
+// shape) is legal. check_null() passes NULL for a tensor that is not declared.
 void check_int(struct check* c, const char* name, int64_t value);
 void check_real(struct check* c, const char* name, double value);
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype, struct shape shape);
@@ -73,6 +73,19 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
+
+// An argument that the launcher must refuse, or must accept all the same: a list of them ends with
+// {0}.
+struct bad_argument {
+    const char* name;
+    int64_t value;  // of an int or a real; a tensor or a workspace of this name is NULL
+    int status;     // what the launcher must return
+};
+
+// From here on the case passes this argument in place of the one that is declared by its name, and
+// expects its status. check_input() and check_output() return NULL for it. The argument is the
+// caller's; call this after check_case().
+void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". With CPU and GPU alike; the call does nothing and returns an error.
@@ -110,9 +123,9 @@ enum watch {
 // slower.
 void check_watch(struct check* c, enum watch watch);
 
-// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its outputs
-// were compared, and only if it launched a kernel and read and wrote at least as many bytes of device
-// memory as the inputs and outputs of the case have: else the item ends here.
+// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its
+// outputs were compared, and only if it launched a kernel and read and wrote at least as many bytes
+// of device memory as the inputs and outputs of the case have: else the item ends here.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -128,13 +141,13 @@ struct budget {
 struct budget budget_exact(void);
 
 // A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the largest
-// wanted value.
-// standard holds t->count values computed the plain way in t's working precision.
+// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the
+// largest wanted value. standard holds t->count values computed the plain way in t's working
+// precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
-// Compares an output with want. On a failure: the first wrong element, how many, where, the error as
-// % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
+// Compares an output with want. On a failure: the first wrong element, how many, where, the error
+// as % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
 // diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
@@ -175,9 +188,22 @@ struct lesson {
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
 };
 
-// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
+// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
+// what the lesson said of the case with check_describe(), a pointer to a struct of its own, or
+// NULL. check_case() forgets it.
 struct tensor* check_tensor(struct check* c, const char* name);
 int64_t check_int_of(struct check* c, const char* name);
+void check_describe(struct check* c, void* description);
+void* check_description(const struct check* c);
+
+// Ends the item with a message: an error of the grader, or of the machine. It never counts against
+// the student.
+_Noreturn void check_error(struct check* c, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// count zeros of `size` bytes, to be freed by the caller; check_error() if there is no memory.
+// count >= 0.
+void* check_allocate(struct check* c, int64_t count, size_t size);
 
 // Each lesson's check.c defines this one.
 extern const struct lesson lesson;

@@ -172,6 +172,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));
     if (o->format == FORMAT_JSON) {
         fputs(json, stdout);
+    } else if (o->format == FORMAT_VERDICT) {
+        result_print_verdict(r, stdout);
     } else if (o->format == FORMAT_LINE) {
         const char* words[] = {"", ""};
         if (r->message[0]) words[0] = "  ", words[1] = r->message;

@@ -11,11 +11,12 @@
 
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
-    "             [--format text|json|line] [--isolation bubblewrap|userid|limits]\n"
+    "             [--format text|json|line|verdict] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
     "[--stop]\n"
     "             [--at-once N] [--profile table|csv|json] [--uninspected]\n"
-    "       check --list      (the items)\n";
+    "       check --list      (the items)\n"
+    "       check --causes    (every cause with its kind, answer or cost)\n";
 
 void options_refuse(const char* format, ...) {
     va_list values;
@@ -27,14 +28,23 @@ void options_refuse(const char* format, ...) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},    {"seed", 1, 0, 's'},
-                                          {"case", 1, 0, 'c'},      {"format", 1, 0, 'f'},
-                                          {"isolation", 1, 0, 'i'}, {"save", 1, 0, 'o'},
-                                          {"log", 1, 0, 'l'},       {"debug", 1, 0, 'g'},
-                                          {"list", 0, 0, 'n'},      {"repeat", 1, 0, 'r'},
-                                          {"stop", 0, 0, 'x'},      {"seconds", 1, 0, 't'},
-                                          {"profile", 1, 0, 'p'},   {"uninspected", 0, 0, 'u'},
-                                          {"at-once", 1, 0, 'a'},   {0, 0, 0, 0}};
+    static const struct option names[] = {{"device", 1, 0, 'd'},
+                                          {"seed", 1, 0, 's'},
+                                          {"case", 1, 0, 'c'},
+                                          {"format", 1, 0, 'f'},
+                                          {"isolation", 1, 0, 'i'},
+                                          {"save", 1, 0, 'o'},
+                                          {"log", 1, 0, 'l'},
+                                          {"debug", 1, 0, 'g'},
+                                          {"list", 0, 0, 'n'},
+                                          {"repeat", 1, 0, 'r'},
+                                          {"stop", 0, 0, 'x'},
+                                          {"seconds", 1, 0, 't'},
+                                          {"profile", 1, 0, 'p'},
+                                          {"uninspected", 0, 0, 'u'},
+                                          {"at-once", 1, 0, 'a'},
+                                          {"causes", 0, 0, 'k'},
+                                          {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -63,6 +73,8 @@ void options_parse(int argc, char** argv, struct options* o) {
                 o->format = FORMAT_JSON;
             else if (strcmp(optarg, "line") == 0)
                 o->format = FORMAT_LINE;
+            else if (strcmp(optarg, "verdict") == 0)
+                o->format = FORMAT_VERDICT;
             else
                 options_refuse("FORMAT=%s: unknown format; text or json is expected", optarg);
             break;
@@ -103,6 +115,10 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'n':
             for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
+            exit(0);
+        case 'k':
+            for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
+                printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
             exit(0);
         default:
             options_refuse("%s", usage);

@@ -7,7 +7,7 @@
 
 #include "check/state.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT };
 
 struct options {
     const char *file, *device, *filter, *isolation, *save, *log, *debug, *profile;

@@ -61,6 +61,8 @@ struct check {
     struct tensor_state state[ARENA_TENSORS];
     int scalar_count;
     struct arena_scalar scalar[ARENA_SCALARS];
+    const struct bad_argument* bad;  // of the case; NULL: none
+    void* description;               // check_describe()
     char fail_call[32];
     int fail_at;
     int expected;          // status
@@ -76,10 +78,6 @@ struct check {
 void check_start(struct check* c, const struct session* session, const struct item* item, int index,
                  struct result_item* record);
 void check_finish(struct check* c);
-
-// Ends the item. What is wrong is the grader, or the machine: never counted against the student.
-_Noreturn void check_error(struct check* c, const char* format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 // Ends the item as failed; the record's message says already what was found.
 _Noreturn void check_end_failed(struct check* c, enum cause cause);

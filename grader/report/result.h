@@ -53,6 +53,13 @@ void result_total(struct result* r);
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.
 char* result_to_json(const struct result* r);
 
+// Prints the result for scripts, in two lines:
+//     SCORE MAX ERRORS CAUSE,CAUSE... ITEM|ITEM...
+//     SEED
+// ERRORS is the number of items that ended with an error of the grader. The causes, each once ("?": none is
+// named), and the names are those of the items that did not pass; "-" if all did.
+void result_print_verdict(const struct result* r, FILE* to);
+
 // Reads what result_to_json() wrote. False if it is not a result of this version.
 bool result_from_json(const char* text, struct result* r);
 

@@ -91,11 +91,13 @@ int build_fingerprint(const char* lesson, char hex[65]) {
                                  "grader/run/*.[chS]",
                                  "grader/run/wrapped",
                                  "grader/run/gated",
-                                 "grader/cpu/*.[ch]",
+                                 "grader/cpu/device/*.[ch]",
+                                 "grader/cpu/rewrite/*.[ch]",
+                                 "grader/cpu/watch/*.[ch]",
                                  "grader/cpu/cxxflags*",
                                  "grader/cpu/include/*.h",
                                  "grader/cpu/include/*/*.h",
-                                 "grader/attention/*.h",
+                                 "grader/attention/*.[ch]",
                                  "grader/formula/*.[ch]",
                                  "grader/report/*.[ch]",  // the sum of the points
                                  "grader/[0-9]*/*.h",     // lessons share cases
@@ -202,7 +204,7 @@ static void explain_unreadable(struct build* b, const char* file) {
 }
 
 // The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source has no
-// $ (rewrite_out.c).
+// $ (cpu/rewrite/output.c).
 static void name_parts(char* log) {
     char* to = log;
     for (const char* p = log; *p; p++) {

@@ -17,13 +17,12 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
-for file in "$here"/../*.c; do
-    case $file in */rewrite*) continue ;; esac
+for file in "$here"/../device/*.c "$here"/../watch/*.c; do
     printf '%s\0%s\0' "$file" "$work/$(basename "$file" .c).o"
 done > "$work/jobs"
 # shellcheck disable=SC2016  # $1 and $2 are the inner shell's
 xargs -0 -n 2 -P "$(nproc)" sh -c 'exec aarch64-linux-gnu-gcc -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra \
-    -Werror -c "$1" -o "$2"' compile < "$work/jobs" || exit 1
+    -Werror -I"$0" -c "$1" -o "$2"' "$here/../.." < "$work/jobs" || exit 1
 aarch64-linux-gnu-ar rcs "$work/libcpu.a" "$work"/*.o || exit 1
 
 flags=$(cat "$here/../cxxflags")

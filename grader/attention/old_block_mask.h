@@ -1,0 +1,151 @@
+// block_mask.h: masks of blocks of S, 128 x 128 scores each (lesson 19), and what known mistakes take for one.
+#ifndef ATTENTION_BLOCK_MASK_H
+#define ATTENTION_BLOCK_MASK_H
+
+#include "check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "course.h"
+
+enum { MASK_BLOCK = 128 };
+
+// Score (i, j) counts if value[b][h][i / q][j / k] is there and not 0.
+struct block_mask {
+    const double* value;  // (B, H, T_q, T_k); NULL: all scores count
+    int64_t H, T_q, T_k;
+    int64_t q, k;  // MASK_BLOCK, but in a mistake
+};
+
+static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t H, int64_t N_q,
+                                              int64_t N_k) {
+    return (struct block_mask){.value = mask ? mask->value : NULL,
+                               .H = H,
+                               .T_q = CEIL_DIV(N_q, MASK_BLOCK),
+                               .T_k = CEIL_DIV(N_k, MASK_BLOCK),
+                               .q = MASK_BLOCK,
+                               .k = MASK_BLOCK};
+}
+
+static inline bool is_active(struct block_mask m, int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t I = i / m.q, J = j / m.k;
+    if (!m.value) return true;
+    return I < m.T_q && J < m.T_k && m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J] != 0;
+}
+
+// ---- mistakes ------------------------------------------------------------------------------
+
+enum mask_mistake {
+    MASK_IGNORED,
+    MASK_TRANSPOSED,       // byte [j][i], where there are as many rows as columns
+    MASK_ROWS_OF_T_q,      // byte i T_q + j of a head
+    MASK_COLUMNS_OF_T_q,   // byte j + i T_q of a head, of the transposed mask
+    MASK_OF_HEAD,          // head 0 of the batch
+    MASK_OF_FIRST,         // head 0 of batch 0
+    MASK_OF_BATCH,         // batch 0
+    MASK_OF_LAST_BATCH,    // all batches store their lists in one place
+    MASK_ROW_LACKS_FIRST,  // the first active block of each row
+    MASK_ROW_LACKS_LAST,   // the last
+    MASK_COLUMN_LACKS_FIRST,
+    MASK_COLUMN_LACKS_LAST,
+    MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
+    MASK_SHORT_ROW,     // the last row, if it is
+    MASK_KEYS_BY_TILE,  // a block is a tile's 16 keys
+    MASK_ROWS_BY_TILE,  // a block is a tile's 16 queries
+};
+
+static const struct {
+    enum mask_mistake what;
+    enum cause cause;
+} mask_mistakes[] = {
+    {MASK_IGNORED, CAUSE_mask_ignored},         {MASK_TRANSPOSED, CAUSE_mask_transposed},
+    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes},
+    {MASK_OF_HEAD, CAUSE_head_ignored},         {MASK_OF_FIRST, CAUSE_head_ignored},
+    {MASK_OF_BATCH, CAUSE_batch_ignored},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored},
+    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before what the last active block may be, too
+    {MASK_SHORT_ROW, CAUSE_inner_tail},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost},
+    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile},
+};
+
+// Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
+static inline bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t J,
+                          bool along_row, int step) {
+    do {
+        if (along_row) J += step;
+        if (!along_row) I += step;
+        if (I < 0 || J < 0 || I >= m.T_q || J >= m.T_k) return true;
+    } while (!is_active(m, b, h, I * MASK_BLOCK, J * MASK_BLOCK));
+    return false;
+}
+
+// What the mistake takes for block (I, J).
+static inline bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t b, int64_t h,
+                                  int64_t I, int64_t J, int64_t B, bool short_row,
+                                  bool short_column) {
+    const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
+    bool right = head[I * m.T_k + J] != 0, square = m.T_q == m.T_k;
+    int64_t count = m.T_q * m.T_k, i = I * MASK_BLOCK, j = J * MASK_BLOCK;
+    switch (what) {
+    case MASK_IGNORED:
+        return true;
+    case MASK_TRANSPOSED:
+        return square ? head[J * m.T_k + I] != 0 : right;
+    case MASK_ROWS_OF_T_q:
+        return I * m.T_q + J >= count || head[I * m.T_q + J] != 0;
+    case MASK_COLUMNS_OF_T_q:
+        return J * m.T_q + I >= count || head[J * m.T_q + I] != 0;
+    case MASK_OF_HEAD:
+        return is_active(m, b, 0, i, j);
+    case MASK_OF_FIRST:
+        return is_active(m, 0, 0, i, j);
+    case MASK_OF_BATCH:
+        return is_active(m, 0, h, i, j);
+    case MASK_OF_LAST_BATCH:
+        return is_active(m, B - 1, h, i, j);
+    case MASK_ROW_LACKS_FIRST:
+        return right && !is_end(m, b, h, I, J, true, -1);
+    case MASK_ROW_LACKS_LAST:
+        return right && !is_end(m, b, h, I, J, true, 1);
+    case MASK_COLUMN_LACKS_FIRST:
+        return right && !is_end(m, b, h, I, J, false, -1);
+    case MASK_COLUMN_LACKS_LAST:
+        return right && !is_end(m, b, h, I, J, false, 1);
+    case MASK_SHORT_COLUMN:
+        return right && !(short_column && J == m.T_k - 1);
+    case MASK_SHORT_ROW:
+        return right && !(short_row && I == m.T_q - 1);
+    case MASK_KEYS_BY_TILE:
+    case MASK_ROWS_BY_TILE:
+        break;
+    }
+    return right;
+}
+
+// Turns *m, the mask of the case, into what the n-th of mask_mistakes takes for it. False if there is no such
+// mistake, or no mask. free_mask() undoes it.
+static inline bool mistake_mask(int n, int64_t B, int64_t N_q, int64_t N_k, struct block_mask* m) {
+    const struct block_mask right = *m;
+    if (!right.value || n >= (int)(sizeof mask_mistakes / sizeof mask_mistakes[0])) return false;
+    double* value = calloc((size_t)(B * m->H * m->T_q * m->T_k) + 1, sizeof *value);
+    if (!value) abort();
+    m->value = value;
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t h = 0; h < m->H; h++)
+            for (int64_t I = 0; I < m->T_q; I++)
+                for (int64_t J = 0; J < m->T_k; J++)
+                    *value++ = mistaken_block(right, mask_mistakes[n].what, b, h, I, J, B,
+                                              N_q % MASK_BLOCK != 0, N_k % MASK_BLOCK != 0);
+    if (mask_mistakes[n].what == MASK_KEYS_BY_TILE) m->k = 16;
+    if (mask_mistakes[n].what == MASK_ROWS_BY_TILE) m->q = 16;
+    return true;
+}
+
+static inline struct block_mask free_mask(struct block_mask mistaken, struct block_mask right) {
+    free((double*)(uintptr_t)mistaken.value);
+    return right;
+}
+
+#endif

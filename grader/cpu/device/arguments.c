@@ -1,0 +1,72 @@
+// What is known about kernels and their arguments at a launch.
+#include <stdio.h>
+#include "cpu/device/runtime.h"
+
+enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
+static struct {
+    const void* kernel;
+    size_t bytes;
+} limits[MAX_KERNELS];
+static int limit_count;
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attribute, int value) {
+    if (!kernel)
+        return cudev_fail(cudaErrorInvalidDeviceFunction, "cudaFuncSetAttribute",
+                          "no kernel given");
+    if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;  // a hint
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "unknown attribute %d",
+                          (int)attribute);
+    if (value < 0 || (size_t)value > OPT_IN_SHARED_LIMIT)
+        return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute",
+                          "%d bytes of shared memory; a block has at most %zu (227 KB)", value,
+                          OPT_IN_SHARED_LIMIT);
+    int i = 0;
+    while (i < limit_count && limits[i].kernel != kernel) i++;
+    if (i == MAX_KERNELS)
+        return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "more than %d kernels",
+                          MAX_KERNELS);
+    if (i == limit_count) limit_count++;
+    limits[i].kernel = kernel;
+    limits[i].bytes = (size_t)value;
+    return cudaSuccess;
+}
+
+// Shared memory a launch may ask for, in bytes. Returns whether the program has asked for more than
+// the usual 48 KB. A kernel that the rewriter could not name gets the largest limit of any kernel.
+bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
+    size_t asked = 0;
+    for (int i = 0; i < limit_count; i++)
+        if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].bytes > asked)
+            asked = limits[i].bytes;
+    *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
+    return asked > STATIC_SHARED_LIMIT;
+}
+
+static __thread struct cudev_launch_site sites[MAX_NESTED];
+static __thread unsigned site_count;
+
+void cudev_push_site(const struct cudev_launch_site* site) {
+    sites[site_count++ % MAX_NESTED] = *site;
+}
+
+void cudev_pop_site(struct cudev_launch_site* site) {
+    *site = sites[--site_count % MAX_NESTED];
+}
+
+void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
+                          size_t bytes) {
+    const void* address = (const void*)p;
+    if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
+    if (!p || cudev_is_device_address(address) || cudev_allocation_at(address) ||
+        cudev_is_symbol(address))
+        return;
+    cudev_report_begin(
+        "host_pointer",
+        "host pointer passed to a kernel: argument %d of %s at %s:%d is %p, which is not "
+        "device memory",
+        index + 1, site->name, site->file, site->line, address);
+    cudev_report_add(
+        "  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}

@@ -1,0 +1,55 @@
+// assert() and __trap() in a kernel; what does not exist here.
+#include <stdio.h>
+#include <stdlib.h>
+#include "cpu/include/cudev.h"
+#include "cpu/device/runtime.h"
+
+static _Noreturn void report_assert(const char* what, const char* file, unsigned line,
+                                    const char* function) {
+    struct worker* w = cudev_self;
+    cudev_report_begin("assert", "%s at %s:%u%s%s in thread %s", what, file, line,
+                       function ? " in " : "", function ? function : "",
+                       cudev_thread_name(w, cudev_current(w)));
+    cudev_report_launch(w);
+    cudev_report_add("  next: print the values that the condition uses\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+void cudev_trap(const char* file, int line) {
+    if (!cudev_self) abort();
+    report_assert("__trap()", file, (unsigned)line, NULL);
+}
+
+// What assert() calls in glibc; this definition takes the place of the library's.
+void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
+    if (cudev_self) {
+        char what[300];
+        snprintf(what, sizeof what, "assertion `%s' failed", condition);
+        report_assert(what, file, line, function);
+    }
+    fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
+    abort();
+}
+
+// ---- what does not exist here
+
+void cudev_not_here(const char* what, const char* next, const char* file, int line) {
+    struct worker* w = cudev_self;
+    cudev_report_begin("unsupported", "not on the CPU device: %s at %s:%d, %s", what, file, line,
+                       next);
+    if (w) cudev_report_launch(w);
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+void cudev_refuse(const char* what, const char* next) {
+    void* frames[MAX_FRAMES];
+    struct source_line line[MAX_FRAMES];
+    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
+    while (i < count && cudev_is_ours(&line[i])) i++;
+    if (i == count) line[i = 0] = (struct source_line){"", "?", 0, 0};
+    cudev_not_here(what, next, cudev_shown_file(line[i].file), line[i].line);
+}
+
+int cudev_is_kernel(void) {
+    return cudev_self != NULL;
+}

@@ -1,0 +1,154 @@
+// Copies from global to shared memory that arrive later (cp.async), and waiting for them.
+//
+// A copy may arrive at any time between its issue and the wait that needs it. Here it arrives as late
+// as it may: at the issue the destination is filled with 0xFF, which is NaN in every format, and the
+// bytes move when the thread waits for their group. So a wait that is missing, or counts one group
+// too few, shows in the result each time, and not only when the memory is slow.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cpu/device/runtime.h"
+
+enum {
+    FIRST_COPIES = 32,
+    MOST_COPIES = 1 << 14,  // of one thread; the oldest of more arrive early, as they may
+    POISON = 0xff,
+};
+
+struct copy {
+    char* to;
+    const char* from;
+    const void* pc;  // of the issue
+    uint32_t group;
+    uint8_t bytes, used;
+};
+
+// The copies of a thread that have not arrived: copy[first .. end), oldest first.
+struct queue {
+    struct copy* copy;
+    unsigned first, end, room;
+    uint32_t groups;  // committed so far; what is issued now belongs to this number
+};
+
+static struct queue queue_of[MAX_WORKERS][MAX_THREADS];
+
+static struct queue* own_queue(struct worker* w) {
+    return &queue_of[w->number][cudev_current(w)];
+}
+
+// What an ended block has not waited for never arrives: nobody could look.
+void cudev_copies_forget(struct worker* w) {
+    for (unsigned t = 0; t < MAX_THREADS; t++)
+        queue_of[w->number][t].first = queue_of[w->number][t].end = 0;
+    w->copies = false;
+}
+
+static void arrive(struct worker* w, const struct copy* c) {
+    if (w->watch) cudev_watcher->copy_arrives(w, c->to, c->from, c->bytes, c->used, c->pc);
+    memcpy(c->to, c->from, c->used);
+    memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
+}
+
+static void make_room(struct worker* w, struct queue* q) {
+    if (q->first > 0) {
+        memmove(q->copy, q->copy + q->first, (q->end - q->first) * sizeof *q->copy);
+        q->end -= q->first;
+        q->first = 0;
+    } else if (q->room == MOST_COPIES) {
+        while (q->first < MOST_COPIES / 2) arrive(w, &q->copy[q->first++]);
+        make_room(w, q);
+    } else {
+        unsigned room = q->room ? 2 * q->room : FIRST_COPIES;
+        struct copy* copy = realloc(q->copy, room * sizeof *copy);
+        if (!copy) {
+            perror("CPU device: no memory for asynchronous copies");
+            exit(EXIT_FAILURE);
+        }
+        q->copy = copy;
+        q->room = room;
+    }
+}
+
+// ---- mistakes ----------------------------------------------------------------------------------
+
+static void report(struct worker* w, const char* kind, const struct place* at, const char* text,
+                   const char* next) {
+    cudev_report_begin(kind, "%s %s at %s:%d in thread %s", at->what, text, at->file, at->line,
+                       cudev_thread_name(w, cudev_current(w)));
+    cudev_report_launch(w);
+    cudev_report_add("  next: %s\n", next);
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+static void report_space(struct worker* w, const struct place* at, const char* verb, const void* p,
+                         const char* space, const char* next) {
+    char text[400], what[300] = "a NULL pointer";
+    if ((uintptr_t)p >= 4096) cudev_describe_address(what, sizeof what, p);
+    snprintf(text, sizeof text, "%s %p, which is not %s (%s),", verb, p, space, what);
+    report(w, "bad_address", at, text, next);
+}
+
+static bool in_window(const struct worker* w, const void* p, unsigned bytes) {
+    return (size_t)((const char*)p - w->window) <= SHARED_WINDOW - bytes;
+}
+
+// Mapped global memory: the exact bounds are the watchers' matter, and the guards'.
+static bool in_global(const char* p) {
+    extern const char __executable_start[], _end[];
+    if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_device_memory_top();
+    return (p >= __executable_start && p < _end) || cudev_allocation_at(p);
+}
+
+static void check(struct worker* w, const struct place* at, const void* to, const void* from,
+                  unsigned bytes, unsigned used) {
+    char text[100];
+    if (used > bytes) {
+        snprintf(text, sizeof text, "is to take %d bytes of %u", (int)used, bytes);
+        report(w, "bad_address", at, text, "the last argument is at least 0 and at most the size");
+    }
+    if (!in_window(w, to, bytes))
+        report_space(w, at, "writes to", to, "shared memory",
+                     "the first argument is where the bytes go, in a __shared__ array; the second "
+                     "is where they come from, in global memory");
+    if (used && !in_global(from))
+        report_space(w, at, "reads from", from, "global memory",
+                     "the second argument is where the bytes come from, in memory of cudaMalloc()");
+    bool source = used && (uintptr_t)from % bytes;
+    if (!source && (uintptr_t)to % bytes == 0) return;
+    snprintf(text, sizeof text, "%s, an address that is no multiple of %u,",
+             source ? "reads from global memory" : "writes to shared memory", bytes);
+    report(w, "misaligned", at, text,
+           "both addresses have to be multiples of the size that is copied: is the length of a row "
+           "one? does the array have __align__(16)?");
+}
+
+// ---- the instructions --------------------------------------------------------------------------
+
+void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used, const char* file,
+                      int line) {
+    const struct place at = {bytes == 4   ? "cp_async4()"
+                             : bytes == 8 ? "cp_async8()"
+                                          : "cp_async16()",
+                             file, line};
+    const void* pc = __builtin_return_address(0);
+    struct worker* w = cudev_in_kernel(at.what);
+    if (w->watch && used <= bytes) cudev_watcher->copy_issued(w, to, from, bytes, used, pc);
+    check(w, &at, to, from, bytes, used);
+    struct queue* q = own_queue(w);
+    w->copies = true;
+    if (q->end == q->room) make_room(w, q);
+    q->copy[q->end++] = (struct copy){to, from, pc, q->groups, (uint8_t)bytes, (uint8_t)used};
+    memset(to, POISON, bytes);
+}
+
+void cudev_copy_commit(void) {
+    own_queue(cudev_in_kernel("cp.async.commit_group"))->groups++;
+}
+
+void cudev_copy_wait(unsigned pending) {
+    struct worker* w = cudev_in_kernel("cp.async.wait_group");
+    struct queue* q = own_queue(w);
+    while (q->first < q->end && q->copy[q->first].group + pending < q->groups)
+        arrive(w, &q->copy[q->first++]);
+    if (q->first == q->end) q->first = q->end = 0;
+}

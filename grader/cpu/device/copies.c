@@ -1,0 +1,222 @@
+// Copies and fills, with the checks that turn a mixed-up pointer or a wrong length into an error and
+// a sentence instead of a crash.
+#include <stdio.h>
+#include <string.h>
+#include "cpu/device/runtime.h"
+
+// called by include/cudev/api.h
+cudaError_t cudev_symbol_address(void** p, const void* symbol);
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind);
+
+enum { MAX_SYMBOLS = 256 };
+static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away
+static int symbol_count;
+
+// The bytes [p, p + bytes) of one side of a copy. `want`: 1 device memory, 0 host memory, -1 either.
+static cudaError_t check_range(const char* function, const char* side, const void* p, size_t bytes,
+                               int want) {
+    if (!p) return cudev_fail(cudaErrorInvalidValue, function, "the %s is NULL", side);
+    const struct allocation* a = cudev_allocation_at(p);
+    bool device = cudev_is_device_address(p);
+    if (want == 1 && !device && !a && !cudev_is_symbol(p))
+        return cudev_fail(
+            cudaErrorInvalidValue, function,
+            "the %s should be device memory, but it is a host pointer: is the direction "
+            "right, are the arguments in the order (to, from)?",
+            side);
+    if (want == 0 && device) {
+        char where[300];
+        cudev_describe_address(where, sizeof where, p);
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "the %s should be host memory, but it is %s: is the direction right?",
+                          side, where);
+    }
+    if (device && !a)
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "the %s is device memory that is not allocated: freed before?", side);
+    if (!a) return cudaSuccess;
+    ptrdiff_t offset = (const char*)p - a->data;
+    if (offset >= 0 && (size_t)offset <= a->bytes && bytes <= a->bytes - (size_t)offset)
+        return cudaSuccess;
+    char where[300];
+    cudev_describe_address(where, sizeof where, p);
+    return cudev_fail(cudaErrorInvalidValue, function,
+                      "%zu bytes do not fit: the %s is %s (count in bytes: n * sizeof(float)?)",
+                      bytes, side, where);
+}
+
+static cudaError_t check_copy(const char* function, const void* dst, const void* src,
+                              size_t dst_bytes, size_t src_bytes, enum cudaMemcpyKind kind) {
+    static const int dst_wants[] = {0, 1, 0, 1, -1}, src_wants[] = {0, 0, 1, 1, -1};
+    if (cudev_self)
+        return cudev_fail(cudaErrorNotSupported, function,
+                          "called by a kernel; kernels copy with a "
+                          "loop");
+    if ((unsigned)kind > cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, function,
+                          "the direction %d does not exist", (int)kind);
+    if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
+    cudaError_t error = check_range(function, "destination", dst, dst_bytes, dst_wants[kind]);
+    if (error == cudaSuccess)
+        error = check_range(function, "source", src, src_bytes, src_wants[kind]);
+    return error;
+}
+
+static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const void* src,
+                        size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
+    if (width == 0 || height == 0) return cudaSuccess;
+    if (width > dst_pitch || width > src_pitch)  // even of a single row, as on a GPU
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "a row of %zu bytes is longer than the "
+                          "pitch",
+                          width);
+    cudaError_t error = check_copy(function, dst, src, (height - 1) * dst_pitch + width,
+                                   (height - 1) * src_pitch + width, kind);
+    if (error != cudaSuccess) return error;
+    cudev_lock();
+    cudev_memory_open();
+    for (size_t row = 0; cudev_watcher && row < height; row++)
+        cudev_watcher->copies(function, (char*)dst + row * dst_pitch,
+                              (const char*)src + row * src_pitch, width);
+    for (size_t row = 0; row < height; row++)
+        memmove((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
+    bool to_device = cudev_is_device_address(dst), from_device = cudev_is_device_address(src);
+    cudev_count_copy(to_device && !from_device ? width * height : 0,
+                     from_device && !to_device ? width * height : 0);
+    cudev_memory_close();
+    cudev_unlock();
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t bytes, enum cudaMemcpyKind kind) {
+    return copy("cudaMemcpy", dst, bytes, src, bytes, bytes, 1, kind);
+}
+
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+    (void)stream;
+    return copy("cudaMemcpyAsync", dst, bytes, src, bytes, bytes, 1, kind);
+}
+
+cudaError_t cudaMemcpy2D(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                         size_t width_bytes, size_t height, enum cudaMemcpyKind kind) {
+    return copy("cudaMemcpy2D", dst, dst_pitch, src, src_pitch, width_bytes, height, kind);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size_t src_pitch,
+                              size_t width_bytes, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+    (void)stream;
+    return copy("cudaMemcpy2DAsync", dst, dst_pitch, src, src_pitch, width_bytes, height, kind);
+}
+
+static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, size_t width,
+                        size_t height) {
+    if (width == 0 || height == 0) return cudaSuccess;
+    if (height > 1 && width > pitch)
+        return cudev_fail(cudaErrorInvalidPitchValue, function,
+                          "a row of %zu bytes is longer than the "
+                          "pitch",
+                          width);
+    if (cudev_self) return cudev_fail(cudaErrorNotSupported, function, "called by a kernel");
+    if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
+    cudaError_t error = check_range(function, "destination", p, (height - 1) * pitch + width, 1);
+    if (error != cudaSuccess) return error;
+    cudev_lock();
+    cudev_memory_open();
+    for (size_t row = 0; cudev_watcher && row < height; row++)
+        cudev_watcher->copies(function, (char*)p + row * pitch, NULL, width);
+    for (size_t row = 0; row < height; row++) memset((char*)p + row * pitch, byte, width);
+    cudev_memory_close();
+    cudev_unlock();
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* p, int byte, size_t bytes) {
+    return fill("cudaMemset", p, bytes, byte, bytes, 1);
+}
+
+cudaError_t cudaMemsetAsync(void* p, int byte, size_t bytes, cudaStream_t stream) {
+    (void)stream;
+    return fill("cudaMemsetAsync", p, bytes, byte, bytes, 1);
+}
+
+cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, size_t height) {
+    return fill("cudaMemset2D", p, pitch, byte, width_bytes, height);
+}
+
+// __device__ and __constant__ variables are ordinary variables of the program. Their addresses become
+// device pointers when the program asks for them.
+bool cudev_is_symbol(const void* p) {
+    for (int i = 0; i < symbol_count; i++)
+        if (symbols[i] == p) return true;
+    return false;
+}
+
+cudaError_t cudev_symbol_address(void** p, const void* symbol) {
+    if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaGetSymbolAddress", "the pointer is NULL");
+    *p = (void*)(uintptr_t)symbol;
+    if (cudev_is_symbol(symbol)) return cudaSuccess;
+    if (symbol_count == MAX_SYMBOLS)
+        return cudev_fail(cudaErrorInvalidSymbol, "cudaGetSymbolAddress", "more than %d symbols",
+                          MAX_SYMBOLS);
+    symbols[symbol_count++] = symbol;
+    return cudaSuccess;
+}
+
+// A copy whose one side is part of a variable. `other` is the other side.
+static cudaError_t check_symbol(const char* function, const void* symbol, size_t symbol_bytes,
+                                const void* other, size_t bytes, size_t offset, int other_wants) {
+    if (cudev_is_device_address(symbol))
+        return cudev_fail(cudaErrorInvalidSymbol, function,
+                          "the symbol is memory behind a pointer, not a __device__ or __constant__ "
+                          "variable");
+    if (offset > symbol_bytes || bytes > symbol_bytes - offset)
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "%zu bytes from byte %zu on do not fit: the variable has %zu bytes",
+                          bytes, offset, symbol_bytes);
+    if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
+    return check_range(function, "other side", other, bytes, other_wants);
+}
+
+static void move(void* dst, const void* src, size_t bytes) {
+    cudev_lock();
+    cudev_memory_open();
+    if (cudev_watcher) cudev_watcher->copies("cudaMemcpy of a symbol", dst, src, bytes);
+    memmove(dst, src, bytes);
+    cudev_memory_close();
+    cudev_unlock();
+}
+
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind) {
+    const char* name = "cudaMemcpyToSymbol";
+    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies to the device");
+    int wants = kind == cudaMemcpyHostToDevice ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
+    cudaError_t error = check_symbol(name, symbol, symbol_bytes, src, bytes, offset, wants);
+    if (error == cudaSuccess) {
+        move((char*)symbol + offset, src, bytes);
+        cudev_count_copy(cudev_is_device_address(src) ? 0 : bytes, 0);
+    }
+    return error;
+}
+
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind) {
+    const char* name = "cudaMemcpyFromSymbol";
+    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
+        kind != cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies from the device");
+    int wants = kind == cudaMemcpyDeviceToHost ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
+    cudaError_t error = check_symbol(name, symbol, symbol_bytes, dst, bytes, offset, wants);
+    if (error == cudaSuccess) {
+        move(dst, (const char*)symbol + offset, bytes);
+        cudev_count_copy(0, cudev_is_device_address(dst) ? 0 : bytes);
+    }
+    return error;
+}

@@ -1,0 +1,98 @@
+// Errors of the runtime API: remembered per host thread, named and explained as CUDA does.
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "cpu/include/cudev.h"
+#include "cpu/device/runtime.h"
+
+static __thread cudaError_t last_error;
+
+static const struct {
+    cudaError_t error;
+    const char *name, *text;
+} errors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInitializationError, "cudaErrorInitializationError", "initialization error"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
+    {cudaErrorInvalidPitchValue, "cudaErrorInvalidPitchValue", "invalid pitch argument"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidDevicePointer, "cudaErrorInvalidDevicePointer", "invalid device pointer"},
+    {cudaErrorInvalidMemcpyDirection, "cudaErrorInvalidMemcpyDirection",
+     "invalid copy direction for memcpy"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress",
+     "an illegal memory access was encountered"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+     "too many resources requested for launch"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorAssert, "cudaErrorAssert", "device-side assert triggered"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorNotPermitted, "cudaErrorNotPermitted", "operation not permitted"},
+    {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
+};
+
+// Remembers an error and returns it; success leaves an earlier error standing.
+cudaError_t cudev_error(cudaError_t error) {
+    if (error != cudaSuccess) last_error = error;
+    return error;
+}
+
+static __thread char failure[900];
+
+// The line of the program that has called the API, as " at k.cu:12"; "" if that is not known.
+static void add_line(char* text, size_t size) {
+    void* frames[MAX_FRAMES];
+    static struct source_line line[MAX_FRAMES];
+    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
+    while (i < count && cudev_is_ours(&line[i])) i++;
+    text[0] = '\0';
+    if (i < count) snprintf(text, size, " at %s:%d", cudev_shown_file(line[i].file), line[i].line);
+}
+
+// The same with a sentence for the programmer on stderr. function: of the API, or a kernel at its line.
+cudaError_t cudev_fail(cudaError_t error, const char* function, const char* format, ...) {
+    char text[600], line[200] = "";
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (strncmp(function, "cuda", 4) == 0) add_line(line, sizeof line);
+    snprintf(failure, sizeof failure, "%s%s: %s: %s", function, line, cudaGetErrorName(error),
+             text);
+    fprintf(stderr, "==CPU device== %s\n", failure);
+    return cudev_error(error);
+}
+
+const char* cudev_last_failure(void) {
+    return failure;
+}
+
+cudaError_t cudaGetLastError(void) {
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+cudaError_t cudaPeekAtLastError(void) {
+    return last_error;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (errors[i].error == error) return errors[i].name;
+    return "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (errors[i].error == error) return errors[i].text;
+    return "unrecognized error code";
+}

@@ -1,0 +1,170 @@
+// Faults: a kernel's bad address, host code in device memory, a stack that is full; and asking a
+// running worker where it is, for the watchdog. All of it happens in signal handlers.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+#include "cpu/device/runtime.h"
+
+enum { HANDLER_STACK = 64 << 10 };
+#define ASK_SIGNAL (SIGRTMIN + 4)
+
+struct walk {
+    void** frames;
+    int count, max;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* p) {
+    struct walk* walk = p;
+    int exact = 0;  // or a return address, which belongs to the instruction before it
+    uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+    if (!pc || walk->count == walk->max) return _URC_END_OF_STACK;
+    walk->frames[walk->count++] = (void*)(pc - !exact);
+    return _URC_NO_REASON;
+}
+
+// The call stack of the caller, innermost first; through a signal frame, too.
+int cudev_unwind(void** frames, int max) {
+    struct walk walk = {frames, 0, max};
+    _Unwind_Backtrace(visit, &walk);
+    return walk.count;
+}
+
+// Was it an instruction that takes multiples of 16 bytes only (movaps, movapd, movdqa: a float4)? For a wrong
+// address x86 raises the same signal as for no address at all, and does not say which it was.
+static bool at_aligned_move(const siginfo_t* info, const void* context) {
+#ifdef __x86_64__
+    const ucontext_t* there = context;
+    if (info->si_code != SI_KERNEL) return false;
+    const unsigned char* code = (const unsigned char*)there->uc_mcontext.gregs[REG_RIP];
+    while (*code == 0x66 || *code >> 4 == 4) code++;  // prefixes
+    return code[0] == 0x0f &&
+           (code[1] == 0x28 || code[1] == 0x29 || code[1] == 0x6f || code[1] == 0x7f);
+#else
+    (void)info, (void)context;  // aarch64 moves them
+    return false;
+#endif
+}
+
+static void report_misaligned(struct worker* w, void* const* frames, int n) {
+    cudev_report_begin("misaligned",
+                       "thread %s moves 16 bytes at an address that is no multiple of 16",
+                       cudev_thread_name(w, cudev_current(w)));
+    cudev_report_launch(w);
+    cudev_report_frames(frames, n);
+    cudev_report_add(
+        "  next: does every row begin at a multiple of 16 bytes? pointers and strides decide;\n"
+        "        where not, move one element at a time\n");
+    cudev_report_end(EXIT_BAD_ADDRESS);
+}
+
+static void report_kernel_fault(struct worker* w, const void* address, void* const* frames, int n,
+                                int signal) {
+    unsigned t = cudev_current(w);
+    char where[300] = "a NULL pointer";
+    if ((uintptr_t)address >= 4096) cudev_describe_address(where, sizeof where, address);
+    bool overflow = cudev_stack_guard_hit(w, address);
+    if (overflow)
+        cudev_report_begin("stack_overflow",
+                           "stack overflow in thread %s: more than %zu KB of local variables",
+                           cudev_thread_name(w, t), (STACK_SIZE - 4096) >> 10);
+    else if (signal == SIGFPE)
+        cudev_report_begin("bad_address", "integer division by zero in thread %s",
+                           cudev_thread_name(w, t));
+    else
+        cudev_report_begin("bad_address", "bad address %#lx in thread %s: %s",
+                           (unsigned long)address, cudev_thread_name(w, t), where);
+    cudev_report_launch(w);
+    cudev_report_frames(frames, n);
+    cudev_report_add(
+        overflow
+            ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
+              "less: use a loop, or shared or global memory\n"
+            : "  next: print the index at that line; is there a guard such as if (i < n)? was\n"
+              "        the pointer set by cudaMalloc, and with a size in bytes?\n");
+    cudev_report_end(EXIT_BAD_ADDRESS);
+}
+
+static void report_host_access(const void* address, void* const* frames, int n) {
+    char where[300];
+    cudev_describe_address(where, sizeof where, address);
+    bool device = cudev_is_device_address(address);
+    cudev_report_begin("host_access", "host code touches %s: %s",
+                       device ? "device memory" : "memory that is not its own", where);
+    cudev_report_frames(frames, n);
+    cudev_report_add(
+        device ? "  next: copy with cudaMemcpy; only kernels may follow a device pointer\n"
+               : "  next: print the address and the index at that line; where should "
+                 "they point?\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+void cudev_report_host_access(const void* address) {
+    void* frames[MAX_FRAMES];
+    int n = cudev_unwind(frames, MAX_FRAMES);
+    report_host_access(address, frames, n);
+}
+
+// For a debugger to stop at.
+__attribute__((noinline)) void cudev_unexplained_fault(void) {
+    __asm__ volatile("");
+}
+
+static void on_fault(int number, siginfo_t* info, void* context) {
+    void* frames[MAX_FRAMES];
+    int n = cudev_unwind(frames, MAX_FRAMES);
+    if (cudev_self && cudev_self->launch && at_aligned_move(info, context))
+        report_misaligned(cudev_self, frames, n);
+    if (cudev_self && cudev_self->launch)
+        report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
+    if (number != SIGFPE && cudev_is_device_address(info->si_addr))
+        report_host_access(info->si_addr, frames, n);
+    cudev_unexplained_fault();
+    signal(number, SIG_DFL);  // not ours: let it happen again
+}
+
+static void on_ask(int number) {
+    (void)number;
+    struct worker* w = cudev_self;
+    if (!w) return;
+    w->asked_x = cudev_current(w) - w->row;
+    int n = cudev_unwind(w->frames, MAX_FRAMES);
+    atomic_store(&w->frame_count, n);
+    for (;;) pause();  // the process is about to end
+}
+
+void cudev_faults_init(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGBUS, &action, NULL);
+    sigaction(SIGFPE, &action, NULL);
+    action.sa_handler = on_ask;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(ASK_SIGNAL, &action, NULL);
+}
+
+// Handlers of a worker need a stack of their own: the fiber's may be the problem.
+void cudev_faults_thread(struct worker* w) {
+    (void)w;
+    stack_t stack = {.ss_size = HANDLER_STACK};
+    stack.ss_sp =
+        mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
+}
+
+// Stops a worker for good and has its call stack written to w->frames; waits at most a second.
+void cudev_ask_where(struct worker* w) {
+    atomic_store(&w->frame_count, -1);
+    pthread_kill(w->os_thread, ASK_SIGNAL);
+    const struct timespec pause = {0, 1000000};
+    for (int ms = 0; ms < 1000 && atomic_load(&w->frame_count) < 0; ms++) nanosleep(&pause, NULL);
+}

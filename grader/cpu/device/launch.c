@@ -1,0 +1,229 @@
+// Launching: checks the configuration, spreads the blocks over OS threads ("workers"), waits, and
+// watches the time. Launches are synchronous and never overlap.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "cpu/device/runtime.h"
+
+dim3 blockDim, gridDim;
+__thread struct worker* cudev_self;
+const struct cudev_watcher* cudev_watcher;
+struct worker* cudev_worker[MAX_WORKERS];
+
+enum { WATCHED_SLOWDOWN = 4 };  // allowed to a watched kernel before it counts as endless
+
+static int workers;
+static sem_t all_done;
+static struct launch the_launch;
+
+struct launch* cudev_current_launch(void) {
+    return &the_launch;
+}
+
+static double env_number(const char* name, double otherwise) {
+    const char* text = getenv(name);
+    char* end;
+    double value = text ? strtod(text, &end) : 0;
+    return text && end != text && value > 0 ? value : otherwise;
+}
+
+int cudev_worker_count(void) {
+    if (cudev_watcher && cudev_watcher->finds) return 1;  // the same findings each time
+    if (workers == 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        double wanted = env_number("CUDEV_WORKERS", cores > 0 ? (double)cores : 1);
+        workers = wanted < 1 ? 1 : wanted > MAX_WORKERS ? MAX_WORKERS : (int)wanted;
+    }
+    return workers;
+}
+
+static void* worker_main(void* p) {
+    struct worker* w = p;
+    cudev_self = w;
+    cudev_faults_thread(w);
+    cudev_stacks_map(w);
+    cudev_shared_map(w);
+    for (;;) {
+        while (sem_wait(&w->go) != 0) {
+        }
+        struct launch* l = w->launch;
+        uint64_t block;
+        while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
+            uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
+            for (; block < end; block++) cudev_run_block(w, block);
+        }
+        if (atomic_fetch_sub(&l->active, 1) == 1) sem_post(&all_done);
+    }
+    return NULL;
+}
+
+// Starts workers up to `count`; returns how many there are (fewer when the system refuses more).
+static int start_workers(int count) {
+    static int started;
+    for (; started < count; started++) {
+        struct worker* w =
+            mmap(NULL, sizeof *w, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (w == MAP_FAILED) break;
+        w->number = started;
+        sem_init(&w->go, 0, 0);
+        pthread_attr_t attributes;
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, (size_t)256 << 10);
+        int failed = pthread_create(&w->os_thread, &attributes, worker_main, w);
+        pthread_attr_destroy(&attributes);
+        if (failed) {
+            munmap(w, sizeof *w);
+            break;
+        }
+        cudev_worker[started] = w;
+    }
+    return started;
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// CPU seconds of a worker: an honest kernel on a busy machine is not called endless.
+static double worker_seconds(const struct worker* w) {
+    clockid_t clock;
+    return pthread_getcpuclockid(w->os_thread, &clock) == 0 ? seconds(clock) : 0;
+}
+
+static void report_endless(int used, double limit) {
+    for (int i = 0; i < used; i++) cudev_ask_where(cudev_worker[i]);
+    cudev_report_begin("endless_loop",
+                       "endless loop: the kernel is still running after %g s (CUDEV_TIMEOUT)",
+                       limit);
+    for (int i = 0; i < used; i++) {
+        struct worker* w = cudev_worker[i];
+        int count = atomic_load(&w->frame_count);
+        if (count <= 0) continue;
+        cudev_report_launch(w);
+        cudev_report_threads(w);
+        cudev_report_frames(w->frames, count);
+        break;
+    }
+    cudev_report_add("  next: which condition ends the loop there, and who makes it true? (waiting "
+                     "for another thread with plain reads never ends here: use atomics)\n");
+    cudev_report_end(EXIT_WATCHDOG);
+}
+
+static void wait_for_workers(int used) {
+    static double limit, wall_limit;  // the second is for a kernel that sleeps
+    if (limit == 0) limit = env_number("CUDEV_TIMEOUT", 5) * (cudev_watcher ? WATCHED_SLOWDOWN : 1);
+    if (wall_limit == 0) wall_limit = env_number("CUDEV_CLOCK_TIMEOUT", 10 * limit);
+    double wall = seconds(CLOCK_MONOTONIC), cpu[MAX_WORKERS];
+    for (int i = 0; i < used; i++) cpu[i] = worker_seconds(cudev_worker[i]);
+    for (;;) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 50 * 1000 * 1000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        if (sem_timedwait(&all_done, &until) == 0) return;
+        if (errno != ETIMEDOUT) continue;
+        bool late = seconds(CLOCK_MONOTONIC) - wall > wall_limit;
+        for (int i = 0; i < used; i++)
+            if (worker_seconds(cudev_worker[i]) - cpu[i] > limit) late = true;
+        if (late) report_endless(used, limit);
+    }
+}
+
+static cudaError_t bad_launch(const struct cudev_launch_site* s, cudaError_t error,
+                              const char* reason) {
+    fprintf(stderr,
+            "==CPU device== launch of %s<<<(%u,%u,%u), (%u,%u,%u), %zu>>> at %s:%d: %s: %s\n",
+            s->name, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
+            s->shared_bytes, s->file, s->line, cudaGetErrorName(error), reason);
+    return cudev_error(error);
+}
+
+static cudaError_t check_site(const struct cudev_launch_site* s) {
+    const unsigned *g = s->grid, *b = s->block;
+    for (int i = 0; i < 3; i++)
+        if (g[i] == 0 || b[i] == 0)
+            return bad_launch(s, cudaErrorInvalidConfiguration, "a size is 0");
+    if (g[0] > 0x7fffffff || g[1] > 65535 || g[2] > 65535)
+        return bad_launch(s, cudaErrorInvalidConfiguration,
+                          "a grid has at most 2147483647 x 65535 x 65535 blocks");
+    if (b[0] > MAX_THREADS || b[1] > MAX_THREADS || b[2] > 64 ||
+        (uint64_t)b[0] * b[1] * b[2] > MAX_THREADS)
+        return bad_launch(s, cudaErrorInvalidConfiguration,
+                          "a block has at most 1024 threads, 64 in z");
+    size_t limit;
+    if (!cudev_shared_limit(s, &limit) && s->shared_bytes > limit)
+        return bad_launch(
+            s, cudaErrorInvalidValue,
+            "more than 48 KB of dynamic shared memory needs cudaFuncSetAttribute(kernel, "
+            "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) first");
+    if (s->shared_bytes > limit)
+        return bad_launch(s, cudaErrorInvalidValue,
+                          "more dynamic shared memory than cudaFuncSetAttribute asked for");
+    return cudaSuccess;
+}
+
+static void fill_index(struct launch* l) {
+    const unsigned* b = l->site.block;
+    unsigned t = 0;
+    for (unsigned z = 0; z < b[2]; z++)
+        for (unsigned y = 0; y < b[1]; y++)
+            for (unsigned x = 0; x < b[0]; x++) l->index[t++] = (uint3){x, y, z};
+    l->threads = t;
+}
+
+int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+    if (cudev_self)
+        return bad_launch(site, cudaErrorNotSupported, "a kernel cannot launch a kernel here");
+    cudaError_t error = check_site(site);
+    if (error != cudaSuccess) return (int)error;
+    if (!cudev_memory_init()) return (int)cudev_error(cudaErrorInitializationError);
+    cudev_lock();
+    struct launch* l = &the_launch;
+    l->site = *site;
+    l->run = run;
+    l->body = body;
+    fill_index(l);
+    blockDim = (dim3){site->block[0], site->block[1], site->block[2]};
+    gridDim = (dim3){site->grid[0], site->grid[1], site->grid[2]};
+    l->blocks = (uint64_t)site->grid[0] * site->grid[1] * site->grid[2];
+
+    static bool ready;
+    if (!ready) {
+        sem_init(&all_done, 0, 0);
+        ready = true;
+    }
+    uint64_t wanted = (uint64_t)cudev_worker_count();
+    int used = start_workers((int)(l->blocks < wanted ? l->blocks : wanted));
+    if ((uint64_t)used > l->blocks) used = (int)l->blocks;
+    if (used == 0) {
+        cudev_unlock();
+        return bad_launch(site, cudaErrorInitializationError,
+                          "the system allows no further thread");
+    }
+    l->chunk = l->blocks / ((uint64_t)used * 16) + 1;
+    atomic_store(&l->next_block, 0);
+    atomic_store(&l->active, used);
+    atomic_store(&l->error, cudaSuccess);
+    cudev_memory_open();
+    for (int i = 0; i < used; i++) cudev_worker[i]->launch = l;
+    if (cudev_watcher) cudev_watcher->launch_begins(l, used);
+    for (int i = 0; i < used; i++) {
+        sem_post(&cudev_worker[i]->go);
+    }
+    wait_for_workers(used);
+    if (cudev_watcher) cudev_watcher->launch_ends(l, used);
+    cudev_memory_check("after the kernel");
+    cudev_memory_close();
+    cudev_count_launch();
+    cudev_unlock();
+    return (int)(l->error ? cudev_error(l->error) : cudaSuccess);
+}

@@ -1,0 +1,152 @@
+// Matrix instructions of a warp: ldmatrix and mma.sync. The lanes bring their operands as they do on a
+// GPU, each its share; the last one to come computes for all. Lane l has g = l / 4 and t = l % 4.
+#include <stdio.h>
+#include <string.h>
+#include "cpu/device/runtime.h"
+
+enum { ROW_BYTES = 16 };  // of an 8 x 8 matrix of 16-bit numbers
+
+// The worker, if a kernel calls. What comes out goes to the thread's own variables, as ptx.h has it: the
+// watchers would not see it elsewhere.
+static struct worker* local(const void* p, const char* what) {
+    struct worker* w = cudev_in_kernel(what);
+    const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
+    if ((size_t)((const char*)p - stacks) < WORKER_STACKS - sizeof(struct cudev_mma)) return w;
+    cudev_report_begin("bad_address", "%s is to write to %p, which is no register", what, p);
+    cudev_report_launch(w);
+    cudev_report_add("  next: call the functions of ptx.h, not what is behind them\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+// ---- mma.sync.aligned.m16n8k16 -----------------------------------------------------------------
+
+// Where the elements of a lane's share lie (PTX ISA, fragments of m16n8k16).
+static unsigned row_of_A(unsigned g, unsigned e) {
+    return g + 8 * (e >> 1 & 1);
+}
+static unsigned col_of_A(unsigned t, unsigned e) {
+    return 2 * t + (e & 1) + 8 * (e >> 2);
+}
+static unsigned row_of_B(unsigned t, unsigned e) {
+    return 2 * t + (e & 1) + 8 * (e >> 1);
+}
+static unsigned row_of_C(unsigned g, unsigned e) {
+    return g + 8 * (e >> 1);
+}
+static unsigned col_of_C(unsigned t, unsigned e) {
+    return 2 * t + (e & 1);
+}
+
+// D += A B for the whole warp. Products are exact in double, their sum nearly so: rounded once, where a
+// GPU adds in groups of a few and drops bits.
+static void multiply(const struct lane* lane) {
+    double A[16][16], B[16][8], C[16][8];
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        const struct cudev_mma* own = (const struct cudev_mma*)(uintptr_t)lane[l].value;
+        unsigned g = l / 4, t = l % 4;
+        for (unsigned e = 0; e < 8; e++) A[row_of_A(g, e)][col_of_A(t, e)] = (double)own->a[e];
+        for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = (double)own->b[e];
+        for (unsigned e = 0; e < 4; e++) C[row_of_C(g, e)][col_of_C(t, e)] = (double)own->d[e];
+    }
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned k = 0; k < 16; k++)
+            for (unsigned n = 0; n < 8; n++) C[i][n] += A[i][k] * B[k][n];
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        struct cudev_mma* own = (struct cudev_mma*)(uintptr_t)lane[l].value;
+        unsigned g = l / 4, t = l % 4;
+        for (unsigned e = 0; e < 4; e++) own->d[e] = (float)C[row_of_C(g, e)][col_of_C(t, e)];
+    }
+}
+
+void cudev_multiply(struct cudev_mma* operands, int half, const char* file, int line) {
+    struct worker* w = local(operands, "mma_m16n8k16()");
+    operands->pc = __builtin_return_address(0);
+    cudev_warp_call(w, CUDEV_MMA, ~0u, (uintptr_t)operands, half != 0, 0, file, line);
+}
+
+// ---- ldmatrix.sync.aligned.m8n8 ----------------------------------------------------------------
+
+struct load {
+    const char* row;  // of matrix lane / 8, number lane % 8
+    unsigned* words;
+};
+
+static const char* row_at(const struct lane* lane, unsigned matrix, unsigned row) {
+    return ((const struct load*)(uintptr_t)lane[8 * matrix + row].value)->row;
+}
+
+// Each lane gets two neighbours of each matrix: of row g, or transposed of column g.
+static void load(const struct lane* lane) {
+    unsigned matrices = lane[0].arg;
+    bool transposed = lane[0].width != 0;
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        unsigned* words = ((const struct load*)(uintptr_t)lane[l].value)->words;
+        unsigned g = l / 4, t = l % 4;
+        for (unsigned i = 0; i < matrices; i++) {
+            uint16_t pair[2];
+            if (transposed) {
+                memcpy(&pair[0], row_at(lane, i, 2 * t) + 2 * g, 2);
+                memcpy(&pair[1], row_at(lane, i, 2 * t + 1) + 2 * g, 2);
+            } else {
+                memcpy(pair, row_at(lane, i, g) + 4 * t, 4);
+            }
+            words[i] = (unsigned)pair[1] << 16 | pair[0];
+        }
+    }
+}
+
+static void check_row(struct worker* w, const void* row, unsigned matrices, const char* file,
+                      int line) {
+    char what[300] = "a NULL pointer";
+    bool shared = (size_t)((const char*)row - w->window) <= SHARED_WINDOW - ROW_BYTES;
+    if (shared && (uintptr_t)row % ROW_BYTES == 0) return;
+    if ((uintptr_t)row >= 4096) cudev_describe_address(what, sizeof what, row);
+    cudev_report_begin(shared ? "misaligned" : "bad_address",
+                       shared ? "ldmatrix_x%u() at %s:%d: the row of thread %s starts at %p, no "
+                                "multiple of 16"
+                              : "ldmatrix_x%u() at %s:%d: the row of thread %s is at %p, which is "
+                                "not shared memory (%s)",
+                       matrices, file, line, cudev_thread_name(w, cudev_current(w)), row, what);
+    cudev_report_launch(w);
+    cudev_report_add(
+        "  next: lane l gives the address of row l %% 8 of matrix l / 8: 16 bytes of a "
+        "__shared__ array with __align__(16), whose row length is a multiple of 16 "
+        "bytes\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
+void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, int transposed,
+                         const char* file, int line) {
+    struct worker* w = local(words, "ldmatrix()");
+    if (matrices != 1 && matrices != 2) matrices = 4;
+    const void* pc = __builtin_return_address(0);
+    struct load own = {row, words};
+    // the rows of the other lanes are not looked at
+    if (cudev_current(w) % WARP_SIZE < 8 * matrices) {
+        if (w->watch) cudev_watcher->matrix_row(w, row, pc);
+        check_row(w, row, matrices, file, line);
+    }
+    cudev_warp_call(w, CUDEV_LDMATRIX, ~0u, (uintptr_t)&own, matrices, transposed != 0, file, line);
+}
+
+// ---- for warp.c --------------------------------------------------------------------------------
+
+const char* cudev_matrix_text(enum cudev_warp_op op, unsigned arg, unsigned width) {
+    static const char* const loads[2][3] = {
+        {"ldmatrix_x1()", "ldmatrix_x2()", "ldmatrix_x4()"},
+        {"ldmatrix_x1_trans()", "ldmatrix_x2_trans()", "ldmatrix_x4_trans()"},
+    };
+    if (op == CUDEV_MMA) return arg ? "mma_m16n8k16_fp16()" : "mma_m16n8k16_bf16()";
+    return loads[width][arg / 2];
+}
+
+void cudev_matrix_complete(struct worker* w, unsigned warp) {
+    struct lane* lane = &w->lane_of[warp * WARP_SIZE];
+    if (lane->op == CUDEV_LDMATRIX) {
+        load(lane);
+        return;
+    }
+    multiply(lane);
+    const struct cudev_mma* first = (const struct cudev_mma*)(uintptr_t)lane->value;
+    if (w->watch) cudev_watcher->multiplies(w, first->pc);
+}

@@ -1,0 +1,239 @@
+// The one device: its properties, its streams and events. Work is done when it has been submitted, so
+// streams only carry it and events only note the time.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "cpu/device/runtime.h"
+
+struct cudev_stream {
+    unsigned flags;
+};
+struct cudev_event {
+    bool timed, recorded;
+    struct timespec time;
+};
+
+static cudaError_t check_device(const char* function, int device) {
+    if (device == 0) return cudaSuccess;
+    return cudev_fail(cudaErrorInvalidDevice, function, "there is only device 0, not %d", device);
+}
+
+static cudaError_t need(const char* function, const void* p) {
+    return p ? cudaSuccess : cudev_fail(cudaErrorInvalidValue, function, "a pointer is NULL");
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+    if (!count) return need(__func__, count);
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int* device) {
+    if (!device) return need(__func__, device);
+    *device = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+    return check_device(__func__, device);
+}
+
+cudaError_t cudaDeviceSynchronize(void) {
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceReset(void) {
+    cudev_memory_reset();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version) {
+    if (!version) return need(__func__, version);
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version) {
+    return cudaDriverGetVersion(version);
+}
+
+// Limits are those that the CPU device enforces; sizes of things it has not got are 0.
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
+    if (!prop) return need(__func__, prop);
+    cudaError_t error = check_device(__func__, device);
+    if (error != cudaSuccess) return error;
+    *prop = (struct cudaDeviceProp){
+        .name = "CPU device",
+        .totalGlobalMem = GLOBAL_MEMORY,
+        .sharedMemPerBlock = STATIC_SHARED_LIMIT,
+        .sharedMemPerBlockOptin = OPT_IN_SHARED_LIMIT,
+        .sharedMemPerMultiprocessor = OPT_IN_SHARED_LIMIT + 1024,
+        .regsPerBlock = 65536,
+        .regsPerMultiprocessor = 65536,
+        .warpSize = WARP_SIZE,
+        .memPitch = 0x7fffffff,
+        .maxThreadsPerBlock = MAX_THREADS,
+        .maxThreadsDim = {MAX_THREADS, MAX_THREADS, 64},
+        .maxGridSize = {0x7fffffff, 65535, 65535},
+        .totalConstMem = 65536,
+        .major = 9,
+        .minor = 0,
+        .multiProcessorCount = cudev_worker_count(),
+        .canMapHostMemory = 1,
+        .maxThreadsPerMultiProcessor = MAX_THREADS,
+        .maxBlocksPerMultiProcessor = 1,
+        .managedMemory = 1,
+    };
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
+    struct cudaDeviceProp prop;
+    if (!value) return need(__func__, value);
+    cudaError_t error = cudaGetDeviceProperties(&prop, device);
+    if (error != cudaSuccess) return error;
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+        *value = prop.maxThreadsPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        *value = (int)prop.sharedMemPerBlock;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        *value = (int)prop.sharedMemPerBlockOptin;
+        return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        *value = (int)prop.sharedMemPerMultiprocessor;
+        return cudaSuccess;
+    case cudaDevAttrWarpSize:
+        *value = prop.warpSize;
+        return cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+        *value = prop.multiProcessorCount;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = prop.major;
+        return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = prop.minor;
+        return cudaSuccess;
+    case cudaDevAttrClockRate:
+        break;
+    }
+    return cudev_fail(cudaErrorNotSupported, __func__, "the CPU device has no attribute %d",
+                      (int)attribute);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const void* kernel) {
+    if (!a || !kernel) return need(__func__, NULL);
+    struct cudev_launch_site site = {.kernel = kernel};
+    size_t limit;
+    cudev_shared_limit(&site, &limit);
+    *a = (struct cudaFuncAttributes){.maxThreadsPerBlock = MAX_THREADS,
+                                     .maxDynamicSharedSizeBytes = (int)limit};
+    return cudaSuccess;
+}
+
+// One block at a time runs on a worker.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
+                                                          int block_size, size_t shared_bytes) {
+    if (!blocks || !kernel) return need(__func__, NULL);
+    *blocks = block_size > 0 && block_size <= MAX_THREADS && shared_bytes <= OPT_IN_SHARED_LIMIT;
+    return cudaSuccess;
+}
+
+// ---- streams ----
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    if (!stream) return need(__func__, stream);
+    *stream = malloc(sizeof **stream);
+    if (!*stream) return cudev_error(cudaErrorMemoryAllocation);
+    (*stream)->flags = flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+    return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (!stream)
+        return cudev_fail(cudaErrorInvalidResourceHandle, __func__, "the default stream stays");
+    free(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    (void)stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    (void)stream;
+    (void)flags;
+    return event ? cudaSuccess
+                 : cudev_fail(cudaErrorInvalidResourceHandle, __func__, "the event is NULL");
+}
+
+// ---- events ----
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+    if (!event) return need(__func__, event);
+    *event = calloc(1, sizeof **event);
+    if (!*event) return cudev_error(cudaErrorMemoryAllocation);
+    (*event)->timed = !(flags & cudaEventDisableTiming);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+static cudaError_t no_event(const char* function) {
+    return cudev_fail(cudaErrorInvalidResourceHandle, function, "the event was not created");
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    if (!event) return no_event(__func__);
+    free(event);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    (void)stream;
+    if (!event) return no_event(__func__);
+    clock_gettime(CLOCK_MONOTONIC, &event->time);
+    event->recorded = true;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    return event ? cudaSuccess : no_event(__func__);
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+    return event ? cudaSuccess : no_event(__func__);
+}
+
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
+    if (!ms) return need(__func__, ms);
+    if (!start || !stop) return no_event(__func__);
+    if (!start->recorded || !stop->recorded || !start->timed || !stop->timed)
+        return cudev_fail(cudaErrorInvalidResourceHandle, __func__,
+                          "both events have to be recorded first, and created with timing");
+    *ms = (float)((double)(stop->time.tv_sec - start->time.tv_sec) * 1e3 +
+                  (double)(stop->time.tv_nsec - start->time.tv_nsec) * 1e-6);
+    return cudaSuccess;
+}
+
+long long cudev_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}

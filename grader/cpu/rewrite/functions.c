@@ -1,0 +1,304 @@
+// Which functions of the file run where: kernels, their helpers, the host's; and what only a GPU has.
+// nvcc refuses a kernel that calls a function of the host, and a launch of what is no kernel; g++ could
+// not know.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cpu/rewrite/rewrite.h"
+
+static struct function {
+    size_t name;
+    bool global, device, constant;  // __global__, __device__, constexpr
+    bool host_too;                  // __host__ __device__
+    size_t parameters;              // its (
+    size_t open, close;             // its { }, both 0 for a declaration
+} * functions;
+static size_t function_count;
+
+// ---- reading the file's functions
+
+// From the ) of a parameter list to the { or ; of the function, over const, noexcept, -> type.
+static size_t end_of_head(size_t close) {
+    size_t i = next(close);
+    for (int n = 0; n < 16 && !is(i, "{") && !is(i, ";") && tokens[i].kind != END; n++) {
+        if (is(i, "(")) i = matching(i);
+        if (tokens[i].kind == PUNCTUATION && !is(i, ")") && !is(i, "->") && !is(i, "*") &&
+            !is(i, "&") && !is(i, "::") && !is(i, "<") && !is(i, ">"))
+            return 0;
+        i = next(i);
+    }
+    return is(i, "{") || is(i, ";") ? i : 0;
+}
+
+// The } of the { at `open`, whatever else is wrong in between: that is said where it is rewritten.
+static size_t end_of_body(size_t open) {
+    size_t i = open;
+    for (int depth = 0; tokens[i].kind != END; i = next(i)) {
+        depth += is(i, "{") - is(i, "}");
+        if (depth == 0) break;
+    }
+    return i;
+}
+
+static void note_function(size_t name, size_t parameters, size_t end) {
+    struct function f = {.name = name, .parameters = parameters};
+    for (size_t i = name, k; (k = previous(i)) != i; i = k) {
+        if (is(k, ";") || is(k, "}") || is(k, "{")) break;
+        f.global |= is(k, "__global__");
+        f.device |= is(k, "__device__");
+        f.host_too |= is(k, "__host__");
+        f.constant |= is(k, "constexpr");
+    }
+    if (is(end, "{")) {
+        f.open = end;
+        f.close = end_of_body(end);
+    }
+    functions = checked(realloc(functions, (function_count + 1) * sizeof *functions));
+    functions[function_count++] = f;
+}
+
+void read_functions(void) {
+    static const char* const no_names[] = {"__launch_bounds__",
+                                           "__attribute__",
+                                           "alignas",
+                                           "__align__",
+                                           "decltype",
+                                           "noexcept",
+                                           "static_assert",
+                                           "asm",
+                                           "__asm__",
+                                           "__declspec",
+                                           "if",
+                                           "for",
+                                           "while",
+                                           "switch",
+                                           NULL};
+    bool in_define = false;
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        if (tokens[i].kind == SPACE) in_define = in_define_after(i, in_define);
+        if (tokens[i].kind == SPACE || in_define) continue;
+        if (is(i, "{") && !opens_namespace(i)) {
+            i = end_of_body(i);
+            if (tokens[i].kind == END) break;
+            continue;
+        }
+        size_t name = previous(i);
+        if (!is(i, "(") || name == i || tokens[name].kind != WORD) continue;
+        size_t close = matching(i), end = is_one_of(name, no_names) ? 0 : end_of_head(close);
+        bool has_type =
+            previous(name) != name &&
+            (tokens[previous(name)].kind == WORD || is(previous(name), "*") ||
+             is(previous(name), "&") || is(previous(name), ">") || is(previous(name), ")"));
+        if (!end || !has_type) {
+            i = close;
+            continue;
+        }
+        note_function(name, i, end);
+        i = is(end, "{") ? end_of_body(end) : end;
+        if (tokens[i].kind == END) break;
+    }
+}
+
+// The function whose body holds token i; NULL: none.
+static const struct function* around(size_t i) {
+    for (size_t k = 0; k < function_count; k++)
+        if (functions[k].open < i && i < functions[k].close) return &functions[k];
+    return NULL;
+}
+
+bool on_device(size_t i) {
+    const struct function* f = around(i);
+    return f && (f->global || f->device);
+}
+
+bool only_on_device(size_t i) {
+    const struct function* f = around(i);
+    return f && (f->global || (f->device && !f->host_too));
+}
+
+// What is known of a name: any declaration of it that a kernel may call, or may be launched.
+struct known {
+    bool any, for_device, kernel;
+};
+
+static struct known look_up(size_t name) {
+    struct known k = {false, false, false};
+    for (size_t i = 0; i < function_count; i++) {
+        const struct function* f = &functions[i];
+        if (!same_word(f->name, name)) continue;
+        k.any = true;
+        k.kernel |= f->global;
+        k.for_device |= f->global || f->device || f->constant;
+    }
+    return k;
+}
+
+void check_launched(size_t last) {
+    size_t name = is(last, ">") ? previous(matching_back(last)) : last;
+    if (only_on_device(last))
+        fail(tokens[last].line,
+             "not on the CPU device: a kernel that launches kernels, launch them "
+             "from the host");
+    if (tokens[name].kind != WORD || is(previous(name), "::")) return;
+    struct known k = look_up(name);
+    if (k.any && !k.kernel)
+        fail(tokens[name].line, "%.*s() is no kernel; write __global__ in front of it to launch it",
+             (int)tokens[name].length, tokens[name].text);
+}
+
+static bool is_parameter(const struct function* f, size_t name) {
+    for (size_t i = f->parameters, end = matching(i); i < end; i = next(i))
+        if (tokens[i].kind == WORD && same_word(i, name)) return true;
+    return false;
+}
+
+// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...; does?
+static bool holds_thread(const struct function* f, size_t word) {
+    if (is_parameter(f, word)) return true;
+    for (size_t i = f->open; i < f->close; i = next(i)) {
+        if (!same_word(i, word) || !is(next(i), "=") || tokens[previous(i)].kind != WORD) continue;
+        for (; !is(i, ";") && !is(i, ",") && i < f->close; i = next(i))
+            if (is(i, "threadIdx")) return true;
+    }
+    return false;
+}
+
+void check_own_array(size_t name) {
+    const struct function* f = around(name);
+    bool barrier = false, by_thread = false;
+    for (size_t i = name; i < f->close; i = next(i)) {
+        barrier = barrier || is(i, "__syncthreads");
+        if (i == name || !same_word(i, name)) continue;
+        for (size_t open = next(i); is(open, "["); open = next(matching(open))) {
+            size_t index = next(open);
+            by_thread = by_thread || is(index, "threadIdx") ||
+                        (is(next(index), "]") && holds_thread(f, index));
+        }
+    }
+    if (barrier && by_thread)
+        fprintf(stderr,
+                "%s:%d: warning: each thread has a %.*s of its own here, with elements that it "
+                "never sets; is __shared__ missing in front?\n",
+                shown_name, tokens[name].line, (int)tokens[name].length, tokens[name].text);
+}
+
+enum side function_side(size_t i) {
+    const struct function* f = around(i);
+    if (!f) return NO_SIDE;
+    if (f->constant || (f->device && f->host_too)) return BOTH_SIDES;
+    return f->global || f->device ? DEVICE_SIDE : HOST_SIDE;
+}
+
+bool is_parameter_here(size_t i) {
+    const struct function* f = around(i);
+    return f && is_parameter(f, i);
+}
+
+// Functions of the C library that a kernel cannot call, on no device.
+static const char* const host_library[] = {
+    "fprintf", "sprintf", "snprintf", "puts",    "putchar", "fputs",  "fopen",  "fclose", "fread",
+    "fwrite",  "fflush",  "scanf",    "exit",    "abort",   "rand",   "srand",  "qsort",  "getenv",
+    "time",    "system",  "calloc",   "realloc", "strlen",  "strcmp", "strcpy", "atoi",   NULL};
+
+void check_call(size_t i) {
+    static const char* const may_precede[] = {"return", "else", "do", "case", "throw", NULL};
+    const struct function* f = around(i);
+    size_t before = previous(i);
+    if (!f || !(f->global || (f->device && !f->host_too)) || !is(next(i), "(")) return;
+    if (is(before, ".") || is(before, "->") || is(before, "::")) return;
+    if (tokens[before].kind == WORD && !is_one_of(before, may_precede)) return;  // a declaration
+    struct known k = look_up(i);
+    if (k.any ? k.for_device : !is_one_of(i, host_library)) {
+        if (k.any || strncmp(tokens[i].text, "cuda", 4) != 0) return;
+        fail(tokens[i].line, "%.*s() is a function of the host; a kernel cannot call it",
+             (int)tokens[i].length, tokens[i].text);
+    }
+    if (is_parameter(f, i)) return;
+    fail(tokens[i].line, "%.*s() is a function of the host; %s", (int)tokens[i].length,
+         tokens[i].text,
+         k.any ? "write __device__ in front of it to call it from a kernel"
+               : "a kernel cannot call it");
+}
+
+// Warp functions without a mask, which CUDA 9 retired.
+void check_retired(size_t i) {
+    static const char* const retired[] = {"__shfl", "__shfl_up", "__shfl_down", "__shfl_xor",
+                                          "__any",  "__all",     "__ballot",    NULL};
+    if (is_one_of(i, retired) && is(next(i), "(") && !look_up(i).any)
+        fail(tokens[i].line,
+             "%.*s() is no longer in CUDA: use %.*s_sync() with the mask of the "
+             "lanes that take part, 0xffffffff for all, as its first argument",
+             (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
+}
+
+// ---- what only a GPU has
+
+static const struct absent {
+    const char* word;  // of the source, or how a header's name begins
+    const char* what;
+    const char* use;
+} absent_words[] =
+    {
+        {"tex1D", "textures", "plain loads"},
+        {"tex2D", "textures", "plain loads"},
+        {"tex3D", "textures", "plain loads"},
+        {"tex1Dfetch", "textures", "plain loads"},
+        {"cudaTextureObject_t", "textures", "plain loads"},
+        {"cudaSurfaceObject_t", "surfaces", "plain loads and stores"},
+        {"cudaArray_t", "textures", "memory from cudaMalloc"},
+        {"cudaGraph_t", "graphs", "plain launches"},
+        {"cudaStreamBeginCapture", "graphs", "plain launches"},
+        {"cudaLaunchCooperativeKernel", "cooperative launches", "one kernel after the other"},
+        {"cudaLaunchKernelEx", "clusters and launch attributes", "<<< >>>"},
+        {"__cluster_dims__", "clusters", "blocks"},
+        {"__managed__", "managed variables", "__device__ and cudaMemcpyToSymbol()"},
+        {"cudaHostRegister", "registered host memory", "cudaMallocHost"},
+        {"cudaMemPrefetchAsync", "prefetching", "cudaMemcpy"},
+        {"cudaMemAdvise", "advice on managed memory", "cudaMemcpy"},
+        {"__pipeline_memcpy_async", "pipeline primitives", "cp_async16() of ptx.h"},
+},
+  absent_headers[] = {
+      {"cooperative_groups", "cooperative groups", "__syncthreads() and __syncwarp()"},
+      {"cublas", "cuBLAS", "a kernel of your own"},
+      {"cudnn", "cuDNN", "a kernel of your own"},
+      {"curand", "cuRAND", "a generator of your own"},
+      {"cufft", "cuFFT", "a kernel of your own"},
+      {"cusparse", "cuSPARSE", "a kernel of your own"},
+      {"cusolver", "cuSOLVER", "a kernel of your own"},
+      {"cutlass/", "CUTLASS", "a kernel of your own"},
+      {"cute/", "CuTe", "a kernel of your own"},
+      {"thrust/", "Thrust", "a kernel of your own"},
+      {"cub/", "CUB", "a kernel of your own"},
+      {"cuda/", "libcu++", "__syncthreads(), atomicAdd() and the functions of ptx.h"},
+      {"cuda_pipeline", "pipeline primitives", "cp_async16() and its like in ptx.h"},
+      {"mma.h", "nvcuda::wmma", "the functions of ptx.h"},
+      {"texture_", "textures", "plain loads"},
+      {"cuda_texture", "textures", "plain loads"},
+      {"cuda_surface", "surfaces", "plain loads and stores"},
+      {"cuda_fp8", "8-bit floats", "__half or float"},
+      {"nvtx3/", "NVTX", "make profile"},
+      {"nvToolsExt", "NVTX", "make profile"},
+      {"immintrin", "instructions of one processor", "plain C"},
+      {"x86intrin", "instructions of one processor", "plain C"},
+      {"xmmintrin", "instructions of one processor", "plain C"},
+      {"emmintrin", "instructions of one processor", "plain C"},
+      {"arm_neon", "instructions of one processor", "plain C"},
+};
+
+void check_absent(size_t i) {
+    for (size_t k = 0; k < sizeof absent_words / sizeof absent_words[0]; k++)
+        if (is(i, absent_words[k].word))
+            fail(tokens[i].line, "not on the CPU device: %s, use %s", absent_words[k].what,
+                 absent_words[k].use);
+}
+
+bool absent_header(const char* name, const char** what, const char** use) {
+    for (size_t k = 0; k < sizeof absent_headers / sizeof absent_headers[0]; k++) {
+        const struct absent* a = &absent_headers[k];
+        if (strncmp(name, a->word, strlen(a->word)) != 0) continue;
+        *what = a->what;
+        *use = a->use;
+        return true;
+    }
+    return false;
+}

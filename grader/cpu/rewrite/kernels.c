@@ -1,0 +1,154 @@
+// The kernels of a file: what they are called, what their parameters are called, and which of them a
+// launch means.
+#include <stdlib.h>
+#include <string.h>
+#include "cpu/rewrite/rewrite.h"
+
+enum { UNKNOWN_COUNT = -1 };
+static struct kernel {
+    const char* name;
+    size_t length;
+    int template_parameters;  // 0: an ordinary function
+    char* parameters;         // their names: "out,in,n"; empty when one declaration has none
+} * kernels;
+static size_t kernel_count;
+
+static struct kernel* find_kernel(size_t i) {
+    for (size_t k = 0; k < kernel_count; k++)
+        if (kernels[k].length == tokens[i].length &&
+            memcmp(kernels[k].name, tokens[i].text, tokens[i].length) == 0)
+            return &kernels[k];
+    return NULL;
+}
+
+// Number of comma-separated entries between the angle brackets at `open` and `close`.
+static int count_entries(size_t open, size_t close) {
+    int count = 1, depth = 0;
+    if (next(open) == close) return 0;
+    for (size_t i = next(open); i != close; i = next(i)) {
+        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
+        if (depth == 0 && is(i, ",")) count++;
+        if (is(i, ".")) return UNKNOWN_COUNT;  // a parameter pack
+    }
+    return count;
+}
+
+// The names between the parentheses at `open` and `close`: "out,in,n". Empty if some have none.
+static char* parameter_names(size_t open, size_t close) {
+    struct text names = {0};
+    size_t last = open;  // the last word of the parameter, up to its default value or dimension
+    bool named = false;
+    int depth = 0, words = 0;
+    add(&names, "");
+    for (size_t i = next(open);; i = next(i)) {
+        if (depth == 0 && (is(i, ",") || i == close)) {
+            if (last == open || words < 2) {
+                names.data[0] = '\0';  // f(void), f(float*): nothing to go by
+                return names.data;
+            }
+            if (names.length) add(&names, ",");
+            add_bytes(&names, tokens[last].text, tokens[last].length);
+            if (i == close) return names.data;
+            last = open;
+            named = false;
+            words = 0;
+            continue;
+        }
+        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
+        named = named || is(i, "=") || is(i, "[");
+        if (tokens[i].kind == WORD && depth == 0 && !named) {
+            last = i;
+            words++;
+        }
+        words += is(i, "*") || is(i, "&");
+    }
+}
+
+void note_kernel(size_t global) {
+    static const char* const specifiers[] = {"static",     "inline", "extern", "void",
+                                             "__global__", "\"C\"",  NULL};
+    size_t name = global, i = next(global);
+    for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
+        if (is(i, "<")) return;  // an explicit instance of a template that was declared before
+        if (!is(i, "(")) {
+            name = i;
+        } else if (is(name, "__launch_bounds__") || is(name, "__attribute__")) {
+            i = matching(i);
+        } else {
+            break;
+        }
+    }
+    if (!is(i, "(") || tokens[name].kind != WORD)
+        fail(tokens[global].line, "__global__ is not followed by a function");
+    int parameters = 0;
+    size_t before = previous(global);
+    while (is_one_of(before, specifiers) && previous(before) != before) before = previous(before);
+    if (is(before, ">")) {
+        size_t open = matching_back(before);
+        if (is(previous(open), "template")) parameters = count_entries(open, before);
+    }
+    for (size_t k = i, end = matching(i); k < end; k = next(k))
+        if (is(k, "="))
+            parameters = UNKNOWN_COUNT;  // a default argument: let the compiler supply it
+    struct kernel* known = find_kernel(name);
+    char* names = parameter_names(i, matching(i));
+    if (known) {
+        if (!*known->parameters) {
+            free(known->parameters);
+            known->parameters = names;
+        } else {
+            if (*names && strcmp(names, known->parameters) != 0) *known->parameters = '\0';
+            free(names);
+        }
+        if (known->template_parameters != parameters) known->template_parameters = UNKNOWN_COUNT;
+        return;
+    }
+    kernels = checked(realloc(kernels, (kernel_count + 1) * sizeof *kernels));
+    kernels[kernel_count++] =
+        (struct kernel){tokens[name].text, tokens[name].length, parameters, names};
+}
+
+bool is_kernel(size_t name) {
+    return find_kernel(name) != NULL;
+}
+
+// The kernel whose name, with template arguments or not, ends at `last`; NULL: none of this file.
+static const struct kernel* named_at(size_t last) {
+    size_t name = is(last, ">") ? previous(matching_back(last)) : last;
+    return tokens[name].kind == WORD ? find_kernel(name) : NULL;
+}
+
+bool has_address(size_t last) {
+    int arguments = 0;
+    if (is(last, ">")) arguments = count_entries(matching_back(last), last);
+    const struct kernel* k = named_at(last);
+    return k && k->template_parameters == arguments;
+}
+
+// The only kernel that the file assigns to the pointer at `pointer`, NULL if there are several or none.
+static const struct kernel* assigned_to(size_t pointer) {
+    const struct kernel* only = NULL;
+    if (tokens[pointer].kind != WORD) return NULL;
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        if (!same_word(i, pointer) || !is(next(i), "=")) continue;
+        size_t value = next(next(i));
+        const struct kernel* k = find_kernel(is(value, "&") ? next(value) : value);
+        if (!k || (only && only != k)) return NULL;
+        only = k;
+    }
+    return only;
+}
+
+const char* parameters_of(size_t last) {
+    const struct kernel* k = named_at(last);
+    if (!k) k = assigned_to(last);
+    return k ? k->parameters : "";
+}
+
+void add_kernel_name(struct text* t, size_t first, size_t last) {
+    const struct kernel* k = named_at(last) ? NULL : assigned_to(last);
+    if (k)
+        add_bytes(t, k->name, k->length);
+    else
+        add_tokens(t, first, last + 1);
+}

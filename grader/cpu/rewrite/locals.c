@@ -1,0 +1,104 @@
+// Local variables of kernels that start without a value: float sum;  float O_reg[8];
+// Behind each such declaration stands a call of cudev::unset() with their names (include/cudev/language.h).
+#include <stdlib.h>
+#include "cpu/rewrite/rewrite.h"
+
+// The > of the template arguments that begin at `open`; 0 if < means less.
+static size_t end_of_arguments(size_t open) {
+    int depth = 0;
+    for (size_t i = open;; i = next(i)) {
+        if (tokens[i].kind == END || is(i, ";") || is(i, "{") || is(i, "&&") || is(i, "||"))
+            return 0;
+        depth += is(i, "<") - is(i, ">");
+        if (depth == 0) return i;
+    }
+}
+
+// The name that the declaration at `i` gives to its first variable; 0 if this is no declaration, or
+// one of what keeps its value or has to have one.
+static size_t first_name(size_t i) {
+    static const char* const others[] = {
+        "return",   "goto",         "else",      "do",       "case",   "default", "typedef",
+        "using",    "static",       "extern",    "volatile", "auto",   "delete",  "throw",
+        "template", "__shared__",   "constexpr", "new",      "sizeof", "asm",     "__asm__",
+        "friend",   "thread_local", "operator",  NULL};
+    static const char* const no_types[] = {"const",    "struct",   "union", "enum",
+                                           "typename", "register", NULL};
+    for (bool type = false;;) {
+        if (is_one_of(i, others)) return 0;
+        if ((is(i, "__align__") || is(i, "alignas")) && is(next(i), "(")) {
+            i = next(matching(next(i)));
+        } else if (is(i, "*") && type) {
+            i = next(i);
+        } else if (tokens[i].kind == WORD) {
+            size_t after = next(i);
+            if (type && (is(after, ";") || is(after, ",") || is(after, "[") || is(after, "=")))
+                return i;
+            type = type || !is_one_of(i, no_types);
+            if (is(after, "<")) {
+                after = end_of_arguments(after);
+                if (!after) return 0;
+                after = next(after);
+            }
+            i = is(after, "::") ? next(after) : after;
+        } else {
+            return 0;
+        }
+    }
+}
+
+// Is { the beginning of a structure's members?
+static bool opens_members(size_t open) {
+    size_t before = previous(open);
+    for (int words = 0; words < 2 && tokens[before].kind == WORD; words++) {
+        if (is(before, "struct") || is(before, "union") || is(before, "enum")) return true;
+        before = previous(before);
+    }
+    return false;
+}
+
+// What stands before the first case is never executed.
+static bool opens_switch(size_t open) {
+    size_t head = previous(open);
+    if (!is(head, ")")) return false;
+    for (int depth = 1; depth > 0;) {
+        size_t before = previous(head);
+        if (before == head) return false;
+        head = before;
+        depth += is(head, ")") - is(head, "(");
+    }
+    return is(previous(head), "switch");
+}
+
+void unset_locals(size_t end) {
+    static size_t members_end;  // behind which functions go on
+    struct text names = {0};
+    bool macro = tokens[end + 1].kind == SPACE && in_define_after(end + 1, false);
+    if (is(end, "{") && opens_members(end)) members_end = matching(end);
+    bool none =
+        end < members_end || macro || !on_device(next(end)) || (is(end, "{") && opens_switch(end));
+    size_t i = none ? 0 : first_name(next(end));
+    while (i) {
+        while (is(i, "*") || is(i, "const") || is(i, "__restrict__")) i = next(i);
+        size_t name = i;
+        i = next(i);
+        while (is(i, "[")) i = next(matching(i));
+        if (tokens[name].kind != WORD || !(is(i, ";") || is(i, ",") || is(i, "="))) break;
+        if (!is(i, "=")) {
+            if (names.length) add(&names, ", ");
+            add_bytes(&names, tokens[name].text, tokens[name].length);
+            if (is(next(name), "[")) check_own_array(name);
+        }
+        while (!is(i, ";") && !is(i, ",")) {
+            if (tokens[i].kind == END || closes(i)) goto done;
+            i = next(opens(i) ? matching(i) : i);
+        }
+        if (is(i, ";")) {
+            if (names.length) replace(i, "; ::cudev::unset(%s);", names.data);
+            break;
+        }
+        i = next(i);
+    }
+done:
+    free(names.data);
+}

@@ -1,0 +1,300 @@
+// Order between threads that synchronise through memory: a fence, then an atomic (or volatile)
+// access that another thread's atomic access to the same address sees.
+//
+// Each atomic write after a fence is a *release*: an entry in the list of that address. An atomic
+// read *acquires* all entries made so far. An access of block A comes before one of thread t now if
+// some release of A covers it and t has acquired that release, itself or through releases of others.
+#include <string.h>
+#include "cpu/include/cudev.h"
+#include "watch.h"
+
+enum {
+    MAX_RELEASES = 1 << 20,
+    MAX_VARIABLES = 1 << 18,  // addresses; a power of two
+    MAX_ACQUIRES = 1 << 14,   // of one block
+    MAX_INCLUDES = 1 << 20,
+    MAX_BLOCKS = 1 << 22,
+    BLOCK_LISTS = 1 << 16,
+    FENCE_COPIES = 1 << 24,  // times
+    MAX_STEPS = 1 << 16,     // of one search
+    MAX_DEPTH = 512,         // it runs on the stack of a thread
+};
+
+// A prefix of the releases of one address.
+struct prefix {
+    uint32_t variable, count;
+};
+
+struct release {
+    uint64_t block;
+    uint64_t device_fence, block_fence;  // the thread's accesses up to then
+    uint64_t device_barrier;             // everybody's in the block up to then
+    uint32_t thread;
+    uint32_t variable, number;               // its place among the releases of the address
+    uint32_t next_of_block, next_including;  // lists; 0 ends
+    uint32_t fences;                         // copy of all threads' fences, 0: none
+    uint32_t includes, include_count;        // what the thread had acquired before
+};
+
+struct acquire {
+    uint64_t time;
+    uint32_t thread;
+    struct prefix prefix;
+};
+
+struct order {
+    uint32_t releases, acquires, includes, blocks, fence_copies;
+    uint32_t search;  // number of the last one
+    uint32_t list_of_block[BLOCK_LISTS];
+    struct {
+        uint64_t offset;  // plus 1; 0: free
+        uint64_t since;   // the launch or block that it belongs to
+        uint32_t count, including;
+        uint64_t releaser;  // block and thread of all releases, if it is the same
+        bool several;
+        uint32_t search, followed;  // the prefix that this search has followed
+    } variable[MAX_VARIABLES];
+    struct release release[MAX_RELEASES];
+    struct acquire acquire[MAX_ACQUIRES];
+    struct prefix include[MAX_INCLUDES];
+    uint32_t fence[FENCE_COPIES];  // upper halves of times
+    struct {
+        uint64_t time, block;
+    } block[MAX_BLOCKS];
+};
+_Static_assert(sizeof(struct order) <= ROOM_SPACE, "order.c has 1 GiB of address space");
+
+static struct order* order(void) {
+    return (struct order*)ORDER_BASE;
+}
+
+// A list is full. What is no longer followed could be neither called ordered nor unordered.
+static _Noreturn void too_many(void) {
+    cudev_refuse("so many fences and atomics that the race check cannot follow them",
+                 "synchronise with __syncthreads(), or fence less often");
+}
+
+void cudev_order_launch(void) {
+    struct order* o = order();
+    o->releases = o->acquires = o->includes = o->blocks = o->fence_copies = 0;
+    memset(o->list_of_block, 0, sizeof o->list_of_block);
+}
+
+void cudev_order_block(struct watch* k) {
+    struct order* o = order();
+    o->acquires = 0;
+    if (o->blocks == MAX_BLOCKS) too_many();
+    o->block[o->blocks].time = k->now;
+    o->block[o->blocks++].block = k->worker->block;
+}
+
+// The block that ran at that time of this launch.
+bool cudev_order_block_at(uint64_t time, uint64_t* block) {
+    const struct order* o = order();
+    uint32_t low = 0, high = o->blocks;  // the last one that began by then
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (o->block[middle].time <= time)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (o->blocks) *block = o->block[low].block;
+    return o->blocks != 0;
+}
+
+// The number of an address from 1, given now when `make`; 0: it has none.
+static uint32_t find_variable(struct watch* k, uint64_t offset, bool make) {
+    struct order* o = order();
+    uint32_t i = (uint32_t)(offset >> 1) * 2654435761u % MAX_VARIABLES;
+    // shared memory is another one in each block
+    uint64_t since = offset >= WINDOW_OFFSET ? k->block_floor : k->launch_floor;
+    for (uint32_t probes = 0; probes < 64; probes++, i = (i + 1) % MAX_VARIABLES) {
+        if (o->variable[i].since == since && o->variable[i].offset == offset + 1) return i + 1;
+        if (o->variable[i].since >= k->launch_floor) continue;  // of another address
+        if (!make) return 0;
+        o->variable[i].since = since;
+        o->variable[i].offset = offset + 1;
+        o->variable[i].count = o->variable[i].including = 0;
+        o->variable[i].several = false;
+        return i + 1;
+    }
+    too_many();
+}
+
+static bool same_block_since(struct watch* k, uint64_t time) {
+    return time > k->block_floor;
+}
+
+// What a thread has acquired of an address becomes one entry. Other threads may take it for acquired
+// a little earlier than it was: of this address, by this thread, and nothing else.
+static void merge_acquires(struct order* o) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < o->acquires; i++) {
+        const struct acquire* a = &o->acquire[i];
+        uint32_t k = 0;
+        while (k < kept && (o->acquire[k].thread != a->thread ||
+                            o->acquire[k].prefix.variable != a->prefix.variable))
+            k++;
+        if (k == kept)
+            o->acquire[kept++] = *a;
+        else if (o->acquire[k].prefix.count < a->prefix.count)
+            o->acquire[k].prefix.count = a->prefix.count;
+    }
+    o->acquires = kept;
+    if (kept > MAX_ACQUIRES / 2) too_many();
+}
+
+static uint64_t name_of(struct watch* k, unsigned thread) {
+    return k->worker->block * MAX_THREADS + thread;
+}
+
+static void acquire(struct watch* k, uint32_t variable, unsigned thread) {
+    struct order* o = order();
+    uint32_t count = o->variable[variable - 1].count;
+    if (!count) return;
+    // from itself a thread learns nothing
+    if (!o->variable[variable - 1].several &&
+        o->variable[variable - 1].releaser == name_of(k, thread))
+        return;
+    for (uint32_t i = o->acquires; i-- > 0 && i + 64 > o->acquires;)
+        if (o->acquire[i].thread == thread && o->acquire[i].prefix.variable == variable &&
+            o->acquire[i].prefix.count == count)
+            return;
+    if (o->acquires == MAX_ACQUIRES) merge_acquires(o);
+    o->acquire[o->acquires++] = (struct acquire){k->now, thread, {variable, count}};
+    k->now += ONE_TICK;
+}
+
+// Was the acquire made by the thread, or handed to it by a barrier since?
+static bool visible(struct watch* k, const struct acquire* a, unsigned thread) {
+    return a->time < cudev_race_known(k, thread, a->thread);
+}
+
+static uint32_t copy_fences(struct watch* k) {
+    struct order* o = order();
+    unsigned threads = k->worker->launch->threads;
+    if (o->fence_copies + threads + 1 > FENCE_COPIES) too_many();
+    uint32_t* copy = &o->fence[++o->fence_copies];
+    for (unsigned t = 0; t < threads; t++)
+        copy[t] = same_block_since(k, k->device_fence[t]) && k->device_fence[t] < k->shared_floor
+                      ? (uint32_t)(k->device_fence[t] >> SLOT_TIME_SHIFT)
+                      : 0;
+    o->fence_copies += threads;
+    return (uint32_t)(copy - o->fence);
+}
+
+static void release(struct watch* k, uint32_t variable, unsigned thread) {
+    struct order* o = order();
+    bool own = same_block_since(k, k->device_fence[thread]);
+    // fences of others that a __syncthreads() has put before this
+    bool others = k->fenced_before_barrier;
+    bool in_block = same_block_since(k, k->block_fence[thread]);
+    if (!own && !others && !in_block) return;
+    uint32_t* list = &o->list_of_block[k->worker->block % BLOCK_LISTS];
+    const struct release* last = &o->release[*list];
+    if (*list && last->block == k->worker->block && last->thread == thread &&
+        last->variable == variable && last->block_fence == k->block_fence[thread])
+        return;  // nothing new since
+    if (o->releases + 1 == MAX_RELEASES) too_many();
+    if (!o->variable[variable - 1].count) o->variable[variable - 1].releaser = name_of(k, thread);
+    if (o->variable[variable - 1].releaser != name_of(k, thread))
+        o->variable[variable - 1].several = true;
+    struct release* r = &o->release[++o->releases];
+    *r = (struct release){
+        .block = k->worker->block,
+        .device_fence = own ? k->device_fence[thread] : 0,
+        .block_fence = in_block ? k->block_fence[thread] : 0,
+        .device_barrier = own ? k->fence_barrier[thread] : 0,
+        .thread = thread,
+        .variable = variable,
+        .number = o->variable[variable - 1].count++,
+        .next_of_block = *list,
+        .fences = others ? copy_fences(k) : 0,
+        .includes = o->includes,
+    };
+    *list = o->releases;
+    for (uint32_t i = 0; i < o->acquires; i++) {
+        const struct acquire* a = &o->acquire[i];
+        if (a->prefix.variable == variable || !visible(k, a, thread)) continue;
+        if (o->includes == MAX_INCLUDES) too_many();
+        o->include[o->includes++] = a->prefix;
+        r->include_count++;
+    }
+    if (r->include_count) {
+        r->next_including = o->variable[variable - 1].including;
+        o->variable[variable - 1].including = o->releases;
+    }
+}
+
+// The current thread's atomic access to `offset`.
+void cudev_order_sync(struct watch* k, uint64_t offset, bool reads, bool writes) {
+    unsigned thread = k->worker->current;
+    bool fenced = same_block_since(k, k->last_fence) || same_block_since(k, k->block_fence[thread]);
+    uint32_t variable = find_variable(k, offset, writes && fenced);
+    if (!variable) return;
+    if (reads) acquire(k, variable, thread);
+    if (writes) release(k, variable, thread);
+}
+
+void cudev_fence(int device) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    struct worker* w = cudev_self;
+    struct watch* k = w ? w->watch : NULL;
+    if (!k || !k->check) return;
+    k->now += ONE_TICK;
+    k->block_fence[w->current] = k->now;
+    if (!device) return;
+    k->device_fence[w->current] = k->last_fence = k->now;
+    k->fence_barrier[w->current] = k->shared_floor;
+}
+
+// Does the release put the earlier access before what acquires it?
+static bool covers(struct watch* k, const struct release* r, uint64_t offset, uint64_t earlier) {
+    unsigned thread = slot_thread(earlier);
+    bool same_block = r->block == k->worker->block;
+    uint64_t fence = same_block ? r->block_fence : r->device_fence;
+    if (thread == r->thread && earlier < fence) return true;
+    if (earlier < r->device_barrier) return true;
+    if (thread == r->thread && earlier & SLOT_ATOMIC &&
+        order()->variable[r->variable - 1].offset == offset + 1)
+        return true;  // the release itself
+    return r->fences && earlier >> SLOT_TIME_SHIFT < order()->fence[r->fences + thread];
+}
+
+// Is release r among the prefix, or among what releases of the prefix include?
+static bool reaches(const struct release* r, struct prefix p, int depth, int* steps) {
+    struct order* o = order();
+    if (p.variable == r->variable && p.count > r->number) return true;
+    uint32_t before =
+        o->variable[p.variable - 1].search == o->search ? o->variable[p.variable - 1].followed : 0;
+    if (p.count <= before) return false;
+    o->variable[p.variable - 1].search = o->search;
+    o->variable[p.variable - 1].followed = p.count;
+    if (depth > MAX_DEPTH) too_many();
+    for (uint32_t i = o->variable[p.variable - 1].including; i; i = o->release[i].next_including) {
+        const struct release* via = &o->release[i];
+        if (++*steps > MAX_STEPS) too_many();
+        if (via->number >= p.count || via->number < before) continue;
+        for (uint32_t n = 0; n < via->include_count; n++)
+            if (reaches(r, o->include[via->includes + n], depth + 1, steps)) return true;
+    }
+    return false;
+}
+
+// Does an access made earlier in this launch come before what `thread` does now, by way of memory?
+bool cudev_order_covers(struct watch* k, uint64_t offset, uint64_t earlier, unsigned thread) {
+    struct order* o = order();
+    uint64_t block = k->worker->block;
+    if (earlier < k->block_floor && !cudev_order_block_at(earlier, &block)) return true;
+    for (uint32_t i = o->list_of_block[block % BLOCK_LISTS]; i; i = o->release[i].next_of_block) {
+        const struct release* r = &o->release[i];
+        if (r->block != block || !covers(k, r, offset, earlier)) continue;
+        int steps = 0;
+        o->search++;
+        for (uint32_t a = o->acquires; a-- > 0;)
+            if (visible(k, &o->acquire[a], thread) && reaches(r, o->acquire[a].prefix, 0, &steps))
+                return true;
+    }
+    return false;
+}
