@@ -53,6 +53,10 @@ struct build build_text(const char* file);
 // contract and call, and the grader's sources. Returns 0, or -1 if a file cannot be read.
 int build_fingerprint(const char* lesson, char hex[65]);
 
+// The key of all that a program of this lesson is made of on the CPU device, besides the submission; of a
+// lesson without a kernel that of nothing. Returns 0, or -1 with errno.
+int build_key(const char* lesson, char hex[65]);
+
 // "flash_forward" of "12_flash_forward".
 const char* lesson_function(const char* lesson);
 
