@@ -344,10 +344,10 @@ struct build build_submission(const struct build_request* q) {
 
 int build_key(const char* lesson, char hex[65]) {
     const struct build_request q = {.lesson = lesson};
-    char* work = file_scratch();
+    char* work = scratch_make();
     int result = -1;
     if (work && (!build_has_kernel(lesson) || fill_scratch(work, &q, "none", "", 0) == 0))
         result = cache_key(work, "", hex);
-    if (work) file_scratch_remove(work);
+    if (work) scratch_remove(work);
     return result;
 }
