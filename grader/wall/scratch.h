@@ -1,0 +1,15 @@
+// scratch.h: the folder in which a submission is compiled: the contract, the headers, what the programs are
+// linked with and the tools. Nothing else of this repository is in it, so nothing else can be included.
+#ifndef SCRATCH_H
+#define SCRATCH_H
+
+#include <stddef.h>
+
+#include "wall/build.h"
+
+// Fills the folder `work`: the submission as `shown`, size bytes; include/ and lib/ for compile.sh; an empty
+// out/. Returns 0, or -1 with errno.
+int scratch_fill(const char* work, const struct build_request* q, const char* shown,
+                 const char* source, size_t size);
+
+#endif
