@@ -436,4 +436,4 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"12_flash_forward", items, explain};
+const struct lesson lesson = {.name = "12_flash_forward", .items = items, .explain = explain};

@@ -214,4 +214,4 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"13_causal_ragged", items, explain};
+const struct lesson lesson = {.name = "13_causal_ragged", .items = items, .explain = explain};

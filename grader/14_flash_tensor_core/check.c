@@ -187,4 +187,5 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"14_flash_tensor_core", items, explain_fragments};
+const struct lesson lesson = {
+    .name = "14_flash_tensor_core", .items = items, .explain = explain_fragments};

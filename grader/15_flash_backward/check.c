@@ -244,4 +244,4 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"15_flash_backward", items, explain};
+const struct lesson lesson = {.name = "15_flash_backward", .items = items, .explain = explain};

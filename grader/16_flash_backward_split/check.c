@@ -272,4 +272,5 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"16_flash_backward_split", items, explain_products};
+const struct lesson lesson = {
+    .name = "16_flash_backward_split", .items = items, .explain = explain_products};

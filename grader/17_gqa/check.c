@@ -194,4 +194,4 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"17_gqa", items, explain_pass};
+const struct lesson lesson = {.name = "17_gqa", .items = items, .explain = explain_pass};

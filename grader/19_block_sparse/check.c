@@ -238,4 +238,4 @@ static enum cause explain_both(struct check* c, const struct tensor* t, struct b
     return of_forward ? forward_explain(c, t, budget) : explain(c, t, budget);
 }
 
-const struct lesson lesson = {"19_block_sparse", items, explain_both};
+const struct lesson lesson = {.name = "19_block_sparse", .items = items, .explain = explain_both};

@@ -307,4 +307,5 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"20_pooled_scores", items, explain_pooling};
+const struct lesson lesson = {
+    .name = "20_pooled_scores", .items = items, .explain = explain_pooling};

@@ -65,7 +65,7 @@ static void free_case(struct check* c) {
         free(s->ghost), free(s->ghost_poison);
     }
     if (c->ran) arena_free(&c->arena);
-    c->tensor_count = c->scalar_count = 0;
+    c->tensor_count = c->scalar_count = c->replaced_count = 0;
     c->ran = false;
 }
 
@@ -110,7 +110,6 @@ void check_case(struct check* c, const char* format, ...) {
     c->cases++;
     c->rounds = 1;
     c->round = 0;
-    c->bad = NULL;
     c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
@@ -143,6 +142,23 @@ void check_round(struct check* c, int round) {
     for (int i = 0; i < c->tensor_count; i++) select_round(c, &c->tensor[i]);
 }
 
+// ---- arguments
+
+void check_replace(struct check* c, const char* name, int64_t value) {
+    if (c->replaced_count == REPLACED) check_error(c, "more than %d arguments replaced", REPLACED);
+    c->replaced[c->replaced_count++] = (struct replaced){name, value, false};
+}
+
+// What an argument is replaced by, which is then met; or NULL.
+static const struct replaced* replacement(struct check* c, const char* name) {
+    for (int i = 0; i < c->replaced_count; i++) {
+        if (strcmp(c->replaced[i].name, name) != 0) continue;
+        c->replaced[i].met = true;
+        return &c->replaced[i];
+    }
+    return NULL;
+}
+
 static struct tensor* add_tensor(struct check* c, const char* name, enum dtype dtype,
                                  struct shape shape, uint32_t role) {
     if (c->tensor_count == ARENA_TENSORS) check_error(c, "more than %d tensors", ARENA_TENSORS);
@@ -165,14 +181,10 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     return t;
 }
 
-static bool is_bad(const struct check* c, const char* name) {
-    return c->bad && strcmp(c->bad->name, name) == 0;
-}
-
 // What the case passes as the argument of this name; NULL if that is NULL.
 static struct tensor* pass_tensor(struct check* c, const char* name, enum dtype dtype,
                                   struct shape shape, uint32_t role) {
-    if (!is_bad(c, name)) return add_tensor(c, name, dtype, shape, role);
+    if (!replacement(c, name)) return add_tensor(c, name, dtype, shape, role);
     check_null(c, name);
     return NULL;
 }
@@ -209,17 +221,18 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
 
 void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
-    if (is_bad(c, name)) value = c->bad->value;
-    s->integer = value;
-    s->real = (double)value;
+    const struct replaced* other = replacement(c, name);
+    s->integer = other ? other->value : value;
+    s->real = (double)s->integer;
 }
 
 void check_real(struct check* c, const char* name, double value) {
-    add_scalar(c, name)->real = is_bad(c, name) ? (double)c->bad->value : value;
+    const struct replaced* other = replacement(c, name);
+    add_scalar(c, name)->real = other ? (double)other->value : value;
 }
 
 void check_spoil(struct check* c, const struct bad_argument* bad) {
-    c->bad = bad;
+    check_replace(c, bad->name, bad->value);
     check_expect(c, bad->status, CAUSE_argument_check);
 }
 
@@ -241,6 +254,14 @@ void check_describe(struct check* c, void* description) {
 
 void* check_description(const struct check* c) {
     return c->description;
+}
+
+const double* check_values_of(const struct tensor* t, int round) {
+    return t->state->value + t->state->per_round * round;
+}
+
+bool check_was_written(const struct tensor* t, int64_t element) {
+    return !t->state->poison[t->got - t->state->got + element];
 }
 
 struct tensor* check_tensor(struct check* c, const char* name) {

@@ -50,6 +50,7 @@ struct tensor {
 };
 
 struct check;
+struct hypothesis;
 
 // ---- a case
 
@@ -83,9 +84,14 @@ struct bad_argument {
     int status;     // what the launcher must return
 };
 
-// From here on the case passes this argument in place of the one that is declared by its name, and
-// expects its status. check_input() and check_output() return NULL for it. The argument is the
-// caller's; call this after check_case().
+// From here on the case passes something else in place of the argument that is declared by this name:
+// an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
+// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument is
+// declared between check_case() and check_run().
+void check_replace(struct check* c, const char* name, int64_t value);
+
+// The same, and the status is expected. A list of calls with one or more such arguments each, good
+// ones with nothing to do among them, is run by check_idle_calls() (arguments.h).
 void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
@@ -187,10 +193,18 @@ struct item {
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
-    // Called when check_compare() found t wrong: the cause, or CAUSE_NONE to let the general
-    // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
+    // Tried when check_compare() found an output wrong, if check_describe() said of what: see
+    // hypothesis.h. May be NULL.
+    const struct hypothesis* mistakes;
+    // Called if none of them fits: the cause, or CAUSE_NONE to let the general patterns decide. May
+    // be NULL. All tensors of the case are still there; see check_tensor().
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
 };
+
+// For explain(): the inputs of another round of this case, and whether an element of an output was
+// written at all.
+const double* check_values_of(const struct tensor* t, int round);
+bool check_was_written(const struct tensor* t, int64_t element);
 
 // The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
 // what the lesson said of the case with check_describe(), a pointer to a struct of its own, or

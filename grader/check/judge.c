@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check/dtype.h"
+#include "check/hypothesis.h"
 #include "check/state.h"
 
 // ---- budgets
@@ -141,6 +142,15 @@ static bool names_the_index(enum cause cause) {
            cause == CAUSE_transposed || cause == CAUSE_batch_ignored || cause == CAUSE_head_ignored;
 }
 
+// A mistake that the lesson knows.
+static enum cause mistake(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct suspect suspect = {.tensor = t, .budget = budget, .problem = c->description};
+    enum cause cause = CAUSE_NONE;
+    if (lesson.mistakes && c->description) cause = hypothesis_search(&suspect, lesson.mistakes);
+    if (!cause && lesson.explain) cause = lesson.explain(c, t, budget);
+    return cause;
+}
+
 // The surest sign first: a race, with its lines; a wrong index that gives exactly this result; what else
 // was read or written outside an array, which may end as anything; a mistake in the arithmetic; what the
 // picture looks like; anything else that the instrumented build finds. The race goes before the mistake,
@@ -162,7 +172,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
             "the warning above the items names a variable that is used before it has a value\n";
         return CAUSE_uninitialised;
     }
-    if (lesson.explain && !nothing) cause = lesson.explain(c, t, budget);
+    if (!nothing) cause = mistake(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
     if (nothing) return CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes) return seen;

@@ -27,6 +27,15 @@ struct tensor_state {
     bool* ghost_poison;
 };
 
+enum { REPLACED = 4 };  // arguments of a case
+
+// An argument that is declared as something else: see check_replace().
+struct replaced {
+    const char* name;
+    int64_t value;
+    bool met;  // the argument was declared
+};
+
 // How a whole grade runs; the same for every item.
 struct session {
     enum wall_level level;
@@ -61,8 +70,9 @@ struct check {
     struct tensor_state state[ARENA_TENSORS];
     int scalar_count;
     struct arena_scalar scalar[ARENA_SCALARS];
-    const struct bad_argument* bad;  // of the case; NULL: none
-    void* description;               // check_describe()
+    int replaced_count;
+    struct replaced replaced[REPLACED];
+    void* description;  // check_describe()
     char fail_call[32];
     int fail_at;
     int expected;          // status

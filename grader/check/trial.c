@@ -352,6 +352,9 @@ static void judge_host(struct check* c, int round) {
 }
 
 void check_run(struct check* c) {
+    for (int i = 0; i < c->replaced_count; i++)
+        if (!c->replaced[i].met)
+            check_error(c, "there is no argument %s to be replaced", c->replaced[i].name);
     pack(c, false);
     if (c->session->debug) debug(c);
     if (c->session->profile) profile(c);

@@ -27,7 +27,7 @@ make handout OUT=folder       the student edition, without solutions
 make gradescope LESSON=17     an autograder for Gradescope
 
 make exercises                cut the stubs from the solutions (authors)
-make new LESSON=29 NAME=word  a whole small lesson to begin another with (authors)
+make new LESSON=40 NAME=word  a whole small lesson to begin another with (authors)
 make texts                    the output shown in the lessons' texts, made again (authors)
 make slides                   the study group's decks, as HTML and PDF (DECK=5: one of them)
 make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)

@@ -7,7 +7,7 @@ mkdir -p "$out/rooms"
 checklib=-lcheck
 [ ! -f "$(gcc -print-file-name=libcheck_pic.a)" ] || checklib="-lcheck_pic -lsubunit"
 flags="-std=c11 -D_GNU_SOURCE -g -Wall -Wextra -Werror -fsanitize=address,undefined
-    -fno-sanitize-recover=all ${CPPFLAGS:-} -Igrader"
+    -fno-sanitize-recover=all ${CPPFLAGS:-} -Igrader -Ilessons"
 
 # main.c belongs to a lesson's check.
 # shellcheck disable=SC2016,SC2038,SC2086  # the inner shell expands; words
