@@ -142,7 +142,7 @@ static bool bad_symbol(char* line, struct verdict* v) {
     } else if (!defined || local) {
         return false;
     } else if (strchr("BDGRS", type)) {
-        return false;  // variables: made local (build.c), they take nobody's place
+        return false;  // variables: made local (compile.sh), they take nobody's place
     } else if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function)) {
         snprintf(v->message, v->size,
                  "%s: defines the C symbol %s; only %s() and functions of its contract may be "

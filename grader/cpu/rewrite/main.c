@@ -1,4 +1,4 @@
-// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME
+// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
