@@ -10,14 +10,18 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check/options.h"
 #include "check/state.h"
 #include "wall/build.h"
+<<<<<<< HEAD
 #include "wall/fingerprint.h"
 #include "wall/file.h"
+=======
+#include "base/clock.h"
+#include "base/file.h"
+>>>>>>> main
 
 enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 
@@ -57,12 +61,6 @@ static void grade_item(const struct session* session, int index, struct result_i
     srunner_free(runner);
 }
 
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool chosen(const struct options* o, const struct item* item) {
     return !o->filter || strcasestr(item->name, o->filter);
 }
@@ -93,7 +91,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
     for (int i = 0; lesson.items[i].run; i++) {
         if (!chosen(o, &lesson.items[i])) continue;
         struct result_item* record = &r->item[r->item_count++];
-        double start = seconds_now();
+        double start = clock_seconds();
         snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
         record->max_points = lesson.items[i].points;
         if (timeouts >= TIMEOUTS_ALLOWED) {
@@ -108,7 +106,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
                 record_append(record, "the check of this item ended early\n");
             if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         }
-        record->seconds = seconds_now() - start;
+        record->seconds = clock_seconds() - start;
         if (session->profile && record->outcome != OUTCOME_ERROR) return;
         if (session->profile) continue;
         if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/wall.h"
 
 enum { LARGEST_FILE = 256 << 20, MEMFD_EXEC = 0x10 };

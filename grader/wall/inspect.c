@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 
 struct verdict {
     char* message;
