@@ -15,13 +15,9 @@
 #include "check/options.h"
 #include "check/state.h"
 #include "wall/build.h"
-<<<<<<< HEAD
 #include "wall/fingerprint.h"
-#include "wall/file.h"
-=======
 #include "base/clock.h"
 #include "base/file.h"
->>>>>>> main
 
 enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 

@@ -19,12 +19,8 @@
 
 #include "class/class.h"
 #include "wall/build.h"
-<<<<<<< HEAD
 #include "wall/fingerprint.h"
-#include "wall/file.h"
-=======
 #include "base/file.h"
->>>>>>> main
 #include "wall/wall.h"
 
 void class_refuse(const char* format, ...) {

@@ -50,17 +50,10 @@ bool build_has_kernel(const char* lesson);
 // Reads a submission that is a text: nothing is compiled. BUILD_OK or BUILD_UNREADABLE.
 struct build build_text(const char* file);
 
-<<<<<<< HEAD
-=======
-// SHA-256 over everything that decides a grade of this lesson besides the submission: its cases,
-// contract and call, and the grader's sources. Returns 0, or -1 if a file cannot be read.
-int build_fingerprint(const char* lesson, char hex[65]);
-
 // The key of all that a program of this lesson is made of on the CPU device, besides the submission; of a
 // lesson without a kernel that of nothing. Returns 0, or -1 with errno.
 int build_key(const char* lesson, char hex[65]);
 
->>>>>>> main
 // "flash_forward" of "12_flash_forward".
 const char* lesson_function(const char* lesson);
 

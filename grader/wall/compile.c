@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/inspect.h"
 
 enum { SECONDS = 60, SECONDS_NVCC = 180, MEMORY_GB = 4 };

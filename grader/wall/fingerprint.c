@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 
 static int hash_file(SHA2_CTX* hash, const char* path) {
     size_t size;
@@ -22,7 +22,8 @@ static int hash_file(SHA2_CTX* hash, const char* path) {
 }
 
 int fingerprint(const char* lesson, char hex[65]) {
-    const char* const rooms[] = {"grader/check/*.[ch]",
+    const char* const rooms[] = {"grader/base/*.[ch]",
+                                 "grader/check/*.[ch]",
                                  "grader/wall/*.[ch]",
                                  "grader/run/*.[chS]",
                                  "grader/run/wrapped",
