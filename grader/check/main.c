@@ -15,6 +15,7 @@
 #include "check/options.h"
 #include "check/state.h"
 #include "wall/build.h"
+#include "wall/fingerprint.h"
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -312,7 +313,7 @@ int main(int argc, char** argv) {
         choose_device(r, &o, &session, arch, sizeof arch);
         choose_isolation(r, &o, &session);
     }
-    if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
+    if (fingerprint(lesson.name, r->fingerprint) != 0) {
         fprintf(stderr, "the grader's own files cannot be read; run make in the course's folder\n");
         return 3;
     }
@@ -344,7 +345,6 @@ int main(int argc, char** argv) {
         b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
-        session.unset = strstr(b.log, "uninitialized [-W") || strstr(b.log, "__shared__ missing");
         fputs(b.log, session.log);
         // What a compiler says about a file that it refuses stands in the report.
         bool in_report = b.outcome == BUILD_COMPILE_ERROR && o.format == FORMAT_TEXT && !o.profile;
@@ -353,6 +353,7 @@ int main(int argc, char** argv) {
     fflush(stderr);
     session.program = b.program;
     session.watched = b.watched;
+    session.unset = b.unset;
     session.text = b.text;
     session.text_size = b.text_size;
     int status = nothing_to_show(&b, &o);
