@@ -4,6 +4,7 @@
 # usage: all.sh LESSON...         everything; of a single lesson only what belongs to it
 #        all.sh -s REGEX          the stages whose names it matches, and no lesson
 #        all.sh -k LESSON...      the lessons alone (with SOAK or KINDS in the environment: lesson.sh)
+. grader/test/tell.sh
 . grader/test/ledger.sh
 start=$(date +%s)
 out=build/test/run
@@ -13,7 +14,6 @@ case ${1:-} in
 -k) shift ;;
 *) [ $# = 1 ] || only=. ;;
 esac
-export COURSE_CACHE_MB="${COURSE_CACHE_MB:-4096}" # every program of every lesson
 unset MAKEFLAGS MAKELEVEL
 rm -rf $out
 mkdir -p $out/keys
@@ -24,17 +24,18 @@ ledger_trim
 # of names. A stage's own script and folder, and grader/test/tell.sh, count everywhere.
 # The longest first: they end together with the rest.
 stages() {
-    cat <<'TABLE'
+    cat <<TABLE
 class     | course grader/class 05                             | grader/test/class.sh
-aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh build
+aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
 interface | course README.md .gitignore 01 02 05 15 21         | grader/test/interface.sh
 sweep     | course grader/trace slides/sweep 12 13 19          | grader/test/sweep.sh
-cpu       | course grader/cpu lessons                          | grader/cpu/test/run.sh build
+cpu       | course grader/cpu lessons                          | grader/cpu/test/run.sh $build
 slides    | course slides plots lessons                        | grader/test/slides.sh
 services  | course grader/class README.md 02 03 05 12          | grader/test/services.sh
 bench     | course grader/bench lessons                        | grader/test/bench.sh
 new       | course grader/test                                 | grader/test/new.sh
 plots     | course plots README.md 12                          | grader/test/plots.sh
+fingerprint | course                                           | grader/test/fingerprint.sh
 unit      | course                                             | grader/test/unit.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
@@ -114,7 +115,7 @@ for lesson in $(printf '%s\n' "$@" | sort -r); do
 done
 
 # Two makes at once must not build the same file.
-[ "$only" != . ] || flock build/.lock make -s build/class || exit 1
+[ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
 xargs -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
 
 echo "== $(($(date +%s) - start)) s. Seconds of each group, and of each kind of job:"

@@ -39,14 +39,15 @@ jobs_of() { # jobs_of KIND LESSON...
 for kind in ${KINDS:-stub right exploit wrong step}; do jobs_of "$kind" "$@"; done >"$out/jobs"
 
 cat >"$out/one.sh" <<'TEXT'
+. grader/test/tell.sh
 lesson=$1 kind=$2 file=$3
 if [ "$kind" = exploit ]; then
-    sh grader/test/exploit.sh "$file" "$(build/doctor | awk '$2 == "yes" { print $1; exit }')" cuda
+    sh grader/test/exploit.sh "$file" "$("$build/doctor" | awk '$2 == "yes" { print $1; exit }')" cuda
     exit
 fi
 stop=
 [ "$kind" != wrong ] || stop=--stop
-found=$("build/grader/$lesson/check" "$file" --format verdict --device cuda $stop 2>/dev/null | head -n 1)
+found=$("$build/grader/$lesson/check" "$file" --format verdict --device cuda $stop 2>/dev/null | head -n 1)
 # shellcheck disable=SC2086  # words
 set -- $found
 want=$(sed -n '1s|^// cause: ||p' "$file")

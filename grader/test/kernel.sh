@@ -12,7 +12,7 @@
 . grader/test/ledger.sh
 lesson=$1 file=$2 kind=$3 seeds=$4 key=$5 level=${6:+--isolation $6}
 name="$kind $file"
-check=build/grader/$lesson/check
+check=$build/grader/$lesson/check
 declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
 [ "$kind" != wrong ] || [ -n "$declared" ] || {
     tell FAIL "$name" "its first line must be: // cause: id"

@@ -32,5 +32,5 @@ ledger_trim() {
 # basis LESSON SCRIPT: a hash of all that decides what SCRIPT says of a file of this lesson, besides that file: the
 # check, what the file is compiled and linked with, and the script.
 basis() {
-    { "build/grader/$1/check" --key && cat "build/grader/$1/check" "$2"; } | sha256sum | cut -c 1-24
+    { "$build/grader/$1/check" --key && cat "$build/grader/$1/check" "$2"; } | sha256sum | cut -c 1-24
 }

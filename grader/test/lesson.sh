@@ -75,7 +75,7 @@ expect "$lesson has hints for every cause" awk '
 
 # The hundreds of runs of our own kernels are at the quickest isolation level; what that does not hold back is the
 # exploits' business.
-quickest=$(build/doctor | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
+quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 few=1 some=2
 [ -z "${SOAK:-}" ] || few=20 some=100
 {

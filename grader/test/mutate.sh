@@ -4,7 +4,7 @@
 # usage: mutate.sh LESSON...     (after lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items)
 status=0
 for lesson; do
-    "build/grader/$lesson/check" --list | while read -r item; do
+    "$build/grader/$lesson/check" --list | while read -r item; do
         for killed in "build/test/$lesson"/*.items; do
             # Every line of the file is the item's name and nothing else.
             if [ -s "$killed" ] && ! grep -qvxF -- "$item" "$killed"; then

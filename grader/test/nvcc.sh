@@ -76,7 +76,7 @@ plan)
     done >"$out/nvcc.all"
     grep '/wrong/' "$out/nvcc.all" >"$out/nvcc" && echo "nvcc.sh wrong $lesson"
     grep -v '/wrong/' "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
-    [ ! -e "grader/$lesson/bench.c" ] || make -sq "build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"
+    [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"
     ;;
 one) one "$lesson" "$3" "$4" ;;
 wrong)
@@ -97,7 +97,7 @@ instructions)
     ;;
 bench)
     # One at a time: two makes must not build the same file.
-    expect "$lesson bench compiles" flock build/.lock make -s --no-print-directory "build/grader/$lesson/bench"
+    expect "$lesson bench compiles" flock build/.lock make -s --no-print-directory "$build/grader/$lesson/bench"
     ;;
 esac
 [ "$failed" = 0 ]
