@@ -22,7 +22,7 @@ CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_p
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report formula attention
+ROOMS    = check wall report formula attention matmul
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
@@ -40,7 +40,8 @@ help:
 
 # ---- what is built once
 
-OBJECTS = $(patsubst %.c,build/%.o,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c)))
+# bench.c of a room is linked into the benches of its lessons, below.
+OBJECTS = $(patsubst %.c,build/%.o,$(filter-out %/bench.c,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c))))
 CPU     = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/device/*.c grader/cpu/watch/*.c))
 REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite/*.c))
 RUN     = $(notdir $(wildcard grader/run/*.c))
@@ -68,7 +69,7 @@ build/cpu/librun.a: $(RUN:%.c=build/cpu/run/%.o) build/cpu/run/calls.o
 build/cuda/librun.a: $(RUN:%.c=build/cuda/run/%.o)
 %.a:
 	@mkdir -p $(@D)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
 build/cpu/rewrite: $(REWRITE)
 	@mkdir -p $(@D)
@@ -113,9 +114,10 @@ build/bench/device.o: grader/bench/device.cu Makefile
 build/grader/%/bench.o: grader/%/bench.c Makefile
 	@mkdir -p $(@D)
 	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
-build/grader/%/bench: build/bench/main.o build/grader/%/bench.o $(BENCH)
+build/libbench.a: $(patsubst %.c,build/%.o,$(wildcard $(ROOMS:%=grader/%/bench.c)))
+build/grader/%/bench: build/bench/main.o build/grader/%/bench.o build/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc $^ -lcublas -ldl -lm -o $@
-build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
+build/grader/%/bench.so: build/grader/%/bench.o build/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc -shared $^ -lcublas -ldl -lm -o $@
 
 -include $(shell find build -name '*.d' 2>/dev/null)
