@@ -2,7 +2,7 @@
 //
 // Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size.
 #include "check/check.h"
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "matmul/cases.h"
 #include "mistakes.h"
 #include "tensor_core_matmul.h"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "matmul/mistakes.h"
 
 // ---- terms

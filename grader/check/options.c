@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "wall/build.h"
+#include "wall/fingerprint.h"
+
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line|verdict] [--isolation bubblewrap|userid|limits]\n"
@@ -16,7 +19,9 @@ static const char usage[] =
     "[--stop]\n"
     "             [--at-once N] [--profile table|csv|json] [--uninspected]\n"
     "       check --list      (the items)\n"
-    "       check --causes    (every cause with its kind, answer or cost)\n";
+    "       check --causes    (every cause with its kind, answer or cost)\n"
+    "       check --fingerprint\n"
+    "       check --key       (of what a program here is made of, besides the submission)\n";
 
 void options_refuse(const char* format, ...) {
     va_list values;
@@ -25,6 +30,17 @@ void options_refuse(const char* format, ...) {
     va_end(values);
     fputc('\n', stderr);
     exit(2);
+}
+
+// Prints a hash of something of this lesson.
+static _Noreturn void print_hash(int (*hash)(const char* lesson, char hex[65])) {
+    char hex[65];
+    if (hash(lesson.name, hex) != 0) {
+        perror("a file of the grader cannot be read; run make in the course's folder");
+        exit(3);
+    }
+    puts(hex);
+    exit(0);
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
@@ -44,6 +60,8 @@ void options_parse(int argc, char** argv, struct options* o) {
                                           {"uninspected", 0, 0, 'u'},
                                           {"at-once", 1, 0, 'a'},
                                           {"causes", 0, 0, 'k'},
+                                          {"key", 0, 0, 'y'},
+                                          {"fingerprint", 0, 0, 'h'},
                                           {0, 0, 0, 0}};
     int option;
     char* end;
@@ -120,6 +138,10 @@ void options_parse(int argc, char** argv, struct options* o) {
             for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
                 printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
             exit(0);
+        case 'y':
+            print_hash(build_key);
+        case 'h':
+            print_hash(fingerprint);
         default:
             options_refuse("%s", usage);
         }
