@@ -10,11 +10,12 @@
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
-# What is built lies in $(B): build/, or build/debug with BUILD=debug, where the sanitizers watch the grader.
+# What is built lies in $(B): build/, or with BUILD=debug build/debug, where the sanitizers watch the
+# grader; with BUILD=coverage gcov counts which lines run; BUILD=fuzz is what make fuzz builds.
 B        = build$(BUILD:%=/%)
-$(if $(filter-out debug coverage,$(BUILD)),$(error BUILD=$(BUILD): there is only BUILD=debug and BUILD=coverage))
+$(if $(filter-out debug coverage fuzz,$(BUILD)),$(error BUILD=$(BUILD): debug, coverage or fuzz))
 
-CC       = gcc
+CC       = $(if $(filter fuzz,$(BUILD)),clang,gcc)
 CXX      = g++
 CFLAGS   = $(if $(BUILD),-Og,-O2) -g
 CPPFLAGS =
@@ -44,13 +45,16 @@ help:
 
 # ---- what is built once
 
-# grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU device or on CUDA;
-# x-bench.o for the bench. FLAGS is what a kind of object or a folder needs besides.
-SANITIZE_debug = -fsanitize=address,undefined -fno-sanitize-recover=all
+# grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU
+# device or on CUDA; x-bench.o for the bench. FLAGS is what a kind of object or a folder needs besides.
+SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
 SANITIZE_coverage = --coverage
-# What runs behind the wall is linked statically and has little memory: there undefined behaviour is a trap.
-TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
 SANITIZE = $(SANITIZE_$(BUILD))
+# What runs behind the wall is linked statically and has little memory: there undefined behaviour is
+# a trap.
+TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
+TRAP_fuzz  = $(SANITIZE_fuzz)
 INCLUDE  = -Igrader -Ilessons -Ilessons/$(notdir $(<D))
 # Objects are equal in every clone: what they are made of tells the programs in build/cache apart.
 PLACE    = -ffile-prefix-map='$(CURDIR)'=. -DBUILD_FOLDER='"$(B)"'
@@ -77,6 +81,8 @@ $(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
 $(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
 $(B)/grader/cpu/%.o:   INCLUDE = -Igrader
 $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
+build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
+build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
 
 # Written when the flags are others than the last time; every object is older then.
 CHOSEN = $(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
@@ -195,7 +201,8 @@ update:
 # ---- instructors
 
 $(B)/class: private LIBS += -larchive -lcsv -lxml2
-$(B)/class: $(call objects,class) $(B)/libgrader.a
+$(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
+$(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a
 	$(link)
 
 class: ready
@@ -240,6 +247,14 @@ $(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libgrader.a
 	$(link)
 units: $(UNITS)
 
+# A program of each part that reads what strangers wrote; grader/test/fuzz.sh feeds them.
+FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
+build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2
+build/fuzz/test/fuzz/rewrite: $(REWRITE)
+build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
+	$(link)
+fuzzers: $(FUZZERS)
+
 mutate-grader: $(if $(LESSON),lesson) ready
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
@@ -264,6 +279,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready units whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
+.PHONY: help tools ready units fuzzers whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
         texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:
