@@ -1,17 +1,17 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset, update.
-# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
-# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h; make plots draws the
-# recorded figures in plots/svg/.
+# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset,
+# update. Everything that is built goes to build/. Besides, copies of your work go to saved/; on a
+# GPU make bench and tune record the course's own figures in plots/data/, and make tune writes
+# lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
-# What is built lies in $(B): build/, or with BUILD=debug build/debug, where the sanitizers watch the
-# grader; with BUILD=coverage gcov counts which lines run; BUILD=fuzz is what make fuzz builds.
+# What is built lies in $(B): build/, or with BUILD=debug build/debug, where the sanitizers watch
+# the grader; with BUILD=coverage gcov counts which lines run; BUILD=fuzz is what make fuzz builds.
 B        = build$(BUILD:%=/%)
 $(if $(filter-out debug coverage fuzz,$(BUILD)),$(error BUILD=$(BUILD): debug, coverage or fuzz))
 
@@ -46,7 +46,8 @@ help:
 # ---- what is built once
 
 # grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU
-# device or on CUDA; x-bench.o for the bench. FLAGS is what a kind of object or a folder needs besides.
+# device or on CUDA; x-bench.o for the bench. FLAGS is what a kind of object or a folder needs
+# besides.
 SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
 SANITIZE_coverage = --coverage
@@ -207,7 +208,7 @@ update:
 
 # ---- instructors
 
-$(B)/class: private LIBS += -larchive -lcsv -lxml2
+$(B)/class: private LIBS += -larchive -lcsv -lxml2 -lresolv
 $(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
 $(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a
 	$(link)
@@ -256,7 +257,7 @@ units: $(UNITS)
 
 # A program of each part that reads what strangers wrote; grader/test/fuzz.sh feeds them.
 FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
-build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2
+build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2 -lresolv
 build/fuzz/test/fuzz/rewrite: $(REWRITE)
 build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
 	$(link)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# corpus.sh: the inputs that make fuzz begins with, made of the repository's own files: kernels, exploits,
-# results, answers, and archives and tables written here. A folder for each program of this folder.
+# corpus.sh: the inputs that make fuzz begins with, made of the repository's own files: kernels,
+# exploits, results, answers, and archives and tables written here. A folder for each program of
+# this folder.
 # usage: corpus.sh FOLDER      (the repository's root is the current directory; make ready has run)
 out=$1
 build=build${BUILD:+/$BUILD}
@@ -22,6 +23,8 @@ for file in solutions/*/*.cu solutions/*/steps/*.cu grader/*/right/*.cu grader/*
     { printf 'x.cu\n# 1 "x.cu"\n' && cat "$file"; } | keep text
 done
 printf 'x.cu\n# 1 "x.cu"\nint a;\n\000# 7 "/usr/x.h"\nint b;\n# 1 "x.cu" 2\nint c;\n' | keep text
+long=$(printf "%0600d" 1)
+printf "%s\n# 1 \"%s\"\nasm(0);\n" "$long" "$long" | keep text
 
 # What a compile leaves: the first byte is the file's place in the list of inspect.c.
 as_file() { # as_file OCTAL FILE

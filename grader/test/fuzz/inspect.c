@@ -1,5 +1,5 @@
-// inspect.c: inspection reads any file that a compile may leave in out/. The first byte says which of
-// them the rest is; each of the others is one in which there is nothing to refuse.
+// inspect.c: inspection reads any file that a compile may leave in out/. The first byte says which
+// of them the rest is; each of the others is one in which there is nothing to refuse.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// text.c: the inspection of the text that is compiled. An input is the file's name, a line end, and the
-// two preprocessed texts with a byte 0 between; one text alone stands for both.
+// text.c: the inspection of the text that is compiled. An input is the file's name, a line end, and
+// the two preprocessed texts with a byte 0 between; one text alone stands for both.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
