@@ -142,7 +142,7 @@ static void gradescope(const struct class* class, const struct row* row, struct 
     for (int l = 0; l < class->lessons; l++) {
         int n = lines_of(class, row, l, r, line);
         for (int i = 0; i < n; i++) {
-            char number[16];
+            char number[24];
             snprintf(number, sizeof number, "%d.%d", l + 1, i + 1);
             seconds += line[i].seconds;
             json_array_append_new(
