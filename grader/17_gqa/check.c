@@ -15,8 +15,8 @@
 #define WORKSPACE_BYTES \
     (int64_t) gqa_backward_workspace_bytes((int)now.B, (int)now.N_q, (int)now.H, (int)now.d)
 #define MORE_ARGUMENTS
-#include "attention/backward_cases.h"
-#include "attention/backward_mistakes.h"
+#include "attention/old_backward_cases.h"
+#include "attention/old_backward_mistakes.h"
 
 static void declare_more(struct check* c, const struct bad* bad) {
     pass(c, bad, "H_k", now.H / now.group);

@@ -15,12 +15,12 @@
 #define WORKSPACE_BYTES                                                                     \
     (int64_t) block_sparse_backward_workspace_bytes((int)now.B, (int)now.N_q, (int)now.N_k, \
                                                     (int)now.H, (int)now.d)
-#include "attention/backward.h"
+#include "attention/old_backward.h"
 
 #include "19_block_sparse/mask.h"
 #define MORE_ARGUMENTS
-#include "attention/backward_cases.h"
-#include "attention/backward_mistakes.h"
+#include "attention/old_backward_cases.h"
+#include "attention/old_backward_mistakes.h"
 
 static void declare_more(struct check* c, const struct bad* bad) {
     declare_mask(c, bad->name, true);
