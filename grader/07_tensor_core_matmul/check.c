@@ -6,7 +6,7 @@
 //
 // Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size.
 #include "check/check.h"
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "product.h"
 #include "tensor_core_matmul.h"
 #include "wall/arena.h"

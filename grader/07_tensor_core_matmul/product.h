@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "check/check.h"
-#include "check/dtype.h"
+#include "base/dtype.h"
 
 struct matrices {
     struct tensor *C, *A, *B;  // (M, N), (M, K), (K, N)

@@ -5,7 +5,7 @@
 // group in the item about masks alone. LSE is compared in its own item.
 #include "17_gqa/forward.h"
 
-#include "attention/forward_mistakes.h"
+#include "attention/old_forward_mistakes.h"
 #include "gqa.h"
 #include "wall/arena.h"
 

@@ -4,7 +4,7 @@
 // lengths. All items but "queries that see nothing" and "LSE" compare O alone.
 #include "19_block_sparse/forward.h"
 
-#include "attention/forward_mistakes.h"
+#include "attention/old_forward_mistakes.h"
 #include "wall/arena.h"
 
 #include "19_block_sparse/mask.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/state.h"
 
 // ---- the record

@@ -23,9 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "cause.h"
-
-enum dtype { F32, F16, BF16, I32, U8 };
 
 struct shape {
     int rank;        // 1 to 4
@@ -106,9 +105,6 @@ double check_normal(struct check* c);                            // mean 0, stan
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
 void fill_uniform(struct check* c, struct tensor* t, double low, double high);
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
-
-// The value nearest to x that dtype can hold (round to nearest even; overflow gives infinity).
-double dtype_round(enum dtype dtype, double x);
 
 // ---- running and judging
 

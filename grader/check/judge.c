@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/hypothesis.h"
 #include "check/state.h"
 

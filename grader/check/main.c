@@ -10,13 +10,14 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check/options.h"
 #include "check/state.h"
 #include "wall/build.h"
-#include "wall/file.h"
+#include "wall/fingerprint.h"
+#include "base/clock.h"
+#include "base/file.h"
 
 enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120, TIMEOUTS_ALLOWED = 2 };
 
@@ -56,12 +57,6 @@ static void grade_item(const struct session* session, int index, struct result_i
     srunner_free(runner);
 }
 
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static bool chosen(const struct options* o, const struct item* item) {
     return !o->filter || strcasestr(item->name, o->filter);
 }
@@ -92,7 +87,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
     for (int i = 0; lesson.items[i].run; i++) {
         if (!chosen(o, &lesson.items[i])) continue;
         struct result_item* record = &r->item[r->item_count++];
-        double start = seconds_now();
+        double start = clock_seconds();
         snprintf(record->name, sizeof record->name, "%s", lesson.items[i].name);
         record->max_points = lesson.items[i].points;
         if (timeouts >= TIMEOUTS_ALLOWED) {
@@ -107,7 +102,7 @@ static void grade_items(struct result* r, const struct options* o, struct sessio
                 record_append(record, "the check of this item ended early\n");
             if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         }
-        record->seconds = seconds_now() - start;
+        record->seconds = clock_seconds() - start;
         if (session->profile && record->outcome != OUTCOME_ERROR) return;
         if (session->profile) continue;
         if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
@@ -318,7 +313,7 @@ int main(int argc, char** argv) {
         choose_device(r, &o, &session, arch, sizeof arch);
         choose_isolation(r, &o, &session);
     }
-    if (build_fingerprint(lesson.name, r->fingerprint) != 0) {
+    if (fingerprint(lesson.name, r->fingerprint) != 0) {
         fprintf(stderr, "the grader's own files cannot be read; run make in the course's folder\n");
         return 3;
     }
@@ -350,7 +345,6 @@ int main(int argc, char** argv) {
         b = build_submission(&request);
     snprintf(r->submission, sizeof r->submission, "%s", b.submission);
     if (b.log) {
-        session.unset = strstr(b.log, "uninitialized [-W") || strstr(b.log, "__shared__ missing");
         fputs(b.log, session.log);
         // What a compiler says about a file that it refuses stands in the report.
         bool in_report = b.outcome == BUILD_COMPILE_ERROR && o.format == FORMAT_TEXT && !o.profile;
@@ -359,6 +353,7 @@ int main(int argc, char** argv) {
     fflush(stderr);
     session.program = b.program;
     session.watched = b.watched;
+    session.unset = b.unset;
     session.text = b.text;
     session.text_size = b.text_size;
     int status = nothing_to_show(&b, &o);

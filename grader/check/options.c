@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "wall/build.h"
+
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line|verdict] [--isolation bubblewrap|userid|limits]\n"
@@ -16,7 +18,8 @@ static const char usage[] =
     "[--stop]\n"
     "             [--at-once N] [--profile table|csv|json] [--uninspected]\n"
     "       check --list      (the items)\n"
-    "       check --causes    (every cause with its kind, answer or cost)\n";
+    "       check --causes    (every cause with its kind, answer or cost)\n"
+    "       check --key       (of what a program here is made of, besides the submission)\n";
 
 void options_refuse(const char* format, ...) {
     va_list values;
@@ -27,24 +30,24 @@ void options_refuse(const char* format, ...) {
     exit(2);
 }
 
+static _Noreturn void print_key(void) {
+    char key[65];
+    if (build_key(lesson.name, key) != 0) {
+        perror("build_key");
+        exit(3);
+    }
+    puts(key);
+    exit(0);
+}
+
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},
-                                          {"seed", 1, 0, 's'},
-                                          {"case", 1, 0, 'c'},
-                                          {"format", 1, 0, 'f'},
-                                          {"isolation", 1, 0, 'i'},
-                                          {"save", 1, 0, 'o'},
-                                          {"log", 1, 0, 'l'},
-                                          {"debug", 1, 0, 'g'},
-                                          {"list", 0, 0, 'n'},
-                                          {"repeat", 1, 0, 'r'},
-                                          {"stop", 0, 0, 'x'},
-                                          {"seconds", 1, 0, 't'},
-                                          {"profile", 1, 0, 'p'},
-                                          {"uninspected", 0, 0, 'u'},
-                                          {"at-once", 1, 0, 'a'},
-                                          {"causes", 0, 0, 'k'},
-                                          {0, 0, 0, 0}};
+    static const struct option names[] = {
+        {"device", 1, 0, 'd'},  {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
+        {"format", 1, 0, 'f'},  {"isolation", 1, 0, 'i'},   {"save", 1, 0, 'o'},
+        {"log", 1, 0, 'l'},     {"debug", 1, 0, 'g'},       {"list", 0, 0, 'n'},
+        {"repeat", 1, 0, 'r'},  {"stop", 0, 0, 'x'},        {"seconds", 1, 0, 't'},
+        {"profile", 1, 0, 'p'}, {"uninspected", 0, 0, 'u'}, {"at-once", 1, 0, 'a'},
+        {"causes", 0, 0, 'k'},  {"key", 0, 0, 'y'},         {0, 0, 0, 0}};
     int option;
     char* end;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
@@ -120,6 +123,8 @@ void options_parse(int argc, char** argv, struct options* o) {
             for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
                 printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
             exit(0);
+        case 'y':
+            print_key();
         default:
             options_refuse("%s", usage);
         }

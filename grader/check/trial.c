@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/state.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
@@ -54,7 +54,7 @@ static void pack(struct check* c, bool ghost) {
 
 // make debug: the case goes into a file and gdb gets the terminal; nothing is judged.
 static _Noreturn void debug(struct check* c) {
-    const char *path = "build/debug/case", *commands = "grader/make/debug.gdb";
+    const char *path = "build/gdb/case", *commands = "grader/make/debug.gdb";
     void* map = mmap(NULL, c->arena.size, PROT_READ, MAP_SHARED, c->arena.fd, 0);
     if (map == MAP_FAILED || file_write(path, map, c->arena.size, 0600) != 0)
         check_error(c, "%s: %s", path, strerror(errno));

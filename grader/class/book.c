@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 // The instructor's tables, and how they look before anything is in them.
 static const struct {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000, LONGEST_ID = 150 };
 

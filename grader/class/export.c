@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 // What a compiler said may be long; the first errors are what matters.
 enum { COMPILER_SHOWN = 4000 };

@@ -12,19 +12,14 @@
 #include <unistd.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/clock.h"
+#include "base/file.h"
 
 enum {
     TRIES = 2,           // a grader error is no student's fault: once more
     JOB_SECONDS = 1800,  // no check takes so long: each case, item and compile has its own limit
     RESULT_LIMIT = 8 << 20
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---- what is kept
 
@@ -101,7 +96,7 @@ static bool wanted(const struct class* k, const struct row* row) {
 static bool has_item(const char* lesson, const char* text) {
     char command[200], line[200];
     bool found = false;
-    snprintf(command, sizeof command, "build/grader/%s/check --list", lesson);
+    snprintf(command, sizeof command, BUILD_FOLDER "/grader/%s/check --list", lesson);
     FILE* f = popen(command, "r");
     while (f && fgets(line, sizeof line, f)) found |= strcasestr(line, text) != NULL;
     if (f) pclose(f);
@@ -155,7 +150,7 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
         return NULL;
     }
     char check[200];
-    snprintf(check, sizeof check, "build/grader/%s/check", lesson);
+    snprintf(check, sizeof check, BUILD_FOLDER "/grader/%s/check", lesson);
     const char* argv[16] = {check, file,       "--format", "json",        "--seed",
                             seed,  "--device", k->device,  "--isolation", k->isolation};
     char at_once[16];
@@ -175,19 +170,19 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
     close(pipes[1]);
     char* text = malloc(RESULT_LIMIT);
     size_t n = 0;
-    double end = now() + JOB_SECONDS * k->at_once;
+    double end = clock_seconds() + JOB_SECONDS * k->at_once;
     // A check that does not end is stopped; the pipe closes then.
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     while (child > 0 && text && n < RESULT_LIMIT - 1) {
         ssize_t got = read(pipes[0], text + n, RESULT_LIMIT - 1 - n);
         if (got > 0) n += (size_t)got;
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
-        if (got < 0 && now() > end) break;
+        if (got < 0 && clock_seconds() > end) break;
         if (got < 0) nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }
     close(pipes[0]);
     int status = 0;
-    if (child > 0 && now() > end) kill(-child, SIGTERM);
+    if (child > 0 && clock_seconds() > end) kill(-child, SIGTERM);
     if (child > 0) waitpid(child, &status, 0);
     if (text) text[n] = '\0';
     if (child < 0 || !text || !WIFEXITED(status) || WEXITSTATUS(status) == 127 || n == 0) {
@@ -373,12 +368,12 @@ void jobs_run(struct class* k, int jobs) {
     if (!slot) class_refuse("no memory for %d jobs at once", k->jobs);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
-    double start = now();
+    double start = clock_seconds();
     int next = 0, done = 0;
     while (done < jobs && !(stopped && done == next)) {
         for (int s = 0; s < k->jobs && next < jobs && !stopped; s++) {
             if (slot[s].pid > 0) continue;
-            slot[s] = (struct slot){.pid = fork(), .job = next, .start = now()};
+            slot[s] = (struct slot){.pid = fork(), .job = next, .start = clock_seconds()};
             if (slot[s].pid < 0) class_refuse("no process for a job: %s", strerror(errno));
             if (slot[s].pid == 0) {
                 prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -397,8 +392,8 @@ void jobs_run(struct class* k, int jobs) {
             done++;
             slot[s].pid = 0;
             if (!stopped)
-                say_done(k, slot[s].job, now() - slot[s].start, done, jobs,
-                         (now() - start) / done * (jobs - done));
+                say_done(k, slot[s].job, clock_seconds() - slot[s].start, done, jobs,
+                         (clock_seconds() - start) / done * (jobs - done));
         }
         if (stopped)
             for (int s = 0; s < k->jobs; s++)

@@ -19,7 +19,8 @@
 
 #include "class/class.h"
 #include "wall/build.h"
-#include "wall/file.h"
+#include "wall/fingerprint.h"
+#include "base/file.h"
 #include "wall/wall.h"
 
 void class_refuse(const char* format, ...) {
@@ -138,7 +139,7 @@ static void find_lessons(struct class* k, int argc, char** argv) {
         k->lessons++;
         snprintf(l->name, sizeof l->name, "%s", argv[found]);
         find_file(l);
-        if (build_fingerprint(l->name, l->fingerprint) != 0)
+        if (fingerprint(l->name, l->fingerprint) != 0)
             class_refuse("the grader's own files cannot be read; run make in the course's folder");
     }
 }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 // TRIES: rounds in which nothing got done, before the rest is left as it is. MOST_TASKS: a usual MaxArraySize.
 enum { TRIES = 5, MOST_TASKS = 1000 };

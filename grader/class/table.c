@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "class/class.h"
-#include "wall/file.h"
+#include "base/file.h"
 
 enum { CSV_LIMIT = 16 << 20 };
 

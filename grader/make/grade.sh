@@ -13,7 +13,7 @@ check() {
     [ -n "$ISOLATION" ] && set -- "$@" --isolation "$ISOLATION"
     # Only a whole grade of the student's own file counts as progress.
     [ -z "$FILE$FROM$CASE" ] && set -- "$@" --save "build/results/$lesson.json"
-    "build/grader/$lesson/check" "$@"
+    "$build/grader/$lesson/check" "$@"
 }
 
 if [ $# = 1 ]; then

@@ -9,4 +9,4 @@ file=$(file_of "$lesson")
 set -- "$file" --device cpu --profile "${FORMAT:-table}"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
-exec "build/grader/$lesson/check" "$@"
+exec "$build/grader/$lesson/check" "$@"

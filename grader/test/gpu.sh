@@ -41,12 +41,12 @@ for kind in ${KINDS:-stub right exploit wrong step}; do jobs_of "$kind" "$@"; do
 cat >"$out/one.sh" <<'TEXT'
 lesson=$1 kind=$2 file=$3
 if [ "$kind" = exploit ]; then
-    sh grader/test/exploit.sh "$file" "$(build/doctor | awk '$2 == "yes" { print $1; exit }')" cuda
+    sh grader/test/exploit.sh "$file" "$("$build/doctor" | awk '$2 == "yes" { print $1; exit }')" cuda
     exit
 fi
 stop=
 [ "$kind" != wrong ] || stop=--stop
-found=$("build/grader/$lesson/check" "$file" --format json --device cuda $stop 2>/dev/null |
+found=$("$build/grader/$lesson/check" "$file" --format json --device cuda $stop 2>/dev/null |
     awk -f grader/test/verdict.awk)
 # shellcheck disable=SC2086  # words
 set -- $found

@@ -47,7 +47,7 @@ while [ "$seed" -lt "$seeds" ]; do
         value=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
     fi
     # shellcheck disable=SC2086  # two words or none
-    json=$("build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level $repeat 2>&1)
+    json=$("$build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level $repeat 2>&1)
     found=$(printf '%s\n' "$json" | awk -f grader/test/verdict.awk)
     read -r score max errors causes failed_items <<TEXT
 $found

@@ -59,7 +59,7 @@ expect "$lesson has hints for every cause" awk '
 
 # One job a line; two at a time is what a laptop has. The hundreds of runs of our own kernels are at the
 # quickest isolation level; what it does not hold back is the exploits' business.
-quickest=$(build/doctor | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
+quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 jobs=$out/jobs
 # Where the seeds are replayed (TEST_SEED), they were fresh when they were tried first: a few say as much as many.
 few=3 some=20 many=100

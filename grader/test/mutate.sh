@@ -12,7 +12,7 @@ for lesson; do
         [ -s "$out/$(basename "$file" ".$(ending_of "$lesson")").items" ] ||
             sh grader/test/kernel.sh "$lesson" "$file" wrong 3 </dev/null || status=1
     done <"$out/wrong"
-    "build/grader/$lesson/check" --list | while read -r item; do
+    "$build/grader/$lesson/check" --list | while read -r item; do
         for killed in "$out"/*.items; do
             # Every line of the file is the item's name and nothing else.
             if [ -s "$killed" ] && ! grep -qvxF -- "$item" "$killed"; then

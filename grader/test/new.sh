@@ -23,7 +23,7 @@ expect "new: a lesson is written" new LESSON=40 NAME=moving_average
 expect "new: no name of the template is left" sh -c '! grep -r "new_lesson\|NEW_LESSON\|lesson 00" */40_*'
 full() { make -s grade LESSON=40 FROM=solutions 2>&1 | grep -q '^Score: 100/100'; }
 expect "new: its solution gets 100" full
-make -s build/doctor
+make -s "$build/doctor"
 expect "new: it proves all that a lesson has to" sh grader/test/lesson.sh 40_moving_average
 expect "new: nvcc takes it" sh -c 'sh grader/test/nvcc.sh 40_moving_average || [ $? = 77 ]'
 finish

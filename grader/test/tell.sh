@@ -1,5 +1,7 @@
 # tell.sh: how every test script speaks: one line per test, and a count at the end. Sourced, not run.
 # shellcheck shell=sh
+# shellcheck disable=SC2034  # the scripts that source this use it
+build=build${BUILD:+/$BUILD} # where make puts what it builds
 passed=0 failed=0 skipped=0
 
 # tell ok|FAIL|skip NAME [WHY]

@@ -1,10 +1,8 @@
-// file.c: whole files and scratch directories. See file.h.
-#include "wall/file.h"
+// file.c: whole files. See file.h.
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,52 +96,4 @@ int file_make_parents(const char* path) {
     }
     free(copy);
     return result;
-}
-
-// One scratch directory at a time is enough for a grade; the signal handler and atexit need its name.
-static char scratch[4096];
-static pid_t scratch_owner;
-
-static int remove_entry(const char* path, const struct stat* st, int type, struct FTW* ftw) {
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
-}
-
-static void remove_scratch(void) {
-    if (!scratch[0] || scratch_owner != getpid()) return;
-    nftw(scratch, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    scratch[0] = '\0';
-}
-
-static void remove_and_die(int signal_number) {
-    // nftw allocates: not promised to be safe here, but the process is ending and nothing else runs
-    // while a scratch directory exists (only waits for the compiler).
-    remove_scratch();
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
-}
-
-char* file_scratch(void) {
-    const char* base = getenv("TMPDIR");
-    if (!base || base[0] != '/') base = "/tmp";
-    snprintf(scratch, sizeof scratch, "%s/grade.XXXXXX", base);
-    if (!mkdtemp(scratch)) {
-        scratch[0] = '\0';
-        return NULL;
-    }
-    scratch_owner = getpid();
-    static int registered;
-    if (!registered) {
-        registered = 1;
-        atexit(remove_scratch);
-        signal(SIGINT, remove_and_die);
-        signal(SIGTERM, remove_and_die);
-        signal(SIGHUP, remove_and_die);
-    }
-    return strdup(scratch);
-}
-
-void file_scratch_remove(char* path) {
-    remove_scratch();
-    free(path);
 }

@@ -1,8 +1,13 @@
-// file.h: whole files and scratch directories, for the trusted side.
+// file.h: whole files, for the trusted side.
 #ifndef FILE_H
 #define FILE_H
 
 #include <stddef.h>
+
+// Where make puts what it builds, seen from the repository's root: build/debug with BUILD=debug.
+#ifndef BUILD_FOLDER
+#define BUILD_FOLDER "build"
+#endif
 
 // Reads a regular file of at most `limit` bytes; the result ends with a NUL that *size does not
 // count, and is the caller's to free. NULL with errno: EISDIR, EFBIG, EINVAL (not a regular file)...
@@ -16,12 +21,5 @@ int file_copy(const char* from, const char* to, int mode);
 
 // Creates every directory on the way to `path` (not the last component). 0 or -1.
 int file_make_parents(const char* path);
-
-// A fresh directory of the caller's under TMPDIR or /tmp, removed when this process exits or is
-// killed by SIGINT, SIGTERM or SIGHUP. The name is the caller's to free. NULL with errno.
-char* file_scratch(void);
-
-// Removes what file_scratch() made.
-void file_scratch_remove(char* path);
 
 #endif

@@ -1,4 +1,4 @@
-// text.c: what a graded file may not say, read from the text that is compiled: after the preprocessor, so
+// inspect_text.c: what a graded file may not say, read from the text that is compiled: after the preprocessor, so
 // that no macro hides anything. See inspect.h.
 //
 // Both builds, the plain and the instrumented one, are compiled from texts that are read here, and

@@ -1,10 +1,13 @@
-// dtype.h: element types as bytes. See check.h for enum dtype and dtype_round().
+// dtype.h: the element types of arrays, as bytes.
 #ifndef DTYPE_H
 #define DTYPE_H
 
-#include "check/check.h"
+enum dtype { F32, F16, BF16, I32, U8 };
 
 int dtype_size(enum dtype dtype);  // bytes
+
+// The value nearest to x that dtype can hold (round to nearest even; overflow gives infinity).
+double dtype_round(enum dtype dtype, double x);
 
 // One element to and from memory. x is rounded as dtype_round() does; a NaN becomes a quiet NaN.
 void dtype_store(enum dtype dtype, void* to, double x);

@@ -1,7 +1,8 @@
 // dtype.c: element types, written out so that the grader does not depend on a compiler's own halves.
-#include "check/dtype.h"
+#include "base/dtype.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 // A binary float of 16 bits: 1 sign, the exponent, `fraction` bits.
