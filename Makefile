@@ -93,7 +93,7 @@ CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
 TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
-          $(B)/grader/run/border-cpu.o \
+          $(B)/grader/run/border-cpu.o $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
 tools: $(TOOLS)
@@ -118,6 +118,12 @@ $(B)/cpu/rewrite: $(REWRITE)
 .SECONDEXPANSION:
 $(B)/grader/%/check: $(B)/grader/%/check.o $$(addprefix $(B)/grader/$$*/,$$(patsubst forward.c,forward.o,$$(notdir $$(wildcard grader/$$*/forward.c)))) $(B)/libgrader.a
 	$(link)
+
+# Which sources decide a grade: those of the check, and what runs the kernel.
+DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+$(B)/grader/%/sources: $(B)/grader/%/check $$(if $$(wildcard grader/$$*/call.c),$(B)/grader/$$*/call-cpu.o $(DEVICE_OBJECTS)) grader/make/sources.awk
+	@awk -f grader/make/sources.awk $(patsubst grader/%.c,$(B)/grader/%.d,$(wildcard grader/$*/check.c grader/$*/forward.c)) \
+		$(patsubst %.o,%.d,$(filter %.o,$^)) rooms=1 $(patsubst %.o,%.d,$(call objects,$(ROOMS))) | LC_ALL=C sort >$@
 
 # ---- the bench, where there is nvcc
 
