@@ -124,15 +124,21 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
+    static const struct bad_argument too_wide[] = {{"d", 257, COURSE_UNSUPPORTED}, {0}};
     static const struct bad_argument bad[] = {
-        {"d", 257, COURSE_UNSUPPORTED},          {"B", -1, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT}, {"stride_v.h", -1, COURSE_BAD_ARGUMENT},
-        {"O", 0, COURSE_BAD_ARGUMENT},           {"dV", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},   {0},
+        {"B", -1, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},
+        {"d", 0, COURSE_BAD_ARGUMENT},
+        {"O", 0, COURSE_BAD_ARGUMENT},
+        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT},
+        {"stride_v.h", -1, COURSE_BAD_ARGUMENT},
+        {"dV", 0, COURSE_BAD_ARGUMENT},
+        {"workspace", 0, COURSE_BAD_ARGUMENT},
+        {0},
     };
     backward_case(causal(c, 19, 19), PACKED, "");
     backward_cases_empty(all_keys(c, 19, 17));
+    backward_cases_bad(with_d(all_keys(c, 16, 16), 257), too_wide);
     backward_cases_bad(with_d(all_keys(c, 16, 16), 8), bad);
 }
 

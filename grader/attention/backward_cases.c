@@ -114,10 +114,7 @@ void backward_cases_empty(struct problem p) {
 }
 
 void backward_cases_bad(struct problem p, const struct bad_argument* bad) {
-    const struct problem usual = p;
     for (; bad->name; bad++) {
-        p = usual;
-        if (strcmp(bad->name, "d") == 0 && bad->value > MAX_HEAD) p.d = bad->value;
         check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
         check_spoil(p.check, bad);
         problem_declare(&p, PACKED);

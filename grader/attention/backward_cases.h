@@ -41,8 +41,7 @@ void backward_case_empty(struct problem p);
 // The same without batches, without queries, and without keys.
 void backward_cases_empty(struct problem p);
 
-// One case for each of the bad arguments, which end with {0}. Arrays have rows of p.d elements, or of
-// as many as a bad d above MAX_HEAD says.
+// One case for each of the bad arguments, which end with {0}.
 void backward_cases_bad(struct problem p, const struct bad_argument* bad);
 
 // P is nearly one-hot.
