@@ -28,11 +28,6 @@ static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
     return problem_of(c, &contract, N_q, N_k, true);
 }
 
-static struct problem with_d(struct problem p, int64_t d) {
-    problem_set_d(&p, d);
-    return p;
-}
-
 // low..high, but no multiple of 16
 static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
     int64_t n = check_pick(c, low, high);

@@ -51,11 +51,6 @@ static struct problem backward_of(struct check* c, int64_t H, int64_t N_q, int64
     return sizes(c, &of_backward, H, H, N_q, N_k, causal);
 }
 
-static struct problem with_d(struct problem p, int64_t d) {
-    problem_set_d(&p, d);
-    return p;
-}
-
 static void judge_O(struct problem p) {
     forward_case(&p, PACKED, "", JUDGE_O);
 }
