@@ -37,6 +37,7 @@ new       | course grader/test                                 | grader/test/new
 plots     | course plots README.md 12                          | grader/test/plots.sh
 fingerprint | course                                           | grader/test/fingerprint.sh
 unit      | course                                             | grader/test/unit.sh
+sanitized | course 05                                          | grader/test/sanitized.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
 TABLE
