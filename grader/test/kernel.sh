@@ -1,6 +1,6 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS KEY [LEVEL]     (the strongest isolation level)
+# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]     (the strongest isolation level)
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about
@@ -10,7 +10,7 @@
 # of seeds and the items that failed; those of a wrong kernel go to build/test/LESSON/NAME.items, too.
 . grader/test/tell.sh
 . grader/test/ledger.sh
-lesson=$1 file=$2 kind=$3 seeds=$4 key=$5 level=${6:+--isolation $6}
+lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} level=${6:+--isolation $6}
 name="$kind $file"
 check=$build/grader/$lesson/check
 declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
@@ -19,6 +19,7 @@ declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
     exit 1
 }
 items=${file##*/}
+mkdir -p "build/test/$lesson"
 items=build/test/$lesson/${items%.*}
 
 # all_in CAUSES ALLOWED: every one of the first is among the others (lists with commas)
@@ -81,7 +82,7 @@ TEXT
         exit 1
     }
     [ "$kind" != wrong ] || echo "$failed_items" >>"$items.items"
-    ledger_add "$lesson" "$key" "${TEST_SEED:-fresh} $now $failed_items"
+    [ -z "$key" ] || ledger_add "$lesson" "$key" "${TEST_SEED:-fresh} $now $failed_items"
     done=$((done + now))
 done
 rm -f "$items.said"
