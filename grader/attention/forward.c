@@ -121,14 +121,15 @@ void forward_case(struct problem* p, enum layout layout, const char* what, int j
 
 // ---- items that several lessons have -------------------------------------------------------
 
-void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p)) {
+void forward_again(struct problem* p, const char* name,
+                   void (*fill)(struct problem* p, int round)) {
     enum { CALLS = 3 };
     check_case(p->check, "%s, new data in the same arrays", name);
     check_rounds(p->check, CALLS);
     problem_declare(p, PACKED);
     for (int r = 0; r < CALLS; r++) {
         check_round(p->check, r);
-        fill ? fill(p) : forward_fill(p);
+        fill ? fill(p, r) : forward_fill(p);
     }
     check_run(p->check);
     for (int r = 0; r < CALLS; r++) {

@@ -58,7 +58,7 @@ void forward_case(struct problem* p, enum layout layout, const char* what, int j
 
 // Three calls with new data in the same arrays. fill() sets the inputs of a call; NULL:
 // forward_fill(). The case is called `name` and what it is about.
-void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p));
+void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p, int round));
 
 // 16 queries and no key, for the contract of p and what is its own.
 void forward_no_keys(struct problem* p);
