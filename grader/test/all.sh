@@ -38,6 +38,7 @@ plots     | course plots README.md 12                          | grader/test/plo
 fingerprint | course                                           | grader/test/fingerprint.sh
 unit      | course                                             | grader/test/unit.sh
 sanitized | course 05                                          | grader/test/sanitized.sh
+map       | .                                                  | grader/test/map.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
 TABLE
