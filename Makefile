@@ -1,28 +1,33 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset, update.
-# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
-# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h; make plots draws the
-# recorded figures in plots/svg/.
+# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset,
+# update. Everything that is built goes to build/. Besides, copies of your work go to saved/; on a
+# GPU make bench and tune record the course's own figures in plots/data/, and make tune writes
+# lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
-CC       = gcc
+# What is built lies in $(B): build/, or with BUILD=debug build/debug, where the sanitizers watch
+# the grader; with BUILD=coverage gcov counts which lines run; BUILD=fuzz is what make fuzz builds.
+B        = build$(BUILD:%=/%)
+$(if $(filter-out debug coverage fuzz,$(BUILD)),$(error BUILD=$(BUILD): debug, coverage or fuzz))
+
+CC       = $(if $(filter fuzz,$(BUILD)),clang,gcc)
 CXX      = g++
-CFLAGS   = -O2 -g
+CFLAGS   = $(if $(BUILD),-Og,-O2) -g
 CPPFLAGS =
 LDFLAGS  =
-# Objects that are equal in every folder: what they are made of tells the programs in build/cache apart.
-STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -ffile-prefix-map='$(CURDIR)'=.
+STRICT   = -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror
 # Debian and Ubuntu have Check as a static library only, others as a shared one.
 CHECKLIB = $(if $(filter /%,$(shell $(CC) $(LDFLAGS) -print-file-name=libcheck_pic.a)),-lcheck_pic -lsubunit,-lcheck)
 LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
-ROOMS    = check wall report formula
+# The folders that make up libgrader.a.
+ROOMS    = base check wall report formula attention matmul rows
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
@@ -32,7 +37,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 # %_forward would also match part of a name: keep what is the whole name after the number.
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
-export FILE FROM DEVICE SEED CASE FORMAT ISOLATION
+export BUILD FILE FROM DEVICE SEED CASE FORMAT ISOLATION
 export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
 
 help:
@@ -40,88 +45,111 @@ help:
 
 # ---- what is built once
 
-OBJECTS = $(patsubst %.c,build/%.o,$(foreach r,$(ROOMS),$(wildcard grader/$(r)/*.c)))
-CPU     = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/device/*.c grader/cpu/watch/*.c))
-REWRITE = $(patsubst %.c,build/%.o,$(wildcard grader/cpu/rewrite/*.c))
-RUN     = $(notdir $(wildcard grader/run/*.c))
-CHECKS  = $(LESSONS:%=build/grader/%/check)
+# grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU
+# device or on CUDA; x-bench.o for the bench. FLAGS is what a kind of object or a folder needs
+# besides.
+SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
+SANITIZE_coverage = --coverage
+SANITIZE = $(SANITIZE_$(BUILD))
+# What runs behind the wall is linked statically and has little memory: there undefined behaviour is
+# a trap.
+TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
+TRAP_fuzz  = $(SANITIZE_fuzz)
+INCLUDE  = -Igrader -Ilessons -Ilessons/$(notdir $(<D))
+# Objects are equal in every clone: what they are made of tells the programs in build/cache apart.
+PLACE    = -ffile-prefix-map='$(CURDIR)'=. -DBUILD_FOLDER='"$(B)"'
+define compile
+	@mkdir -p $(@D)
+	@$(CC) $(STRICT) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(PLACE) -MMD -MP $(INCLUDE) $(FLAGS) -c $< -o $@
+endef
+
+$(B)/grader/%.o: grader/%.c $(B)/grader/flags
+	$(compile)
+$(B)/grader/%-cpu.o: grader/%.c $(B)/grader/flags
+	$(compile)
+$(B)/grader/%-cpu.o: grader/%.S $(B)/grader/flags
+	$(compile)
+$(B)/grader/%-cuda.o: grader/%.c $(B)/grader/flags
+	$(compile)
+$(B)/grader/%-bench.o: grader/%.c $(B)/grader/flags
+	$(compile)
+
+$(B)/grader/%-cpu.o:   SANITIZE = $(TRAP_$(BUILD))
+$(B)/grader/%-cpu.o:   FLAGS = -DCPU_DEVICE -Igrader/cpu/include
+$(B)/grader/%-cuda.o:  FLAGS = -isystem $(CUDA)/include
+$(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
+$(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
+$(B)/grader/cpu/%.o:   INCLUDE = -Igrader
+$(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
+build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
+build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
+
+# Written when the flags are others than the last time; every object is older then.
+CHOSEN = $(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
+$(B)/grader/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CHOSEN)' | cmp -s - $@ || echo '$(CHOSEN)' >$@
+FORCE:
+
+# objects FOLDER...: of all their sources, but for the bench.c that several lessons share.
+objects = $(patsubst %.c,$(B)/%.o,$(filter-out $(ROOMS:%=grader/%/bench.c),$(foreach folder,$(1),$(wildcard grader/$(folder)/*.c))))
+REWRITE = $(call objects,cpu/rewrite)
+RUN     = $(call objects,run)
+CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
-CALLS   = $(KERNELS:%=build/grader/%/call-cpu.o) $(if $(CUDA),$(KERNELS:%=build/grader/%/call-cuda.o))
-TOOLS   = $(CHECKS) $(CALLS) build/libcpu.a build/cpu/rewrite build/cpu/librun.a \
-          build/cpu/run/border.o \
-          $(if $(CUDA),build/cuda/librun.a)
+TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
+          $(B)/grader/run/border-cpu.o $(LESSONS:%=$(B)/grader/%/sources) \
+          $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
 tools: $(TOOLS)
 
-build/grader/cpu/%.o: grader/cpu/%.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -c $< -o $@
-
-build/%.o: %.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$(notdir $(patsubst %/,%,$(dir $<))) -c $< -o $@
-
-build/libgrader.a: $(OBJECTS)
-build/libcpu.a: $(CPU)
-build/cpu/librun.a: $(RUN:%.c=build/cpu/run/%.o) build/cpu/run/calls.o
-build/cuda/librun.a: $(RUN:%.c=build/cuda/run/%.o)
+$(B)/libgrader.a: $(call objects,$(ROOMS))
+$(B)/libcpu.a: $(call objects,cpu/device cpu/watch)
+$(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+$(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:
 	@mkdir -p $(@D)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
-build/cpu/rewrite: $(REWRITE)
+define link
 	@mkdir -p $(@D)
-	@$(CC) $(CFLAGS) -static $^ -o $@
+	@$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@
+endef
+$(B)/cpu/rewrite: private SANITIZE =
+$(B)/cpu/rewrite: private LIBS = -static
+$(B)/cpu/rewrite: $(REWRITE)
+	$(link)
+$(CHECKS): %: %.o $(B)/libgrader.a
+	$(link)
 
-build/cpu/run/%.o: grader/run/%.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -DCPU_DEVICE -MMD -MP -Igrader -Ilessons -Igrader/cpu/include -c $< -o $@
-build/cpu/run/%.o: grader/run/%.S
-	@mkdir -p $(@D)
-	@$(CC) -c $< -o $@
-build/cuda/run/%.o: grader/run/%.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
-
-build/grader/%/call-cpu.o: grader/%/call.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -Igrader/cpu/include -c $< -o $@
-build/grader/%/call-cuda.o: grader/%/call.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
-
-# check.c, and forward.c where a lesson has two passes with items of their own.
-.SECONDEXPANSION:
-build/grader/%/check: build/grader/%/check.o $$(patsubst forward.c,build/grader/$$*/forward.o,$$(notdir $$(wildcard grader/$$*/forward.c))) build/libgrader.a
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+# Which sources decide a grade: those of the check, and what runs the kernel.
+DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+$(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
+$(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check grader/make/sources.awk
+	@awk -f grader/make/sources.awk $*/check.d \
+		$(patsubst %.o,%.d,$(filter %.o,$^)) rooms=1 $(patsubst %.o,%.d,$(call objects,$(ROOMS))) | LC_ALL=C sort >$@
 
 # ---- the bench, where there is nvcc
 
 # The same objects make the program and, for grader/bench/peers.py, a library.
-BENCH = $(patsubst %,build/bench/%.o,timing arrays ceiling clocks device dtype)
+BENCH = $(patsubst %,$(B)/grader/%-bench.o,bench/timing bench/arrays bench/ceiling bench/clocks bench/device \
+          base/dtype base/clock)
 
-build/bench/%.o: grader/bench/%.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -Ilessons -isystem $(CUDA)/include -c $< -o $@
-build/bench/dtype.o: grader/check/dtype.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -c $< -o $@
-build/bench/device.o: grader/bench/device.cu Makefile
+$(B)/grader/bench/device-bench.o: grader/bench/device.cu Makefile
 	@mkdir -p $(@D)
 	@$(CUDA)/bin/nvcc -O3 -std=c++17 -gencode arch=compute_80,code=compute_80 -Xcompiler -fPIC -Igrader -c $< -o $@
-build/grader/%/bench.o: grader/%/bench.c Makefile
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) -fPIC -MMD -MP -Igrader -Ilessons -Ilessons/$* -isystem $(CUDA)/include -c $< -o $@
-build/grader/%/bench: build/bench/main.o build/grader/%/bench.o $(BENCH)
+$(B)/libbench.a: $(patsubst %.c,$(B)/%-bench.o,$(wildcard $(ROOMS:%=grader/%/bench.c)))
+$(B)/grader/%/bench: $(B)/grader/bench/main-bench.o $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc $^ -lcublas -ldl -lm -o $@
-build/grader/%/bench.so: build/grader/%/bench.o $(BENCH)
+$(B)/grader/%/bench.so: $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc -shared $^ -lcublas -ldl -lm -o $@
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/grader -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides new wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 
@@ -152,12 +180,10 @@ debug: lesson ready
 profile: lesson ready
 	@sh grader/make/profile.sh $(NAME)
 
-build/grader/trace/main.o: grader/trace/main.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -Ilessons -Igrader/cpu/include -c $< -o $@
+$(B)/grader/trace/main.o: FLAGS = -Igrader/cpu/include
 trace: lesson ready
-	@flock build/.lock $(MAKE) -s --no-print-directory build/grader/trace/main.o \
-		$(patsubst %.c,build/%.o,$(wildcard grader/$(NAME)/trace.c))
+	@flock build/.lock $(MAKE) -s --no-print-directory $(B)/grader/trace/main.o \
+		$(patsubst %.c,$(B)/%.o,$(wildcard grader/$(NAME)/trace.c))
 	@sh grader/make/trace.sh $(NAME)
 
 bench: $(if $(LESSON),lesson)
@@ -181,13 +207,10 @@ update:
 
 # ---- instructors
 
-CLASS = $(patsubst %.c,build/%.o,$(wildcard grader/class/*.c))
-
-build/grader/class/%.o: grader/class/%.c
-	@mkdir -p $(@D)
-	@$(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) -MMD -MP -Igrader -I/usr/include/libxml2 -c $< -o $@
-build/class: $(CLASS) build/libgrader.a
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -larchive -lcsv -lxml2 -o $@
+$(B)/class: private LIBS += -larchive -lcsv -lxml2 -lresolv
+$(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
+$(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a
+	$(link)
 
 class: ready
 	@LESSON='$(LESSON)' sh grader/make/class.sh $(LESSONS)
@@ -209,8 +232,8 @@ new:
 texts: ready
 	@sh grader/make/texts.sh $(LESSONS)
 
-build/doctor: build/grader/make/doctor.o build/libgrader.a
-	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+$(B)/doctor: $(B)/grader/make/doctor.o $(B)/libgrader.a
+	$(link)
 
 # DECK=5: only that deck.
 slides:
@@ -222,26 +245,46 @@ wrong: lesson
 
 # Room for all kernels of the course in the cache of programs.
 test: export COURSE_CACHE_MB ?= 6144
-test: $(if $(LESSON),lesson) ready build/doctor
+test: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
-mutate-grader: $(if $(LESSON),lesson) ready
+# The kernels on as many fresh seeds as they must have seen: hours, unless most were run before.
+soak: export COURSE_CACHE_MB ?= 6144
+soak: $(if $(LESSON),lesson) ready $(B)/doctor
+	@SOAK=1 sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
+
+# A program of each unit test; grader/test/unit.sh runs them, built with the sanitizers.
+UNITS = $(patsubst grader/%.c,$(B)/%,$(wildcard grader/test/unit/*.c))
+$(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libgrader.a
+	$(link)
+units: $(UNITS)
+
+# A program of each part that reads what strangers wrote; grader/test/fuzz.sh feeds them.
+FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
+build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2 -lresolv
+build/fuzz/test/fuzz/rewrite: $(REWRITE)
+build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
+	$(link)
+fuzzers: $(FUZZERS)
+
+mutate-grader: $(if $(LESSON),lesson) ready $(B)/doctor
+	@KINDS=wrong sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
-test-gpu: $(if $(LESSON),lesson) ready build/doctor
+test-gpu: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
 test-cpu: ready
-	@sh grader/cpu/test/run.sh build
+	@sh grader/test/all.sh -s '^cpu'
 
 test-aarch64: ready
-	@sh grader/cpu/test/aarch64.sh build
+	@sh grader/test/all.sh -s aarch64
 
 proof:
 	@sh grader/cpu/test/hardware/proof.sh summary
 
 bench-cpu: ready
-	@sh grader/cpu/bench/run.sh build
+	@sh grader/cpu/bench/run.sh $(B)
 
 format:
 	@git ls-files '*.c' '*.h' '*.cu' '*.cpp' | xargs clang-format -i
@@ -249,6 +292,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
-        texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+.PHONY: help tools ready units fuzzers whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
+        texts slides wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

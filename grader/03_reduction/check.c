@@ -437,4 +437,4 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     return leaked(&b) ? CAUSE_nan_leak : CAUSE_NONE;
 }
 
-const struct lesson lesson = {"03_reduction", items, explain};
+const struct lesson lesson = {.name = "03_reduction", .items = items, .explain = explain};

@@ -578,4 +578,4 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     return cause ? cause : from_groups(b);
 }
 
-const struct lesson lesson = {"09_softmax", items, explain};
+const struct lesson lesson = {.name = "09_softmax", .items = items, .explain = explain};

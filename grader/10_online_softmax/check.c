@@ -435,4 +435,4 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     return CAUSE_merge_lost;  // no m is too large: not all elements have been looked at
 }
 
-const struct lesson lesson = {"10_online_softmax", items, explain};
+const struct lesson lesson = {.name = "10_online_softmax", .items = items, .explain = explain};

@@ -266,4 +266,4 @@ static const struct item items[] = {
         {0},
 };
 
-const struct lesson lesson = {"21_flop_counting", items, NULL};
+const struct lesson lesson = {.name = "21_flop_counting", .items = items};

@@ -1,12 +1,8 @@
-// block_mask.h: masks of blocks of S, 128 x 128 scores each (lesson 19), and what known mistakes take for one.
+// block_mask.h: masks of blocks of S, 128 x 128 scores each (lesson 19).
 #ifndef ATTENTION_BLOCK_MASK_H
 #define ATTENTION_BLOCK_MASK_H
 
 #include "check/check.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "course.h"
 
 enum { MASK_BLOCK = 128 };
@@ -29,123 +25,31 @@ static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t
 }
 
 static inline bool is_active(struct block_mask m, int64_t b, int64_t h, int64_t i, int64_t j) {
-    int64_t I = i / m.q, J = j / m.k;
     if (!m.value) return true;
+    int64_t I = i / m.q, J = j / m.k;
     return I < m.T_q && J < m.T_k && m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J] != 0;
 }
 
-// ---- mistakes ------------------------------------------------------------------------------
+// *m is what the n-th known mistake takes for the mask of the problem, *cause its cause;
+// free_mask() frees it. False if there are no more mistakes, or the problem has no mask.
+struct problem;
+bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause);
+void free_mask(struct block_mask m);
 
-enum mask_mistake {
-    MASK_IGNORED,
-    MASK_TRANSPOSED,       // byte [j][i], where there are as many rows as columns
-    MASK_ROWS_OF_T_q,      // byte i T_q + j of a head
-    MASK_COLUMNS_OF_T_q,   // byte j + i T_q of a head, of the transposed mask
-    MASK_OF_HEAD,          // head 0 of the batch
-    MASK_OF_FIRST,         // head 0 of batch 0
-    MASK_OF_BATCH,         // batch 0
-    MASK_OF_LAST_BATCH,    // all batches store their lists in one place
-    MASK_ROW_LACKS_FIRST,  // the first active block of each row
-    MASK_ROW_LACKS_LAST,   // the last
-    MASK_COLUMN_LACKS_FIRST,
-    MASK_COLUMN_LACKS_LAST,
-    MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
-    MASK_SHORT_ROW,     // the last row, if it is
-    MASK_KEYS_BY_TILE,  // a block is a tile's 16 keys
-    MASK_ROWS_BY_TILE,  // a block is a tile's 16 queries
-};
+// ---- the mask of a case
 
-static const struct {
-    enum mask_mistake what;
-    enum cause cause;
-} mask_mistakes[] = {
-    {MASK_IGNORED, CAUSE_mask_ignored},         {MASK_TRANSPOSED, CAUSE_mask_transposed},
-    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes},
-    {MASK_OF_HEAD, CAUSE_head_ignored},         {MASK_OF_FIRST, CAUSE_head_ignored},
-    {MASK_OF_BATCH, CAUSE_batch_ignored},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored},
-    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before what the last active block may be, too
-    {MASK_SHORT_ROW, CAUSE_inner_tail},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost},
-    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile},
-};
+enum { MASK_TEXT = 32 };
 
-// Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
-static inline bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t J,
-                          bool along_row, int step) {
-    do {
-        if (along_row) J += step;
-        if (!along_row) I += step;
-        if (I < 0 || J < 0 || I >= m.T_q || J >= m.T_k) return true;
-    } while (!is_active(m, b, h, I * MASK_BLOCK, J * MASK_BLOCK));
-    return false;
-}
+// For contract.declare_more(): declares the argument "mask", in which all blocks are active.
+void mask_declare(struct problem* p);
 
-// What the mistake takes for block (I, J).
-static inline bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t b, int64_t h,
-                                  int64_t I, int64_t J, int64_t B, bool short_row,
-                                  bool short_column) {
-    const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
-    bool right = head[I * m.T_k + J] != 0, square = m.T_q == m.T_k;
-    int64_t count = m.T_q * m.T_k, i = I * MASK_BLOCK, j = J * MASK_BLOCK;
-    switch (what) {
-    case MASK_IGNORED:
-        return true;
-    case MASK_TRANSPOSED:
-        return square ? head[J * m.T_k + I] != 0 : right;
-    case MASK_ROWS_OF_T_q:
-        return I * m.T_q + J >= count || head[I * m.T_q + J] != 0;
-    case MASK_COLUMNS_OF_T_q:
-        return J * m.T_q + I >= count || head[J * m.T_q + I] != 0;
-    case MASK_OF_HEAD:
-        return is_active(m, b, 0, i, j);
-    case MASK_OF_FIRST:
-        return is_active(m, 0, 0, i, j);
-    case MASK_OF_BATCH:
-        return is_active(m, 0, h, i, j);
-    case MASK_OF_LAST_BATCH:
-        return is_active(m, B - 1, h, i, j);
-    case MASK_ROW_LACKS_FIRST:
-        return right && !is_end(m, b, h, I, J, true, -1);
-    case MASK_ROW_LACKS_LAST:
-        return right && !is_end(m, b, h, I, J, true, 1);
-    case MASK_COLUMN_LACKS_FIRST:
-        return right && !is_end(m, b, h, I, J, false, -1);
-    case MASK_COLUMN_LACKS_LAST:
-        return right && !is_end(m, b, h, I, J, false, 1);
-    case MASK_SHORT_COLUMN:
-        return right && !(short_column && J == m.T_k - 1);
-    case MASK_SHORT_ROW:
-        return right && !(short_row && I == m.T_q - 1);
-    case MASK_KEYS_BY_TILE:
-    case MASK_ROWS_BY_TILE:
-        break;
-    }
-    return right;
-}
+// Sets the mask of the selected call to a text: the blocks of a row of blocks are 1, active, or 0;
+// between rows stands '/', between heads ' ', as in "10/01 11/10". After the last head the first one
+// comes again.
+void mask_set(const struct problem* p, const char* text);
 
-// Turns *m, the mask of the case, into what the n-th of mask_mistakes takes for it. False if there is no such
-// mistake, or no mask. free_mask() undoes it.
-static inline bool mistake_mask(int n, int64_t B, int64_t N_q, int64_t N_k, struct block_mask* m) {
-    const struct block_mask right = *m;
-    if (!right.value || n >= (int)(sizeof mask_mistakes / sizeof mask_mistakes[0])) return false;
-    double* value = calloc((size_t)(B * m->H * m->T_q * m->T_k) + 1, sizeof *value);
-    if (!value) abort();
-    m->value = value;
-    for (int64_t b = 0; b < B; b++)
-        for (int64_t h = 0; h < m->H; h++)
-            for (int64_t I = 0; I < m->T_q; I++)
-                for (int64_t J = 0; J < m->T_k; J++)
-                    *value++ = mistaken_block(right, mask_mistakes[n].what, b, h, I, J, B,
-                                              N_q % MASK_BLOCK != 0, N_k % MASK_BLOCK != 0);
-    if (mask_mistakes[n].what == MASK_KEYS_BY_TILE) m->k = 16;
-    if (mask_mistakes[n].what == MASK_ROWS_BY_TILE) m->q = 16;
-    return true;
-}
-
-static inline struct block_mask free_mask(struct block_mask mistaken, struct block_mask right) {
-    free((double*)(uintptr_t)mistaken.value);
-    return right;
-}
+// A mask of one head. No row and no column is empty, not all blocks are active, and a square one
+// differs from its transpose. T_q and T_k are 2 to 4.
+void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]);
 
 #endif

@@ -1,8 +1,9 @@
-// taken.h: the ways in which a kernel with tensor cores takes an operand's elements from wrong places.
-#ifndef TAKEN_H
-#define TAKEN_H
+// taken.h: the ways in which a kernel with tensor cores takes an operand's elements from wrong
+// places.
+#ifndef ATTENTION_TAKEN_H
+#define ATTENTION_TAKEN_H
 
-#include <stdint.h>
+#include "attention/problem.h"
 
 enum taken {
     AS_IT_IS,     // no mistake
@@ -12,35 +13,14 @@ enum taken {
     ROWS,         // rows g and g + 8 swapped
     WAYS_TO_TAKE
 };
+extern const enum cause causes_of_taken[WAYS_TO_TAKE];
 
-static const enum cause causes_of_taken[WAYS_TO_TAKE] = {[OTHER_PIECE] = CAUSE_swizzle,
-                                                         [TRANSPOSED] = CAUSE_transposed,
-                                                         [MATRICES] = CAUSE_fragment_order,
-                                                         [ROWS] = CAUSE_fragment_order};
+// Which element of the array lands where element (*n, *x) belongs: sets both.
+void taken_from(enum taken how, int64_t* n, int64_t* x);
 
-// Which element of the array lands where element (n, x) belongs.
-static void taken_from(enum taken how, int64_t* n, int64_t* x) {
-    int64_t row = *n, column = *x;
-    switch (how) {
-    case OTHER_PIECE:
-        *x = ((column / 8) ^ (row % 8)) * 8 + column % 8;
-        break;
-    case TRANSPOSED:
-        *n = row / 8 * 8 + column % 8;
-        *x = column / 8 * 8 + row % 8;
-        break;
-    case MATRICES:
-        if ((row / 8 + column / 8) % 2 == 0) break;
-        *n = row ^ 8;
-        *x = column ^ 8;
-        break;
-    case ROWS:
-        *n = row ^ 8;
-        break;
-    case AS_IT_IS:
-    case WAYS_TO_TAKE:
-        break;
-    }
-}
+// What the kernel takes for an array: counted like its tensor, NaN between the rows. `value` holds
+// what is in the array, counted like it, too; rows beyond the last one are zeros. To be freed by
+// the caller.
+double* take(const struct problem* p, enum taken how, enum which a, const double* value);
 
 #endif

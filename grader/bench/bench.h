@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 
 enum { BENCH_NUMBERS = 8 };
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/arrays.h"
 #include "bench/ceiling.h"
 #include "bench/clocks.h"
@@ -157,16 +158,10 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
         v->trouble = "too slow for the seconds given";
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
-    double start = now();
+    double start = clock_seconds();
     for (int round = 0; round < MAX_ROUNDS; round++) {
-        if (round >= MIN_ROUNDS && now() - start >= seconds) break;
+        if (round >= MIN_ROUNDS && clock_seconds() - start >= seconds) break;
         for (int i = 0; i < versions; i++) {
             struct version* v = &version[(i + round) % versions];
             if (v->trouble) continue;
@@ -267,7 +262,7 @@ static bool chosen(const struct bench_size* size) {
     return !only || strstr(size->label, only);
 }
 
-// When the program should be done, in terms of now(); sizes that are still to be timed.
+// When the program should be done, in terms of clock_seconds(); sizes that are still to be timed.
 static double deadline;
 static int sizes_left;
 
@@ -283,7 +278,7 @@ static void time_size(const struct bench_size* size, double seconds) {
     } else {
         if (peers) peers->prepare(&run, size);
         for (int i = 0; i < versions; i++) admit(&version[i], &run, size->n, seconds, &agreed);
-        time_versions(&run, size->n, (deadline - now()) / sizes_left);
+        time_versions(&run, size->n, (deadline - clock_seconds()) / sizes_left);
         if (peers) peers->finish();
     }
     arrays_free(&run);
@@ -315,13 +310,13 @@ int bench_main(int argc, char** argv, const struct bench_peers* with) {
     int wrong = 0;
     for (const struct bench_size* size = bench.sizes; size->label; size++)
         refuse_commas(size->label), sizes_left += chosen(size);
-    deadline = now() + atof(argv[2]);
+    deadline = clock_seconds() + atof(argv[2]);
     double share = atof(argv[2]) / sizes_left;
     for (const struct bench_size* size = bench.sizes; size->label; size++) {
         if (!chosen(size)) continue;
         if (isatty(2))
             fprintf(stderr, "%s (%d more after it, %.0f s left)\n", size->label, sizes_left - 1,
-                    fmax(0, deadline - now()));
+                    fmax(0, deadline - clock_seconds()));
         time_size(size, share);
         sizes_left--;
         report(csv, &spot, size);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/state.h"
 
 // ---- the record
@@ -22,6 +22,12 @@ void record_append(struct result_item* record, const char* format, ...) {
     va_end(args);
 }
 
+// libcheck ends the process that runs the item.
+void check_end(void) {
+    ck_abort_msg("the item ends here");
+    abort();
+}
+
 void check_error(struct check* c, const char* format, ...) {
     va_list args;
     c->record->outcome = OUTCOME_ERROR;
@@ -29,16 +35,15 @@ void check_error(struct check* c, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
-    ck_abort_msg("grader error");
-    abort();
+    check_end();
 }
 
 void check_end_failed(struct check* c, enum cause cause) {
     c->record->outcome = OUTCOME_FAIL;
+    c->record->missing |= cause == CAUSE_no_answer;
     snprintf(c->record->cause, sizeof c->record->cause, "%s", cause_id(cause));
     snprintf(c->record->sentence, sizeof c->record->sentence, "%s", cause_sentence(cause));
-    ck_abort_msg("failed");
-    abort();
+    check_end();
 }
 
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
@@ -50,6 +55,12 @@ void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     check_end_failed(c, cause);
 }
 
+void* check_allocate(struct check* c, int64_t count, size_t size) {
+    void* memory = calloc((size_t)count + 1, size);
+    if (!memory) check_error(c, "out of memory: %lld times %zu bytes", (long long)count, size);
+    return memory;
+}
+
 // ---- an item
 
 static void free_case(struct check* c) {
@@ -59,7 +70,7 @@ static void free_case(struct check* c) {
         free(s->ghost), free(s->ghost_poison);
     }
     if (c->ran) arena_free(&c->arena);
-    c->tensor_count = c->scalar_count = 0;
+    c->tensor_count = c->scalar_count = c->replaced_count = 0;
     c->ran = false;
 }
 
@@ -104,6 +115,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->cases++;
     c->rounds = 1;
     c->round = 0;
+    c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
     c->expected = 0;
@@ -135,6 +147,23 @@ void check_round(struct check* c, int round) {
     for (int i = 0; i < c->tensor_count; i++) select_round(c, &c->tensor[i]);
 }
 
+// ---- arguments
+
+void check_replace(struct check* c, const char* name, int64_t value) {
+    if (c->replaced_count == REPLACED) check_error(c, "more than %d arguments replaced", REPLACED);
+    c->replaced[c->replaced_count++] = (struct replaced){name, value, false};
+}
+
+// What an argument is replaced by, which is then met; or NULL.
+static const struct replaced* replacement(struct check* c, const char* name) {
+    for (int i = 0; i < c->replaced_count; i++) {
+        if (strcmp(c->replaced[i].name, name) != 0) continue;
+        c->replaced[i].met = true;
+        return &c->replaced[i];
+    }
+    return NULL;
+}
+
 static struct tensor* add_tensor(struct check* c, const char* name, enum dtype dtype,
                                  struct shape shape, uint32_t role) {
     if (c->tensor_count == ARENA_TENSORS) check_error(c, "more than %d tensors", ARENA_TENSORS);
@@ -157,18 +186,26 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     return t;
 }
 
+// What the case passes as the argument of this name; NULL if that is NULL.
+static struct tensor* pass_tensor(struct check* c, const char* name, enum dtype dtype,
+                                  struct shape shape, uint32_t role) {
+    if (!replacement(c, name)) return add_tensor(c, name, dtype, shape, role);
+    check_null(c, name);
+    return NULL;
+}
+
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype,
                            struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_INPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_INPUT);
 }
 
 struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape) {
-    return add_tensor(c, name, dtype, shape, ARENA_OUTPUT);
+    return pass_tensor(c, name, dtype, shape, ARENA_OUTPUT);
 }
 
 void check_workspace(struct check* c, const char* name, int64_t bytes) {
-    add_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
+    pass_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
 }
 
 void check_null(struct check* c, const char* name) {
@@ -189,12 +226,19 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
 
 void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
-    s->integer = value;
-    s->real = (double)value;
+    const struct replaced* other = replacement(c, name);
+    s->integer = other ? other->value : value;
+    s->real = (double)s->integer;
 }
 
 void check_real(struct check* c, const char* name, double value) {
-    add_scalar(c, name)->real = value;
+    const struct replaced* other = replacement(c, name);
+    add_scalar(c, name)->real = other ? (double)other->value : value;
+}
+
+void check_spoil(struct check* c, const struct bad_argument* bad) {
+    check_replace(c, bad->name, bad->value);
+    check_expect(c, bad->status, CAUSE_argument_check);
 }
 
 void check_fail_call(struct check* c, const char* function, int n) {
@@ -207,7 +251,23 @@ void check_expect(struct check* c, int status, enum cause otherwise) {
     c->otherwise = otherwise;
 }
 
-// ---- looking things up, for explain()
+// ---- for explain()
+
+void check_describe(struct check* c, void* description) {
+    c->description = description;
+}
+
+void* check_description(const struct check* c) {
+    return c->description;
+}
+
+const double* check_values_of(const struct tensor* t, int round) {
+    return t->state->value + t->state->per_round * round;
+}
+
+bool check_was_written(const struct tensor* t, int64_t element) {
+    return !t->state->poison[t->got - t->state->got + element];
+}
 
 struct tensor* check_tensor(struct check* c, const char* name) {
     for (int i = 0; i < c->tensor_count; i++)

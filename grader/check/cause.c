@@ -5,10 +5,13 @@
 
 static const struct {
     const char *id, *sentence;
-} causes[CAUSE_COUNT] = {{"", ""},
-#define CAUSE(id, sentence) {#id, sentence},
-                         CAUSES(CAUSE, CAUSE)
+    bool cost;
+} causes[CAUSE_COUNT] = {{"", "", false},
+#define CAUSE(id, sentence) {#id, sentence, false},
+#define COST(id, sentence) {#id, sentence, true},
+                         CAUSES(CAUSE, COST)
 #undef CAUSE
+#undef COST
 };
 
 const char* cause_id(enum cause cause) {
@@ -17,6 +20,10 @@ const char* cause_id(enum cause cause) {
 
 const char* cause_sentence(enum cause cause) {
     return causes[cause].sentence;
+}
+
+bool cause_is_cost(enum cause cause) {
+    return causes[cause].cost;
 }
 
 enum cause cause_from_id(const char* id) {

@@ -7,6 +7,8 @@
 #ifndef CAUSE_H
 #define CAUSE_H
 
+#include <stdbool.h>
+
 #define CAUSES(CAUSE, COST)                                                                        \
     CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
     /* what was written where */                                                                   \
@@ -199,6 +201,9 @@ enum cause {
 // The id ("tail_dropped") and the sentence of a cause; "" for CAUSE_NONE.
 const char* cause_id(enum cause cause);
 const char* cause_sentence(enum cause cause);
+
+// True if the answers may be right all the same: a COST() of the list.
+bool cause_is_cost(enum cause cause);
 
 // The cause with this id, or CAUSE_NONE.
 enum cause cause_from_id(const char* id);

@@ -1,8 +1,8 @@
 // check.h: what a lesson's check.c sees. Trusted C; no student code runs in this process.
 //
-// A lesson is a list of graded items. An item runs one or more cases. A case declares its arguments,
-// fills the inputs, runs the student's kernel behind the wall, computes what it wants in fp64, and
-// compares:
+// A lesson is a list of graded items. An item runs one or more cases. A case declares its
+// arguments, fills the inputs, runs the student's kernel behind the wall, computes what it wants in
+// fp64, and compares:
 //
 //     check_case(c, "n = %lld", (long long)n);
 //     check_int(c, "n", n);
@@ -23,9 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "cause.h"
-
-enum dtype { F32, F16, BF16, I32, U8 };
 
 struct shape {
     int rank;        // 1 to 4
@@ -50,6 +49,7 @@ struct tensor {
 };
 
 struct check;
+struct hypothesis;
 
 // ---- a case
 
@@ -62,8 +62,8 @@ void check_case(struct check* c, const char* format, ...) __attribute__((format(
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
 
-// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its shape)
-// is legal. check_null() passes NULL for a tensor that is not declared.
+// Arguments, by the names call.c asks for. A tensor starts as zeros; an empty one (a 0 in its
+// shape) is legal. check_null() passes NULL for a tensor that is not declared.
 void check_int(struct check* c, const char* name, int64_t value);
 void check_real(struct check* c, const char* name, double value);
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype, struct shape shape);
@@ -74,6 +74,24 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
+
+// An argument that the launcher must refuse, or must accept all the same: a list of them ends with
+// {0}.
+struct bad_argument {
+    const char* name;
+    int64_t value;  // of an int or a real; a tensor or a workspace of this name is NULL
+    int status;     // what the launcher must return
+};
+
+// From here on the case passes something else in place of the argument that is declared by this name:
+// an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
+// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument is
+// declared between check_case() and check_run().
+void check_replace(struct check* c, const char* name, int64_t value);
+
+// The same, and the status is expected. A list of calls with one or more such arguments each, good
+// ones with nothing to do among them, is run by check_idle_calls() (arguments.h).
+void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". With CPU and GPU alike; the call does nothing and returns an error.
@@ -87,9 +105,6 @@ double check_normal(struct check* c);                            // mean 0, stan
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
 void fill_uniform(struct check* c, struct tensor* t, double low, double high);
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
-
-// The value nearest to x that dtype can hold (round to nearest even; overflow gives infinity).
-double dtype_round(enum dtype dtype, double x);
 
 // ---- running and judging
 
@@ -114,9 +129,9 @@ enum watch {
 // slower.
 void check_watch(struct check* c, enum watch watch);
 
-// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its outputs
-// were compared, and only if it launched a kernel and read and wrote at least as many bytes of device
-// memory as the inputs and outputs of the case have: else the item ends here.
+// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its
+// outputs were compared, and only if it launched a kernel and read and wrote at least as many bytes
+// of device memory as the inputs and outputs of the case have: else the item ends here.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -132,13 +147,13 @@ struct budget {
 struct budget budget_exact(void);
 
 // A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the largest
-// wanted value.
-// standard holds t->count values computed the plain way in t's working precision.
+// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the
+// largest wanted value. standard holds t->count values computed the plain way in t's working
+// precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
-// Compares an output with want. On a failure: the first wrong element, how many, where, the error as
-// % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
+// Compares an output with want. On a failure: the first wrong element, how many, where, the error
+// as % of the budget, and the likely cause (the lesson's explain() first, then the patterns of
 // diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
@@ -174,14 +189,35 @@ struct item {
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
-    // Called when check_compare() found t wrong: the cause, or CAUSE_NONE to let the general
-    // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
+    // Tried when check_compare() found an output wrong, if check_describe() said of what: see
+    // hypothesis.h. May be NULL.
+    const struct hypothesis* mistakes;
+    // Called if none of them fits: the cause, or CAUSE_NONE to let the general patterns decide. May
+    // be NULL. All tensors of the case are still there; see check_tensor().
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
 };
 
-// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none).
+// For explain(): the inputs of another round of this case, and whether an element of an output was
+// written at all.
+const double* check_values_of(const struct tensor* t, int round);
+bool check_was_written(const struct tensor* t, int64_t element);
+
+// The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
+// what the lesson said of the case with check_describe(), a pointer to a struct of its own, or
+// NULL. check_case() forgets it.
 struct tensor* check_tensor(struct check* c, const char* name);
 int64_t check_int_of(struct check* c, const char* name);
+void check_describe(struct check* c, void* description);
+void* check_description(const struct check* c);
+
+// Ends the item with a message: an error of the grader, or of the machine. It never counts against
+// the student.
+_Noreturn void check_error(struct check* c, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// count zeros of `size` bytes, to be freed by the caller; check_error() if there is no memory.
+// count >= 0.
+void* check_allocate(struct check* c, int64_t count, size_t size);
 
 // Each lesson's check.c defines this one.
 extern const struct lesson lesson;

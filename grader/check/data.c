@@ -1,7 +1,7 @@
 // data.c: random data: fresh for every run, the same for the same seed, item and case.
 #include <math.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/state.h"
 
 // splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "check/state.h"
 
 // Everything a pattern may look at.

@@ -1,14 +1,15 @@
 #!/bin/sh
 # class.sh: what `make class` does: builds the class program, runs it, looks for similar submissions.
 # usage: class.sh LESSON...    with SUBMISSIONS, LESSON, OUT ... in the environment (grader/class/main.c)
+build=build${BUILD:+/$BUILD}
 for header in archive.h csv.h libxml/xmlwriter.h; do
     printf '#include <%s>\n' "$header" | gcc -I/usr/include/libxml2 -E -xc - >/dev/null 2>&1 || {
         echo "make class needs libarchive, libcsv and libxml2, and <$header> is not here. Run: sh setup.sh --class" >&2
         exit 2
     }
 done
-flock build/.lock make -s --no-print-directory build/class || exit 2
-build/class "$@"
+flock build/.lock make -s --no-print-directory "$build/class" || exit 2
+"$build/class" "$@"
 status=$?
 # 3: graded, but for grader errors
 case $status in 0 | 3) ;; *) exit $status ;; esac

@@ -11,18 +11,18 @@ file=$(file_of "$lesson")
     echo "$file does not exist." >&2
     exit 2
 }
-out=build/debug
+out=build/gdb
 mkdir -p "$out" || exit 2
-build/cpu/rewrite "$file" "$out/unit.cpp" "$file" || exit 1
+"$build/cpu/rewrite" "$file" "$out/unit.cpp" "$file" || exit 1
 # shellcheck disable=SC2046  # the flags are words
 g++ $(cat grader/cpu/cxxflags) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
     -c "$out/unit.cpp" -o "$out/unit.o" &&
     g++ -static -no-pie $(cat grader/run/wrapped) "$out/unit.o" \
-        "build/grader/$lesson/call-cpu.o" build/cpu/librun.a build/libcpu.a -lpthread -lm \
+        "$build/grader/$lesson/call-cpu.o" "$build/cpu/librun.a" "$build/libcpu.a" -lpthread -lm \
         -o "$out/program" || exit 1
 DEBUG_SOURCE=$file
 export DEBUG_SOURCE
-set -- "$file" --device cpu --debug "$out/program"
+set -- debug "$file" --device cpu --program "$out/program"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
-exec "build/grader/$lesson/check" "$@"
+exec "$build/grader/$lesson/check" "$@"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "wall/arena.h"
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/wall.h"
 
 static void tell(const char* name, bool works, const char* why) {

@@ -3,6 +3,7 @@
 # command that mends it. Works before anything is built or installed.
 # Exit status: 0 if grading on the CPU works here, 1 if not.
 # usage: sh grader/make/doctor.sh
+build=build${BUILD:+/$BUILD}
 
 setup='sh setup.sh'
 dev='sh setup.sh --dev'
@@ -113,7 +114,7 @@ build_part() {
 
 # ---- isolation
 
-field() { # field NAME COLUMN: of what build/doctor printed
+field() { # field NAME COLUMN: of what doctor printed
     printf '%s\n' "$facts" | awk -F '\t' -v name="$1" -v n="$2" '$1 == name { print $n }'
 }
 
@@ -144,8 +145,8 @@ isolation_part() {
         row "$none" "not probed" "mend the above first"
         return
     fi
-    if ! log=$(MAKEFLAGS='' flock build/.lock make -s build/doctor 2>&1) ||
-        ! facts=$(build/doctor 2>&1); then
+    if ! log=$(MAKEFLAGS='' flock build/.lock make -s "$build/doctor" 2>&1) ||
+        ! facts=$("$build/doctor" 2>&1); then
         printf '%s\n' "$log" "$facts" | sed 's/^/    /'
         fatal "the probe" "does not build or run (see above)" "report it with these lines"
         return

@@ -1,5 +1,7 @@
 # file.sh: which file a command is about. Sourced, not run.
 # shellcheck shell=sh
+# shellcheck disable=SC2034  # the scripts that source this use it
+build=build${BUILD:+/$BUILD} # where make puts what it builds
 
 # A lesson without a call.c has no kernel: what is handed in is a text, answers.txt.
 has_kernel() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# new.sh: what `make new LESSON=29 NAME=moving_average` does: writes a whole small lesson of that number and name, from
+# new.sh: what `make new LESSON=40 NAME=moving_average` does: writes a whole small lesson of that number and name, from
 # grader/make/template, which grades itself and passes its tests; an author replaces it piece by piece.
 # usage: new.sh NUMBER NAME
 set -eu
@@ -9,7 +9,7 @@ refuse() {
     echo "$1" >&2
     exit 2
 }
-case $number in [0-9][0-9]) ;; *) refuse "LESSON= must be two digits, as in make new LESSON=29 NAME=moving_average" ;; esac
+case $number in [0-9][0-9]) ;; *) refuse "LESSON= must be two digits, as in make new LESSON=40 NAME=moving_average" ;; esac
 case $name in
 '' | [!a-z]* | *[!a-z0-9_]*) refuse "NAME= must be the launcher's name: small letters, digits and _, as in NAME=moving_average" ;;
 esac

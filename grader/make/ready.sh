@@ -17,4 +17,4 @@ mkdir -p build 2>/dev/null && [ -w build ] || {
     echo "The folder build/ cannot be written here. Clone the course to a folder of your own." >&2
     exit 2
 }
-[ -e build/libgrader.a ] || echo "Building the grader (once, about 20 s)" >&2
+[ -e "build${BUILD:+/$BUILD}/libgrader.a" ] || echo "Building the grader (once, about 20 s)" >&2

@@ -25,7 +25,7 @@ patch -s -r - -o "$out/traced.cu" "$file" "$patch" >"$out/said" 2>&1 || {
     echo "The trace needs what is given in the exercise: BLOCK_K, the last barrier of the loop, the launcher." >&2
     exit 1
 }
-build/cpu/rewrite "$out/traced.cu" "$out/traced.cpp" "$file (traced)" || exit 1
+"$build/cpu/rewrite" "$out/traced.cu" "$out/traced.cpp" "$file (traced)" || exit 1
 # shellcheck disable=SC2046  # the flags are words
 g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
     -c "$out/traced.cpp" -o "$out/traced.o" || {
@@ -33,6 +33,6 @@ g++ $(cat grader/cpu/cxxflags) -Igrader -Ilessons "-Ilessons/$lesson" -Igrader/c
     echo "and O_reg, so the gaps have to be filled, with these names." >&2
     exit 1
 }
-g++ -no-pie "$out/traced.o" "build/grader/$lesson/trace.o" "build/grader/$lesson/call-cpu.o" \
-    build/grader/trace/main.o build/libgrader.a build/libcpu.a -ljansson -lpthread -lm -o "$out/program" || exit 1
+g++ -no-pie "$out/traced.o" "$build/grader/$lesson/trace.o" "$build/grader/$lesson/call-cpu.o" \
+    "$build/grader/trace/main.o" "$build/libgrader.a" "$build/libcpu.a" -ljansson -lpthread -lm -o "$out/program" || exit 1
 "$out/program" "$lesson" "$file"

@@ -123,3 +123,26 @@ bool result_from_json(const char* text, struct result* r) {
     json_decref(root);
     return fine;
 }
+
+static bool named_before(const struct result* r, int index) {
+    for (int i = 0; i < index; i++)
+        if (r->item[i].outcome != OUTCOME_PASS && !strcmp(r->item[i].cause, r->item[index].cause))
+            return true;
+    return false;
+}
+
+void result_print_verdict(const struct result* r, FILE* to) {
+    int errors = 0, missed = 0;
+    for (int i = 0; i < r->item_count; i++) errors += r->item[i].outcome == OUTCOME_ERROR;
+    fprintf(to, "%d %d %d ", r->score, r->max_score, errors);
+    for (int i = 0; i < r->item_count; i++) {
+        if (r->item[i].outcome == OUTCOME_PASS || named_before(r, i)) continue;
+        fprintf(to, "%s%s", missed++ ? "," : "", r->item[i].cause[0] ? r->item[i].cause : "?");
+    }
+    fprintf(to, missed ? " " : "- ");
+    missed = 0;
+    for (int i = 0; i < r->item_count; i++)
+        if (r->item[i].outcome != OUTCOME_PASS)
+            fprintf(to, "%s%s", missed++ ? "|" : "", r->item[i].name);
+    fprintf(to, "%s\n%s\n", missed ? "" : "-", r->seed);
+}

@@ -21,7 +21,7 @@ compile() { # compile FILE OBJECT FLAG...: a .cu for the CPU device
 }
 compile grader/bench/device.cu "$out/device.o" || failed=1
 for program in main peers; do
-    g++ -no-pie -rdynamic "$out/$program.o" "$out"/[!mp]*.o build/grader/check/dtype.o -Wl,--whole-archive \
+    g++ -no-pie -rdynamic "$out/$program.o" "$out"/[!mp]*.o build/grader/base/*.o -Wl,--whole-archive \
         build/libcpu.a -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/$program" || failed=1
 done
 versions=

@@ -37,12 +37,11 @@ fails_with() { # fails_with TEXT COMMAND...
     "$@" && return 1
     said "$text"
 }
-no_survivor() { sleep 1 && [ "$(survivors)" = 0 ]; }
 
 # Killed at any point: what was graded is kept.
-make -s --no-print-directory ready build/class
+make -s --no-print-directory ready "$build/class"
 SUBMISSIONS=$dir/submissions ROSTER=$dir/roster.csv LESSON=05 SECRET=$dir/secret OUT=$out \
-    build/class 05_tiled_matmul >"$dir/said" 2>&1 &
+    "$build/class" 05_tiled_matmul >"$dir/said" 2>&1 &
 run=$! tries=0
 until [ -n "$(find "$out/results" -name '*.json' 2>/dev/null)" ] || [ $tries = 600 ]; do
     tries=$((tries + 1))
@@ -139,7 +138,7 @@ gone() { [ -z "$(find "$out/submissions" "$out/feedback" "$out/exports" -name 't
 expect "who is gone leaves nothing" gone
 expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobody
 # A student's own grade
-build/grader/05_tiled_matmul/check solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
+"$build/grader/05_tiled_matmul/check" solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
 expect "a student's grade is replayed" class REPLAY="$dir/theirs.json"
 expect "and is the same" said 'The same grade'
 sed '0,/"points": 15/s//"points": 14/' "$dir/theirs.json" >"$dir/forged.json"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "run/run.h"
 #include "trace/trace.h"
 

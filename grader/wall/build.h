@@ -31,6 +31,7 @@ struct build {
     int program;          // a memfd, or -1; the caller closes it
     int watched;          // likewise: the instrumented build of the same file for the CPU device
     char* log;            // what the compiler said, also warnings; free it
+    bool unset;           // one of the warnings names a variable that is used before it has a value
     char message[512];    // one sentence; empty if BUILD_OK
     char submission[65];  // SHA-256 of the file
     char* text;           // build_text(): the file, text_size bytes and a NUL behind them; free it
@@ -49,9 +50,9 @@ bool build_has_kernel(const char* lesson);
 // Reads a submission that is a text: nothing is compiled. BUILD_OK or BUILD_UNREADABLE.
 struct build build_text(const char* file);
 
-// SHA-256 over everything that decides a grade of this lesson besides the submission: its cases,
-// contract and call, and the grader's sources. Returns 0, or -1 if a file cannot be read.
-int build_fingerprint(const char* lesson, char hex[65]);
+// The key of all that a program of this lesson is made of on the CPU device, besides the submission; of a
+// lesson without a kernel that of nothing. Returns 0, or -1 with errno.
+int build_key(const char* lesson, char hex[65]);
 
 // "flash_forward" of "12_flash_forward".
 const char* lesson_function(const char* lesson);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 #include "wall/wall.h"
 
 enum { LARGEST_FILE = 256 << 20, MEMFD_EXEC = 0x10 };
@@ -83,7 +83,8 @@ int cache_key(const char* work, const char* more, char hex[65]) {
     return result;
 }
 
-// ---- what is kept: KEY.program, KEY.watched and KEY.log; KEY.program is written last
+// ---- what is kept: KEY.program, KEY.watched, KEY.log, and KEY.unset if a variable has no value;
+// KEY.program is written last
 
 static void name_entry(char path[160], const char* key, const char* part) {
     snprintf(path, 160, "build/cache/%s.%s", key, part);
@@ -126,10 +127,12 @@ bool cache_fetch(const char* key, struct cache_entry* entry) {
     if (entry->program >= 0) utimensat(AT_FDCWD, path, NULL, 0);  // it is in use
     name_entry(path, key, "watched");
     entry->watched = entry->program < 0 ? -1 : cache_load_program(path);
+    name_entry(path, key, "unset");
+    entry->unset = access(path, F_OK) == 0;
     if (entry->watched >= 0) return true;
     if (entry->program >= 0) close(entry->program);
     free(entry->log);
-    *entry = (struct cache_entry){-1, -1, NULL};
+    *entry = (struct cache_entry){-1, -1, NULL, false};
     return false;
 }
 
@@ -148,11 +151,11 @@ static int older_first(const void* a, const void* b) {
 }
 
 static void forget(const struct kept* entry) {
-    static const char* const parts[] = {"program", "watched", "log"};
+    static const char* const parts[] = {"program", "watched", "log", "unset"};
     char key[65], path[160];
     snprintf(key, sizeof key, "%.64s", strrchr(entry->name, '/') + 1);
     key[strcspn(key, ".")] = '\0';
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         name_entry(path, key, parts[i]);
         unlink(path);
     }
@@ -189,11 +192,13 @@ static void prune(void) {
     globfree(&files);
 }
 
-void cache_store(const char* key, const char* out, const char* log) {
+void cache_store(const char* key, const char* out, const char* log, bool unset) {
     char path[160], built[PATH_MAX];
     mkdir("build/cache", 0700);
     name_entry(path, key, "log");
     if (file_write(path, log, strlen(log), 0600) != 0) return;
+    name_entry(path, key, "unset");
+    if (unset && file_write(path, "", 0, 0600) != 0) return;
     name_entry(path, key, "watched");
     snprintf(built, sizeof built, "%s/watched", out);
     bool whole = file_copy(built, path, 0600) == 0;

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it), and
-// what the compiler said (the caller frees it).
+// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it), what
+// the compiler said (the caller frees it), and whether that names a variable without a value.
 struct cache_entry {
     int program;
     int watched;
     char* log;
+    bool unset;
 };
 
 // The key of a program: everything it is made of. That is each file of the scratch folder `work` before the
@@ -22,10 +23,10 @@ int cache_key(const char* work, const char* more, char hex[65]);
 // False if there is no such program.
 bool cache_fetch(const char* key, struct cache_entry* entry);
 
-// Keeps out/program, out/watched and the log. What was not used for the longest time goes when all
+// Keeps out/program, out/watched, the log and `unset`. What was not used for the longest time goes when all
 // programs together exceed the limit: 1 GiB, or COURSE_CACHE_MB in the environment. Whatever fails, the
 // program is built again next time.
-void cache_store(const char* key, const char* out, const char* log);
+void cache_store(const char* key, const char* out, const char* log, bool unset);
 
 // A program as a memfd that nobody can change, or -1 with errno.
 int cache_load_program(const char* path);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wall/file.h"
+#include "base/file.h"
 
 struct verdict {
     char* message;
@@ -142,7 +142,7 @@ static bool bad_symbol(char* line, struct verdict* v) {
     } else if (!defined || local) {
         return false;
     } else if (strchr("BDGRS", type)) {
-        return false;  // variables: made local (build.c), they take nobody's place
+        return false;  // variables: made local (compile.sh), they take nobody's place
     } else if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function)) {
         snprintf(v->message, v->size,
                  "%s: defines the C symbol %s; only %s() and functions of its contract may be "
@@ -321,45 +321,71 @@ static bool find_constructor(char* sections, struct verdict* v) {
     return false;
 }
 
-// ---- all of it
+// ---- a function that is not there
 
-static bool look(const char* out, const char* file, bool (*find)(char* text, struct verdict* v),
-                 struct verdict* v) {
-    char* text = read_out(out, file);
-    if (!text) {
-        snprintf(v->message, v->size, "the compiler left no %s", file);
-        return false;
+bool inspect_missing(const char* out, const char* function, char* name, size_t size) {
+    char *wanted = read_out(out, "wanted"), *symbols = read_out(out, "symbols"), *rest = wanted;
+    bool missing = false;
+    for (char* line; wanted && symbols && !missing && (line = next_line(&rest));) {
+        if (!is_contract_symbol(line, function)) continue;
+        missing = true;
+        for (const char* at = symbols; missing && at; at = strchr(at, '\n')) {
+            char defined[512], type;
+            at += *at == '\n';
+            if (sscanf(at, "%511s %c", defined, &type) == 2)
+                missing = strcmp(defined, line) != 0 || !strchr("TW", type);
+        }
+        snprintf(name, size, "%s", line);
     }
-    bool found = find(text, v);
-    free(text);
-    return !found;
+    free(wanted), free(symbols);
+    return missing;
 }
 
-static bool look_at_calls(const char* out, struct lists* l, struct verdict* v) {
+// ---- all of it
+
+// Looks for what the file may not do in one of the compiler's files.
+static enum inspection look(const char* out, const char* file,
+                            bool (*find)(char* text, struct verdict* v), struct verdict* v) {
+    char* text = read_out(out, file);
+    if (!text) return INSPECTION_HAS_NOTHING;
+    bool found = find(text, v);
+    free(text);
+    return found ? INSPECTION_REFUSES : INSPECTION_FINE;
+}
+
+static enum inspection look_at_calls(const char* out, struct lists* l, struct verdict* v) {
     static const char* const lists[] = {"symbols", "symbols-watched", "symbols-gpu"};
     for (int i = 0; i < 3; i++) {
         char* symbols = read_out(out, lists[i]);
         l->gpu = i == 2;
         bool found = symbols && find_bad_call(symbols, l, v);
         free(symbols);
-        if (found) return false;
+        if (found) return INSPECTION_REFUSES;
     }
-    return true;
+    return INSPECTION_FINE;
 }
 
-bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
-                  size_t message_size) {
+enum inspection inspect_unit(const char* out, const char* shown_name, const char* function,
+                             char* message, size_t message_size) {
+    static const struct {
+        const char* file;
+        bool (*find)(char* text, struct verdict* v);
+    } looks[] = {{"unit.s", find_assembly},
+                 {"symbols", find_bad_symbol},
+                 {"symbols-watched", find_bad_symbol},
+                 {"sections", find_constructor}};
     struct verdict v = {message, message_size, function, shown_name};
     struct lists l = {false, read_out(out, "device"), read_out(out, "watching"),
                       read_out(out, "runner"), read_out(out, "gated")};
     char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
-    bool fine = l.device && l.watching && l.runner && l.gated && plain && watched;
-    if (!fine) snprintf(message, message_size, "the compiler left no text or no list of symbols");
-    fine = fine && look(out, "deps", find_foreign_include, &v) &&
-           inspect_text(plain, watched, shown_name, message, message_size) &&
-           look(out, "unit.s", find_assembly, &v) && look(out, "symbols", find_bad_symbol, &v) &&
-           look(out, "symbols-watched", find_bad_symbol, &v) &&
-           look(out, "sections", find_constructor, &v) && look_at_calls(out, &l, &v);
+    enum inspection end = INSPECTION_HAS_NOTHING;
+    if (l.device && l.watching && l.runner && l.gated && plain && watched)
+        end = look(out, "deps", find_foreign_include, &v);
+    if (end == INSPECTION_FINE && !inspect_text(plain, watched, shown_name, message, message_size))
+        end = INSPECTION_REFUSES;
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0] && end == INSPECTION_FINE; i++)
+        end = look(out, looks[i].file, looks[i].find, &v);
+    if (end == INSPECTION_FINE) end = look_at_calls(out, &l, &v);
     free(l.device), free(l.watching), free(l.runner), free(l.gated), free(plain), free(watched);
-    return fine;
+    return end;
 }

@@ -5,11 +5,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum inspection {
+    INSPECTION_FINE,
+    INSPECTION_REFUSES,      // the message says what a graded file may not do, and where
+    INSPECTION_HAS_NOTHING,  // a file that the compiler leaves whenever it ends well is not there
+};
+
 // Reads out/ of a finished compile and says whether a graded file may do what this one does: no
 // inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors, no
-// function but CUDA's, C's mathematics and the few in `gated`. False: message tells what and where.
-bool inspect_unit(const char* out, const char* shown_name, const char* function, char* message,
-                  size_t message_size);
+// function but CUDA's, C's mathematics and the few in `gated`.
+enum inspection inspect_unit(const char* out, const char* shown_name, const char* function,
+                             char* message, size_t message_size);
+
+// True if out/wanted asks for a function of the contract (called like `function`, or function_...) that the
+// submission does not define; then its name is in `name`.
+bool inspect_missing(const char* out, const char* function, char* name, size_t size);
 
 // The same for the text: `plain` and `watched` are the two preprocessed texts of the submission that
 // the compiler calls shown_name.

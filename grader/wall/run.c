@@ -15,19 +15,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "wall/arena.h"
 
 // NEIGHBOURS: what other grades of the same user, side by side with this one, may come to have.
 enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // ---- the child
 
@@ -191,11 +185,11 @@ static bool drain(int fd, struct capture* c) {
 // its number is nobody else's.
 static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
                            int* code) {
-    double end = now() + job->seconds, next_look = now() + 0.05;
+    double end = clock_seconds() + job->seconds, next_look = clock_seconds() + 0.05;
     int handle = (int)syscall(SYS_pidfd_open, pid, 0);
     bool open_pipe = true;
     enum wall_end result = WALL_TIMEOUT;
-    while (now() < end) {
+    while (clock_seconds() < end) {
         struct pollfd p[2] = {{open_pipe ? out : -1, POLLIN, 0}, {handle, POLLIN, 0}};
         poll(p, 2, POLL_MS);
         if (open_pipe) open_pipe = drain(out, captured);
@@ -207,8 +201,8 @@ static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struc
             result = exited ? WALL_EXITED : WALL_SIGNALED;
             break;
         }
-        if (now() >= next_look) {
-            next_look = now() + 0.05;
+        if (clock_seconds() >= next_look) {
+            next_look = clock_seconds() + 0.05;
             if (resident_bytes() > job->memory) {
                 result = WALL_MEMORY;
                 break;
@@ -238,7 +232,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     struct wall_result result = {.end = WALL_FAILED};
     struct capture captured = {.data = malloc(WALL_OUTPUT + 1)};
     int out[2] = {-1, -1}, failed[2] = {-1, -1}, lock = -1, user = -1;
-    double start = now();
+    double start = clock_seconds();
     if (!captured.data || pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0 || take_user(level, job, &user, &lock) != 0) {
         result.code = errno;
@@ -266,7 +260,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     close_pair(out);
     close_pair(failed);
     wall_release_user(lock);
-    result.seconds = now() - start;
+    result.seconds = clock_seconds() - start;
     if (captured.data) captured.data[captured.size] = '\0';
     result.output = captured.data;
     result.truncated = captured.truncated;

@@ -175,11 +175,12 @@ void check_own_array(size_t name) {
                         (is(next(index), "]") && holds_thread(f, index));
         }
     }
-    if (barrier && by_thread)
-        fprintf(stderr,
-                "%s:%d: warning: each thread has a %.*s of its own here, with elements that it "
-                "never sets; is __shared__ missing in front?\n",
-                shown_name, tokens[name].line, (int)tokens[name].length, tokens[name].text);
+    if (!barrier || !by_thread) return;
+    unset_array = true;
+    fprintf(stderr,
+            "%s:%d: warning: each thread has a %.*s of its own here, with elements that it "
+            "never sets; is __shared__ missing in front?\n",
+            shown_name, tokens[name].line, (int)tokens[name].length, tokens[name].text);
 }
 
 enum side function_side(size_t i) {

@@ -1,4 +1,4 @@
-// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME
+// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
@@ -379,8 +379,9 @@ static char* read_file(const char* name) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4) {
-        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME\n");
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET]\n"
+                        "UNSET is made, empty, if a warning names an array without values.\n");
         return EXIT_FAILURE;
     }
     shown_name = argv[3];
@@ -391,5 +392,9 @@ int main(int argc, char** argv) {
     check_variables();
     rewrite_all();
     write_out(argv[2]);
+    if (argc == 5 && unset_array) {
+        FILE* note = fopen(argv[4], "w");
+        if (!note || fclose(note) != 0) return EXIT_FAILURE;
+    }
     return EXIT_SUCCESS;
 }

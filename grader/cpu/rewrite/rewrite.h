@@ -24,6 +24,7 @@ struct text {
 
 extern const char* shown_name;  // of the source, for messages and #line
 extern struct token* tokens;    // the last one is END
+extern bool unset_array;        // check_own_array() has warned
 
 // Prints "file:line: error: ..." and ends the program.
 void fail(int line, const char* format, ...) __attribute__((noreturn, format(printf, 2, 3)));

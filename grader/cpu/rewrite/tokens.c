@@ -8,6 +8,7 @@
 
 const char* shown_name;
 struct token* tokens;
+bool unset_array;
 static size_t token_count;
 
 void fail(int line, const char* format, ...) {

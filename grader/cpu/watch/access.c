@@ -295,7 +295,7 @@ ENTRIES(4)
 ENTRIES(8)
 ENTRIES(16)
 
-// ---- for callbacks.c ---------------------------------------------------------------------------
+// ---- for compiler_calls.c -------------------------------------------------------------------
 
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc) {
     struct worker* w = cudev_self;

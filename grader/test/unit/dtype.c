@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/dtype.h"
+#include "base/dtype.h"
 
 // Every finite 16-bit value is itself, and comes back as the same bits.
 START_TEST(test_every_value) {
@@ -60,8 +60,6 @@ START_TEST(test_nan_bits) {
     ck_assert((bits & 0x7f80) == 0x7f80 && (bits & 0x7f) != 0);
 }
 END_TEST
-
-const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
     Suite* suite = suite_create("dtype");

@@ -44,6 +44,31 @@ START_TEST(test_there_and_back) {
 }
 END_TEST
 
+// What scripts read: each cause once, in the order of the items; a grader error has none.
+START_TEST(test_verdict) {
+    static struct result r = {.seed = "7", .item_count = 4};
+    char* said = NULL;
+    size_t size;
+    const char* names[] = {"a", "b", "c d", "e"};
+    for (int i = 0; i < 4; i++) {
+        strcpy(r.item[i].name, names[i]);
+        r.item[i].max_points = 25;
+        r.item[i].points = i < _i ? 0 : 25;
+        r.item[i].outcome = i < _i ? i == 2 ? OUTCOME_ERROR : OUTCOME_FAIL : OUTCOME_PASS;
+        strcpy(r.item[i].cause, i < _i && i != 2 ? "race" : "");
+    }
+    result_total(&r);
+    FILE* to = open_memstream(&said, &size);
+    result_print_verdict(&r, to);
+    fclose(to);
+    ck_assert_str_eq(said, _i == 0   ? "100 100 0 - -\n7\n"
+                           : _i == 1 ? "75 100 0 race a\n7\n"
+                           : _i == 2 ? "50 100 0 race a|b\n7\n"
+                                     : "25 100 1 race,? a|b|c d\n7\n");
+    free(said);
+}
+END_TEST
+
 START_TEST(test_other_versions_are_refused) {
     static struct result r;
     ck_assert(!result_from_json("", &r));
@@ -71,6 +96,7 @@ int main(void) {
     Suite* suite = suite_create("result");
     TCase* t = tcase_create("result");
     tcase_add_test(t, test_there_and_back);
+    tcase_add_loop_test(t, test_verdict, 0, 4);
     tcase_add_test(t, test_other_versions_are_refused);
     tcase_add_test(t, test_causes);
     suite_add_tcase(suite, t);
@@ -78,5 +104,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 3 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

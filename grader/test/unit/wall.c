@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check/check.h"
-#include "check/dtype.h"
+#include "base/dtype.h"
 #include "wall/arena.h"
 #include "wall/build.h"
 #include "wall/wall.h"

@@ -1,0 +1,162 @@
+// block_mask.c: what known mistakes take for the mask of a problem.
+#include "attention/problem.h"
+
+#include <stdlib.h>
+
+enum mask_mistake {
+    MASK_IGNORED,
+    MASK_TRANSPOSED,       // byte [j][i], where there are as many rows as columns
+    MASK_ROWS_OF_T_q,      // byte i T_q + j of a head
+    MASK_COLUMNS_OF_T_q,   // byte j + i T_q of a head, of the transposed mask
+    MASK_OF_HEAD,          // head 0 of the batch
+    MASK_OF_FIRST,         // head 0 of batch 0
+    MASK_OF_BATCH,         // batch 0
+    MASK_OF_LAST_BATCH,    // all batches store their lists in one place
+    MASK_ROW_LACKS_FIRST,  // the first active block of each row
+    MASK_ROW_LACKS_LAST,   // the last
+    MASK_COLUMN_LACKS_FIRST,
+    MASK_COLUMN_LACKS_LAST,
+    MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
+    MASK_SHORT_ROW,     // the last row, if it is
+    MASK_KEYS_BY_TILE,  // a block is a tile's 16 keys
+    MASK_ROWS_BY_TILE,  // a block is a tile's 16 queries
+};
+
+static const struct {
+    enum mask_mistake what;
+    enum cause cause;
+} mask_mistakes[] = {
+    {MASK_IGNORED, CAUSE_mask_ignored},         {MASK_TRANSPOSED, CAUSE_mask_transposed},
+    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes},
+    {MASK_OF_HEAD, CAUSE_head_ignored},         {MASK_OF_FIRST, CAUSE_head_ignored},
+    {MASK_OF_BATCH, CAUSE_batch_ignored},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored},
+    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before what the last active block may be, too
+    {MASK_SHORT_ROW, CAUSE_inner_tail},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost},
+    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile},
+};
+
+// Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
+static bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t J, bool along_row,
+                   int step) {
+    do {
+        if (along_row) J += step;
+        if (!along_row) I += step;
+        if (I < 0 || J < 0 || I >= m.T_q || J >= m.T_k) return true;
+    } while (!is_active(m, b, h, I * MASK_BLOCK, J * MASK_BLOCK));
+    return false;
+}
+
+// What the mistake takes for block (I, J).
+static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t b, int64_t h,
+                           int64_t I, int64_t J, int64_t B, bool short_row, bool short_column) {
+    const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
+    bool right = head[I * m.T_k + J] != 0, square = m.T_q == m.T_k;
+    int64_t count = m.T_q * m.T_k, i = I * MASK_BLOCK, j = J * MASK_BLOCK;
+    switch (what) {
+    case MASK_IGNORED:
+        return true;
+    case MASK_TRANSPOSED:
+        return square ? head[J * m.T_k + I] != 0 : right;
+    case MASK_ROWS_OF_T_q:
+        return I * m.T_q + J >= count || head[I * m.T_q + J] != 0;
+    case MASK_COLUMNS_OF_T_q:
+        return J * m.T_q + I >= count || head[J * m.T_q + I] != 0;
+    case MASK_OF_HEAD:
+        return is_active(m, b, 0, i, j);
+    case MASK_OF_FIRST:
+        return is_active(m, 0, 0, i, j);
+    case MASK_OF_BATCH:
+        return is_active(m, 0, h, i, j);
+    case MASK_OF_LAST_BATCH:
+        return is_active(m, B - 1, h, i, j);
+    case MASK_ROW_LACKS_FIRST:
+        return right && !is_end(m, b, h, I, J, true, -1);
+    case MASK_ROW_LACKS_LAST:
+        return right && !is_end(m, b, h, I, J, true, 1);
+    case MASK_COLUMN_LACKS_FIRST:
+        return right && !is_end(m, b, h, I, J, false, -1);
+    case MASK_COLUMN_LACKS_LAST:
+        return right && !is_end(m, b, h, I, J, false, 1);
+    case MASK_SHORT_COLUMN:
+        return right && !(short_column && J == m.T_k - 1);
+    case MASK_SHORT_ROW:
+        return right && !(short_row && I == m.T_q - 1);
+    case MASK_KEYS_BY_TILE:
+    case MASK_ROWS_BY_TILE:
+        break;
+    }
+    return right;
+}
+
+bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause) {
+    const struct block_mask right = blocks_of(p);
+    if (!right.value || n >= (int)(sizeof mask_mistakes / sizeof mask_mistakes[0])) return false;
+    enum mask_mistake what = mask_mistakes[n].what;
+    double* value = check_allocate(p->check, p->B * right.H * right.T_q * right.T_k, sizeof *value);
+    *m = right;
+    m->value = value;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < m->H; h++)
+            for (int64_t I = 0; I < m->T_q; I++)
+                for (int64_t J = 0; J < m->T_k; J++)
+                    *value++ = mistaken_block(right, what, b, h, I, J, p->B,
+                                              p->N_q % MASK_BLOCK != 0, p->N_k % MASK_BLOCK != 0);
+    if (what == MASK_KEYS_BY_TILE) m->k = 16;
+    if (what == MASK_ROWS_BY_TILE) m->q = 16;
+    *cause = mask_mistakes[n].cause;
+    return true;
+}
+
+void free_mask(struct block_mask m) {
+    free((double*)(uintptr_t)m.value);
+}
+
+// ---- the mask of a case --------------------------------------------------------------------
+
+void mask_declare(struct problem* p) {
+    struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
+    p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
+    if (p->mask) mask_set(p, "1");
+}
+
+// An active block may hold anything but 0.
+void mask_set(const struct problem* p, const char* text) {
+    static const double values[] = {1, 255, 2, 128};
+    const char* from = text;
+    for (int64_t e = 0; e < p->mask->count; from++) {
+        if (*from == '\0') from = text;
+        if (*from != '0' && *from != '1') continue;
+        p->mask->value[e++] = *from == '1' ? values[check_random(p->check) % 4] : 0;
+    }
+}
+
+// What mask_random() promises of T_q x T_k blocks.
+static bool is_general(bool active[4][4], int64_t T_q, int64_t T_k) {
+    int64_t rows = 0, columns = 0, count = 0, symmetric = 0;
+    for (int64_t n = 0; n < 4; n++) {
+        bool in_row = false, in_column = false;
+        for (int64_t m = 0; m < 4; m++) {
+            in_row |= active[n][m];
+            in_column |= active[m][n];
+            count += active[n][m];
+            symmetric += active[n][m] == active[m][n];
+        }
+        rows += in_row;
+        columns += in_column;
+    }
+    return rows == T_q && columns == T_k && count < T_q * T_k && (T_q != T_k || symmetric < 16);
+}
+
+void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]) {
+    bool active[4][4] = {{false}};
+    do {
+        for (int64_t I = 0; I < T_q; I++)
+            for (int64_t J = 0; J < T_k; J++) active[I][J] = check_random(c) % 2;
+    } while (!is_general(active, T_q, T_k));
+    for (int64_t I = 0; I < T_q; I++) {
+        for (int64_t J = 0; J < T_k; J++) *text++ = active[I][J] ? '1' : '0';
+        *text++ = I < T_q - 1 ? '/' : '\0';
+    }
+}

@@ -1,0 +1,147 @@
+// problem.c: the arguments of an attention problem.
+#include "attention/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char* const layout_names[LAYOUTS] = {
+    [PACKED] = "",
+    [GAPS] = ", gaps between heads, rows and batches",
+    [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+    [SHARED] = ", all heads share K and V: head stride 0",
+};
+
+// The names that call.c asks for.
+static const struct {
+    const char *name, *stride;
+} known_as[ARRAYS] = {
+    [ARRAY_Q] = {"Q", "q"},    [ARRAY_K] = {"K", "k"},    [ARRAY_V] = {"V", "v"},
+    [ARRAY_O] = {"O", "o"},    [ARRAY_dO] = {"dO", "do"}, [ARRAY_dQ] = {"dQ", "dq"},
+    [ARRAY_dK] = {"dK", "dk"}, [ARRAY_dV] = {"dV", "dv"}, [ARRAY_LSE] = {"LSE", "l"},
+};
+
+void problem_set_d(struct problem* p, int64_t d) {
+    p->d = d;
+    p->scale = (double)(float)(1.0 / sqrt((double)d));
+}
+
+struct problem with_d(struct problem p, int64_t d) {
+    problem_set_d(&p, d);
+    return p;
+}
+
+struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
+                          int64_t N_k, bool causal) {
+    struct problem p = {.check = c,
+                        .contract = contract,
+                        .B = 1,
+                        .N_q = N_q,
+                        .N_k = N_k,
+                        .H = 1,
+                        .group = 1,
+                        .causal = causal};
+    problem_set_d(&p, contract->d);
+    return p;
+}
+
+struct problem* problem_of_case(const struct check* c) {
+    return check_description(c);
+}
+
+// ---- places --------------------------------------------------------------------------------
+
+bool rows_fit(const struct problem* p, enum which a, struct strides s) {
+    int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
+    return N > 0 && place(s, p->B - 1, H - 1, N - 1) + width_of(p, a) <= p->array[a].tensor->count;
+}
+
+void guard_gaps(const struct problem* p, enum which a) {
+    struct tensor* t = p->array[a].tensor;
+    for (int64_t e = 0; e < t->count; e++) t->untouched[e] = true;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h += sharing(p, a))
+            for (int64_t n = 0; n < rows_of(p, a); n++)
+                memset(t->untouched + place_in(p, a, b, h, n), false, (size_t)width_of(p, a));
+}
+
+static struct shape lay_out_LSE(struct problem* p, enum layout layout) {
+    struct strides* s = &p->array[ARRAY_LSE].stride;
+    int64_t gap = layout == PACKED ? 0 : p->contract->LSE_gap;
+    *s = (struct strides){.b = p->H * p->N_q + gap, .n = 1, .h = p->N_q};
+    return p->contract->no_heads ? SHAPE(p->B, s->b) : SHAPE(p->B, p->H, p->N_q);
+}
+
+// Sets the strides of an array with rows of d elements; its shape.
+static struct shape lay_out(struct problem* p, enum which a, enum layout layout) {
+    const struct contract* contract = p->contract;
+    int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
+    int64_t gap = layout == GAPS ? contract->gap[a] : 0;
+    struct strides* s = &p->array[a].stride;
+    bool is_input = contract->backward ? a < ARRAY_dQ : is_of_keys(a);
+    if (layout == HEADS_OUTSIDE) {
+        *s = (struct strides){.b = H * N * p->d, .n = p->d, .h = N * p->d};
+        return SHAPE(p->B, H, N, p->d);
+    }
+    if (layout == BATCHES_INSIDE) {
+        *s = (struct strides){.b = p->d, .n = p->B * p->d};
+        return SHAPE(N, p->B, p->d);
+    }
+    if (layout == SHARED && is_input) {
+        *s = (struct strides){.b = N * p->d, .n = p->d};
+        return SHAPE(p->B, N, p->d);
+    }
+    s->h = p->d + gap;
+    s->n = H * s->h + contract->row_gaps * gap;
+    s->b = (N + gap) * s->n;
+    if (contract->no_heads || (gap && contract->row_gaps)) return SHAPE(p->B, N + gap, s->n);
+    return SHAPE(p->B, N + gap, H, s->h);
+}
+
+// ---- arguments -----------------------------------------------------------------------------
+
+static void declare_strides(struct problem* p, enum which a) {
+    const struct strides s = p->array[a].stride;
+    const int64_t steps[] = {s.b, s.n, s.h};
+    for (int axis = 0; axis < (p->contract->no_heads ? 2 : 3); axis++) {
+        char name[24];
+        snprintf(name, sizeof name, "stride_%s%s%c", known_as[a].stride,
+                 p->contract->no_heads ? "" : ".", "bnh"[axis]);
+        check_int(p->check, name, steps[axis]);
+    }
+}
+
+static void declare_array(struct problem* p, enum which a, enum layout layout) {
+    const char* name = known_as[a].name;
+    bool is_LSE = a == ARRAY_LSE, is_of_forward = a == ARRAY_O || is_LSE;
+    struct shape shape = is_LSE ? lay_out_LSE(p, layout) : lay_out(p, a, layout);
+    enum dtype dtype = is_LSE ? F32 : p->contract->dtype;
+    struct tensor** tensor = &p->array[a].tensor;
+    *tensor = NULL;
+    if (!p->contract->backward && is_of_keys(a) && p->N_k == 0)
+        check_null(p->check, name);
+    else if (p->contract->backward ? a >= ARRAY_dQ && !is_LSE : is_of_forward)
+        *tensor = check_output(p->check, name, dtype, shape);
+    else
+        *tensor = check_input(p->check, name, dtype, shape);
+    if (!is_LSE || p->contract->no_heads) declare_strides(p, a);
+}
+
+void problem_declare(struct problem* p, enum layout layout) {
+    static const enum which of_forward[] = {ARRAY_O, ARRAY_LSE, ARRAY_Q, ARRAY_K, ARRAY_V};
+    struct check* c = p->check;
+    const struct contract* contract = p->contract;
+    check_describe(c, p);
+    for (int n = 0; !contract->backward && n < 5; n++) declare_array(p, of_forward[n], layout);
+    for (int a = 0; contract->backward && a < ARRAYS; a++) declare_array(p, (enum which)a, layout);
+    if (contract->workspace_bytes) check_workspace(c, "workspace", contract->workspace_bytes(p));
+    check_int(c, "B", p->B);
+    check_int(c, "N_q", p->N_q);
+    check_int(c, "N_k", p->N_k);
+    check_int(c, "H", p->H);
+    check_int(c, "H_k", p->H / p->group);
+    check_int(c, "d", p->d);
+    check_int(c, "causal", p->causal);
+    check_int(c, "backward", contract->backward);
+    check_real(c, "scale", p->scale);
+    if (contract->declare_more) contract->declare_more(p);
+}

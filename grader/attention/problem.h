@@ -1,0 +1,193 @@
+// problem.h: one attention problem, forward or backward: the case that runs, and where everything
+// in it is.
+//
+// An item of a lesson makes a problem, changes what its case is about, and declares it:
+//
+//     struct problem p = problem_of(c, &contract, 32, 48, false);
+//     p.H = 2;
+//     check_case(c, "H = 2, N_q = 32, N_k = 48");
+//     problem_declare(&p, GAPS);
+//
+// All other functions of this folder get it passed. explain() finds it by problem_of_case().
+#ifndef ATTENTION_PROBLEM_H
+#define ATTENTION_PROBLEM_H
+
+#include <math.h>
+
+#include "attention/block_mask.h"
+#include "check/check.h"
+#include "course.h"
+
+enum {
+    MAX_N = 4400,    // the largest N_k of a case, a tile beyond it included
+    MAX_HEAD = 256,  // the largest d
+};
+
+// All but LSE have rows of d elements, of LSE a row is one number. Q, K, V, O and dO are inputs of
+// the backward pass.
+enum which {
+    ARRAY_Q,
+    ARRAY_K,
+    ARRAY_V,
+    ARRAY_O,
+    ARRAY_dO,
+    ARRAY_dQ,
+    ARRAY_dK,
+    ARRAY_dV,
+    ARRAY_LSE,
+    ARRAYS
+};
+
+// Row n of batch b and head h begins at element b * stride.b + n * stride.n + h * stride.h of the
+// tensor.
+struct array {
+    struct tensor* tensor;  // NULL if the case does not pass it, or passes NULL
+    struct strides stride;
+};
+
+// A running case. No want and no budget depend on anything else. Made by problem_of().
+struct problem {
+    struct check* check;
+    const struct contract* contract;
+    int64_t B, N_q, N_k, H, d;
+    int64_t group;  // heads of Q that share a head of K and V; H / group of these
+    double scale;
+    bool causal;                 // query i sees the keys up to i + N_k - N_q
+    struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
+    struct array array[ARRAYS];  // set by problem_declare()
+    void* own;                   // what else the lesson has to know; its own
+};
+
+// What a launcher of a lesson takes. One that never changes, for each launcher.
+struct contract {
+    bool backward;  // takes Q, K, V, O, LSE, dO and gives dQ, dK, dV; else Q, K, V and gives O, LSE
+    bool no_heads;  // arrays are (B, N, d); the names of strides are "stride_qb" and "stride_qn"
+    enum dtype dtype;      // of all arrays but LSE, which is F32
+    bool rounded_weights;  // P and dS are rounded to dtype before they are multiplied
+    int64_t d;             // the usual head dimension
+
+    // Layout GAPS: elements after each head of a row, and rows after each batch; and how many times
+    // as many elements come after each row.
+    int64_t gap[ARRAYS], row_gaps;
+    int64_t LSE_gap;  // with no_heads, in all layouts but PACKED: numbers after each batch
+
+    // May be NULL. Bytes of the argument "workspace".
+    int64_t (*workspace_bytes)(const struct problem* p);
+    // Declares the arguments that only this launcher has.
+    void (*declare_more)(struct problem* p);
+    // Compares the outputs among them, whenever outputs are compared.
+    void (*judge_more)(const struct problem* p);
+};
+
+enum layout {
+    PACKED,         // (B, N, H, d)
+    GAPS,           // the same, with gaps: see struct contract
+    HEADS_OUTSIDE,  // (B, H, N, d)
+    SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
+    LAYOUTS,
+    BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
+};
+extern const char* const layout_names[LAYOUTS];  // to be appended to the name of a case
+
+// One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
+struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
+                          int64_t N_k, bool causal);
+
+// Another d, and its scale. with_d() returns the changed problem.
+void problem_set_d(struct problem* p, int64_t d);
+struct problem with_d(struct problem p, int64_t d);
+
+// Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
+// as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all
+// inputs; the other arrays are PACKED. Arguments: the arrays by their names; B, N_q, N_k, H (of
+// queries), H_k, d, causal and backward; "stride_dq.n" and the like; scale; "workspace" if the
+// contract has one.
+void problem_declare(struct problem* p, enum layout layout);
+
+// The problem of the running case.
+struct problem* problem_of_case(const struct check* c);
+
+// ---- places --------------------------------------------------------------------------------
+
+static inline bool is_of_keys(enum which a) {
+    return a == ARRAY_K || a == ARRAY_V || a == ARRAY_dK || a == ARRAY_dV;
+}
+
+// N of the array.
+static inline int64_t rows_of(const struct problem* p, enum which a) {
+    return is_of_keys(a) ? p->N_k : p->N_q;
+}
+
+// How many query heads share a head of the array.
+static inline int64_t sharing(const struct problem* p, enum which a) {
+    return is_of_keys(a) ? p->group : 1;
+}
+
+// Elements of a row.
+static inline int64_t width_of(const struct problem* p, enum which a) {
+    return a == ARRAY_LSE ? 1 : p->d;
+}
+
+static inline int64_t place(struct strides s, int64_t b, int64_t h, int64_t n) {
+    return b * s.b + n * s.n + h * s.h;
+}
+
+// The first element of row n of batch b, in the head that belongs to query head h.
+static inline int64_t place_in(const struct problem* p, enum which a, int64_t b, int64_t h,
+                               int64_t n) {
+    return place(p->array[a].stride, b, h / sharing(p, a), n);
+}
+
+// That row of the value that the kernel reads.
+static inline double* row_of(const struct problem* p, enum which a, int64_t b, int64_t h,
+                             int64_t n) {
+    return p->array[a].tensor->value + place_in(p, a, b, h, n);
+}
+
+// True if all rows of the array, found by these strides, would lie within its tensor, and there are
+// any.
+bool rows_fit(const struct problem* p, enum which a, struct strides s);
+
+static inline bool same_strides(struct strides s, struct strides t) {
+    return s.b == t.b && s.n == t.n && s.h == t.h;
+}
+
+// Marks what lies between the rows of the array as not to be written.
+void guard_gaps(const struct problem* p, enum which a);
+
+// Every query i of every head h of every batch b.
+#define FOR_EACH_QUERY(p, b, h, i)           \
+    for (int64_t b = 0; b < (p)->B; b++)     \
+        for (int64_t h = 0; h < (p)->H; h++) \
+            for (int64_t i = 0; i < (p)->N_q; i++)
+
+// ---- scores --------------------------------------------------------------------------------
+
+// The sum of x_k y_k over d elements.
+static inline double dot(const struct problem* p, const double* x, const double* y) {
+    double sum = 0;
+    for (int64_t k = 0; k < p->d; k++) sum += x[k] * y[k];
+    return sum;
+}
+
+// S_ij = scale Q_i K_j, in fp64.
+static inline double score(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
+    return p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j));
+}
+
+// How many keys query i sees, but for a mask of blocks. With `causal` it may be more than N_k if i
+// is no query.
+static inline int64_t keys_seen(const struct problem* p, int64_t i) {
+    int64_t seen = p->causal ? i + 1 + p->N_k - p->N_q : p->N_k;
+    return seen < 0 ? 0 : seen;
+}
+
+static inline struct block_mask blocks_of(const struct problem* p) {
+    return block_mask_of(p->mask, p->H, p->N_q, p->N_k);
+}
+
+static inline bool sees(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
+    return is_active(blocks_of(p), b, h, i, j) && (!p->causal || j <= i + p->N_k - p->N_q);
+}
+
+#endif

@@ -1,0 +1,47 @@
+// taken.c: an operand whose elements are taken from wrong places.
+#include "attention/taken.h"
+
+const enum cause causes_of_taken[WAYS_TO_TAKE] = {[OTHER_PIECE] = CAUSE_swizzle,
+                                                  [TRANSPOSED] = CAUSE_transposed,
+                                                  [MATRICES] = CAUSE_fragment_order,
+                                                  [ROWS] = CAUSE_fragment_order};
+
+void taken_from(enum taken how, int64_t* n, int64_t* x) {
+    int64_t row = *n, column = *x;
+    switch (how) {
+    case OTHER_PIECE:
+        *x = ((column / 8) ^ (row % 8)) * 8 + column % 8;
+        break;
+    case TRANSPOSED:
+        *n = row / 8 * 8 + column % 8;
+        *x = column / 8 * 8 + row % 8;
+        break;
+    case MATRICES:
+        if ((row / 8 + column / 8) % 2 == 0) break;
+        *n = row ^ 8;
+        *x = column ^ 8;
+        break;
+    case ROWS:
+        *n = row ^ 8;
+        break;
+    case AS_IT_IS:
+    case WAYS_TO_TAKE:
+        break;
+    }
+}
+
+double* take(const struct problem* p, enum taken how, enum which a, const double* value) {
+    int64_t N = rows_of(p, a), count = p->array[a].tensor->count;
+    double* to = check_allocate(p->check, count, sizeof *to);
+    for (int64_t e = 0; e < count; e++) to[e] = NAN;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < N; n++)
+                for (int64_t x = 0; x < p->d; x++) {
+                    int64_t from_n = n, from_x = x;
+                    taken_from(how, &from_n, &from_x);
+                    to[place_in(p, a, b, h, n) + x] =
+                        from_n < N ? value[place_in(p, a, b, h, from_n) + from_x] : 0;
+                }
+    return to;
+}

@@ -1,0 +1,47 @@
+// arguments.c: see arguments.h.
+#include "check/arguments.h"
+
+#include "check/state.h"
+#include "course.h"
+
+enum { MOST = sizeof((struct idle_call*)0)->but / sizeof((struct idle_call*)0)->but[0] };
+
+static int count(const struct idle_call* call) {
+    int n = 0;
+    while (n < MOST && call->but[n].name) n++;
+    return n;
+}
+
+static void begin(struct check* c, const struct idle_call* call) {
+    char text[120];
+    size_t used = 0;
+    int n = count(call);
+    for (int i = 0; i < n && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s = %lld", i ? ", " : "",
+                                 call->but[i].name, (long long)call->but[i].value);
+    check_case(c, call->status == COURSE_OK ? "%s: nothing to do" : "%s must be refused", text);
+    for (int i = 0; i < n; i++) check_replace(c, call->but[i].name, call->but[i].value);
+}
+
+static void run(struct check* c, int status) {
+    enum cause otherwise = status == COURSE_OK ? CAUSE_empty_input : CAUSE_argument_check;
+    for (int i = 0; i < c->tensor_count; i++)
+        for (int64_t e = 0; e < c->tensor[i].count; e++) c->tensor[i].untouched[e] = true;
+    check_expect(c, status, otherwise);
+    check_run(c);
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        for (int64_t e = 0; t->state->role == ARENA_OUTPUT && e < t->count; e++)
+            if (!t->state->poison[e])
+                check_fail(c, otherwise, "there is nothing to do, but %s was written", t->name);
+    }
+}
+
+void check_idle_calls(struct check* c, const struct idle_call* calls,
+                      void (*declare)(struct check* c, void* problem), void* problem) {
+    for (; count(calls) > 0; calls++) {
+        begin(c, calls);
+        declare(c, problem);
+        run(c, calls->status);
+    }
+}

@@ -1,0 +1,34 @@
+// arguments.h: calls in which the kernel has nothing to do: bad arguments, and empty inputs.
+//
+//     static const struct idle_call calls[] = {
+//         {COURSE_OK, {{"n", 0}}},
+//         {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+//         {COURSE_OK, {{"n", 0}, {"x", 0}}},  // x is a tensor: NULL
+//         {0},
+//     };
+//     check_idle_calls(c, calls, declare, &sizes);
+#ifndef ARGUMENTS_H
+#define ARGUMENTS_H
+
+#include <stdint.h>
+
+#include "check/check.h"
+
+// A call with the arguments of a good one, except for some.
+struct idle_call {
+    int status;  // what the launcher must return
+    struct {
+        const char* name;
+        int64_t value;  // of an int or a real; a tensor or a workspace of that name is NULL
+    } but[4];           // as many as have a name, at least one
+};
+
+// One case for each call of the list, which ends with {0}. declare() declares all arguments of a good
+// call, with check_int(), check_input() and so on, which here put the others in their places (see
+// check_replace(); a tensor that is NULL is returned as NULL). It may fill inputs. problem is passed on.
+// The launcher must return the status, and every output must stay as it was; the cause is else
+// empty_input if the status is COURSE_OK, argument_check if not.
+void check_idle_calls(struct check* c, const struct idle_call* calls,
+                      void (*declare)(struct check* c, void* problem), void* problem);
+
+#endif

@@ -1,0 +1,97 @@
+// hypothesis.c: see hypothesis.h.
+#include "check/hypothesis.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "check/state.h"
+
+static double slack_of(struct budget budget, struct slack slack, double largest, double guess) {
+    double own = isfinite(guess) ? slack.of_element * fabs(guess) : 0;
+    return budget.max + slack.of_largest * largest + own;
+}
+
+static bool is_like(double got, double guess, double slack) {
+    return isnan(guess) ? isnan(got) : got == guess || fabs(got - guess) <= slack;
+}
+
+// What the output holds: NaN for an element that was never written.
+static double got_of(const struct tensor* t, int64_t element) {
+    return t->state->poison[t->got - t->state->got + element] ? NAN : t->got[element];
+}
+
+static double largest_of(const double* guess, int64_t n) {
+    double largest = 0;
+    for (int64_t e = 0; e < n; e++)
+        if (isfinite(guess[e]) && guess[e] != ANYTHING) largest = fmax(largest, fabs(guess[e]));
+    return largest;
+}
+
+enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
+                        struct slack slack) {
+    double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
+    double error = 0, unexplained = 0;
+    bool differs = false;
+    for (int64_t e = 0; e < t->count; e++) {
+        double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
+        if (guess[e] == ANYTHING) continue;
+        double allowed = slack_of(budget, slack, largest, guess[e]);
+        if (!is_like(got, guess[e], allowed)) return FIT_NONE;
+        if (isfinite(guess[e]) && isfinite(want) && slack.unexplained > 0) {
+            error += fabs(got - want);
+            unexplained += fabs(got - dtype_round(t->dtype, guess[e]));
+        } else if (isnan(guess[e])) {
+            differs |= !isnan(want) && !slack.nan_proves_nothing;
+        } else {
+            differs |= !is_like(want, guess[e], allowed);
+        }
+    }
+    return differs || unexplained < slack.unexplained * error ? FIT_SHOWN : FIT_RIGHT;
+}
+
+bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) {
+    if (s->slack.of_largest > 0 || guess == ANYTHING) return false;
+    return !is_like(got_of(s->tensor, element), guess, slack_of(s->budget, s->slack, 0, guess));
+}
+
+static int variants_of(const struct hypothesis* h) {
+    return h->variants > 0 ? h->variants : 1;
+}
+
+static bool fits(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    for (int64_t e = 0; e < s->tensor->count; e++) guess[e] = NAN;
+    return h->make(s, h, variant, guess) &&
+           hypothesis_fit(s->tensor, guess, s->budget, s->slack) == FIT_SHOWN;
+}
+
+static double* guess_for(const struct suspect* s) {
+    double* guess = malloc((size_t)s->tensor->count * sizeof *guess + 1);
+    if (!guess) abort();
+    return guess;
+}
+
+enum cause hypothesis_search(const struct suspect* s, const struct hypothesis* list) {
+    double* guess = guess_for(s);
+    enum cause cause = CAUSE_NONE;
+    for (const struct hypothesis* h = list; h->make && !cause; h++)
+        for (int variant = 0; variant < variants_of(h) && !cause; variant++)
+            if (fits(s, h, variant, guess)) cause = h->cause;
+    free(guess);
+    return cause;
+}
+
+enum cause hypothesis_search_variants(const struct suspect* s, const struct hypothesis* list) {
+    double* guess = guess_for(s);
+    enum cause cause = CAUSE_NONE;
+    bool more = true;
+    for (int variant = 0; more && !cause; variant++) {
+        more = false;
+        for (const struct hypothesis* h = list; h->make && !cause; h++) {
+            if (variant >= variants_of(h)) continue;
+            more = true;
+            if (fits(s, h, variant, guess)) cause = h->cause;
+        }
+    }
+    free(guess);
+    return cause;
+}

@@ -1,0 +1,221 @@
+// inspect_text.c: what a graded file may not say, read from the text that is compiled: after the preprocessor, so
+// that no macro hides anything. See inspect.h.
+//
+// Both builds, the plain and the instrumented one, are compiled from texts that are read here, and
+// what the student wrote is the same in both, word for word.
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wall/inspect.h"
+
+// ---- words of the student's own lines
+
+// Goes through a preprocessed text. Lines of other files (headers) are skipped; the rewriter has seen to
+// it that no line of a .cu claims to be another file's.
+struct reader {
+    const char* at;
+    const char* file;  // the student's, as the compiler names it
+    int line;
+    bool inside, line_start;
+    const char* word;  // the current token
+    size_t length;
+    bool bracket, after_bracket;  // it is [, and the one before was
+};
+
+static bool is_word_char(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+static void skip_line(struct reader* r) {
+    while (*r->at && *r->at != '\n') r->at++;
+}
+
+// "# 12 "file" flags": whose lines follow, and their numbers.
+static bool read_marker(struct reader* r) {
+    char* end;
+    if (r->at[0] != '#' || r->at[1] != ' ' || !isdigit((unsigned char)r->at[2])) return false;
+    long line = strtol(r->at + 2, &end, 10);
+    size_t n = strlen(r->file);
+    r->inside =
+        end[0] == ' ' && end[1] == '"' && !strncmp(end + 2, r->file, n) && end[2 + n] == '"';
+    r->line = (int)line - 1;  // the end of the marker's line counts
+    skip_line(r);
+    return true;
+}
+
+static size_t literal_length(const char* p) {
+    size_t i = 1;
+    while (p[i] && p[i] != p[0] && p[i] != '\n') i += p[i] == '\\' && p[i + 1] ? 2 : 1;
+    return i + (p[i] == p[0]);
+}
+
+static size_t token_length(const char* p) {
+    size_t i = 1;
+    if (*p == '"' || *p == '\'') return literal_length(p);
+    if (isdigit((unsigned char)*p)) {
+        while (is_word_char(p[i]) || p[i] == '.' || (p[i] == '\'' && is_word_char(p[i + 1]))) i++;
+    } else if (is_word_char(*p)) {
+        while (is_word_char(p[i])) i++;
+    }
+    return i;
+}
+
+// The next token of the student's; false at the end.
+static bool next(struct reader* r) {
+    for (;;) {
+        if (!*r->at) return false;
+        if (*r->at == '\n') {
+            r->line++;
+            r->at++;
+            r->line_start = true;
+        } else if (r->line_start && read_marker(r)) {
+        } else if (!r->inside) {
+            skip_line(r);
+        } else if (isspace((unsigned char)*r->at)) {
+            r->at++;
+        } else {
+            break;
+        }
+    }
+    r->line_start = false;
+    r->word = r->at;
+    r->length = token_length(r->at);
+    r->at += r->length;
+    r->after_bracket = r->bracket;
+    r->bracket = *r->word == '[';
+    return true;
+}
+
+static bool is(const struct reader* r, const char* text) {
+    return strlen(text) == r->length && memcmp(text, r->word, r->length) == 0;
+}
+
+static bool starts(const struct reader* r, const char* text) {
+    return r->length >= strlen(text) && memcmp(text, r->word, strlen(text)) == 0;
+}
+
+static bool is_one_of(const struct reader* r, const char* const* list) {
+    for (; *list; list++)
+        if (is(r, *list)) return true;
+    return false;
+}
+
+// ---- what is allowed
+
+// What headers that a kernel includes turn their words into: __noinline__, __align__, alignas, ...
+static const char* const attributes[] = {
+    "noinline",    "__noinline__", "flatten",    "always_inline", "__always_inline__", "aligned",
+    "__aligned__", "unused",       "__unused__", "maybe_unused",  "noreturn",          "nodiscard",
+    "fallthrough", "likely",       "unlikely",   "packed",        "__packed__",        "deprecated",
+    NULL};
+// What NULL, NAN, INFINITY, offsetof and va_arg are made of, and hints to the compiler.
+static const char* const builtins[] = {
+    "__builtin_nan",      "__builtin_nanf",      "__builtin_inf",      "__builtin_inff",
+    "__builtin_huge_val", "__builtin_huge_valf", "__builtin_offsetof", "__builtin_va_start",
+    "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
+    "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
+// What the rewriter and __shared__ put into a line.
+static const char* const rewritten[] = {
+    "cudev",        "cudev_arguments",      "cudev_type",     "cudev_shared_array",
+    "cudev_shared", "cudev_dynamic_shared", "cudev_not_here", NULL};
+static const char* const assembly[] = {"asm", "__asm", "__asm__", NULL};
+static const char* const per_thread[] = {"thread_local", "__thread", "_Thread_local", NULL};
+static const char* const instrumentation[] = {"__tsan_", "__ubsan_", "__asan_", "__sanitizer_",
+                                              "__wrap_", "__real_",  "gate_",   NULL};
+static const char* const pragmas[] = {"unroll", "nounroll", "once", "region", "endregion", NULL};
+
+struct where {
+    const char* shown_name;
+    char* message;
+    size_t size;
+};
+
+// Says what the reader stands on, and why it may not be there. Always false.
+static bool refuse(const struct where* w, const struct reader* r, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool refuse(const struct where* w, const struct reader* r, const char* format, ...) {
+    int used = snprintf(w->message, w->size, "%s:%d: ", w->shown_name, r->line);
+    if (used < 0 || (size_t)used >= w->size) return false;  // the name alone fills it
+    va_list values;
+    va_start(values, format);
+    vsnprintf(w->message + used, w->size - (size_t)used, format, values);
+    va_end(values);
+    return false;
+}
+
+// The reader stands on __attribute__ (depth 0) or on the second [ of [[ (depth 2): every attribute in it,
+// by its name.
+static bool read_attributes(struct reader* r, int depth, const struct where* w) {
+    enum { NAMES = 2 };
+    while (next(r)) {
+        if (is(r, "(") || is(r, "[")) depth++;
+        if (is(r, ")") || is(r, "]")) depth--;
+        if (depth <= 0) return true;
+        if (depth == NAMES && (isalpha((unsigned char)*r->word) || *r->word == '_') &&
+            !is(r, "gnu") && !is_one_of(r, attributes))
+            return refuse(w, r,
+                          "the attribute %.*s: a graded file has none but noinline and aligned",
+                          (int)r->length, r->word);
+    }
+    return true;
+}
+
+static bool read_word(struct reader* r, const struct where* w) {
+    const char* const* name = instrumentation;
+    if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
+    if (r->bracket && r->after_bracket) return read_attributes(r, 2, w);
+    if (is(r, "__declspec")) return refuse(w, r, "__declspec has no place in CUDA C");
+    if (is(r, "#")) {
+        next(r);
+        if (!is(r, "pragma")) return refuse(w, r, "a directive has no place here");
+        next(r);
+        if (!is_one_of(r, pragmas) && !starts(r, "nv_"))
+            return refuse(w, r,
+                          "#pragma %.*s: only #pragma unroll means something to both compilers",
+                          (int)r->length, r->word);
+        return true;
+    }
+    if (is_one_of(r, assembly))
+        return refuse(
+            w, r,
+            "inline assembly, which is not possible on the CPU device; lessons/ptx.h lists what "
+            "there is");
+    if (is_one_of(r, per_thread))
+        return refuse(w, r, "%.*s: host threads have no place in a launcher", (int)r->length,
+                      r->word);
+    if (starts(r, "__builtin_") && !is_one_of(r, builtins))
+        return refuse(w, r,
+                      "%.*s belongs to one compiler; use the function that CUDA or C has for it",
+                      (int)r->length, r->word);
+    for (; *name; name++)
+        if (starts(r, *name))
+            return refuse(w, r, "%.*s belongs to the grader", (int)r->length, r->word);
+    if (memmem(r->word, r->length, "cudev", 5) && is_word_char(*r->word) &&
+        !is_one_of(r, rewritten))
+        return refuse(w, r, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                      (int)r->length, r->word);
+    return true;
+}
+
+bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
+                  size_t size) {
+    struct reader a = {.at = plain, .file = shown_name, .line = 1, .line_start = true};
+    struct reader b = {.at = watched, .file = shown_name, .line = 1, .line_start = true};
+    const struct where w = {shown_name, message, size};
+    for (;;) {
+        bool more = next(&a), more_watched = next(&b);
+        if (!more && !more_watched) break;
+        if (more != more_watched || a.length != b.length || memcmp(a.word, b.word, a.length) != 0)
+            return refuse(
+                &w, more ? &a : &b,
+                "this line reads differently when the kernel is watched; a kernel cannot ask "
+                "how it is compiled");
+    }
+    a = (struct reader){.at = plain, .file = shown_name, .line = 1, .line_start = true};
+    while (next(&a))
+        if (!read_word(&a, &w)) return false;
+    return true;
+}

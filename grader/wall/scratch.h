@@ -1,0 +1,29 @@
+// scratch.h: the folder in which a submission is compiled: the contract, the headers, what the programs are
+// linked with and the tools. Nothing else of this repository is in it, so nothing else can be included.
+#ifndef SCRATCH_H
+#define SCRATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wall/build.h"
+
+// A fresh directory under TMPDIR or /tmp, one at a time; it goes when this process exits or is
+// killed by SIGINT, SIGTERM or SIGHUP. The caller frees the name. NULL with errno.
+char* scratch_make(void);
+
+// Fills it: the submission as `shown`, size bytes; include/ and lib/ for compile.sh; an empty out/.
+// Returns 0, or -1 with errno.
+int scratch_fill(const char* work, const struct build_request* q, const char* shown,
+                 const char* source, size_t size);
+
+// Calls visit() for every file that lies there besides the submission and, first, for the list that says which
+// these are: the file, and where it goes ("" for the list; a name that ends with / is a folder). gpu: with
+// those for nvcc. Returns what visit() returned where that is not 0; -1 if the list cannot be read.
+typedef int scratch_visit(const char* from, const char* to, void* data);
+int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data);
+
+// Removes that directory, and frees its name.
+void scratch_remove(char* path);
+
+#endif
