@@ -11,23 +11,8 @@
 
 // ---- the parts of a case -------------------------------------------------------------------
 
-// Starts a case, called by its sizes, its layout and `what`.
-static void start(const struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "";
-    if (p->group > 1)
-        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
-                 (int)(p->H / p->group));
-    else if (p->B != 1 || p->H != 1)
-        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? ", causal" : "",
-               layout == SHARED ? ", all heads share their inputs: head stride 0"
-                                : layout_names[layout],
-               what);
-}
-
 void backward_begin(struct problem* p, enum layout layout, const char* what) {
-    start(p, layout, what);
+    problem_begin(p, layout, what);
     problem_declare(p, layout);
 }
 
@@ -82,10 +67,14 @@ void backward_run(const struct problem* p) {
 
 // ---- whole cases ---------------------------------------------------------------------------
 
-void backward_case(struct problem p, enum layout layout, const char* what) {
+void backward_case_named(struct problem p, enum layout layout, const char* what) {
     backward_begin(&p, layout, what);
     backward_fill(&p);
     backward_run(&p);
+}
+
+void backward_case(struct problem p) {
+    backward_case_named(p, PACKED, "");
 }
 
 void backward_case_tested(struct problem p) {
@@ -170,7 +159,7 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
 
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round)) {
-    start(&p, PACKED, ", new data in the same arrays");
+    problem_begin(&p, PACKED, ", new data in the same arrays");
     check_rounds(p.check, calls);
     problem_declare(&p, PACKED);
     for (int r = 0; r < calls; r++) {

@@ -30,7 +30,10 @@ void backward_run(const struct problem* p);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
-void backward_case(struct problem p, enum layout layout, const char* what);
+void backward_case(struct problem p);
+
+// With a layout, and `what` as the end of its name.
+void backward_case_named(struct problem p, enum layout layout, const char* what);
 
 // As small as the gradients can be tested at, which is done: see backward_test().
 void backward_case_tested(struct problem p);

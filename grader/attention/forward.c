@@ -76,14 +76,7 @@ void forward_integers(struct problem* p, double q, double k) {
 // ---- cases ---------------------------------------------------------------------------------
 
 void forward_begin(struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "";
-    if (p->group > 1)
-        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
-                 (int)(p->H / p->group));
-    else if (p->B * p->H > 1)
-        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d, %s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? "causal" : "not causal", layout_names[layout], what);
+    problem_begin(p, layout, what);
     problem_declare(p, layout);
     forward_fill(p);
 }

@@ -4,13 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char* const layout_names[LAYOUTS] = {
-    [PACKED] = "",
-    [GAPS] = ", gaps between heads, rows and batches",
-    [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
-    [SHARED] = ", all heads share K and V: head stride 0",
-};
-
 // The names that call.c asks for.
 static const struct {
     const char *name, *stride;
@@ -20,13 +13,28 @@ static const struct {
     [ARRAY_dK] = {"dK", "dk"}, [ARRAY_dV] = {"dV", "dv"}, [ARRAY_LSE] = {"LSE", "l"},
 };
 
+static double usual_scale(int64_t d) {
+    return (double)(float)(1.0 / sqrt((double)d));
+}
+
 void problem_set_d(struct problem* p, int64_t d) {
     p->d = d;
-    p->scale = (double)(float)(1.0 / sqrt((double)d));
+    p->scale = usual_scale(d);
 }
 
 struct problem with_d(struct problem p, int64_t d) {
     problem_set_d(&p, d);
+    return p;
+}
+
+struct problem with_heads(struct problem p, int64_t B, int64_t H) {
+    p.B = B;
+    p.H = H;
+    return p;
+}
+
+struct problem with_scale(struct problem p, double factor) {
+    p.scale = (double)(float)(p.scale * factor);
     return p;
 }
 
@@ -42,6 +50,25 @@ struct problem problem_of(struct check* c, const struct contract* contract, int6
                         .causal = causal};
     problem_set_d(&p, contract->d);
     return p;
+}
+
+void problem_begin(const struct problem* p, enum layout layout, const char* what) {
+    static const char* const names[] = {
+        [GAPS] = ", gaps between heads, rows and batches",
+        [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+        [SHARED] = ", all heads share inputs: head stride 0",
+        [BATCHES_INSIDE] = ", arrays of (N, B, d)",
+    };
+    char heads[64] = "", scale[32] = "";
+    if (p->group > 1)
+        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
+                 (int)(p->H / p->group));
+    else if (p->B != 1 || p->H != 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
+    if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
+               (int)p->d, p->causal ? ", causal" : "", scale, layout == PACKED ? "" : names[layout],
+               what);
 }
 
 struct problem* problem_of_case(const struct check* c) {

@@ -5,7 +5,7 @@
 //
 //     struct problem p = problem_of(c, &contract, 32, 48, false);
 //     p.H = 2;
-//     check_case(c, "H = 2, N_q = 32, N_k = 48");
+//     problem_begin(&p, GAPS, "");
 //     problem_declare(&p, GAPS);
 //
 // All other functions of this folder get it passed. explain() finds it by problem_of_case().
@@ -87,7 +87,6 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
 };
-extern const char* const layout_names[LAYOUTS];  // to be appended to the name of a case
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
@@ -96,6 +95,13 @@ struct problem problem_of(struct check* c, const struct contract* contract, int6
 // Another d, and its scale. with_d() returns the changed problem.
 void problem_set_d(struct problem* p, int64_t d);
 struct problem with_d(struct problem p, int64_t d);
+
+// The problem with B batches of H heads; with its scale times a factor.
+struct problem with_heads(struct problem p, int64_t B, int64_t H);
+struct problem with_scale(struct problem p, double factor);
+
+// Starts a case that is called by the sizes of the problem, the layout, and `what`.
+void problem_begin(const struct problem* p, enum layout layout, const char* what);
 
 // Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
 // as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all
