@@ -40,6 +40,7 @@ void check_error(struct check* c, const char* format, ...) {
 
 void check_end_failed(struct check* c, enum cause cause) {
     c->record->outcome = OUTCOME_FAIL;
+    c->record->missing |= cause == CAUSE_no_answer;
     snprintf(c->record->cause, sizeof c->record->cause, "%s", cause_id(cause));
     snprintf(c->record->sentence, sizeof c->record->sentence, "%s", cause_sentence(cause));
     check_end();

@@ -1,4 +1,4 @@
-// command.h: the three commands of a check, and what they share. Lessons do not include this.
+// command.h: the commands of a check, and what they share. Lessons do not include this.
 #ifndef COMMAND_H
 #define COMMAND_H
 
@@ -20,6 +20,10 @@ struct command {
 int command_grade(struct command* command);
 int command_profile(struct command* command);
 int command_debug(struct command* command);
+
+// Prints what a result says that was saved, for scripts: "SCORE MAX"; the cause to give a hint for, or "-"; why
+// nothing was graded, if nothing was, and the compiler's first error. Returns the exit status.
+int command_last(const char* path);
 
 // Builds the file, or reads it if it is a text, and tells what the compiler says: in the log, and on stderr unless
 // a report will show it.

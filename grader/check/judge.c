@@ -96,6 +96,7 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     tensor_index(t, first, index, sizeof index);
     number(t->got[first], got);
     number(t->want[first], want);
+    record->missing = poison[first] && !t->untouched[first];
     record_append(record, "first wrong: %s%s ", t->name, index);
     if (t->untouched[first])
         record_append(record, "holds %s; it must not be written\n", got);

@@ -19,6 +19,7 @@ static const char usage[] =
     "             [--at-once N] [--uninspected]\n"
     "       check profile FILE.cu [--format table|csv|json] [--case SUBSTRING] [--seed N]\n"
     "       check debug FILE.cu --program PROGRAM [--case SUBSTRING] [--seed N]\n"
+    "       check last RESULT.json    (for scripts: what a saved result says)\n"
     "       check --list      (the items)\n"
     "       check --causes    (every cause with its kind, answer or cost)\n"
     "       check --fingerprint\n"
@@ -64,6 +65,7 @@ static enum format read_format(enum command_name command, const char* name) {
 static enum command_name read_command(const char* word) {
     return strcmp(word, "profile") == 0 ? COMMAND_PROFILE
            : strcmp(word, "debug") == 0 ? COMMAND_DEBUG
+           : strcmp(word, "last") == 0  ? COMMAND_LAST
                                         : COMMAND_GRADE;
 }
 

@@ -7,7 +7,7 @@
 
 #include "check/state.h"
 
-enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG };
+enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
 
 // The last two are those of a profile, which can also be JSON.
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT, FORMAT_TABLE, FORMAT_CSV };

@@ -32,6 +32,7 @@ make texts                    the output shown in the lessons' texts, made again
 make slides                   the study group's decks, as HTML and PDF (DECK=5: one of them)
 make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)
 make test [LESSON=12]         everything the course checks about itself
+make soak [LESSON=12]         the kernels on many fresh seeds; goes on where it stopped
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
 make mutate-grader            is every graded item needed?
 make proof                    the CPU device's counters and findings beside the hardware's
@@ -40,11 +41,12 @@ make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources
 
 TEXT
+build=build${BUILD:+/$BUILD}
 for lesson; do
-    result=build/results/$lesson.json
-    score=$(sed -n 's/^  "score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
-    max=$(sed -n 's/^  "max_score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
-    printf '  %-26s %s\n' "$lesson" "${score:+$score/$max}"
+    graded=
+    [ ! -e "build/results/$lesson.json" ] ||
+        graded=$("$build/grader/$lesson/check" last "build/results/$lesson.json" 2>/dev/null | sed 's| |/|; q')
+    printf '  %-26s %s\n' "$lesson" "$graded"
 done
 echo
 echo "Start with lessons/README.md; a lesson is lessons/NN_name/README.md."

@@ -30,6 +30,7 @@ struct result_item {
     bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by what it moves or waits, not by its answers; likewise
     enum visit visit;    // likewise
+    bool missing;        // nothing is there, which the cause says as well; likewise
 };
 
 struct result {
