@@ -127,8 +127,8 @@ static void arguments(struct check* c) {
     };
     backward_case(causal(c, 19, 19));
     backward_cases_empty(all_keys(c, 19, 17));
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 257), too_wide);
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 8), bad);
+    problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
+    problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
 }
 
 static void safe(struct check* c) {
@@ -141,10 +141,10 @@ static void safe(struct check* c) {
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of
-// its keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the causal
-// mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 1 if
-// nothing is left out. What is read once does not count: K and V; O and dO, for delta; the sums of
-// dQ.
+// its keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the
+// causal mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128,
+// 1 if nothing is left out. What is read once does not count: K and V; O and dO, for delta; the
+// sums of dQ.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };
     double read[2];
@@ -153,7 +153,7 @@ static void cheap(struct check* c) {
         struct problem p = problem_of(c, &contract, N, N, is_causal);
         double d = (double)p.d, once = d * (4.0 * N + (4.0 + 4.0) * N);
         backward_case(p);
-        read[is_causal] = (double)backward_traffic(&p)->global_load_bytes - once;
+        read[is_causal] = (double)problem_traffic(&p)->global_load_bytes - once;
     }
     check_at_most(c, CAUSE_too_much_read, "times that a row of Q and dO is read",
                   read[0] / (N * (4.0 * (double)contract.d + 8)), CEIL_DIV(N, SMALLEST_TILE));

@@ -1,7 +1,7 @@
 // check.c: lesson 16, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps. d is 64 in all but
-// the first.
+// Every item is about one thing, and its data are free of the other items' traps. d is 64 in all
+// but the first.
 #include <string.h>
 
 #include "attention/backward_cases.h"
@@ -110,7 +110,8 @@ static void repeatable(struct check* c) {
         check_compare(c, t, budget_exact());
     }
 
-    // Where blocks take turns by chance alone: sums by atomicAdd, at least one to each element of dQ.
+    // Where blocks take turns by chance alone: sums by atomicAdd, at least one to each element of
+    // dQ.
     check_watch(c, WATCH_PROFILE);
     backward_case(all_keys(c, 32, 130));
     check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of dQ",
@@ -139,7 +140,7 @@ static void arguments(struct check* c) {
     struct problem p = all_keys(c, 64, 64);
     backward_case(p);
     backward_cases_empty(p);
-    backward_cases_bad(p, bad);
+    problem_refused(p, bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
@@ -150,10 +151,10 @@ static void safe(struct check* c) {
     backward_case(with_d(causal(c, N, N), 128));
 }
 
-// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of the
-// keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of them
-// are seen; 0.75 for n = 128. With the reads that any kernel does once, and which do not count, that
-// is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
+// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
+// the keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of
+// them are seen; 0.75 for n = 128. With the reads that any kernel does once, and which do not
+// count, that is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
 static void cheap(struct check* c) {
     enum { N = 256, SMALLEST_BLOCK = 32 };
     const double d = 64, once = 2.0 * d * (2 + 3) * N;  // all inputs once, O for delta alone
@@ -162,7 +163,7 @@ static void cheap(struct check* c) {
     for (int is_causal = 1; is_causal >= 0; is_causal--) {
         struct problem p = problem_of(c, &contract, N, N, is_causal);
         backward_case(p);
-        const struct arena_traffic* t = backward_traffic(&p);
+        const struct arena_traffic* t = problem_traffic(&p);
         read[is_causal] = (double)t->global_load_bytes - once;
         mma = (double)t->mma;
     }
@@ -176,13 +177,10 @@ static void cheap(struct check* c) {
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
+    struct problem p = all_keys(c, 64, 64);
     check_watch(c, WATCH_PROFILE);
-    backward_case(all_keys(c, 64, 64));
-    const struct arena_traffic* t = check_traffic(c);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+    backward_case(p);
+    problem_conflicts(&p);
 }
 
 static const struct item items[] = {

@@ -218,10 +218,10 @@ static void arguments(struct check* c) {
     };
     struct problem p = forward_of(c, 1, 32, 32, false);
     forward_arguments(p, of_sizes);
-    backward_cases_bad(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
+    problem_refused(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
     backward_case(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
-    backward_cases_bad(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
 }
 
 // Every array ends in a tile that is not full, in rows and in columns.

@@ -1,9 +1,10 @@
 // check.c: lesson 19, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: the masks are full
-// but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
-// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty rows
-// in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE" alone.
+// Every item is about one thing, and its data are free of the other items' traps: the masks are
+// full but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
+// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty
+// rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE"
+// alone.
 #include <stdio.h>
 #include <string.h>
 
@@ -251,8 +252,8 @@ static void arguments(struct check* c) {
     struct problem p = forward_of(c, 1, BLOCK, BLOCK);
     forward_arguments(p, of_O);
     backward_case(backward_of(c, 1, 32, 32));
-    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
-    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
+    problem_refused(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
+    problem_refused(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are
@@ -266,9 +267,9 @@ static void safe(struct check* c) {
     backward_case(with_d(backward_of(c, 2, N_q, N_k), 11));
 }
 
-// One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as Q:
-// reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V of the
-// active blocks once.
+// One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
+// Q: reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V
+// of the active blocks once.
 static void forward_cheap(struct check* c) {
     enum { N_Q = 16, T_K = 4, SMALLEST_TILE = 8 };
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
@@ -280,7 +281,7 @@ static void forward_cheap(struct check* c) {
         mask_set(&p, masks[n]);
         if (n < 2) needless(&p, ARRAY_V);
         forward_run(&p, JUDGE_O);
-        read[n] = (double)backward_traffic(&p)->global_load_bytes;
+        read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
     check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
                   (read[0] - Q) / K_and_V, 0.1);
@@ -290,8 +291,8 @@ static void forward_cheap(struct check* c) {
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
 }
 
-// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta and
-// the like, do not count.
+// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta
+// and the like, do not count.
 static void cheap(struct check* c) {
     enum { N = 16, T = 4 };
     static const char* const one[][4] = {{"1000", "0100", "0010", "0001"},
@@ -310,7 +311,7 @@ static void cheap(struct check* c) {
                 p.array[ARRAY_LSE].tensor->untouched[e] = true;
             backward_fill(&p);
             backward_run(&p);
-            read[n] = (double)backward_traffic(&p)->global_load_bytes;
+            read[n] = (double)problem_traffic(&p)->global_load_bytes;
         }
         check_at_most(c, CAUSE_inactive_read,
                       "bytes read for one block of four, of those for all four",

@@ -7,7 +7,6 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
-#include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
 
@@ -102,15 +101,6 @@ void backward_cases_empty(struct problem p) {
     }
 }
 
-void backward_cases_bad(struct problem p, const struct bad_argument* bad) {
-    for (; bad->name; bad++) {
-        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p.check, bad);
-        problem_declare(&p, PACKED);
-        check_run(p.check);
-    }
-}
-
 void backward_case_large_scores(struct problem p) {
     backward_begin(&p, PACKED, ", scores of 30 times the usual size");
     backward_fill(&p);
@@ -173,14 +163,4 @@ void backward_case_again(struct problem p, int calls,
         check_round(p.check, r);
         backward_judge(&p);
     }
-}
-
-// ---- costs ---------------------------------------------------------------------------------
-
-const struct arena_traffic* backward_traffic(const struct problem* p) {
-    const struct arena_traffic* t = check_traffic(p->check);
-    check_at_most(p->check, CAUSE_quadratic_memory,
-                  "bytes of memory per query beside the workspace",
-                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
-    return t;
 }

@@ -146,15 +146,6 @@ void forward_idle(struct problem p, const char* name) {
     check_run(p.check);
 }
 
-void forward_refused(struct problem p, const struct bad_argument* bad) {
-    for (; bad->name; bad++) {
-        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p.check, bad);
-        problem_declare(&p, PACKED);
-        check_run(p.check);
-    }
-}
-
 void forward_arguments(struct problem p, const struct bad_argument* bad) {
     struct problem no_queries = p, no_heads = p, no_batches = p;
     no_queries.N_q = no_heads.H = no_batches.B = 0;
@@ -162,7 +153,7 @@ void forward_arguments(struct problem p, const struct bad_argument* bad) {
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
-    forward_refused(p, bad);
+    problem_refused(p, bad);
 }
 
 struct forward_traffic forward_traffic(struct problem p) {
@@ -180,15 +171,4 @@ struct forward_traffic forward_traffic(struct problem p) {
     found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];
     return found;
-}
-
-void forward_conflicts(struct problem p) {
-    check_watch(p.check, WATCH_PROFILE);
-    forward_case(p, PACKED, "", JUDGE_O);
-    const struct arena_traffic* t = check_traffic(p.check);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(p.check, CAUSE_bank_conflicts,
-                  "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
 }

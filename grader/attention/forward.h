@@ -63,10 +63,10 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A case in which the launcher has nothing to do; one case for each of the bad arguments, which end
-// with {0}; and both, after an ordinary case, without queries, heads or batches.
+// A case in which the launcher has nothing to do.
 void forward_idle(struct problem p, const char* name);
-void forward_refused(struct problem p, const struct bad_argument* bad);
+
+// An ordinary case; cases without queries, heads or batches; and problem_refused().
 void forward_arguments(struct problem p, const struct bad_argument* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.
@@ -77,9 +77,6 @@ struct forward_traffic {
     double mma;      // mma.sync of a warp, without a mask
 };
 struct forward_traffic forward_traffic(struct problem p);
-
-// Fails if for ten useful wavefronts more than one is lost to bank conflicts.
-void forward_conflicts(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wall/arena.h"
+
 // The names that call.c asks for.
 static const struct {
     const char *name, *stride;
@@ -171,4 +173,32 @@ void problem_declare(struct problem* p, enum layout layout) {
     check_int(c, "backward", contract->backward);
     check_real(c, "scale", p->scale);
     if (contract->declare_more) contract->declare_more(p);
+}
+
+void problem_refused(struct problem p, const struct bad_argument* bad) {
+    for (; bad->name; bad++) {
+        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        check_spoil(p.check, bad);
+        problem_declare(&p, PACKED);
+        check_run(p.check);
+    }
+}
+
+// ---- costs ---------------------------------------------------------------------------------
+
+const struct arena_traffic* problem_traffic(const struct problem* p) {
+    const struct arena_traffic* t = check_traffic(p->check);
+    check_at_most(p->check, CAUSE_quadratic_memory,
+                  "bytes of memory per query beside the workspace",
+                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
+    return t;
+}
+
+void problem_conflicts(const struct problem* p) {
+    const struct arena_traffic* t = check_traffic(p->check);
+    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
+    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
+    check_at_most(p->check, CAUSE_bank_conflicts,
+                  "wavefronts lost to bank conflicts for each useful one",
+                  all > lost ? lost / (all - lost) : 0, 0.1);
 }

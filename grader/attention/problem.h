@@ -110,6 +110,16 @@ void problem_begin(const struct problem* p, enum layout layout, const char* what
 // contract has one.
 void problem_declare(struct problem* p, enum layout layout);
 
+// One case for each of the bad arguments, which end with {0}.
+void problem_refused(struct problem p, const struct bad_argument* bad);
+
+// Of a judged case with WATCH_PROFILE: its traffic, where it has to do with one row of fp32 for
+// each query, beside the workspace, of memory that the launcher allocates; and no more than a tenth
+// of the wavefronts lost to bank conflicts.
+struct arena_traffic;
+const struct arena_traffic* problem_traffic(const struct problem* p);
+void problem_conflicts(const struct problem* p);
+
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);
 
