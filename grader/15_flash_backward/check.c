@@ -93,7 +93,7 @@ static void extreme(struct check* c) {
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
     struct problem p = all_keys(c, 19, 16);
-    backward_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
+    problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
     backward_fill_rows(&p, ARRAY_Q, 1.0 / 64);

@@ -94,7 +94,7 @@ static void repeatable(struct check* c) {
     backward_case(all_keys(c, 64, 130));
 
     struct problem p = with_heads(all_keys(c, 32, 130), 1, HEADS);
-    backward_begin(&p, PACKED, ", all heads with the same inputs");
+    problem_begin(&p, PACKED, ", all heads with the same inputs");
     backward_fill(&p);
     for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++)
         for (int64_t n = 0; n < rows_of(&p, a); n++)
@@ -177,10 +177,9 @@ static void cheap(struct check* c) {
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
-    struct problem p = all_keys(c, 64, 64);
     check_watch(c, WATCH_PROFILE);
-    backward_case(p);
-    problem_conflicts(&p);
+    backward_case(all_keys(c, 64, 64));
+    judge_conflicts(c);
 }
 
 static const struct item items[] = {

@@ -79,7 +79,7 @@ static void judge_forward(struct problem p, const char* mask, int what) {
 static void judge_backward(struct problem p, const char* mask) {
     char name[MASK_TEXT + 16];
     snprintf(name, sizeof name, ", mask %s", mask);
-    backward_begin(&p, PACKED, name);
+    problem_begin(&p, PACKED, name);
     mask_set(&p, mask);
     backward_fill(&p);
     backward_run(&p);
@@ -191,9 +191,7 @@ static void any_head(struct check* c) {
 
 static void extreme(struct check* c) {
     struct problem p = forward_of(c, 1, 32, BLOCK + 16);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
+    forward_case_large(p, ", scores of 30 times the usual size");
     for (int sign = 1; sign >= -1; sign -= 2) {
         forward_begin(&p, PACKED, sign > 0 ? ", scores near 200" : ", scores near -200");
         set_column(&p, ARRAY_Q, 0, 16);
@@ -304,7 +302,7 @@ static void cheap(struct check* c) {
         double read[3];
         for (int n = 0; n < 3; n++) {
             struct problem p = backward_of(c, 1, column ? T * BLOCK : N, column ? N : T * BLOCK);
-            backward_begin(&p, PACKED, masks[n]);
+            problem_begin(&p, PACKED, masks[n]);
             mask_set(&p, masks[n]);
             if (n < 2) needless(&p, ARRAY_dO);
             for (int64_t e = 0; n < 2 && e < p.array[ARRAY_LSE].tensor->count; e++)

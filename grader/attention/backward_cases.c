@@ -10,11 +10,6 @@
 
 // ---- the parts of a case -------------------------------------------------------------------
 
-void backward_begin(struct problem* p, enum layout layout, const char* what) {
-    problem_begin(p, layout, what);
-    problem_declare(p, layout);
-}
-
 void backward_fill_rows(const struct problem* p, enum which a, double deviation) {
     struct tensor* t = p->array[a].tensor;
     for (int64_t e = 0; e < t->count; e++)
@@ -67,7 +62,7 @@ void backward_run(const struct problem* p) {
 // ---- whole cases ---------------------------------------------------------------------------
 
 void backward_case_named(struct problem p, enum layout layout, const char* what) {
-    backward_begin(&p, layout, what);
+    problem_begin(&p, layout, what);
     backward_fill(&p);
     backward_run(&p);
 }
@@ -77,7 +72,7 @@ void backward_case(struct problem p) {
 }
 
 void backward_case_tested(struct problem p) {
-    backward_begin(&p, PACKED, "");
+    problem_begin(&p, PACKED, "");
     backward_fill(&p);
     backward_forward(&p);
     backward_test(&p);
@@ -85,7 +80,7 @@ void backward_case_tested(struct problem p) {
 }
 
 void backward_case_empty(struct problem p) {
-    backward_begin(&p, PACKED, "");
+    problem_begin(&p, PACKED, "");
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     backward_fill(&p);
     backward_run(&p);
@@ -102,7 +97,7 @@ void backward_cases_empty(struct problem p) {
 }
 
 void backward_case_large_scores(struct problem p) {
-    backward_begin(&p, PACKED, ", scores of 30 times the usual size");
+    problem_begin(&p, PACKED, ", scores of 30 times the usual size");
     backward_fill(&p);
     struct tensor* Q = p.array[ARRAY_Q].tensor;
     for (int64_t e = 0; e < Q->count; e++) Q->value[e] = dtype_round(Q->dtype, 30 * Q->value[e]);
@@ -113,7 +108,7 @@ void backward_case_level(struct problem p, double level) {
     const double k = 16;  // column 0 of Q and K alone gives a score of `level`
     char what[40];
     snprintf(what, sizeof what, ", scores near %g", level);
-    backward_begin(&p, PACKED, what);
+    problem_begin(&p, PACKED, what);
     backward_fill(&p);
     for (int64_t i = 0; i < p.N_q; i++)
         row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, level / (p.scale * k));
@@ -122,7 +117,7 @@ void backward_case_level(struct problem p, double level) {
 }
 
 void backward_case_large_dP(struct problem p) {
-    backward_begin(&p, PACKED, ", dO of 4000 and V of 16 times the usual size");
+    problem_begin(&p, PACKED, ", dO of 4000 and V of 16 times the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 4000);
     backward_fill_rows(&p, ARRAY_V, 16);
@@ -132,7 +127,7 @@ void backward_case_large_dP(struct problem p) {
 }
 
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common) {
-    backward_begin(&p, PACKED, ", large dO that cancel");
+    problem_begin(&p, PACKED, ", large dO that cancel");
     backward_fill(&p);
     for (int64_t i = 0; i < n; i++) {
         double *first = row_of(&p, ARRAY_dO, 0, 0, i),
@@ -149,7 +144,7 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
 
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round)) {
-    problem_begin(&p, PACKED, ", new data in the same arrays");
+    problem_name(&p, PACKED, ", new data in the same arrays");
     check_rounds(p.check, calls);
     problem_declare(&p, PACKED);
     for (int r = 0; r < calls; r++) {

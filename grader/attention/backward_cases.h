@@ -7,9 +7,6 @@
 
 // ---- the parts of a case
 
-// Starts a case that is called by its sizes, its layout and `what`, and declares its arguments.
-void backward_begin(struct problem* p, enum layout layout, const char* what);
-
 // Random inputs in the round that is selected: rows of mean 0 and standard deviation 1, O is still
 // to be computed. Between the rows is NaN, in O a number that is wrong: delta would be NaN for
 // every mistake.

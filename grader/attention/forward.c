@@ -1,7 +1,6 @@
 // forward.c: the right O and LSE, and cases of them.
 #include "attention/forward.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "wall/arena.h"
@@ -61,11 +60,6 @@ void set_level(struct problem* p, int64_t j, double level) {
     row_of(p, ARRAY_K, 0, 0, j)[0] = level / p->scale;
 }
 
-void forward_grow(struct problem* p, double factor) {
-    struct tensor* Q = p->array[ARRAY_Q].tensor;
-    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= factor;
-}
-
 void forward_integers(struct problem* p, double q, double k) {
     fill_integers(p->check, p->array[ARRAY_Q].tensor, -2, 2);
     fill_integers(p->check, p->array[ARRAY_K].tensor, -2, 2);
@@ -77,7 +71,6 @@ void forward_integers(struct problem* p, double q, double k) {
 
 void forward_begin(struct problem* p, enum layout layout, const char* what) {
     problem_begin(p, layout, what);
-    problem_declare(p, layout);
     forward_fill(p);
 }
 
@@ -110,6 +103,33 @@ void forward_run(struct problem* p, int what) {
 void forward_case(struct problem p, enum layout layout, const char* what, int judged) {
     forward_begin(&p, layout, what);
     forward_run(&p, judged);
+}
+
+void forward_case_large(struct problem p, const char* what) {
+    forward_begin(&p, PACKED, what);
+    struct tensor* Q = p.array[ARRAY_Q].tensor;
+    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= 30;
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_growing(struct problem p, const char* what, int64_t keys, double step) {
+    forward_begin(&p, PACKED, what);
+    set_column(&p, ARRAY_Q, 0, 1);
+    for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, (double)(j / keys) * step);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_integers(struct problem p, const char* what, double q, double k) {
+    forward_begin(&p, PACKED, what);
+    forward_integers(&p, q, k);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_long(struct problem p) {
+    forward_begin(&p, PACKED, "");
+    set_column(&p, ARRAY_Q, 0, 8);
+    row_of(&p, ARRAY_K, 0, 0, p.N_k - 1)[0] = 4;
+    forward_run(&p, JUDGE_O);
 }
 
 // ---- items that several lessons have -------------------------------------------------------

@@ -100,9 +100,6 @@ struct problem with_d(struct problem p, int64_t d);
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
-// Starts a case that is called by the sizes of the problem, the layout, and `what`.
-void problem_begin(const struct problem* p, enum layout layout, const char* what);
-
 // Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
 // as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all
 // inputs; the other arrays are PACKED. Arguments: the arrays by their names; B, N_q, N_k, H (of
@@ -110,15 +107,21 @@ void problem_begin(const struct problem* p, enum layout layout, const char* what
 // contract has one.
 void problem_declare(struct problem* p, enum layout layout);
 
-// One case for each of the bad arguments, which end with {0}.
+// Starts a case that is named by its sizes, its layout and `what`; the second one declares it, too.
+void problem_name(const struct problem* p, enum layout layout, const char* what);
+void problem_begin(struct problem* p, enum layout layout, const char* what);
+
+// One case for each of the bad arguments, which end with {0}: the launcher must return its status.
 void problem_refused(struct problem p, const struct bad_argument* bad);
 
-// Of a judged case with WATCH_PROFILE: its traffic, where it has to do with one row of fp32 for
-// each query, beside the workspace, of memory that the launcher allocates; and no more than a tenth
-// of the wavefronts lost to bank conflicts.
+// Of a judged case with WATCH_PROFILE: its traffic. Fails if the launcher allocated more memory than
+// a row of fp32 for each query.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
-void problem_conflicts(const struct problem* p);
+
+// After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
+// is lost to bank conflicts.
+void judge_conflicts(struct check* c);
 
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);
