@@ -58,7 +58,7 @@ struct forward_mistake {
         bool half_products;   // Q K is multiplied in fp16
         enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
-        bool by_zero;  // O is divided by an l of 0 as well
+        bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;
     int64_t rows;    // if not 0: of every so many rows of O the first is where it belongs
     bool needs_LSE;  // proved only if LSE is NaN in the same rows, too
