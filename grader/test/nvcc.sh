@@ -28,6 +28,10 @@ done >"$done/jobs"
 file=grader/cpu/test/hardware/instructions.cu
 key=$({ echo "$version"; cat lessons/ptx.h "$file"; } | sha256sum | cut -c1-32)
 [ $# = 1 ] || [ -e "$done/$key" ] || echo "- $file $key" >>"$done/jobs"
+# And a kernel that calls all of the teaching headers.
+file=grader/test/exploits/control_taught_stages.cu
+key=$({ echo "$version"; cat lessons/*.h "$file"; } | sha256sum | cut -c1-32)
+[ $# = 1 ] || [ -e "$done/$key" ] || echo "17_gqa $file $key" >>"$done/jobs"
 cat >"$done/one.sh" <<TEXT
 # Speed is for the solutions; of the others only what the compiler says of the device code matters. A wrong kernel
 # is an edit of one of these: as far as PTX, which is what the compiler proper makes.

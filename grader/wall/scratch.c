@@ -1,10 +1,12 @@
 // scratch.c: see scratch.h.
 #include "wall/scratch.h"
 
+#include <errno.h>
 #include <ftw.h>
 #include <glob.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +84,36 @@ static int copy_matching(const char* work, const char* pattern, const char* fold
     return result;
 }
 
+// A header of lessons/ says on its first line from which lesson on a kernel may include it:
+// "// from lesson 14: tile.h: ...". An earlier lesson gets an #error in its place.
+static int copy_teaching_header(const char* work, const char* path, int lesson) {
+    char first[256] = "", to[PATH_MAX], refusal[256];
+    int from;
+    FILE* header = fopen(path, "r");
+    if (!header) return -1;
+    bool read = fgets(first, sizeof first, header) != NULL;
+    fclose(header);
+    if (!read || sscanf(first, "// from lesson %d: ", &from) != 1) {
+        errno = EINVAL;  // it does not say: nobody gets it
+        return -1;
+    }
+    if (lesson >= from) return copy_into(work, path, "include/", 0644);
+    const char* name = strrchr(path, '/') + 1;
+    snprintf(to, sizeof to, "%s/include/%s", work, name);
+    snprintf(refusal, sizeof refusal, "#error %s is there from lesson %d on\n", name, from);
+    return file_write(to, refusal, strlen(refusal), 0644);
+}
+
+static int copy_teaching_headers(const char* work, int lesson) {
+    glob_t files;
+    int result = 0;
+    if (glob("lessons/*.h", 0, NULL, &files) != 0) return 0;
+    for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
+        result = copy_teaching_header(work, files.gl_pathv[i], lesson);
+    globfree(&files);
+    return result;
+}
+
 // The runner and the lesson's call for one device, "cpu" or "cuda".
 static int copy_runner(const char* work, const struct build_request* q, const char* device) {
     char from[512], to[PATH_MAX];
@@ -107,7 +139,7 @@ int scratch_fill(const char* work, const struct build_request* q, const char* sh
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
     char contract[512];
     snprintf(contract, sizeof contract, "lessons/%s/*.h", q->lesson);
-    if (copy_matching(work, "lessons/*.h", "include/") != 0 ||
+    if (copy_teaching_headers(work, atoi(q->lesson)) != 0 ||
         copy_matching(work, contract, "include/") != 0 ||
         copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
         copy_matching(work, "grader/cpu/include/cudev/*.h", "include/cpu/cudev/") != 0 ||
