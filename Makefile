@@ -85,15 +85,15 @@ $(B)/grader/flags: FORCE
 	@echo '$(CHOSEN)' | cmp -s - $@ || echo '$(CHOSEN)' >$@
 FORCE:
 
-# objects FOLDER...: of all their sources.
-objects = $(patsubst %.c,$(B)/%.o,$(foreach folder,$(1),$(wildcard grader/$(folder)/*.c)))
+# objects FOLDER...: of all their sources, but for the bench.c that several lessons share.
+objects = $(patsubst %.c,$(B)/%.o,$(filter-out $(ROOMS:%=grader/%/bench.c),$(foreach folder,$(1),$(wildcard grader/$(folder)/*.c))))
 REWRITE = $(call objects,cpu/rewrite)
 RUN     = $(call objects,run)
 CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
 TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
-          $(B)/grader/run/border-cpu.o \
+          $(B)/grader/run/border-cpu.o $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
 tools: $(TOOLS)
@@ -104,7 +104,7 @@ $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:
 	@mkdir -p $(@D)
-	@rm -f $@ && ar rcs $@ $^
+	@rm -f $@ && ar qcs $@ $^
 
 define link
 	@mkdir -p $(@D)
@@ -114,10 +114,15 @@ $(B)/cpu/rewrite: private SANITIZE =
 $(B)/cpu/rewrite: private LIBS = -static
 $(B)/cpu/rewrite: $(REWRITE)
 	$(link)
-# check.c, and forward.c where a lesson has two passes with items of their own.
-.SECONDEXPANSION:
-$(B)/grader/%/check: $(B)/grader/%/check.o $$(addprefix $(B)/grader/$$*/,$$(patsubst forward.c,forward.o,$$(notdir $$(wildcard grader/$$*/forward.c)))) $(B)/libgrader.a
+$(CHECKS): %: %.o $(B)/libgrader.a
 	$(link)
+
+# Which sources decide a grade: those of the check, and what runs the kernel.
+DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+$(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
+$(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check grader/make/sources.awk
+	@awk -f grader/make/sources.awk $*/check.d \
+		$(patsubst %.o,%.d,$(filter %.o,$^)) rooms=1 $(patsubst %.o,%.d,$(call objects,$(ROOMS))) | LC_ALL=C sort >$@
 
 # ---- the bench, where there is nvcc
 
@@ -128,9 +133,10 @@ BENCH = $(patsubst %,$(B)/grader/%-bench.o,bench/timing bench/arrays bench/ceili
 $(B)/grader/bench/device-bench.o: grader/bench/device.cu Makefile
 	@mkdir -p $(@D)
 	@$(CUDA)/bin/nvcc -O3 -std=c++17 -gencode arch=compute_80,code=compute_80 -Xcompiler -fPIC -Igrader -c $< -o $@
-$(B)/grader/%/bench: $(B)/grader/bench/main-bench.o $(B)/grader/%/bench-bench.o $(BENCH)
+$(B)/libbench.a: $(patsubst %.c,$(B)/%-bench.o,$(wildcard $(ROOMS:%=grader/%/bench.c)))
+$(B)/grader/%/bench: $(B)/grader/bench/main-bench.o $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc $^ -lcublas -ldl -lm -o $@
-$(B)/grader/%/bench.so: $(B)/grader/%/bench-bench.o $(BENCH)
+$(B)/grader/%/bench.so: $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc -shared $^ -lcublas -ldl -lm -o $@
 
 -include $(shell find $(B)/grader -name '*.d' 2>/dev/null)

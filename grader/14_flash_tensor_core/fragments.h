@@ -3,7 +3,7 @@
 #ifndef FRAGMENTS_H
 #define FRAGMENTS_H
 
-#include "attention/forward_mistakes.h"
+#include "attention/old_forward_mistakes.h"
 #include "attention/old_taken.h"
 
 // ---- an operand whose elements are taken from the wrong places --------------------------------

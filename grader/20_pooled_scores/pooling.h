@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attention/forward_mistakes.h"
+#include "attention/old_forward_mistakes.h"
 
 // What the case has besides `now`. R is NULL where there are no keys.
 static struct {

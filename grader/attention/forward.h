@@ -1,98 +1,91 @@
-// forward.h: attention with layout (B, N, H, d) and hidden keys, for the check.c of lessons that compute it:
-// the case that runs, and the right answer in fp64.
+// forward.h: the cases of the lessons that compute O and LSE, and what explains a wrong one.
 #ifndef ATTENTION_FORWARD_H
 #define ATTENTION_FORWARD_H
 
-#include "check/check.h"
+#include "attention/problem.h"
 
-#include <math.h>
+// ---- reference (forward.c)
 
-#include "attention/old_block_mask.h"
-#include "course.h"
+// O and LSE by definition, with two passes over the scores of a row. In fp64, or with every
+// operation rounded to fp32 (a sum or product of floats, computed in fp64, rounds to what fp32
+// arithmetic gives): that is the standard that sets the budget. On tensor cores (bf16) P is rounded
+// to bf16, too, for the product with V. O and LSE are counted like their tensors.
+void forward_reference(const struct problem* p, bool single, double* O, double* LSE);
 
-#define MAX_N 4400    // the largest N_k of a case, a tile beyond it included
-#define MAX_HEAD 256  // the largest d
+// ---- data
 
-// Where the rows of an argument are: row (b, n, h) begins at value[b * s.b + n * s.n + h * s.h].
-struct array {
-    struct tensor* tensor;
-    struct strides s;
+// Fills Q, K and V with normal random numbers.
+void forward_fill(struct problem* p);
+
+// Puts the same number into column x of every row of an array.
+void set_column(struct problem* p, enum which a, int64_t x, double value);
+
+// Moves the scores of key j, of batch 0 and head 0, to a level: by column 0, where Q holds a 1.
+void set_level(struct problem* p, int64_t j, double level);
+
+// Multiplies every element of Q.
+void forward_grow(struct problem* p, double factor);
+
+// Fills Q and K with integers of -2 .. 2, of which fp32 holds even large scores exactly, and their
+// columns 0 with q and k.
+void forward_integers(struct problem* p, double q, double k);
+
+// ---- cases
+
+// Starts a case that is named by its sizes and `what`, with arrays in this layout: Q, K and V hold
+// random numbers.
+void forward_begin(struct problem* p, enum layout layout, const char* what);
+
+// Sets want and untouched of O and LSE of the selected call, and returns the budgets of both, which
+// come from the same precision: see forward_reference().
+struct forward_budgets {
+    struct budget O, LSE;
 };
+struct forward_budgets forward_want(struct problem* p);
 
-// The running case.
-static struct {
-    int64_t B, N_q, N_k, H, d;
-    int64_t group;  // heads of Q that share a head of K and V; H / group of these; 1 but in 17
-    double scale;
-    bool causal;
-    struct array O, LSE, Q, K, V;  // LSE is (B, H, N_q), a row of it one number
-    struct tensor* mask;           // of blocks of S; NULL but in lesson 19
-} now;
+enum { JUDGE_O = 1, JUDGE_LSE = 2 };  // to be added
 
-// Every row (b, i, h) of O and of LSE.
-#define FOR_EACH_ROW(b, i, h)               \
-    for (int64_t b = 0; b < now.B; b++)     \
-        for (int64_t h = 0; h < now.H; h++) \
-            for (int64_t i = 0; i < now.N_q; i++)
+// Compares outputs of the selected call, and those of the contract's judge_more().
+void forward_judge(struct problem* p, int what);
 
-static int64_t place_of(struct strides s, int64_t b, int64_t n, int64_t h) {
-    return b * s.b + n * s.n + h * s.h;
-}
+// Runs the case, and judges it.
+void forward_run(struct problem* p, int what);
 
-static double* at(const struct array* a, int64_t b, int64_t n, int64_t h) {
-    return a->tensor->value + place_of(a->s, b, n, h);
-}
+// All in one: a case of random numbers.
+void forward_case(struct problem* p, enum layout layout, const char* what, int judged);
 
-// How many keys query i sees.
-static int64_t keys_seen(int64_t i) {
-    int64_t seen = now.causal ? i + 1 + now.N_k - now.N_q : now.N_k;
-    return seen < 0 ? 0 : seen;
-}
+// ---- items that several lessons have
 
-// The mask of the case.
-static struct block_mask block_mask(void) {
-    return block_mask_of(now.mask, now.H, now.N_q, now.N_k);
-}
+// Three calls with new data in the same arrays. fill() sets the inputs of a call; NULL:
+// forward_fill(). The case is called `name` and what it is about.
+void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p, int round));
 
-// ---- the reference -------------------------------------------------------------------------
+// 16 queries and no key, for the contract of p and what is its own.
+void forward_no_keys(struct problem* p);
 
-// Attention the plain way, two passes over the scores of a row. In fp64, or with every operation
-// rounded to fp32 (a sum or product of floats, computed in fp64, rounds to what fp32 arithmetic gives):
-// then it is the standard that sets the budget. On tensor cores (bf16, lesson 14) P is rounded as well, for
-// the product with V. Fills O and LSE, counted like their tensors.
-static void attention(bool single, double* O, double* LSE) {
-#define ROUND(x) (single ? (double)(float)(x) : (x))
-    static double S[MAX_N];
-    enum dtype type = now.O.tensor->dtype;
-    FOR_EACH_ROW(b, i, h) {
-        const double* q = at(&now.Q, b, i, h);
-        double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
-        int64_t seen = keys_seen(i);
-        for (int64_t j = 0; j < seen; j++) {
-            S[j] = -INFINITY;
-            if (!is_active(block_mask(), b, h, i, j)) continue;
-            const double* k = at(&now.K, b, j, h / now.group);
-            double s = 0;
-            for (int64_t x = 0; x < now.d; x++) s = ROUND(s + ROUND(q[x] * k[x]));
-            S[j] = ROUND(now.scale * s);
-            m = fmax(m, S[j]);
-        }
-        for (int64_t j = 0; j < seen; j++) {
-            if (S[j] == -INFINITY) continue;
-            double p = ROUND(exp(ROUND(S[j] - m)));
-            l = ROUND(l + p);
-            if (single && type == BF16) p = dtype_round(BF16, p);
-            const double* v = at(&now.V, b, j, h / now.group);
-            for (int64_t x = 0; x < now.d; x++) sum[x] = ROUND(sum[x] + ROUND(p * v[x]));
-        }
-        double* o = O + place_of(now.O.s, b, i, h);
-        for (int64_t x = 0; x < now.d; x++) {
-            o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
-            if (single) o[x] = dtype_round(type, o[x]);
-        }
-        LSE[place_of(now.LSE.s, b, i, h)] = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
-    }
-#undef ROUND
-}
+// An ordinary case of the sizes of p; cases of no queries, no heads and no batches; and one for
+// each of the bad arguments, which end with {0}.
+void forward_arguments(const struct problem* p, const struct bad_argument* bad);
+
+// The memory traffic of one head, N_q = N_k: with and without the causal mask.
+struct forward_traffic {
+    double scratch;  // bytes allocated for each query
+    double reads;    // how often K and V are read, without a mask
+    double masked;   // bytes of K and V loaded with a mask, as a share of those without
+    double mma;      // mma.sync of a warp, without a mask
+};
+struct forward_traffic forward_traffic(struct problem* p);
+
+// Fails if more than a tenth of the wavefronts of a case of 64 queries and keys are lost to bank
+// conflicts.
+void forward_conflicts(struct problem* p);
+
+// ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
+
+// lesson.explain(): for any kernel; for the online softmax without masks and heads (lesson 12); and
+// for one with tensor cores.
+enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget);
+enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget);
+enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget);
 
 #endif

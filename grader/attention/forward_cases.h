@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/forward.h"
+#include "attention/old_forward.h"
 
 enum layout {
     PACKED,         // (B, N, H, d)

@@ -1,9 +1,9 @@
 // arguments.h: calls in which the kernel has nothing to do: bad arguments, and empty inputs.
 //
 //     static const struct idle_call calls[] = {
-//         {{{"n", 0}}, COURSE_OK},
-//         {{{"n", -1}}, COURSE_BAD_ARGUMENT},
-//         {{{"n", 0}, {"x", 0}}, COURSE_OK},  // x is a tensor: NULL
+//         {COURSE_OK, {{"n", 0}}},
+//         {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+//         {COURSE_OK, {{"n", 0}, {"x", 0}}},  // x is a tensor: NULL
 //         {0},
 //     };
 //     check_idle_calls(c, calls, declare, &sizes);
@@ -16,11 +16,11 @@
 
 // A call with the arguments of a good one, except for some.
 struct idle_call {
+    int status;  // what the launcher must return
     struct {
         const char* name;
         int64_t value;  // of an int or a real; a tensor or a workspace of that name is NULL
     } but[4];           // as many as have a name, at least one
-    int status;         // what the launcher must return
 };
 
 // One case for each call of the list, which ends with {0}. declare() declares all arguments of a good

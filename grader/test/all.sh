@@ -25,6 +25,7 @@ if [ $# = 1 ]; then
 else
     run sh grader/test/style.sh
     run sh grader/test/unit.sh
+    run sh grader/test/fingerprint.sh
     run sh grader/cpu/test/run.sh build
     run sh grader/cpu/test/aarch64.sh build
     run sh grader/test/exploits.sh

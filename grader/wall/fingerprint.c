@@ -1,7 +1,6 @@
 // fingerprint.c: see fingerprint.h.
 #include "wall/fingerprint.h"
 
-#include <glob.h>
 #include <sha2.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,54 +8,68 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "wall/scratch.h"
+
+enum { SOURCES = 1024, LARGEST_LIST = 1 << 20, LARGEST_SOURCE = 1 << 24 };
+
+struct sources {
+    char* path[SOURCES];  // owned
+    int count;
+};
+
+static int add(struct sources* s, const char* path) {
+    if (s->count == SOURCES || !(s->path[s->count] = strdup(path))) return -1;
+    s->count++;
+    return 0;
+}
+
+// What make has built is told by its sources.
+static int add_unless_built(const char* from, const char* to, void* sources) {
+    (void)to;
+    return strncmp(from, BUILD_FOLDER "/", strlen(BUILD_FOLDER "/")) ? add(sources, from) : 0;
+}
+
+// The list that make writes beside the check (make/sources.awk).
+static int add_listed(struct sources* s, const char* lesson) {
+    char path[512];
+    size_t size;
+    snprintf(path, sizeof path, BUILD_FOLDER "/grader/%s/sources", lesson);
+    char *text = file_read(path, LARGEST_LIST, &size), *rest;
+    int result = text ? 0 : -1;
+    for (char* line = text ? strtok_r(text, "\n", &rest) : NULL; line && result == 0;
+         line = strtok_r(NULL, "\n", &rest))
+        result = add(s, line);
+    free(text);
+    return result;
+}
+
+static int by_name(const void* a, const void* b) {
+    return strcmp(*(char* const*)a, *(char* const*)b);
+}
 
 static int hash_file(SHA2_CTX* hash, const char* path) {
     size_t size;
-    char* data = file_read(path, (size_t)64 << 20, &size);
+    char* data = file_read(path, LARGEST_SOURCE, &size);
     if (!data) return -1;
+    uint64_t bytes = size;
     SHA256Update(hash, (const uint8_t*)path, strlen(path) + 1);
-    SHA256Update(hash, (const uint8_t*)&size, sizeof size);
+    SHA256Update(hash, (const uint8_t*)&bytes, sizeof bytes);
     SHA256Update(hash, (const uint8_t*)data, size);
     free(data);
     return 0;
 }
 
 int fingerprint(const char* lesson, char hex[65]) {
-    const char* const rooms[] = {"grader/base/*.[ch]",
-                                 "grader/check/*.[ch]",
-                                 "grader/wall/*.[ch]",
-                                 "grader/run/*.[chS]",
-                                 "grader/run/wrapped",
-                                 "grader/run/gated",
-                                 "grader/cpu/device/*.[ch]",
-                                 "grader/cpu/rewrite/*.[ch]",
-                                 "grader/cpu/watch/*.[ch]",
-                                 "grader/cpu/cxxflags*",
-                                 "grader/cpu/include/*.h",
-                                 "grader/cpu/include/*/*.h",
-                                 "grader/attention/*.[ch]",
-                                 "grader/formula/*.[ch]",
-                                 "grader/report/*.[ch]",  // the sum of the points
-                                 "grader/[0-9]*/*.h",     // lessons share cases
-                                 "lessons/*.h",
-                                 NULL};
-    char pattern[512];
-    glob_t files = {0};
-    for (int i = 0; rooms[i]; i++) glob(rooms[i], i ? GLOB_APPEND : 0, NULL, &files);
-    // With tiles.h, which make tune rewrites: a kernel that includes it is another with other tiles.
-    snprintf(pattern, sizeof pattern, "lessons/%s/*.h", lesson);
-    glob(pattern, GLOB_APPEND, NULL, &files);
-    static const char* const own[] = {"check.c", "forward.c", "call.c"};  // bench.c grades nothing
-    for (int i = 0; i < 3; i++) {
-        snprintf(pattern, sizeof pattern, "grader/%s/%s", lesson, own[i]);
-        glob(pattern, GLOB_APPEND, NULL, &files);
-    }
+    struct sources s = {.count = 0};
     SHA2_CTX hash;
     SHA256Init(&hash);
-    int result = 0;
-    for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
-        result = hash_file(&hash, files.gl_pathv[i]);
-    globfree(&files);
+    int result = add_listed(&s, lesson);
+    if (result == 0 && build_has_kernel(lesson))
+        result = scratch_each(lesson, false, add_unless_built, &s);
+    qsort(s.path, (size_t)s.count, sizeof s.path[0], by_name);
+    for (int i = 0; i < s.count && result == 0; i++)
+        if (i == 0 || strcmp(s.path[i - 1], s.path[i]) != 0) result = hash_file(&hash, s.path[i]);
     SHA256End(&hash, hex);
+    for (int i = 0; i < s.count; i++) free(s.path[i]);
     return result;
 }

@@ -1,12 +1,10 @@
 // scratch.c: see scratch.h.
 #include "wall/scratch.h"
 
-#include <errno.h>
 #include <ftw.h>
 #include <glob.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,62 +65,84 @@ void scratch_remove(char* path) {
 
 // ---- what is in it
 
-static int copy_into(const char* work, const char* from, const char* folder, int mode) {
-    char to[PATH_MAX];
-    const char* slash = strrchr(from, '/');
-    snprintf(to, sizeof to, "%s/%s%s", work, folder, slash ? slash + 1 : from);
-    return file_copy(from, to, mode);
+static const char list[] = "grader/make/scratch.txt";
+
+// Writes the pattern with LESSON and BUILD replaced.
+static void fill_in(const char* pattern, const char* lesson, char* to, size_t size) {
+    size_t used = 0;
+    while (*pattern && used + 1 < size) {
+        const char* word = !strncmp(pattern, "LESSON", 6)  ? lesson
+                           : !strncmp(pattern, "BUILD", 5) ? BUILD_FOLDER
+                                                           : NULL;
+        if (word) {
+            used += (size_t)snprintf(to + used, size - used, "%s", word);
+            pattern += word == lesson ? 6 : 5;
+        } else {
+            to[used++] = *pattern++;
+        }
+    }
+    to[used < size ? used : size - 1] = '\0';
 }
 
-static int copy_matching(const char* work, const char* pattern, const char* folder) {
+// Visits what a pattern matches. A pattern without a * names one file, which has to be there.
+static int visit_matching(const char* pattern, const char* to, scratch_visit* visit, void* data) {
     glob_t files;
     int result = 0;
+    if (!strchr(pattern, '*')) return visit(pattern, to, data);
     if (glob(pattern, 0, NULL, &files) != 0) return 0;
     for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
-        result = copy_into(work, files.gl_pathv[i], folder, 0644);
+        result = visit(files.gl_pathv[i], to, data);
     globfree(&files);
     return result;
 }
 
-// A header of lessons/ says on its first line from which lesson on a kernel may include it:
-// "// from lesson 14: tile.h: ...". An earlier lesson gets an #error in its place.
-static int copy_teaching_header(const char* work, const char* path, int lesson) {
-    char first[256] = "", to[PATH_MAX], refusal[256];
-    int from;
-    FILE* header = fopen(path, "r");
-    if (!header) return -1;
-    bool read = fgets(first, sizeof first, header) != NULL;
-    fclose(header);
-    if (!read || sscanf(first, "// from lesson %d: ", &from) != 1) {
-        errno = EINVAL;  // it does not say: nobody gets it
-        return -1;
+int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data) {
+    size_t size;
+    char *text = file_read(list, 1 << 20, &size), *rest;
+    int result = text ? visit(list, "", data) : -1;
+    for (char* line = text ? strtok_r(text, "\n", &rest) : NULL; line && result == 0;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char word[3][128], pattern[512];
+        int words = sscanf(line, "%127s %127s %127s", word[0], word[1], word[2]);
+        if (words < 2 || line[0] == '#') continue;
+        if (words == 3 && !gpu) continue;
+        fill_in(word[words - 1], lesson, pattern, sizeof pattern);
+        result = visit_matching(pattern, word[words - 2], visit, data);
     }
-    if (lesson >= from) return copy_into(work, path, "include/", 0644);
-    const char* name = strrchr(path, '/') + 1;
-    snprintf(to, sizeof to, "%s/include/%s", work, name);
-    snprintf(refusal, sizeof refusal, "#error %s is there from lesson %d on\n", name, from);
-    return file_write(to, refusal, strlen(refusal), 0644);
-}
-
-static int copy_teaching_headers(const char* work, int lesson) {
-    glob_t files;
-    int result = 0;
-    if (glob("lessons/*.h", 0, NULL, &files) != 0) return 0;
-    for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
-        result = copy_teaching_header(work, files.gl_pathv[i], lesson);
-    globfree(&files);
+    free(text);
     return result;
 }
 
-// The runner and the lesson's call for one device, "cpu" or "cuda".
-static int copy_runner(const char* work, const struct build_request* q, const char* device) {
-    char from[512], to[PATH_MAX];
-    snprintf(from, sizeof from, BUILD_FOLDER "/%s/librun.a", device);
-    snprintf(to, sizeof to, "%s/lib/librun-%s.a", work, device);
-    if (file_copy(from, to, 0644) != 0) return -1;
-    snprintf(from, sizeof from, BUILD_FOLDER "/grader/%s/call-%s.o", q->lesson, device);
-    snprintf(to, sizeof to, "%s/lib/call-%s.o", work, device);
-    return file_copy(from, to, 0644);
+// The first lesson whose kernels may include this header: its first line says "// from lesson 14: ...".
+// 0 for a file without such a line, -1 for one that cannot be read.
+static int first_lesson(const char* path) {
+    char line[64];
+    int lesson = 0;
+    FILE* file = fopen(path, "r");
+    if (!file) return -1;
+    if (fgets(line, sizeof line, file)) sscanf(line, "// from lesson %d:", &lesson);
+    fclose(file);
+    return lesson;
+}
+
+struct destination {
+    const char* work;
+    int lesson;
+};
+
+// For an earlier lesson than a header's first one, an #error takes its place.
+static int copy(const char* from, const char* to, void* data) {
+    const struct destination* d = data;
+    char path[PATH_MAX], refusal[512];
+    const char* name = strrchr(from, '/') + 1;
+    bool folder = *to && to[strlen(to) - 1] == '/';
+    if (!*to) return 0;
+    snprintf(path, sizeof path, "%s/%s%s", d->work, to, folder ? name : "");
+    int first = first_lesson(from);
+    if (first < 0) return -1;
+    if (first <= d->lesson) return file_copy(from, path, access(from, X_OK) == 0 ? 0755 : 0644);
+    snprintf(refusal, sizeof refusal, "#error %s is there from lesson %d on\n", name, first);
+    return file_write(path, refusal, strlen(refusal), 0644);
 }
 
 int scratch_fill(const char* work, const struct build_request* q, const char* shown,
@@ -137,21 +157,6 @@ int scratch_fill(const char* work, const struct build_request* q, const char* sh
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
-    char contract[512];
-    snprintf(contract, sizeof contract, "lessons/%s/*.h", q->lesson);
-    if (copy_teaching_headers(work, atoi(q->lesson)) != 0 ||
-        copy_matching(work, contract, "include/") != 0 ||
-        copy_matching(work, "grader/cpu/include/*.h", "include/cpu/") != 0 ||
-        copy_matching(work, "grader/cpu/include/cudev/*.h", "include/cpu/cudev/") != 0 ||
-        copy_into(work, BUILD_FOLDER "/cpu/rewrite", "lib/", 0755) != 0 ||
-        copy_into(work, "grader/cpu/cxxflags", "lib/", 0644) != 0 ||
-        copy_into(work, "grader/cpu/cxxflags-watched", "lib/", 0644) != 0 ||
-        copy_into(work, "grader/wall/compile.sh", "lib/", 0644) != 0 ||
-        copy_into(work, "grader/run/wrapped", "lib/", 0644) != 0 ||
-        copy_into(work, "grader/run/gated", "lib/", 0644) != 0 ||
-        copy_into(work, BUILD_FOLDER "/grader/run/border-cpu.o", "lib/", 0644) != 0 ||
-        copy_into(work, BUILD_FOLDER "/libcpu.a", "lib/", 0644) != 0 ||
-        copy_runner(work, q, "cpu") != 0)
-        return -1;
-    return q->gpu ? copy_runner(work, q, "cuda") : 0;
+    struct destination destination = {work, atoi(q->lesson)};
+    return scratch_each(q->lesson, q->gpu, copy, &destination);
 }

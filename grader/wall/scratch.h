@@ -4,6 +4,7 @@
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "wall/build.h"
@@ -16,6 +17,12 @@ char* scratch_make(void);
 // Returns 0, or -1 with errno.
 int scratch_fill(const char* work, const struct build_request* q, const char* shown,
                  const char* source, size_t size);
+
+// Calls visit() for every file that lies there besides the submission and, first, for the list that says which
+// these are: the file, and where it goes ("" for the list; a name that ends with / is a folder). gpu: with
+// those for nvcc. Returns what visit() returned where that is not 0; -1 if the list cannot be read.
+typedef int scratch_visit(const char* from, const char* to, void* data);
+int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data);
 
 // Removes that directory, and frees its name.
 void scratch_remove(char* path);

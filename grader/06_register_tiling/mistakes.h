@@ -1,0 +1,171 @@
+// mistakes.h: what the known mistakes of lesson 06 make of C. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "matmul/mistakes.h"
+
+// ---- terms
+
+// The last tile still holds what was there before, but the last four elements that begin below K are
+// whole: with zeros.
+static double stale_fours(const struct product* p, struct term at) {
+    return at.k < CEIL_DIV(p->K, 4) * 4 ? right_term(p, at) : stale_tail(p, at);
+}
+
+// The tile of A, 128 rows of `size` elements, is stored in the order it is read in and taken for its
+// transpose.
+static double A_not_turned(const struct product* p, struct term at) {
+    enum { ROWS = 128 };
+    int64_t n = at.k % at.size * ROWS + at.i % ROWS;
+    int64_t row = at.i - at.i % ROWS + n / at.size, k = at.k - at.k % at.size + n % at.size;
+    return in_tile(&p->A, row, k) * in_tile(&p->B, at.k, at.j);
+}
+
+// ---- extents
+
+enum { STEPS = 6 };  // of 1 to 32 elements along K
+
+static bool first_step(const struct product* p, const struct sum* sum, int variant,
+                       struct extent* e) {
+    (void)sum;
+    e->size = 1 << variant;
+    return e->size < p->K;
+}
+
+static bool last_step(const struct product* p, const struct sum* sum, int variant,
+                      struct extent* e) {
+    (void)sum;
+    e->terms = p->K - (1 << variant);
+    return e->terms > 0;
+}
+
+// Rows as long as the matrix is wide, where they are longer.
+static bool packed_A(const struct product* p, const struct sum* sum, int variant,
+                     struct extent* e) {
+    (void)sum, (void)variant;
+    e->size = p->K;
+    return p->K != p->A.stride;
+}
+
+static bool packed_B(const struct product* p, const struct sum* sum, int variant,
+                     struct extent* e) {
+    (void)sum, (void)variant;
+    e->size = p->N;
+    return p->N != p->B.stride;
+}
+
+// ---- C stored with rows of another length
+
+// What stays where several sums are stored at one place, nobody knows.
+static bool store_rows(const struct product* p, int64_t row_length, double* guess) {
+    const struct matrix* C = &p->C;
+    if (row_length == C->stride || (C->rows - 1) * row_length + C->cols > C->t->count - C->first)
+        return false;
+    for (int64_t i = 0; i < C->rows; i++)
+        for (int64_t j = 0; j < C->cols; j++) {
+            double* to = &guess[C->first + i * row_length + j];
+            *to = isnan(*to) ? C->t->want[place_in(C, i, j)] : ANYTHING;
+        }
+    return true;
+}
+
+static bool packed_C(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    return store_rows(p, p->N, guess);
+}
+
+static bool C_like_A(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct product* p = s->problem;
+    (void)h;
+    return store_rows(p, variant == 0 ? p->A.stride : p->K, guess);
+}
+
+// ---- all of them
+
+enum { TILES_HERE = 4 };  // 4 to 32
+static const struct hypothesis of_tiles[] = {
+    SUM(inner_tail, TILES_HERE, right_term, whole_tiles),
+    SUM_BACK(inner_tail, TILES_HERE, stale_tail, tiles_back, 1),
+    SUM_BACK(inner_tail, TILES_HERE, stale_tail, tiles_back, 2),
+    SUM_BACK(inner_tail, TILES_HERE, stale_tail, tiles_back, 3),
+    SUM_BACK(inner_tail, TILES_HERE, stale_tail, tiles_back, 4),
+    SUM_BACK(inner_tail, TILES_HERE, stale_fours, tiles_back, 1),
+    SUM_BACK(inner_tail, TILES_HERE, stale_fours, tiles_back, 2),
+    SUM_BACK(inner_tail, TILES_HERE, stale_fours, tiles_back, 3),
+    SUM_BACK(inner_tail, TILES_HERE, stale_fours, tiles_back, 4),
+    SUM(transposed, TILES_HERE, A_not_turned, all_tiles),
+    {0},
+};
+
+static const struct hypothesis others[] = {
+    SUM(tile_skipped, STEPS, later_term, first_step),
+    SUM(tile_skipped, STEPS, right_term, last_step),
+    SUM(stride_ignored, 1, A_row_length, packed_A),
+    SUM(stride_ignored, 1, B_row_length, packed_B),
+    SUM(stale_state, 1, stale_B, all_terms),
+    {0},
+};
+
+static const struct hypothesis row_lengths[] = {
+    SUM(swapped_sizes, SIZES, A_row_length, size_of_another),
+    SUM(swapped_sizes, SIZES, B_row_length, size_of_another),
+    SUM(swapped_sizes, SIZES, right_term, terms_of_another),
+    {0},
+};
+
+static const struct hypothesis of_C[] = {
+    {CAUSE_stride_ignored, packed_C, 1, NULL},
+    {CAUSE_swapped_sizes, C_like_A, 2, NULL},
+    {0},
+};
+
+// Is any sum a number? NaN throughout may come from anywhere.
+static bool has_numbers(const struct matrix* C) {
+    for (int64_t i = 0; i < C->rows; i++)
+        for (int64_t j = 0; j < C->cols; j++)
+            if (!isnan(C->t->got[place_in(C, i, j)])) return true;
+    return false;
+}
+
+static int ascending(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+// Are all sums there, each once, some of them at the places of others?
+static bool is_moved(struct check* c, const struct matrix* C, struct budget budget) {
+    int64_t n = C->rows * C->cols;
+    double *got = check_allocate(c, 2 * n, sizeof *got), *want = got + n;
+    bool same = true;
+    for (int64_t e = 0; e < n; e++) {
+        int64_t at = place_in(C, e / C->cols, e % C->cols);
+        got[e] = isnan(C->t->got[at]) ? INFINITY : C->t->got[at];  // NaN has no place in an order
+        want[e] = isnan(C->t->want[at]) ? INFINITY : C->t->want[at];
+    }
+    qsort(got, (size_t)n, sizeof *got, ascending);
+    qsort(want, (size_t)n, sizeof *want, ascending);
+    for (int64_t e = 0; same && e < n; e++)
+        same = got[e] == want[e] || fabs(got[e] - want[e]) <= budget.max;
+    free(got);
+    return same;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct product* p = check_description(c);
+    const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    if (p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    enum cause cause = hypothesis_search_variants(&s, of_tiles);
+    if (!cause) cause = hypothesis_search(&s, others);
+    if (!cause && has_numbers(&p->C)) cause = hypothesis_search(&s, row_lengths);
+    if (!cause) cause = hypothesis_search(&s, of_C);
+    if (!cause && nan_leaked(p)) cause = CAUSE_nan_leak;
+    return !cause && is_moved(c, &p->C, budget) ? CAUSE_sums_moved : cause;
+}
+
+#endif

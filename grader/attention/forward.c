@@ -1,0 +1,198 @@
+// forward.c: the right O and LSE, and cases of them.
+#include "attention/forward.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "wall/arena.h"
+
+// ---- reference -----------------------------------------------------------------------------
+
+void forward_reference(const struct problem* p, bool single, double* O, double* LSE) {
+#define ROUND(x) (single ? (double)(float)(x) : (x))
+    enum dtype dtype = p->contract->dtype;
+    const struct block_mask blocks = blocks_of(p);
+    double S[MAX_N];
+    FOR_EACH_QUERY(p, b, h, i) {
+        const double* q = row_of(p, ARRAY_Q, b, h, i);
+        double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
+        int64_t seen = keys_seen(p, i);
+        for (int64_t j = 0; j < seen; j++) {
+            S[j] = -INFINITY;
+            if (!is_active(blocks, b, h, i, j)) continue;
+            const double* k = row_of(p, ARRAY_K, b, h, j);
+            double s = 0;
+            for (int64_t x = 0; x < p->d; x++) s = ROUND(s + ROUND(q[x] * k[x]));
+            S[j] = ROUND(p->scale * s);
+            m = fmax(m, S[j]);
+        }
+        for (int64_t j = 0; j < seen; j++) {
+            if (S[j] == -INFINITY) continue;
+            double weight = ROUND(exp(ROUND(S[j] - m)));
+            l = ROUND(l + weight);
+            if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
+            const double* v = row_of(p, ARRAY_V, b, h, j);
+            for (int64_t x = 0; x < p->d; x++) sum[x] = ROUND(sum[x] + ROUND(weight * v[x]));
+        }
+        double* o = O + place_in(p, ARRAY_O, b, h, i);
+        for (int64_t x = 0; x < p->d; x++) {
+            o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
+            if (single) o[x] = dtype_round(dtype, o[x]);
+        }
+        LSE[place_in(p, ARRAY_LSE, b, h, i)] = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
+    }
+#undef ROUND
+}
+
+// ---- data ----------------------------------------------------------------------------------
+
+void forward_fill(struct problem* p) {
+    for (int a = ARRAY_Q; a <= ARRAY_V; a++)
+        if (p->array[a].tensor) fill_normal(p->check, p->array[a].tensor, 0, 1);
+}
+
+void set_column(struct problem* p, enum which a, int64_t x, double value) {
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h += sharing(p, a))
+            for (int64_t n = 0; n < rows_of(p, a); n++) row_of(p, a, b, h, n)[x] = value;
+}
+
+void set_level(struct problem* p, int64_t j, double level) {
+    row_of(p, ARRAY_K, 0, 0, j)[0] = level / p->scale;
+}
+
+void forward_grow(struct problem* p, double factor) {
+    struct tensor* Q = p->array[ARRAY_Q].tensor;
+    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= factor;
+}
+
+void forward_integers(struct problem* p, double q, double k) {
+    fill_integers(p->check, p->array[ARRAY_Q].tensor, -2, 2);
+    fill_integers(p->check, p->array[ARRAY_K].tensor, -2, 2);
+    set_column(p, ARRAY_Q, 0, q);
+    set_column(p, ARRAY_K, 0, k);
+}
+
+// ---- cases ---------------------------------------------------------------------------------
+
+void forward_begin(struct problem* p, enum layout layout, const char* what) {
+    char heads[64] = "";
+    if (p->group > 1)
+        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
+                 (int)(p->H / p->group));
+    else if (p->B * p->H > 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d, %s%s%s", heads, (int)p->N_q, (int)p->N_k,
+               (int)p->d, p->causal ? "causal" : "not causal", layout_names[layout], what);
+    problem_declare(p, layout);
+    forward_fill(p);
+}
+
+struct forward_budgets forward_want(struct problem* p) {
+    struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    double* standard_O = check_allocate(p->check, O->count, sizeof *standard_O);
+    double* standard_LSE = check_allocate(p->check, LSE->count, sizeof *standard_LSE);
+    guard_gaps(p, ARRAY_O);
+    guard_gaps(p, ARRAY_LSE);
+    forward_reference(p, false, O->want, LSE->want);
+    forward_reference(p, true, standard_O, standard_LSE);
+    struct forward_budgets budgets = {budget_from(O, standard_O), budget_from(LSE, standard_LSE)};
+    free(standard_O);
+    free(standard_LSE);
+    return budgets;
+}
+
+void forward_judge(struct problem* p, int what) {
+    struct forward_budgets budgets = forward_want(p);
+    if (what & JUDGE_O) check_compare(p->check, p->array[ARRAY_O].tensor, budgets.O);
+    if (what & JUDGE_LSE) check_compare(p->check, p->array[ARRAY_LSE].tensor, budgets.LSE);
+    if (p->contract->judge_more) p->contract->judge_more(p);
+}
+
+void forward_run(struct problem* p, int what) {
+    check_run(p->check);
+    forward_judge(p, what);
+}
+
+void forward_case(struct problem* p, enum layout layout, const char* what, int judged) {
+    forward_begin(p, layout, what);
+    forward_run(p, judged);
+}
+
+// ---- items that several lessons have -------------------------------------------------------
+
+void forward_again(struct problem* p, const char* name,
+                   void (*fill)(struct problem* p, int round)) {
+    enum { CALLS = 3 };
+    check_case(p->check, "%s, new data in the same arrays", name);
+    check_rounds(p->check, CALLS);
+    problem_declare(p, PACKED);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p->check, r);
+        fill ? fill(p, r) : forward_fill(p);
+    }
+    check_run(p->check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p->check, r);
+        forward_judge(p, JUDGE_O);
+    }
+}
+
+void forward_no_keys(struct problem* p) {
+    struct problem none = problem_of(p->check, p->contract, 16, 0, false);
+    none.own = p->own;
+    check_case(p->check, "N_q = 16, N_k = 0, K and V are NULL");
+    problem_declare(&none, PACKED);
+    forward_fill(&none);
+    check_expect(p->check, COURSE_OK, CAUSE_empty_input);
+    forward_run(&none, JUDGE_O | JUDGE_LSE);
+}
+
+void forward_arguments(const struct problem* p, const struct bad_argument* bad) {
+    static const char* const empty[] = {"N_q", "H", "B"};
+    struct problem ordinary = *p;
+    forward_case(&ordinary, PACKED, "", JUDGE_O);
+    for (int n = 0; n < 3; n++) {
+        struct problem none = *p;
+        *(n == 0 ? &none.N_q : n == 1 ? &none.H : &none.B) = 0;
+        check_case(p->check, "%s = 0", empty[n]);
+        problem_declare(&none, PACKED);
+        check_expect(p->check, COURSE_OK, CAUSE_empty_input);
+        check_run(p->check);
+    }
+    for (; bad->name; bad++) {
+        struct problem refused = *p;
+        check_case(p->check, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        check_spoil(p->check, bad);
+        problem_declare(&refused, PACKED);
+        check_run(p->check);
+    }
+}
+
+struct forward_traffic forward_traffic(struct problem* p) {
+    struct forward_traffic found = {0};
+    double bytes[2];
+    check_watch(p->check, WATCH_PROFILE);
+    for (int causal = 1; causal >= 0; causal--) {
+        p->causal = causal;
+        forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
+        const struct arena_traffic* t = check_traffic(p->check);
+        bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p->N_q * p->d);
+        found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p->N_q);
+        found.mma = (double)t->mma;
+    }
+    found.reads = bytes[0] / (4.0 * (double)(p->N_k * p->d));
+    found.masked = bytes[1] / bytes[0];
+    return found;
+}
+
+void forward_conflicts(struct problem* p) {
+    check_watch(p->check, WATCH_PROFILE);
+    forward_case(p, PACKED, "", JUDGE_O);
+    const struct arena_traffic* t = check_traffic(p->check);
+    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
+    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
+    check_at_most(p->check, CAUSE_bank_conflicts,
+                  "wavefronts lost to bank conflicts for each useful one",
+                  all > lost ? lost / (all - lost) : 0, 0.1);
+}

@@ -1,0 +1,150 @@
+// forward_mistakes.c: mistakes about which keys a query sees, and where rows are: explain() of the
+// lessons whose queries see some keys only.
+#include "attention/forward_mistakes.h"
+
+#include <stdlib.h>
+
+// Other masks of blocks than the right one (lesson 19).
+static enum cause explain_blocks(const struct suspect* s) {
+    enum cause cause = CAUSE_NONE;
+    bool found = false;
+    struct forward_mistake w = forward_right(s->problem);
+    for (int n = 0; !found && mistake_mask(s->problem, n, &w.blocks, &cause); n++) {
+        found = is_forward(s, &w);
+        free_mask(w.blocks);
+    }
+    return found ? cause : CAUSE_NONE;
+}
+
+// Which heads share keys, and which row of a tile is which query (lesson 17).
+static enum cause explain_group(const struct suspect* s) {
+    static const struct {
+        enum cause cause;
+        int grouping;
+    } known[] = {
+        {CAUSE_head_mapping, INTERLEAVED},
+        {CAUSE_head_mapping, POWERS_OF_TWO},
+        {CAUSE_packed_row, ROW_FOR_A_QUERY},
+    };
+    const struct problem* p = s->problem;
+    for (size_t n = 0; n < sizeof known / sizeof known[0] && p->group > 1; n++) {
+        struct forward_mistake w = forward_right(p);
+        w.grouping = known[n].grouping;
+        if (is_forward(s, &w)) return known[n].cause;
+    }
+    return CAUSE_NONE;
+}
+
+// Who sees what, whatever the tiles are.
+static enum cause explain_mask(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    w.causal = !p->causal;
+    if (is_forward(s, &w)) return CAUSE_causal_ignored;
+    if (!p->causal) return CAUSE_NONE;
+    int64_t right = p->N_k - p->N_q;
+    const struct {
+        enum cause cause;
+        int64_t offset;
+    } offsets[] = {
+        {CAUSE_mask_off_by_one, right - 1},
+        {CAUSE_mask_off_by_one, right + 1},
+        {CAUSE_mask_corner, 0},
+        {CAUSE_mask_corner, -right},
+    };
+    w = forward_right(p);
+    for (size_t n = 0; n < sizeof offsets / sizeof offsets[0]; n++) {
+        w.offset = offsets[n].offset;
+        if (w.offset != right && is_forward(s, &w)) return offsets[n].cause;
+    }
+    return CAUSE_NONE;
+}
+
+// Mistakes that look different for every tile size: the student's is not known.
+static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_t block_k) {
+    static const struct {
+        enum cause cause;
+        int flaw;
+        double masked;
+    } known[] = {
+        {CAUSE_mask_value, TAIL_COUNTS, 0},
+        {CAUSE_inner_tail, LAST_TILE_DROPPED, 0},
+        {CAUSE_diagonal_unmasked, DIAGONAL_UNMASKED, 0},
+        {CAUSE_diagonal_unmasked, END_UNMASKED, 0},
+        {CAUSE_merge_lost, PART_1_LOST, 0},
+        {CAUSE_mask_late, MASKED_IN_MAXIMUM, 0},
+        {CAUSE_mask_value, MASKED_COUNT, 0},
+        {CAUSE_mask_value, MASKED_COUNT_TO_N_K, 0},
+        {CAUSE_mask_value, MASKED_COUNT, -1e4},
+        {CAUSE_mask_value, MASKED_COUNT, -1e5},
+        {CAUSE_mask_value, MASKED_COUNT, -1e6},
+        {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e4},
+        {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e6},
+    };
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
+        struct forward_mistake w = forward_right(s->problem);
+        w.block_q = block_q;
+        w.block_k = block_k;
+        w.flaw = known[n].flaw;
+        w.masked = known[n].masked;
+        if (is_forward(s, &w)) return known[n].cause;
+    }
+    return CAUSE_NONE;
+}
+
+static bool sees_nothing(const struct problem* p, int64_t b, int64_t h, int64_t i) {
+    for (int64_t j = 0; j < keys_seen(p, i); j++)
+        if (is_active(blocks_of(p), b, h, i, j)) return false;
+    return true;
+}
+
+enum cause explain_empty_rows(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    bool inside = false, outside = false, all_NaN = true;
+    bool* empty = check_allocate(p->check, t->count, sizeof *empty);
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t first = place_in(p, a, b, h, i);
+        for (int64_t e = first; e < first + width_of(p, a); e++)
+            empty[e] = sees_nothing(p, b, h, i);
+    }
+    for (int64_t e = 0; e < t->count; e++) {
+        double got = t->got[e], want = t->want[e];
+        if (t->untouched[e] || got == want || fabs(got - want) <= s->budget.max) continue;
+        *(empty[e] ? &inside : &outside) = true;
+        all_NaN &= isnan(got);
+    }
+    free(empty);
+    if (outside || !inside) return CAUSE_NONE;
+    return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
+}
+
+// O is NaN in rows whose LSE is right: it came with V, where a weight of 0 met it.
+static bool came_with_V(const struct problem* p) {
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t row = place_in(p, ARRAY_LSE, b, h, i);
+        if (!isnan(O->got[place_in(p, ARRAY_O, b, h, i)])) continue;
+        if (!(fabs(LSE->got[row] - LSE->want[row]) < 1e-3)) return false;
+        any = true;
+    }
+    return any;
+}
+
+enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    static const int64_t tiles[] = {16, 32, 64, 128};
+    const struct suspect s = forward_suspect(c, t, budget);
+    const struct problem* p = s.problem;
+    enum cause cause = explain_LSE(&s);
+    if (!cause) cause = explain_blocks(&s);
+    if (!cause) cause = explain_group(&s);
+    if (!cause) cause = explain_mask(&s);
+    for (int q = 0; q < 4; q++)
+        for (int k = 0; k < 4 && !cause; k++)
+            if (q == 0 || tiles[q - 1] < p->N_q) cause = explain_tiles(&s, tiles[q], tiles[k]);
+    if (!cause) cause = explain_empty_rows(&s);
+    if (!cause) cause = explain_forward_places(&s);
+    return !cause && came_with_V(p) ? CAUSE_nan_leak : cause;
+}

@@ -1,0 +1,310 @@
+// forward_simulate.c: what a forward kernel with a mistake writes, and whether that is what a
+// student's kernel wrote.
+#include <stdlib.h>
+
+#include "attention/forward_mistakes.h"
+
+struct forward_mistake forward_right(const struct problem* p) {
+    struct forward_mistake w = {.scale = p->scale,
+                                .causal = p->causal,
+                                .offset = p->N_k - p->N_q,
+                                .keys = p->N_k,
+                                .blocks = blocks_of(p),
+                                .columns = p->d,
+                                .block_q = 16,
+                                .block_k = 16,
+                                .tile = MAX_N,
+                                .m = -INFINITY};
+    for (int a = 0; a < ARRAYS; a++) {
+        const struct array* from = &p->array[a];
+        w.view[a] = (struct view){from->tensor ? from->tensor->value : NULL, from->stride};
+    }
+    return w;
+}
+
+// Which head of K and V query head h takes.
+static int64_t key_head(const struct problem* p, const struct forward_mistake* w, int64_t h) {
+    return w->grouping == INTERLEAVED ? h % (p->H / p->group) : h / p->group;
+}
+
+// True if some packed row of a kernel with this mistake is query i of head h.
+static bool has_a_row(const struct problem* p, const struct forward_mistake* w, int64_t i,
+                      int64_t h) {
+    int64_t n = 1, g = h % p->group;
+    while (n < p->group) n *= 2;
+    // In place of r % n such kernels have r & (group - 1), which leaves bits out.
+    return w->grouping != POWERS_OF_TWO ||
+           ((g & (p->group - 1)) == g && i * n + g < p->N_q * p->group);
+}
+
+// The keys of one row: those of [first, visible) count, those of [visible, loaded) as the flaw
+// says.
+struct range {
+    int64_t first, visible, loaded;
+};
+
+static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
+    int64_t seen = w->causal ? i + 1 + w->offset : w->keys;
+    return seen < 0 ? 0 : seen > w->keys ? w->keys : seen;
+}
+
+static struct range range_of(const struct problem* p, const struct forward_mistake* w, int64_t i) {
+    int64_t first_row = i / w->block_q * w->block_q, last_row = first_row + w->block_q - 1;
+    int64_t visible = seen_by(w, i), end = seen_by(w, last_row);
+    int64_t whole = end / w->block_k * w->block_k;
+    switch (w->flaw) {
+    case NO_FLAW:
+        break;
+    case TAIL_COUNTS:
+        if (!w->causal) visible = round_up(p->N_k, w->block_k);
+        break;
+    case LAST_TILE_DROPPED:
+        if (visible > whole) visible = whole;
+        break;
+    case DIAGONAL_UNMASKED:
+        if (visible < whole) visible = whole;
+        break;
+    case END_UNMASKED:
+        visible = round_up(end, w->block_k);
+        break;
+    case PART_1_LOST: {
+        int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
+        return (struct range){full_end < end ? full_end : 0, visible, visible};  // or no part 2
+    }
+    case MASKED_COUNT:
+    case MASKED_IN_MAXIMUM:
+        return (struct range){0, visible, round_up(end, w->block_k)};
+    case MASKED_COUNT_TO_N_K:
+        return (struct range){0, visible, round_up(p->N_k, w->block_k)};
+    }
+    return (struct range){0, visible, visible};
+}
+
+// The scores of query i, to be read from row i of Q, with the keys in range; the mask is that of
+// row `as`.
+static void score_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                      int64_t h, int64_t i, struct range keys, double* S) {
+    const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];
+    const double* q = Q->value + place(Q->stride, b, h, i);
+    for (int64_t j = keys.first; j < keys.loaded; j++) {
+        const double* k = K->value + place(K->stride, b, key_head(p, w, h), j);
+        S[j] = 0;
+        for (int64_t x = 0; x < w->columns && j < p->N_k; x++)
+            S[j] += w->online.half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
+        S[j] *= w->scale;
+        if (!is_active(w->blocks, b, h, i, j)) S[j] = -INFINITY;
+        if (j >= keys.visible && w->flaw != MASKED_IN_MAXIMUM) S[j] = w->masked;
+    }
+}
+
+// One row of O and its LSE, from its scores, tile by tile.
+static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                      int64_t kh, struct range keys, const double* S, double* O) {
+    const struct online* f = &w->online;
+    const struct view* V = &w->view[ARRAY_V];
+    int64_t counted = w->flaw == MASKED_IN_MAXIMUM ? keys.visible : keys.loaded;
+    double m = w->m, l = f->l;
+    for (int64_t x = 0; x < p->d; x++) O[x] = 0;
+    for (int64_t j0 = keys.first; j0 < keys.loaded; j0 += w->tile) {
+        int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
+        double m_new = m, sum = 0;
+        for (int64_t j = j0; j < end; j++)
+            if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
+                m_new = fmax(m_new, S[j]);
+        double alpha = m_new == m ? 1 : exp32(f->reversed ? m_new - m : m - m_new);
+        if (f->unscaled_first && j0 == keys.first) alpha = 1;
+        if (end > counted) end = counted;
+        for (int64_t j = j0; j < end; j++) sum += S[j] == -INFINITY ? 0 : exp32(S[j] - m_new);
+        l = (f->l_kept ? 1 : alpha) * l + sum;
+        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : alpha;
+        for (int64_t j = j0; j < end; j++) {
+            const double* v = V->value + place(V->stride, b, kh, j);
+            double weight = S[j] == -INFINITY ? 0 : exp32(S[j] - m_new);
+            if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
+            for (int64_t x = 0; x < p->d && j < p->N_k; x++) O[x] += weight * v[x];
+        }
+        if (!f->m_kept) m = m_new;
+    }
+    bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
+    for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->by_zero ? O[x] / l : 0;
+    return m + log(l);
+}
+
+void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
+                      double* LSE) {
+    const struct strides of_O = w->view[ARRAY_O].stride, of_LSE = w->view[ARRAY_LSE].stride;
+    double S[MAX_N], row[MAX_HEAD];
+    for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NAN;
+    for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NAN;
+    FOR_EACH_QUERY(p, b, h, i) {
+        if (!has_a_row(p, w, i, h)) continue;
+        int64_t taken = w->grouping == ROW_FOR_A_QUERY ? i * p->group + h % p->group : i;
+        struct range keys = range_of(p, w, taken);
+        score_row(p, w, b, h, i, keys, S);
+        double lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+        int64_t first = w->rows ? i / w->rows * w->rows : 0;  // this row is where it belongs
+        double* o = O + place(of_O, b, h, i - first) + first * p->array[ARRAY_O].stride.n;
+        for (int64_t x = 0; x < p->d; x++) o[x] = isnan(o[x]) ? row[x] : ANYTHING;
+        LSE[place(of_LSE, b, h, i)] = lse;
+    }
+}
+
+// ---- is it what the kernel wrote? ----------------------------------------------------------
+
+struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
+    double rounding = t->dtype == F16 ? 0x1p-9 : t->dtype == BF16 ? 0x1p-8 : 0x1p-20;
+    return (struct suspect){.tensor = t,
+                            .budget = budget,
+                            .slack = {.of_largest = rounding, .unexplained = 0.25},
+                            .problem = problem_of_case(c)};
+}
+
+bool is_O(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    return s->tensor == p->array[ARRAY_O].tensor;
+}
+
+bool is_guess(const struct suspect* s, const double* guess) {
+    return hypothesis_fit(s->tensor, guess, s->budget, s->slack) == FIT_SHOWN;
+}
+
+// True if LSE is NaN in just the rows where the guess is.
+static bool is_NaN_like(const struct problem* p, const double* LSE) {
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        if (isnan(p->array[ARRAY_LSE].tensor->got[e]) != isnan(LSE[e])) return false;
+    }
+    return true;
+}
+
+bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
+    const struct problem* p = s->problem;
+    int64_t count = p->array[ARRAY_O].tensor->count;
+    double* O = check_allocate(p->check, count + p->array[ARRAY_LSE].tensor->count, sizeof *O);
+    double* LSE = O + count;
+    forward_simulate(p, w, O, LSE);
+    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE));
+    free(O);
+    return yes;
+}
+
+// ---- LSE -----------------------------------------------------------------------------------
+
+enum lse_way { NO_MAX, UNSCALED, BASE2, BASE2_OF_L, BASE2_OF_M, BASE10, PACKED_ROWS, ROWS_OUTSIDE };
+
+// The LSE of one row, from the right one and the largest score.
+static double lse_of(enum lse_way way, double lse, double m, double scale) {
+    switch (way) {
+    case NO_MAX:
+        return lse - m;
+    case UNSCALED:
+        return m / scale + (lse - m);
+    case BASE2:
+        return lse / log(2);
+    case BASE2_OF_L:
+        return m + (lse - m) / log(2);
+    case BASE2_OF_M:
+        return m / log(2) + (lse - m);
+    case BASE10:
+        return m + (lse - m) / log(10);
+    case PACKED_ROWS:
+    case ROWS_OUTSIDE:
+        break;
+    }
+    return lse;
+}
+
+static bool make_LSE(const struct suspect* s, const struct hypothesis* known, int variant,
+                     double* guess) {
+    const struct problem* p = s->problem;
+    const enum lse_way way = *(const enum lse_way*)known->like;
+    (void)variant;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t to = place_in(p, ARRAY_LSE, b, h, i);
+        double lse = s->tensor->want[to], m = -INFINITY;
+        for (int64_t j = 0; j < keys_seen(p, i) && way < PACKED_ROWS; j++)
+            m = fmax(m, score(p, b, h, i, j));
+        if (way == PACKED_ROWS) to = (b * p->H + h) * p->N_q + i;
+        if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
+        guess[to] = lse_of(way, lse, m, p->scale);
+    }
+    return true;
+}
+
+#define LSE_WAY(cause, way)                                      \
+    {                                                            \
+        CAUSE_##cause, make_LSE, .like = &(const enum lse_way) { \
+            way                                                  \
+        }                                                        \
+    }
+static const struct hypothesis known_LSE[] = {
+    LSE_WAY(lse_no_max, NO_MAX),
+    LSE_WAY(lse_unscaled, UNSCALED),
+    LSE_WAY(lse_base2, BASE2),
+    LSE_WAY(lse_base2, BASE2_OF_L),
+    LSE_WAY(lse_base2, BASE2_OF_M),
+    LSE_WAY(lse_base2, BASE10),
+    LSE_WAY(stride_ignored, PACKED_ROWS),
+    LSE_WAY(transposed, ROWS_OUTSIDE),
+    {0},
+};
+
+enum cause explain_LSE(const struct suspect* s) {
+    return is_O(s) ? CAUSE_NONE : hypothesis_search(s, known_LSE);
+}
+
+// ---- places --------------------------------------------------------------------------------
+
+// True if some row of the array is elsewhere with these strides.
+static bool moves(const struct problem* p, enum which a, struct strides s) {
+    const struct strides own = p->array[a].stride;
+    return (p->B > 1 && s.b != own.b) || (rows_of(p, a) > 1 && s.n != own.n) ||
+           (p->H / sharing(p, a) > 1 && s.h != own.h);
+}
+
+enum cause explain_forward_places(const struct suspect* s) {
+    static const enum which arrays[] = {ARRAY_Q, ARRAY_K, ARRAY_V, ARRAY_O};
+    enum {
+        FIRST_HEAD,
+        FIRST_BATCH,
+        FIRST_CALL,
+        ROWS_OF_d,
+        BATCHES_OF_ROWS,
+        PACKED_ARRAY,
+        AS_ONE,  // of the arrays, and `arrays` has four
+        ROWS_AS_ONE = AS_ONE + 4,
+        WAYS = ROWS_AS_ONE + 4
+    };
+    const struct problem* p = s->problem;
+    if (p->N_k == 0) return CAUSE_NONE;
+    for (int way = 0; way < WAYS; way++)
+        for (int set = 1; set < 16; set++) {
+            struct forward_mistake w = forward_right(p);
+            bool possible = true;
+            for (int n = 0; n < 4; n++) {
+                if (!(set >> n & 1)) continue;
+                enum which a = arrays[n];
+                int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
+                struct strides* to = &w.view[a].stride;
+                if (way == FIRST_HEAD) to->h = 0;
+                if (way == FIRST_BATCH) to->b = 0;
+                if (way == ROWS_OF_d) to->n = p->d;
+                if (way == BATCHES_OF_ROWS) to->b = N * to->n;
+                if (way == PACKED_ARRAY) *to = (struct strides){N * H * p->d, H * p->d, p->d};
+                if (way >= AS_ONE && way < ROWS_AS_ONE) *to = p->array[arrays[way - AS_ONE]].stride;
+                if (way >= ROWS_AS_ONE) to->n = p->array[arrays[way - ROWS_AS_ONE]].stride.n;
+                if (way == FIRST_CALL) {
+                    if (a != ARRAY_O) w.view[a].value = check_values_of(p->array[a].tensor, 0);
+                    possible &= w.view[a].value != p->array[a].tensor->value;
+                } else {
+                    possible &= moves(p, a, *to) && rows_fit(p, a, *to);
+                }
+            }
+            if (possible && is_forward(s, &w))
+                return way == FIRST_HEAD    ? CAUSE_head_ignored
+                       : way == FIRST_BATCH ? CAUSE_batch_ignored
+                       : way == FIRST_CALL  ? CAUSE_stale_state
+                                            : CAUSE_stride_ignored;
+        }
+    return CAUSE_NONE;
+}

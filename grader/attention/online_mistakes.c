@@ -1,0 +1,142 @@
+// online_mistakes.c: mistakes in the online softmax: explain() of the lesson that teaches it.
+#include <stdlib.h>
+
+#include "attention/forward_mistakes.h"
+
+// A kernel for queries that see all keys: it does not ask whether l is 0.
+static struct forward_mistake online_right(const struct problem* p) {
+    struct forward_mistake w = forward_right(p);
+    w.online.by_zero = true;
+    return w;
+}
+
+static bool is_online(const struct suspect* s, int64_t tile, struct online flaw) {
+    struct forward_mistake w = online_right(s->problem);
+    w.tile = tile;
+    w.online = flaw;
+    w.online.by_zero = true;
+    w.needs_LSE = flaw.half_products;
+    return is_forward(s, &w);
+}
+
+static enum cause explain_scale(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    double usual = (double)(float)(1 / sqrt((double)p->d));
+    const struct {
+        enum cause cause;
+        double scale;
+    } scales[] = {
+        {CAUSE_scale_missing, 1},
+        {CAUSE_scale_squared, p->scale * p->scale},
+        {CAUSE_scale_squared, 1.0 / (double)p->d},
+        {CAUSE_scale_ignored, usual},
+    };
+    struct forward_mistake w = online_right(p);
+    for (size_t n = 0; n < sizeof scales / sizeof scales[0]; n++) {
+        w.scale = scales[n].scale;
+        if (w.scale != p->scale && is_forward(s, &w)) return scales[n].cause;
+    }
+    return CAUSE_NONE;
+}
+
+// True if the running maximum begins at m. An m that is too low gives NaN in some rows.
+static bool begins_at(const struct suspect* s, double m, bool constant) {
+    struct forward_mistake w = online_right(s->problem);
+    w.m = m;
+    w.online.subtracted = constant ? CONSTANT : LARGEST;
+    w.needs_LSE = m < 0;
+    return is_forward(s, &w);
+}
+
+static enum cause explain_arithmetic(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    enum cause cause = explain_scale(s);
+    if (cause) return cause;
+    if (is_online(s, MAX_N, (struct online){.half_products = true})) return CAUSE_low_precision;
+    if (is_online(s, MAX_N, (struct online){.divided = NEVER})) return CAUSE_not_divided;
+    if (is_online(s, MAX_N, (struct online){.subtracted = FIRST_SCORE})) return CAUSE_overflow;
+    if (begins_at(s, 0, true)) return CAUSE_overflow;
+    for (double m = -1e5; m < -1; m /= 10)
+        if (begins_at(s, m, false)) return CAUSE_max_init;
+    if (begins_at(s, 0, false)) return CAUSE_max_init;
+    struct forward_mistake w = online_right(p);
+    for (w.columns = p->d / 2; w.columns >= 16; w.columns /= 2)
+        if (is_forward(s, &w)) return CAUSE_inner_tail;
+    w = online_right(p);
+    w.keys = p->N_q;
+    return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
+}
+
+// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
+static bool saw_nothing(const struct problem* p) {
+    const struct tensor* O = p->array[ARRAY_O].tensor;
+    for (int64_t e = 0; e < O->count; e++)
+        if (!O->untouched[e] && !isnan(O->got[e]) && O->got[e] != 0) return false;
+    FOR_EACH_QUERY(p, b, h, i)
+    if (p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)] != -INFINITY) return false;
+    return true;
+}
+
+// Mistakes that look different for every tile size: the student's is not known.
+static enum cause explain_tile(const struct suspect* s, int64_t tile) {
+    static const struct {
+        enum cause cause;
+        struct online flaw;
+    } known[] = {
+        {CAUSE_no_rescale, {.l_kept = true}},
+        {CAUSE_no_rescale_O, {.O_kept = true}},
+        {CAUSE_no_rescale, {.l_kept = true, .O_kept = true}},
+        {CAUSE_rescale_reversed, {.reversed = true}},
+        {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
+        {CAUSE_max_stale, {.m_kept = true}},
+        {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},
+        {CAUSE_sum_init, {.l = 1, .l_kept = true}},
+        {CAUSE_divided_early, {.divided = IN_LOOP}},
+        {CAUSE_divided_early, {.divided = IN_LOOP_AND_AT_END}},
+    };
+    const struct problem* p = s->problem;
+    struct forward_mistake w = online_right(p);
+    w.keys = p->N_k / tile * tile;  // a last tile that is not full does not count
+    if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
+    w.keys = p->N_k - tile;  // the last tile does not count
+    if (w.keys > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
+        if (is_online(s, tile, known[n].flaw)) return known[n].cause;
+    return CAUSE_NONE;
+}
+
+// O is stored in rows of d elements; the first row of each block is where it belongs.
+static bool has_packed_blocks(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = online_right(p);
+    w.view[ARRAY_O].stride.n = p->d;
+    for (w.rows = 8; w.rows <= 128; w.rows *= 2)
+        if (is_forward(s, &w)) return true;
+    return false;
+}
+
+// True if the errors of O are small beside the values that were summed, which are large and cancel:
+// rounding is relative to the sums on the way, not to the result.
+static bool is_rounding(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0, worst = 0;
+    for (int64_t e = 0; e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e]) worst = fmax(worst, fabs(t->got[e] - t->want[e]));
+    return is_O(s) && largest > 32 && worst < 0.02 * largest;
+}
+
+enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    static const int64_t tiles[] = {16, 32, 64, 128, 1};
+    const struct suspect s = forward_suspect(c, t, budget);
+    const struct problem* p = s.problem;
+    enum cause cause = explain_LSE(&s);
+    if (!cause) cause = explain_arithmetic(&s);
+    if (!cause && saw_nothing(p)) cause = CAUSE_inner_tail;
+    for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
+        if (tiles[n] <= p->N_k) cause = explain_tile(&s, tiles[n]);
+    if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
+    if (!cause) cause = explain_forward_places(&s);
+    return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+}

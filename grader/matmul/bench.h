@@ -1,0 +1,25 @@
+// bench.h: what the benches of C = A B share, packed, in fp32 or bf16; for the fields of struct bench.
+// n = {M, N, K}.
+#ifndef MATMUL_BENCH_H
+#define MATMUL_BENCH_H
+
+#include "bench/bench.h"
+
+double matmul_flops(const int64_t* n);
+
+double matmul_bytes_f32(const int64_t* n);
+double matmul_bytes_bf16(const int64_t* n);
+
+// Declares C, A and B.
+void matmul_prepare_f32(struct bench_run* run, const int64_t* n);
+void matmul_prepare_bf16(struct bench_run* run, const int64_t* n);
+
+// Launchers that take C, A, B, M, N, K.
+int matmul_call(bench_launcher launcher, struct bench_run* run, const int64_t* n);
+
+// The largest error of single elements in a few places, in parts of what is allowed: far above what is
+// seen, and far below one product lost.
+double matmul_error_f32(struct bench_run* run, const int64_t* n);
+double matmul_error_bf16(struct bench_run* run, const int64_t* n);
+
+#endif

@@ -1,0 +1,134 @@
+// cases.c: see cases.h.
+#include "matmul/cases.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct product begin(struct check* c, const struct matmul* of, int64_t M, int64_t N,
+                            int64_t K) {
+    check_case(c, "M = %lld, N = %lld, K = %lld", (long long)M, (long long)N, (long long)K);
+    return product_of(c, of, M, N, K);
+}
+
+static struct product begin_whole(struct check* c, const struct matmul* of) {
+    return begin(c, of, of->whole_M, of->whole_N, of->whole_K);
+}
+
+void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K) {
+    struct product p = begin(c, of, M, N, K);
+    product_declare(&p);
+    product_fill(&p, -of->largest, of->largest);
+    check_run(c);
+    product_compare(&p);
+}
+
+void multiply_whole(struct check* c, const struct matmul* of) {
+    multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
+}
+
+void multiply_again(struct check* c, const struct matmul* of, int calls) {
+    struct product p = begin_whole(c, of);
+    check_rounds(c, calls);
+    product_declare(&p);
+    for (int call = 0; call < calls; call++) {
+        check_round(c, call);
+        product_fill(&p, -of->largest, of->largest);
+    }
+    check_run(c);
+    for (int call = 0; call < calls; call++) {
+        check_round(c, call);
+        product_compare(&p);
+    }
+}
+
+void multiply_reals(struct check* c, const struct matmul* of) {
+    struct product p = begin_whole(c, of);
+    product_declare(&p);
+    fill_normal(c, p.A.t, 0, 1);
+    fill_normal(c, p.B.t, 0, 1);
+    check_run(c);
+    product_want(&p);
+    double* standard = check_allocate(c, p.C.t->count, sizeof *standard);
+    product_standard(&p, standard);
+    struct budget budget = budget_from(p.C.t, standard);
+    free(standard);
+    check_compare(c, p.C.t, budget);
+}
+
+void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
+                         bool at_end) {
+    struct product p = begin(c, of, of->whole_M, of->whole_N, K);
+    product_declare(&p);
+    product_fill(&p, 1, of->largest);
+    double *A = p.A.t->value, *B = p.B.t->value;
+    int64_t row = check_pick(c, 1, p.M / 2 - 1), col = check_pick(c, 1, p.N / 2 - 1);
+    A[row * K + check_pick(c, 0, among - 1)] = NAN;
+    A[(row + p.M / 2) * K + (at_end ? K - 1 : check_pick(c, 0, among - 1))] = INFINITY;
+    B[check_pick(c, 0, 7) * p.N + col] = NAN;
+    B[(K - 1) * p.N + col + p.N / 2 - 1] = INFINITY;
+    check_run(c);
+    product_compare(&p);
+}
+
+// ---- nothing to do
+
+static void declare(struct check* c, void* product) {
+    (void)c;
+    product_declare(product);
+}
+
+static void idle_calls(struct check* c, const struct matmul* of, const struct idle_call* calls) {
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_idle_calls(c, calls, declare, &p);
+}
+
+static void multiply_nothing(struct check* c, const struct matmul* of) {
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, 0);
+    check_case(c, "M = %lld, N = %lld, K = 0, A and B are NULL", (long long)p.M, (long long)p.N);
+    check_replace(c, "A", 0);
+    check_replace(c, "B", 0);
+    product_declare(&p);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    check_run(c);
+    product_compare(&p);
+}
+
+void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
+    static const struct idle_call calls[] = {
+        {COURSE_OK, {{"M", 0}}},
+        {COURSE_OK, {{"N", 0}}},
+        {COURSE_OK, {{"M", 0}, {"N", 0}, {"C", 0}}},
+        {0},
+    };
+    multiply_whole(c, of);
+    multiply_nothing(c, of);
+    idle_calls(c, of, calls);
+}
+
+void multiply_bad_arguments(struct check* c, const struct matmul* of) {
+    const int64_t beyond = of->max_size + 1;
+    const struct idle_call negative[] = {
+        {COURSE_BAD_ARGUMENT, {{"M", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"K", -1}}},
+        {0},
+    };
+    const struct idle_call strides[] = {
+        {COURSE_BAD_ARGUMENT, {{"stride_C", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_A", of->whole_K - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_B", of->whole_N - 1}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}, {"stride_A", beyond}}},
+        {0},
+    };
+    const struct idle_call packed[] = {{COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}}}, {0}};
+    const struct idle_call null[] = {
+        {COURSE_BAD_ARGUMENT, {{"C", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"A", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", 0}}},
+        {0},
+    };
+    multiply_whole(c, of);
+    idle_calls(c, of, negative);
+    idle_calls(c, of, of->strides ? strides : packed);
+    idle_calls(c, of, null);
+}

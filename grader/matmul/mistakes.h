@@ -1,0 +1,93 @@
+// mistakes.h: what known mistakes make of C = A B. For hypothesis lists whose problem is a product.
+//
+// Most mistakes are sums of other terms, or of more or fewer of them. One line of a lesson's list says
+// which:
+//
+//     SUM(inner_tail, TILES, right_term, whole_tiles),
+//     SUM(transposed, TILES, A_turned, all_tiles),
+//
+// Sums are compared element by element while they are made: with a slack.of_largest they take long.
+#ifndef MATMUL_MISTAKES_H
+#define MATMUL_MISTAKES_H
+
+#include "check/hypothesis.h"
+#include "matmul/product.h"
+
+// The k-th term of C[i][j]; `size` is a tile or a row length of the kernel.
+struct term {
+    int64_t size, i, k, j;
+};
+
+// How many terms are summed, with which size; after each round_every terms (0: never) the sum is
+// rounded to the matrices' dtype, as it is at the end.
+struct extent {
+    int64_t size, terms, round_every;
+};
+
+// A mistake: what the terms are, and how far the sums go. extent() returns false if there is no such
+// variant in this case; `back` is its own.
+struct sum {
+    double (*term)(const struct product* p, struct term at);
+    bool (*extent)(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+    int back;
+};
+
+// A hypothesis' make(): like is a struct sum.
+bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+#define SUM(cause, variants, term, extent) SUM_BACK(cause, variants, term, extent, 0)
+#define SUM_BACK(cause, variants, term, extent, back)            \
+    {                                                            \
+        CAUSE_##cause, make_sum, variants, &(const struct sum) { \
+            term, extent, back                                   \
+        }                                                        \
+    }
+
+// ---- extents. The tile T of a variant is of->smallest_tile << variant.
+
+enum { TILES = 5, SIZES = 6 };
+
+bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// Without what the last tile along K has beyond whole tiles.
+bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// size = T; up to the end of the last tile.
+bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// The same, size = back * T, if K is not smaller.
+bool tiles_back(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// size = T, if K is larger.
+bool beyond_a_tile(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// size = M, N, K, then the strides of C, A and B: SIZES variants.
+bool size_of_another(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// So many terms.
+bool terms_of_another(const struct product* p, const struct sum* sum, int variant,
+                      struct extent* e);
+
+// ---- elements
+
+// By row and column: a tile holds 0 outside its matrix.
+double in_tile(const struct matrix* m, int64_t row, int64_t col);
+// By the distance from the matrix's first one in memory: around an array lies a guard band of NaN.
+double in_memory(const struct matrix* m, int64_t distance);
+
+// ---- terms
+
+double right_term(const struct product* p, struct term at);
+// None before `size`.
+double later_term(const struct product* p, struct term at);
+// Beyond K, the last tile still holds what was there `size` elements before.
+double stale_tail(const struct product* p, struct term at);
+// Rows of A, or of B, are `size` elements long.
+double A_row_length(const struct product* p, struct term at);
+double B_row_length(const struct product* p, struct term at);
+// Each square of `size` rows and columns of A, or of B, is transposed.
+double A_turned(const struct product* p, struct term at);
+double B_turned(const struct product* p, struct term at);
+// B is that of the first call.
+double stale_B(const struct product* p, struct term at);
+
+// ---- C as a whole
+
+// NaN where it does not belong, and else all is right. If all is NaN, it comes from elsewhere: from
+// shared memory that nothing was written to, which the instrumented build finds.
+bool nan_leaked(const struct product* p);
+
+#endif

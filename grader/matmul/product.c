@@ -1,0 +1,80 @@
+// product.c: see product.h.
+#include "matmul/product.h"
+
+#include <stdio.h>
+
+struct product product_of(struct check* c, const struct matmul* of, int64_t M, int64_t N,
+                          int64_t K) {
+    return (struct product){.check = c, .of = of, .M = M, .N = N, .K = K};
+}
+
+static struct matrix declare(const struct product* p, const char* name, bool output, int64_t rows,
+                             int64_t cols, struct part part) {
+    struct matrix m = {NULL, rows, cols, cols + part.gap, part.first};
+    struct shape shape = SHAPE(rows, m.stride);
+    char stride[] = "stride_?", first[] = "first_?";
+    stride[7] = first[6] = name[0];
+    m.t = output ? check_output(p->check, name, p->of->dtype, shape)
+                 : check_input(p->check, name, p->of->dtype, shape);
+    if (!p->of->strides) return m;
+    check_int(p->check, stride, m.stride);
+    check_int(p->check, first, m.first);
+    return m;
+}
+
+void product_declare(struct product* p) {
+    check_describe(p->check, p);
+    check_int(p->check, "M", p->M);
+    check_int(p->check, "N", p->N);
+    check_int(p->check, "K", p->K);
+    p->C = declare(p, "C", true, p->M, p->N, p->C_part);
+    p->A = declare(p, "A", false, p->M, p->K, p->A_part);
+    p->B = declare(p, "B", false, p->K, p->N, p->B_part);
+}
+
+void product_fill(const struct product* p, int64_t low, int64_t high) {
+    fill_integers(p->check, p->A.t, low, high);
+    fill_integers(p->check, p->B.t, low, high);
+}
+
+// C_i = sum_k A_ik B_k                              (README eq. 1)
+// C[i][j] = sum_k A[i][k] * B[k][j]
+static void want_row(const struct product* p, int64_t i) {
+    double* C = p->C.t->want + place_in(&p->C, i, 0);
+    for (int64_t j = 0; j < p->N; j++) C[j] = 0;
+    for (int64_t k = 0; k < p->K; k++) {
+        double a = p->A.t->value[place_in(&p->A, i, k)];
+        const double* B = p->B.t->value + place_in(&p->B, k, 0);
+        for (int64_t j = 0; j < p->N; j++) C[j] += a * B[j];
+    }
+    for (int64_t j = 0; p->of->dtype != F32 && j < p->N; j++)
+        C[j] = dtype_round(p->of->dtype, C[j]);
+}
+
+void product_want(const struct product* p) {
+    for (int64_t e = 0; e < p->C.t->count; e++) {
+        int64_t col = e % p->C.stride - p->C.first;
+        p->C.t->untouched[e] = col < 0 || col >= p->N;
+    }
+    for (int64_t i = 0; i < p->M; i++) want_row(p, i);
+}
+
+// sum_k a[k] * b[k * stride] over n elements in float, halving.
+static float pairwise(const double* a, const double* b, int64_t stride, int64_t n) {
+    if (n == 1) return (float)a[0] * (float)b[0];
+    int64_t half = n / 2;
+    return pairwise(a, b, stride, half) + pairwise(a + half, b + half * stride, stride, n - half);
+}
+
+void product_standard(const struct product* p, double* standard) {
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++)
+            standard[place_in(&p->C, i, j)] =
+                (double)pairwise(p->A.t->value + place_in(&p->A, i, 0),
+                                 p->B.t->value + place_in(&p->B, 0, j), p->B.stride, p->K);
+}
+
+void product_compare(const struct product* p) {
+    product_want(p);
+    check_compare(p->check, p->C.t, budget_exact());
+}

@@ -1,0 +1,80 @@
+// product.h: one matrix product, C = A B: the case that runs, and the right answer.
+//
+// An item of a lesson makes a product, changes what its case is about, declares, fills and runs it:
+//
+//     struct product p = product_of(c, &contract, 129, 17, 33);
+//     check_case(c, "M = 129, N = 17, K = 33");
+//     product_declare(&p);
+//     product_fill(&p, -4, 4);
+//     check_run(c);
+//     product_compare(&p);
+//
+// or calls one of the cases that are the same in all lessons (cases.h). A lesson's mistakes find the
+// product as their problem (mistakes.h).
+#ifndef MATMUL_PRODUCT_H
+#define MATMUL_PRODUCT_H
+
+#include "check/check.h"
+#include "course.h"
+
+// What the launcher of a lesson takes, and what its cases are made of. One that never changes, for
+// each lesson.
+struct matmul {
+    enum dtype dtype;  // of A, B and C
+    bool strides;      // it takes the strides, too: matrices may be columns of wider arrays
+    int64_t max_size;  // the largest M, N or K; beyond it, COURSE_UNSUPPORTED
+    // Elements: a whole number of tiles of any usual size.
+    int64_t whole_M, whole_N, whole_K;
+    int64_t largest;  // the whole numbers that are multiplied are -largest .. largest
+    int64_t
+        smallest_tile;  // a student's tile may have so many rows or columns, or 2, 4, ... times that
+};
+
+// Columns first .. first + cols of an array with `stride` columns.
+struct matrix {
+    struct tensor* t;  // (rows, stride); NULL if the case passes NULL
+    int64_t rows, cols, stride, first;
+};
+
+// Of the columns of an array, `gap` are not the matrix's, and `first` of these stand before it.
+struct part {
+    int64_t gap, first;
+};
+
+// A running case. Set C_part, A_part and B_part, if at all, before product_declare().
+struct product {
+    struct check* check;
+    const struct matmul* of;
+    int64_t M, N, K;
+    struct part C_part, A_part, B_part;
+    struct matrix C, A, B;  // (M, N), (M, K), (K, N); set by product_declare()
+};
+
+// A product of packed matrices.
+struct product product_of(struct check* c, const struct matmul* of, int64_t M, int64_t N,
+                          int64_t K);
+
+// Declares all arguments of the case, and describes it for the mistakes: p has to live as long as the
+// case. Arguments: "C", "A", "B", "M", "N", "K"; with strides also "stride_C" and "first_C", and so on.
+void product_declare(struct product* p);
+
+// Whole numbers of low .. high in all of A, then in all of B, of the selected round.
+void product_fill(const struct product* p, int64_t low, int64_t high);
+
+// Wants the right C in the selected round, of what A and B hold, rounded once to the contract's dtype
+// if that has 16 bits; and the columns around it untouched.
+void product_want(const struct product* p);
+
+// The same in fp32, summed pairwise: the error grows with log K. standard has room for all of C's
+// array; K > 0.
+void product_standard(const struct product* p, double* standard);
+
+// product_want(), then compares exactly.
+void product_compare(const struct product* p);
+
+// Element (row, col) in the matrix's array.
+static inline int64_t place_in(const struct matrix* m, int64_t row, int64_t col) {
+    return row * m->stride + m->first + col;
+}
+
+#endif
