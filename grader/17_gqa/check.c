@@ -52,7 +52,7 @@ static struct problem backward_of(struct check* c, int64_t H, int64_t N_q, int64
 }
 
 static void judge_O(struct problem p) {
-    forward_case(&p, PACKED, "", JUDGE_O);
+    forward_case(p, PACKED, "", JUDGE_O);
 }
 
 static void judge_gradients(struct problem p) {
@@ -90,9 +90,9 @@ static void forward_ragged(struct check* c) {
 
 static void forward_logsumexp(struct check* c) {
     struct problem p = forward_of(c, 4, 16, 32, false);
-    forward_case(&p, PACKED, "", JUDGE_LSE);
+    forward_case(p, PACKED, "", JUDGE_LSE);
     p = sizes(c, &of_forward, 2, 1, 32, check_pick(c, 17, 31), true);
-    forward_case(&p, PACKED, ": rows that see no key", JUDGE_LSE);
+    forward_case(p, PACKED, ": rows that see no key", JUDGE_LSE);
 }
 
 static void forward_places(struct check* c) {
@@ -100,7 +100,7 @@ static void forward_places(struct check* c) {
         struct problem p = forward_of(c, 2, 16, 32, false);
         p.B = layout == GAPS ? 1 : 2;
         p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
-        forward_case(&p, layout, ", a scale of its own", JUDGE_O);
+        forward_case(p, layout, ", a scale of its own", JUDGE_O);
     }
 }
 
@@ -109,7 +109,7 @@ static void forward_hard(struct check* c) {
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[0]));
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
     struct problem p = forward_of(c, 1, 16, 16, false);
-    forward_no_keys(&p);
+    forward_no_keys(p);
     p = forward_of(c, 1, 32, check_pick(c, 17, 31), true);
     forward_begin(&p, PACKED, ", scores of 30 times the usual size, rows that see no key");
     forward_grow(&p, 30);
@@ -195,7 +195,7 @@ static void no_copies(struct check* c) {
 
 static void again(struct check* c) {
     struct problem p = forward_of(c, 2, 16, 32, false);
-    forward_again(&p, "forward, H_q = 2, H_k = 1, N_q = 16, N_k = 32", NULL);
+    forward_again(p, "forward, H_q = 2, H_k = 1, N_q = 16, N_k = 32", NULL);
     backward_case_again(backward_of(c, 2, 16, 16, false), 3, NULL);
 }
 
@@ -221,7 +221,7 @@ static void arguments(struct check* c) {
         {0},
     };
     struct problem p = forward_of(c, 1, 32, 32, false);
-    forward_arguments(&p, of_sizes);
+    forward_arguments(p, of_sizes);
     backward_cases_bad(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
     judge_gradients(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));

@@ -110,7 +110,7 @@ static void forward_short(struct check* c) {
                             {1, 1}};
     for (int n = 0; n < 3; n++) {
         struct problem p = forward_of(c, 1, N[n][0], N[n][1]);
-        forward_case(&p, PACKED, "", JUDGE_O);
+        forward_case(p, PACKED, "", JUDGE_O);
     }
 }
 
@@ -118,12 +118,12 @@ static void forward_unseen(struct check* c) {
     static const char* const masks[] = {"00/01", "10/00", "00/00"};
     struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
     for (int n = 0; n < 3; n++) judge_forward(p, masks[n], JUDGE_O | JUDGE_LSE);
-    forward_no_keys(&p);
+    forward_no_keys(forward_of(c, 1, 16, 0));
 }
 
 static void forward_logsumexp(struct check* c) {
     struct problem p = forward_of(c, check_pick(c, 2, 3), 32, BLOCK);
-    forward_case(&p, PACKED, "", JUDGE_LSE);
+    forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
 static void forward_heads(struct check* c) {
@@ -172,7 +172,7 @@ static void heads(struct check* c) {
 static void strides(struct check* c) {
     struct problem p = forward_of(c, 2, 32, BLOCK);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
-        forward_case(&p, layout, "", JUDGE_O);
+        forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
         backward_case(backward_of(c, 2, 32, BLOCK), layout, "");
 }
@@ -181,7 +181,7 @@ static void any_head(struct check* c) {
     const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
     for (int n = 0; n < 3; n++) {
         struct problem p = with_d(forward_of(c, 1, 16, BLOCK), of_O[n]);
-        forward_case(&p, PACKED, "", JUDGE_O);
+        forward_case(p, PACKED, "", JUDGE_O);
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
     for (int n = 0; n < 2; n++)
@@ -225,7 +225,7 @@ static void backward_round(const struct problem* p, int round) {
 
 static void again(struct check* c) {
     struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
-    forward_again(&p, "forward, other masks", forward_round);
+    forward_again(p, "forward, other masks", forward_round);
     backward_case_again(backward_of(c, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
 }
 
@@ -249,7 +249,7 @@ static void arguments(struct check* c) {
         {"workspace", 0, COURSE_BAD_ARGUMENT},   {0},
     };
     struct problem p = forward_of(c, 1, BLOCK, BLOCK);
-    forward_arguments(&p, of_O);
+    forward_arguments(p, of_O);
     backward_case(backward_of(c, 1, 32, 32), PACKED, "");
     backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
     backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
@@ -261,7 +261,7 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
     struct problem p = with_d(forward_of(c, 2, N_q, N_k), 11);
-    forward_case(&p, PACKED, "", JUDGE_O);
+    forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
     backward_case(with_d(backward_of(c, 2, N_q, N_k), 11), PACKED, "");
 }
