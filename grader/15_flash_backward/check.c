@@ -98,7 +98,7 @@ static void extreme(struct check* c) {
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
     struct problem p = all_keys(c, 19, 16);
-    backward_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
+    problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
     backward_fill_rows(&p, ARRAY_Q, 1.0 / 64);
@@ -133,8 +133,8 @@ static void arguments(struct check* c) {
     };
     backward_case(causal(c, 19, 19), PACKED, "");
     backward_cases_empty(all_keys(c, 19, 17));
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 257), too_wide);
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 8), bad);
+    problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
+    problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
 }
 
 static void safe(struct check* c) {

@@ -103,7 +103,7 @@ static void repeatable(struct check* c) {
     backward_case(all_keys(c, 64, 130), PACKED, "");
 
     struct problem p = with_heads(all_keys(c, 32, 130), 1, HEADS);
-    backward_begin(&p, PACKED, ", all heads with the same inputs");
+    problem_begin(&p, PACKED, ", all heads with the same inputs");
     backward_fill(&p);
     for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++)
         for (int64_t n = 0; n < rows_of(&p, a); n++)
@@ -148,7 +148,7 @@ static void arguments(struct check* c) {
     struct problem p = all_keys(c, 64, 64);
     backward_case(p, PACKED, "");
     backward_cases_empty(p);
-    backward_cases_bad(p, bad);
+    problem_refused(p, bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
@@ -189,11 +189,7 @@ static void cheap(struct check* c) {
 static void no_conflicts(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     backward_case(all_keys(c, 64, 64), PACKED, "");
-    const struct arena_traffic* t = check_traffic(c);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+    judge_conflicts(c);
 }
 
 static const struct item items[] = {

@@ -108,16 +108,10 @@ static void forward_hard(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 255)};
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[0]));
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
-    struct problem p = forward_of(c, 1, 16, 16, false);
-    forward_no_keys(p);
-    p = forward_of(c, 1, 32, check_pick(c, 17, 31), true);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size, rows that see no key");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
-    p = forward_of(c, 2, 32, 32, false);
-    forward_begin(&p, PACKED, ", scores around -20000");
-    forward_integers(&p, -100, 800);
-    forward_run(&p, JUDGE_O);
+    forward_no_keys(forward_of(c, 1, 16, 16, false));
+    forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
+                       ", scores of 30 times the usual size, rows that see no key");
+    forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
 }
 
 // One query: all that is read but Q is K and V. Tiles of at least 8 rows, each a head of the group,
@@ -222,10 +216,10 @@ static void arguments(struct check* c) {
     };
     struct problem p = forward_of(c, 1, 32, 32, false);
     forward_arguments(p, of_sizes);
-    backward_cases_bad(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
+    problem_refused(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
     judge_gradients(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
-    backward_cases_bad(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
 }
 
 // Every array ends in a tile that is not full, in rows and in columns.

@@ -87,7 +87,6 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
 };
-extern const char* const layout_names[LAYOUTS];  // to be appended to the name of a case
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
@@ -103,6 +102,17 @@ struct problem with_d(struct problem p, int64_t d);
 // queries), H_k, d, causal and backward; "stride_dq.n" and the like; scale; "workspace" if the
 // contract has one.
 void problem_declare(struct problem* p, enum layout layout);
+
+// Starts a case that is named by its sizes, its layout and `what`; and declares it.
+void problem_name(const struct problem* p, enum layout layout, const char* what);
+void problem_begin(struct problem* p, enum layout layout, const char* what);
+
+// One case for each of the bad arguments, which end with {0}: the launcher must return its status.
+void problem_refused(struct problem p, const struct bad_argument* bad);
+
+// After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
+// is lost to bank conflicts.
+void judge_conflicts(struct check* c);
 
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);
