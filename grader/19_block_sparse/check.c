@@ -147,9 +147,9 @@ static void blocks(struct check* c) {
 
 static void short_blocks(struct check* c) {
     int64_t N_k = BLOCK + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 1, 63);
-    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    backward_case(backward_of(c, 1, N_q, N_k));
     N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
-    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    backward_case(backward_of(c, 1, N_q, N_k));
     int64_t d = check_pick(c, 2, 4);
     N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
     backward_case_tested(with_d(backward_of(c, 1, N_q, N_k), d));
@@ -175,7 +175,7 @@ static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
-        backward_case(backward_of(c, 2, 32, BLOCK), layout, "");
+        backward_case_named(backward_of(c, 2, 32, BLOCK), layout, "");
 }
 
 static void any_head(struct check* c) {
@@ -186,7 +186,7 @@ static void any_head(struct check* c) {
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
     for (int n = 0; n < 2; n++)
-        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]), PACKED, "");
+        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]));
 }
 
 static void extreme(struct check* c) {
@@ -249,7 +249,7 @@ static void arguments(struct check* c) {
     };
     struct problem p = forward_of(c, 1, BLOCK, BLOCK);
     forward_arguments(p, of_O);
-    backward_case(backward_of(c, 1, 32, 32), PACKED, "");
+    backward_case(backward_of(c, 1, 32, 32));
     problem_refused(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
 }
@@ -262,7 +262,7 @@ static void safe(struct check* c) {
     struct problem p = with_d(forward_of(c, 2, N_q, N_k), 11);
     forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11), PACKED, "");
+    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11));
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
@@ -279,7 +279,7 @@ static void forward_cheap(struct check* c) {
         mask_set(&p, masks[n]);
         if (n < 2) needless(&p, ARRAY_V);
         forward_run(&p, JUDGE_O);
-        read[n] = (double)backward_traffic(&p)->global_load_bytes;
+        read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
     check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
                   (read[0] - Q) / K_and_V, 0.1);
@@ -309,7 +309,7 @@ static void cheap(struct check* c) {
                 p.array[ARRAY_LSE].tensor->untouched[e] = true;
             backward_fill(&p);
             backward_run(&p);
-            read[n] = (double)backward_traffic(&p)->global_load_bytes;
+            read[n] = (double)problem_traffic(&p)->global_load_bytes;
         }
         check_at_most(c, CAUSE_inactive_read,
                       "bytes read for one block of four, of those for all four",

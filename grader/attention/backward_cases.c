@@ -7,7 +7,6 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
-#include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
 
@@ -62,10 +61,14 @@ void backward_run(const struct problem* p) {
 
 // ---- whole cases ---------------------------------------------------------------------------
 
-void backward_case(struct problem p, enum layout layout, const char* what) {
+void backward_case_named(struct problem p, enum layout layout, const char* what) {
     problem_begin(&p, layout, what);
     backward_fill(&p);
     backward_run(&p);
+}
+
+void backward_case(struct problem p) {
+    backward_case_named(p, PACKED, "");
 }
 
 void backward_case_tested(struct problem p) {
@@ -155,14 +158,4 @@ void backward_case_again(struct problem p, int calls,
         check_round(p.check, r);
         backward_judge(&p);
     }
-}
-
-// ---- costs ---------------------------------------------------------------------------------
-
-const struct arena_traffic* backward_traffic(const struct problem* p) {
-    const struct arena_traffic* t = check_traffic(p->check);
-    check_at_most(p->check, CAUSE_quadratic_memory,
-                  "bytes of memory per query beside the workspace",
-                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
-    return t;
 }

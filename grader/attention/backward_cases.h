@@ -27,7 +27,10 @@ void backward_run(const struct problem* p);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
-void backward_case(struct problem p, enum layout layout, const char* what);
+void backward_case(struct problem p);
+
+// With a layout, and `what` as the end of its name.
+void backward_case_named(struct problem p, enum layout layout, const char* what);
 
 // As small as the gradients can be tested at, which is done: see backward_test().
 void backward_case_tested(struct problem p);
@@ -57,12 +60,5 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
 // inputs of a round first.
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
-
-// ---- costs
-
-// check_traffic() of a case that was judged. Beside the workspace it may not take more memory than
-// a row of fp32 for each query.
-struct arena_traffic;
-const struct arena_traffic* backward_traffic(const struct problem* p);
 
 #endif

@@ -21,13 +21,28 @@ static const struct {
     [ARRAY_dK] = {"dK", "dk"}, [ARRAY_dV] = {"dV", "dv"}, [ARRAY_LSE] = {"LSE", "l"},
 };
 
+static double usual_scale(int64_t d) {
+    return (double)(float)(1.0 / sqrt((double)d));
+}
+
 void problem_set_d(struct problem* p, int64_t d) {
     p->d = d;
-    p->scale = (double)(float)(1.0 / sqrt((double)d));
+    p->scale = usual_scale(d);
 }
 
 struct problem with_d(struct problem p, int64_t d) {
     problem_set_d(&p, d);
+    return p;
+}
+
+struct problem with_heads(struct problem p, int64_t B, int64_t H) {
+    p.B = B;
+    p.H = H;
+    return p;
+}
+
+struct problem with_scale(struct problem p, double factor) {
+    p.scale = (double)(float)(p.scale * factor);
     return p;
 }
 
@@ -150,17 +165,18 @@ void problem_declare(struct problem* p, enum layout layout) {
 // ---- cases ---------------------------------------------------------------------------------
 
 void problem_name(const struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "";
+    char heads[64] = "", scale[32] = "";
     if (p->group > 1)
         snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
                  (int)(p->H / p->group));
     else if (p->B != 1 || p->H != 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
+    if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
     const char* all_keys = p->contract->backward ? "" : ", not causal";
     const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
                                                : ", all heads share K and V: head stride 0";
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? ", causal" : all_keys,
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
+               (int)p->d, p->causal ? ", causal" : all_keys, scale,
                layout == SHARED ? shared : layout_names[layout], what);
 }
 
@@ -176,6 +192,16 @@ void problem_refused(struct problem p, const struct bad_argument* bad) {
         problem_declare(&p, PACKED);
         check_run(p.check);
     }
+}
+
+// ---- costs ---------------------------------------------------------------------------------
+
+const struct arena_traffic* problem_traffic(const struct problem* p) {
+    const struct arena_traffic* t = check_traffic(p->check);
+    check_at_most(p->check, CAUSE_quadratic_memory,
+                  "bytes of memory per query beside the workspace",
+                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
+    return t;
 }
 
 void judge_conflicts(struct check* c) {
