@@ -6,7 +6,7 @@
 #        nvcc.sh wrong LESSON             the wrong kernels of build/test/LESSON/nvcc, lines of FILE KEY: all in one
 #                                         program, since most of the time goes to CUDA's headers; if that does not
 #                                         compile, one after another
-#        nvcc.sh instructions             all functions of ptx.h
+#        nvcc.sh instructions             all functions of ptx.h; a kernel that calls those of tile.h and flash_tile.h
 #        nvcc.sh bench LESSON             its bench, which runs on a GPU only
 . grader/test/tell.sh
 . grader/test/ledger.sh
@@ -91,9 +91,13 @@ wrong)
     fi
     ;;
 instructions)
-    file=grader/cpu/test/hardware/instructions.cu
-    key=$({ "$nvcc" --version | tail -n 1 && cat lessons/ptx.h "$file"; } | sha256sum | cut -c 1-36)
-    if ledger_has nvcc "$key"; then tell ok "nvcc $file, as in an earlier run"; else one - "$file" "$key"; fi
+    while read -r lesson file; do
+        key=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "$file"; } | sha256sum | cut -c 1-36)
+        if ledger_has nvcc "$key"; then tell ok "nvcc $file, as in an earlier run"; else one "$lesson" "$file" "$key"; fi
+    done <<'TEXT'
+- grader/cpu/test/hardware/instructions.cu
+17_gqa grader/test/exploits/control_taught_stages.cu
+TEXT
     ;;
 bench)
     # One at a time: two makes must not build the same file.
