@@ -102,6 +102,7 @@ void check_fail_call(struct check* c, const char* function, int n);
 uint64_t check_random(struct check* c);                          // 64 random bits
 int64_t check_pick(struct check* c, int64_t low, int64_t high);  // one of low..high, both included
 double check_normal(struct check* c);                            // mean 0, standard deviation 1
+double check_uniform(struct check* c, double low, double high);  // evenly in [low, high)
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
 void fill_uniform(struct check* c, struct tensor* t, double low, double high);
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
