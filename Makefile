@@ -114,15 +114,14 @@ $(B)/cpu/rewrite: private SANITIZE =
 $(B)/cpu/rewrite: private LIBS = -static
 $(B)/cpu/rewrite: $(REWRITE)
 	$(link)
-# check.c, and forward.c where a lesson has two passes with items of their own.
-.SECONDEXPANSION:
-$(B)/grader/%/check: $(B)/grader/%/check.o $$(addprefix $(B)/grader/$$*/,$$(patsubst forward.c,forward.o,$$(notdir $$(wildcard grader/$$*/forward.c)))) $(B)/libgrader.a
+$(CHECKS): %: %.o $(B)/libgrader.a
 	$(link)
 
 # Which sources decide a grade: those of the check, and what runs the kernel.
 DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
-$(B)/grader/%/sources: $(B)/grader/%/check $$(if $$(wildcard grader/$$*/call.c),$(B)/grader/$$*/call-cpu.o $(DEVICE_OBJECTS)) grader/make/sources.awk
-	@awk -f grader/make/sources.awk $(patsubst grader/%.c,$(B)/grader/%.d,$(wildcard grader/$*/check.c grader/$*/forward.c)) \
+$(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
+$(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check grader/make/sources.awk
+	@awk -f grader/make/sources.awk $*/check.d \
 		$(patsubst %.o,%.d,$(filter %.o,$^)) rooms=1 $(patsubst %.o,%.d,$(call objects,$(ROOMS))) | LC_ALL=C sort >$@
 
 # ---- the bench, where there is nvcc

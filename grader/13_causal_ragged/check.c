@@ -13,85 +13,76 @@ static const struct contract contract = {
     .row_gaps = 2,
 };
 
-static struct problem sizes(struct check* c, int64_t N_q, int64_t N_k, bool causal) {
-    return problem_of(c, &contract, N_q, N_k, causal);
+static struct problem all_keys(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, false);
 }
 
-static void judge_d(struct check* c, int64_t N_q, int64_t N_k, int64_t d) {
-    struct problem p = sizes(c, N_q, N_k, false);
-    problem_set_d(&p, d);
-    forward_case(&p, PACKED, "", JUDGE_O);
-}
-
-static void judge_O(struct check* c, int64_t N_q, int64_t N_k, bool causal, const char* what) {
-    struct problem p = sizes(c, N_q, N_k, causal);
-    forward_case(&p, PACKED, what, JUDGE_O);
+static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, true);
 }
 
 // ---- items ---------------------------------------------------------------------------------
 
 static void heads(struct check* c) {
-    struct problem p = sizes(c, 32, 48, false);
+    struct problem p = all_keys(c, 32, 48);
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
-    forward_case(&p, PACKED, "", JUDGE_O);
+    forward_case(p, PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
-        struct problem p = sizes(c, 32, 32, false);
+        struct problem p = all_keys(c, 32, 32);
         p.H = check_pick(c, 2, 3);
-        forward_case(&p, layout, "", JUDGE_O);
+        forward_case(p, layout, "", JUDGE_O);
     }
 }
 
 static void ragged_queries(struct check* c) {
-    judge_O(c, 16 + check_pick(c, 1, 7), 32, false, "");
-    judge_O(c, 1, 32, false, "");
-    judge_O(c, 129, 129, true, "");
-    judge_d(c, 4321, 16, 8);
+    forward_case(all_keys(c, 16 + check_pick(c, 1, 7), 32), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, 1, 32), PACKED, "", JUDGE_O);
+    forward_case(causal(c, 129, 129), PACKED, "", JUDGE_O);
+    forward_case(with_d(all_keys(c, 4321, 16), 8), PACKED, "", JUDGE_O);
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.
 static void ragged_keys(struct check* c) {
-    judge_O(c, 16, 32 + check_pick(c, 1, 9), false, "");
-    judge_O(c, 16, 15, false, "");
-    struct problem p = sizes(c, 16, 4321, false);
-    problem_set_d(&p, 8);
+    forward_case(all_keys(c, 16, 32 + check_pick(c, 1, 9)), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, 16, 15), PACKED, "", JUDGE_O);
+    struct problem p = with_d(all_keys(c, 16, 4321), 8);
     forward_begin(&p, PACKED, "");
     set_column(&p, ARRAY_Q, 0, 8);  // few keys have most weight, the last one among them
     row_of(&p, ARRAY_K, 0, 0, 4320)[0] = 4;
     forward_run(&p, JUDGE_O);
 }
 
-static void causal(struct check* c) {
-    judge_O(c, 64, 64, true, "");
-    judge_O(c, 32, 32 + 16 * check_pick(c, 1, 3), true, "");
-    judge_O(c, 48, 48 + check_pick(c, 1, 15), true, ": the diagonal crosses two tiles of a block");
+static void masked(struct check* c) {
+    forward_case(causal(c, 64, 64), PACKED, "", JUDGE_O);
+    forward_case(causal(c, 32, 32 + 16 * check_pick(c, 1, 3)), PACKED, "", JUDGE_O);
+    forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
+                 ": the diagonal crosses two tiles of a block", JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
-    struct problem p = sizes(c, 64, check_pick(c, 17, 31), true), one_key = sizes(c, 32, 1, true);
-    forward_case(&p, PACKED, "", JUDGE_O | JUDGE_LSE);
-    forward_case(&one_key, PACKED, "", JUDGE_O | JUDGE_LSE);
-    forward_no_keys(&p);
+    forward_case(causal(c, 64, check_pick(c, 17, 31)), PACKED, "", JUDGE_O | JUDGE_LSE);
+    forward_case(causal(c, 32, 1), PACKED, "", JUDGE_O | JUDGE_LSE);
+    forward_no_keys(all_keys(c, 16, 0));
 }
 
 static void logsumexp(struct check* c) {
-    struct problem p = sizes(c, 32, 32, true);
+    struct problem p = causal(c, 32, 32);
     p.H = check_pick(c, 2, 3);
-    forward_case(&p, PACKED, "", JUDGE_LSE);
+    forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
 static void head_dimensions(struct check* c) {
-    int64_t d = check_pick(c, 129, 255);
-    judge_d(c, 32, 32, 59);
-    judge_d(c, 32, 32, 1);
-    judge_d(c, 32, 32, d);
+    const int64_t d[] = {59, 1, check_pick(c, 129, 255)};
+    for (int n = 0; n < 3; n++)
+        forward_case(with_d(all_keys(c, 32, 32), d[n]), PACKED, "", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {
-    struct problem p = sizes(c, 48, 48, true);
+    struct problem p = causal(c, 48, 48);
     forward_begin(&p, PACKED, ", scores of 30 times the usual size");
     forward_grow(&p, 30);
     forward_run(&p, JUDGE_O);
@@ -109,8 +100,7 @@ static void hard_scores(struct check* c) {
 }
 
 static void again(struct check* c) {
-    struct problem p = sizes(c, 32, 32, false);
-    forward_again(&p, "N_q = N_k = 32", NULL);
+    forward_again(all_keys(c, 32, 32), "N_q = N_k = 32", NULL);
 }
 
 static void arguments(struct check* c) {
@@ -124,19 +114,17 @@ static void arguments(struct check* c) {
         {"V", 0, COURSE_BAD_ARGUMENT},
         {0},
     };
-    struct problem p = sizes(c, 32, 32, false);
-    forward_arguments(&p, bad);
+    forward_arguments(all_keys(c, 32, 32), bad);
 }
 
 // Every array ends in a tile that is not full, in rows and in columns, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 16 + check_pick(c, 9, 15);
-    struct problem p = sizes(c, N, N, true);
+    struct problem p = with_d(causal(c, N, N), 24);
     p.H = 2;
-    problem_set_d(&p, 24);
-    forward_case(&p, PACKED, "", JUDGE_O);
-    judge_O(c, N, 32, false, "");
+    forward_case(p, PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
 }
 
 // Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q
@@ -145,10 +133,9 @@ static void safe(struct check* c) {
 // is left out.
 static void cheap(struct check* c) {
     enum { N = 128, SMALLEST_TILE = 8 };
-    struct problem p = sizes(c, N, N, false);
-    const struct forward_traffic t = forward_traffic(&p);
+    const struct forward_traffic t = forward_traffic(all_keys(c, N, N));
     check_at_most(c, CAUSE_quadratic_memory, "bytes of scratch memory per query", t.scratch,
-                  4.0 * (double)p.d);
+                  4.0 * (double)contract.d);
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read", t.reads,
                   N / SMALLEST_TILE);
     check_at_most(c, CAUSE_masked_read, "bytes of K and V loaded with a mask, of those without",
@@ -160,7 +147,7 @@ static const struct item items[] = {
     {9, "strides", strides},
     {8, "queries in a tile that is not full", ragged_queries},
     {10, "keys in a tile that is not full", ragged_keys},
-    {16, "causal", causal},
+    {16, "causal", masked},
     {10, "rows that see no key", empty_rows},
     {6, "LSE", logsumexp},
     {6, "any d", head_dimensions},
@@ -172,4 +159,5 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {"13_causal_ragged", items, .explain = forward_explain};
+const struct lesson lesson = {
+    .name = "13_causal_ragged", .items = items, .explain = forward_explain};

@@ -1,112 +1,101 @@
 // check.c: lesson 14, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: only "any number of
-// queries and keys" has tiles of keys that are not full where no mask hides their end, only "rows that
-// see no key" has more queries than keys, and so on. All items but "rows that see no key", "LSE" and the
-// costs compare O alone.
-#include "check/check.h"
-
-#include "14_flash_tensor_core/fragments.h"
-#include "wall/arena.h"
+// Every item is about one thing, and its data are free of the other items' traps: only "any number
+// of queries and keys" has tiles of keys that are not full where no mask hides their end, only
+// "rows that see no key" has more queries than keys, and so on. All items but "rows that see no
+// key", "LSE" and the costs compare O alone.
+#include "attention/forward.h"
 
 // Gaps are multiples of 8 elements, 16 bytes: the contract promises that rows begin there.
-#define ELEMENT BF16
-enum { USUAL_D = 64, GAP_O = 8, GAP_Q = 16, GAP_K = 24, GAP_V = 40 };
-#include "attention/forward_cases.h"
+static const struct contract contract = {
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
+    .row_gaps = 2,
+};
+
+static struct problem all_keys(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, false);
+}
+
+static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, true);
+}
 
 // ---- items ---------------------------------------------------------------------------------
 
 static void whole_tiles(struct check* c) {
-    sizes(64, 128, false);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-    sizes(128, 128, false);
-    set_d(128);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
+    forward_case(all_keys(c, 64, 128), PACKED, "", JUDGE_O);
+    forward_case(with_d(all_keys(c, 128, 128), 128), PACKED, "", JUDGE_O);
 }
 
 static void heads(struct check* c) {
     static const double factors[] = {0.5, 1.7, 2.5};
-    sizes(64, 128, false);
-    now.B = 2;
-    now.H = check_pick(c, 2, 3);
-    now.scale = (double)(float)(now.scale * factors[check_pick(c, 0, 2)]);
-    begin(c, PACKED, ", a scale of its own");
-    run_and_judge(c, JUDGE_O);
+    struct problem p = all_keys(c, 64, 128);
+    p.B = 2;
+    p.H = check_pick(c, 2, 3);
+    p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
+    forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
 }
 
 static void strides(struct check* c) {
-    for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
-        sizes(64, 64, false);
-        now.H = 2;
-        begin(c, layout, "");
-        run_and_judge(c, JUDGE_O);
-    }
+    struct problem p = all_keys(c, 64, 64);
+    p.H = 2;
+    for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
+        forward_case(p, layout, "", JUDGE_O);
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.
 static void ragged(struct check* c) {
-    const int64_t N_q[] = {64 + check_pick(c, 1, 15), 17, 33},
-                  N_k[] = {64, 128 + check_pick(c, 1, 9), 15};
-    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
-        sizes(N_q[n], N_k[n], false);
-        begin(c, PACKED, "");
-        run_and_judge(c, JUDGE_O);
-    }
-    sizes(1, 4321, false);
-    begin(c, PACKED, "");
-    at(&now.Q, 0, 0, 0)[0] = 8;  // few keys have most weight, the last one among them
-    at(&now.K, 0, 4320, 0)[0] = 4;
-    run_and_judge(c, JUDGE_O);
+    int64_t N_q = 64 + check_pick(c, 1, 15), N_k = 128 + check_pick(c, 1, 9);
+    forward_case(all_keys(c, N_q, 64), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, 17, N_k), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, 33, 15), PACKED, "", JUDGE_O);
+    struct problem p = all_keys(c, 1, 4321);
+    forward_begin(&p, PACKED, "");
+    set_column(&p, ARRAY_Q, 0, 8);  // few keys have most weight, the last one among them
+    row_of(&p, ARRAY_K, 0, 0, 4320)[0] = 4;
+    forward_run(&p, JUDGE_O);
 }
 
 // More rows than a block of 128 has: if one did as it likes, a mask ignored would look the same.
-static void causal(struct check* c) {
-    sizes(192, 192, true);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-    sizes(192, 192 + check_pick(c, 2, 62), true);  // by 1 the corners look like an off by one
-    begin(c, PACKED, ": the diagonal is no tile's");
-    run_and_judge(c, JUDGE_O);
+static void masked(struct check* c) {
+    forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
+    // by 1 the corners look like an off by one
+    forward_case(causal(c, 192, 192 + check_pick(c, 2, 62)), PACKED, ": the diagonal is no tile's",
+                 JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
-    sizes(96, check_pick(c, 17, 31), true);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O | JUDGE_LSE);
-    judge_no_keys(c);
+    forward_case(causal(c, 96, check_pick(c, 17, 31)), PACKED, "", JUDGE_O | JUDGE_LSE);
+    forward_no_keys(all_keys(c, 16, 0));
 }
 
 static void logsumexp(struct check* c) {
-    sizes(96, 96, true);
-    now.H = 2;
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_LSE);
+    struct problem p = causal(c, 96, 96);
+    p.H = 2;
+    forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
 static void hard_scores(struct check* c) {
-    sizes(64, 128, false);
-    begin(c, PACKED, ", scores of 30 times the usual size");
-    for (int64_t e = 0; e < now.Q.tensor->count; e++) now.Q.tensor->value[e] *= 30;
-    run_and_judge(c, JUDGE_O);
+    struct problem p = all_keys(c, 64, 128);
+    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
+    forward_grow(&p, 30);
+    forward_run(&p, JUDGE_O);
 
-    begin(c, PACKED, ", scores that grow from key to key");
-    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = 1;
-    for (int64_t j = 0; j < now.N_k; j++) set_level(j, (double)(j / 4));
-    run_and_judge(c, JUDGE_O);
+    forward_begin(&p, PACKED, ", scores that grow from key to key");
+    set_column(&p, ARRAY_Q, 0, 1);
+    for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, (double)(j / 4));
+    forward_run(&p, JUDGE_O);
 
-    // Integers: fp32 holds even these scores exactly.
-    begin(c, PACKED, ", scores around -20000");
-    fill_integers(c, now.Q.tensor, -2, 2);
-    fill_integers(c, now.K.tensor, -2, 2);
-    for (int64_t i = 0; i < now.N_q; i++) at(&now.Q, 0, i, 0)[0] = -128;
-    for (int64_t j = 0; j < now.N_k; j++) at(&now.K, 0, j, 0)[0] = 1024;
-    run_and_judge(c, JUDGE_O);
+    forward_begin(&p, PACKED, ", scores around -20000");
+    forward_integers(&p, -128, 1024);
+    forward_run(&p, JUDGE_O);
 }
 
 static void arguments(struct check* c) {
-    static const struct bad bad[] = {
+    static const struct bad_argument bad[] = {
         {"d", 80, COURSE_UNSUPPORTED},
         {"H", 65536, COURSE_UNSUPPORTED},
         {"scale", 0, COURSE_UNSUPPORTED},
@@ -119,56 +108,36 @@ static void arguments(struct check* c) {
         {"V", 0, COURSE_BAD_ARGUMENT},
         {0},
     };
-    judge_arguments(c, 64, bad);
+    forward_arguments(all_keys(c, 64, 64), bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + check_pick(c, 33, 63);
-    sizes(N, N, true);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-    sizes(N, 128, false);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
+    forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
+    forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
 }
 
-// Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q times
-// in all, here at least 32 queries at a time. With one it ends at the diagonal: with tiles of n queries
-// and n keys that is (N + n) / 2N of them: 0.63 for n = 64, 0.75 for n = 128, 1 if nothing is left out.
+// Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q
+// times in all, here at least 32 queries at a time. With one it ends at the diagonal: with tiles of
+// n queries and n keys that is (N + n) / 2N of them: 0.63 for n = 64, 0.75 for n = 128, 1 if
+// nothing is left out.
 static void cheap(struct check* c) {
     enum { N = 256, SMALLEST_TILE = 32 };
-    check_watch(c, WATCH_PROFILE);
-    const struct arena_traffic* t;
-    double keys[2];  // bytes loaded of K and V
-    for (int causal = 1; causal >= 0; causal--) {
-        sizes(N, N, causal);
-        begin(c, PACKED, "");
-        run_and_judge(c, JUDGE_O | JUDGE_LSE);
-        t = check_traffic(c);
-        keys[causal] = (double)t->global_load_bytes - 2.0 * N * (double)now.d;
-    }
-    double products = 2.0 * N * N * (double)now.d;
+    const struct forward_traffic t = forward_traffic(all_keys(c, N, N));
+    double products = 2.0 * N * N * (double)contract.d;
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
-                  1 - (double)t->mma * 2048 / products, 0);
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                  keys[0] / (4.0 * N * (double)now.d), N / SMALLEST_TILE);
+                  1 - t.mma * 2048 / products, 0);
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read", t.reads,
+                  N / SMALLEST_TILE);
     check_at_most(c, CAUSE_masked_read, "bytes of K and V loaded with a mask, of those without",
-                  keys[1] / keys[0], 0.8);
+                  t.masked, 0.8);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
-    check_watch(c, WATCH_PROFILE);
-    sizes(64, 64, false);
-    begin(c, PACKED, "");
-    run_and_judge(c, JUDGE_O);
-    const struct arena_traffic* t = check_traffic(c);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+    forward_conflicts(all_keys(c, 64, 64));
 }
 
 static const struct item items[] = {
@@ -176,7 +145,7 @@ static const struct item items[] = {
     {8, "heads and batches, any scale", heads},
     {8, "strides", strides},
     {12, "any number of queries and keys", ragged},
-    {14, "causal", causal},
+    {14, "causal", masked},
     {8, "rows that see no key", empty_rows},
     {6, "LSE", logsumexp},
     {7, "hard scores", hard_scores},
@@ -188,4 +157,4 @@ static const struct item items[] = {
 };
 
 const struct lesson lesson = {
-    .name = "14_flash_tensor_core", .items = items, .explain = explain_fragments};
+    .name = "14_flash_tensor_core", .items = items, .explain = fragment_explain};

@@ -1,28 +1,47 @@
 // check.c: lesson 16, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps. All items compare dV,
-// dK and dQ, in this order: a mistake in P shows in all three, one in dS in two. d is 64 in all but the
-// first.
-#include "check/check.h"
+// Every item is about one thing, and its data are free of the other items' traps. d is 64 in all but
+// the first.
+#include <string.h>
 
+#include "attention/backward_cases.h"
+#include "attention/backward_mistakes.h"
 #include "flash_backward_split.h"
 #include "wall/arena.h"
 
-#define ELEMENT BF16
-#define ROUNDED_WEIGHTS true
-#define GAP 8  // 16 bytes: the contract promises that rows begin at a multiple
-#define WORKSPACE_BYTES \
-    (int64_t) flash_backward_split_workspace_bytes((int)now.B, (int)now.N_q, (int)now.H)
-#include "attention/backward_cases.h"
-#include "16_flash_backward_split/products.h"
+static int64_t workspace_bytes(const struct problem* p) {
+    return (int64_t)flash_backward_split_workspace_bytes((int)p->B, (int)p->N_q, (int)p->H);
+}
+
+// Rows begin at multiples of 16 bytes: gaps are multiples of 8 elements.
+static const struct contract contract = {.backward = true,
+                                         .dtype = BF16,
+                                         .rounded_weights = true,
+                                         .d = 64,
+                                         .gap = {16, 24, 40, 48, 8, 56, 32, 64},
+                                         .workspace_bytes = workspace_bytes};
+
+static struct problem all_keys(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, false);
+}
+
+static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, true);
+}
+
+static struct problem with_heads(struct problem p, int64_t B, int64_t H) {
+    p.B = B;
+    p.H = H;
+    return p;
+}
 
 // ---- items ---------------------------------------------------------------------------------
 
 static void whole_tiles(struct check* c) {
-    begin(c, 64, 128, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
-    begin(c, 128, 64, 128, ALL_KEYS, "");
-    fill_run_and_judge(c);
+    struct problem p = all_keys(c, 128, 64);
+    problem_set_d(&p, 128);
+    backward_case(all_keys(c, 64, 128), PACKED, "");
+    backward_case(p, PACKED, "");
 }
 
 // low..high, but no multiple of 8
@@ -31,156 +50,88 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
     return n % 8 ? n : n - 1;
 }
 
-// The last case is as small as the reference is tested at, against differences of the forward pass.
+// A multiple of 8 first: what takes elements from wrong places shows as such.
 static void any_length(struct check* c) {
-    // A multiple of 8 first: what takes elements from wrong places shows as such.
     const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 33, 1, 17},
                   N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 64, 65, 2};
-    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
-        begin(c, N_q[n], N_k[n], 64, ALL_KEYS, "");
-        fill_run_and_judge(c);
-    }
-    begin(c, check_pick(c, 2, 3), check_pick(c, 2, 4), 64, ALL_KEYS, "");
-    fill(c);
-    forward();
-    test_reference();
-    run_and_judge(c);
+    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
+        backward_case(all_keys(c, N_q[n], N_k[n]), PACKED, "");
+    int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
+    backward_case_tested(all_keys(c, few_queries, few_keys));
 }
 
 // N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
-static void causal(struct check* c) {
-    begin(c, 128, 128, 64, CAUSAL, "");
-    fill_run_and_judge(c);
-    begin(c, 64, 128 + 2 * check_pick(c, 1, 31), 64, CAUSAL, ": the diagonal is no tile's");
-    fill_run_and_judge(c);
+static void masked(struct check* c) {
+    backward_case(causal(c, 128, 128), PACKED, "");
+    backward_case(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
+                  ": the diagonal is no tile's");
 }
 
 static void unseen(struct check* c) {
-    begin(c, 128, check_pick(c, 33, 62), 64, CAUSAL, "");
-    fill_run_and_judge(c);
+    backward_case(causal(c, 128, check_pick(c, 33, 62)), PACKED, "");
 }
 
-// The scales that mistakes would make of these (none of its own, its square, without log2(e)) lie far apart.
+// The scales that mistakes would make of these (none of its own, its square, without log2(e)) lie
+// far apart.
 static void heads(struct check* c) {
     static const double factors[] = {0.45, 0.6};
-    sizes(2, check_pick(c, 2, 3), 64, 64, 64, ALL_KEYS);
-    now.scale = (double)(float)(now.scale * factors[check_pick(c, 0, 1)]);
-    check_case(c, "B = 2, H = %d, N_q = N_k = 64, d = 64, scale = %.4g", (int)now.H, now.scale);
-    declare(c, PACKED, &none);
-    fill_run_and_judge(c);
+    struct problem p = with_heads(all_keys(c, 64, 64), 2, check_pick(c, 2, 3));
+    p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 1)]);
+    backward_case(p, PACKED, ", a scale of its own");
 }
 
 static void strides(struct check* c) {
-    static const struct {
-        enum layout layout;
-        const char* name;
-    } layouts[] = {
-        {GAPS, "gaps between heads and batches"},
-        {HEADS_OUTSIDE, "arrays of (B, H, N, d)"},
-        {SHARED, "all heads share their inputs: head stride 0"},
-    };
-    for (size_t n = 0; n < sizeof layouts / sizeof layouts[0]; n++) {
-        sizes(2, 2, 64, 64, 64, ALL_KEYS);
-        check_case(c, "B = 2, H = 2, N_q = N_k = 64, d = 64, %s", layouts[n].name);
-        declare(c, layouts[n].layout, &none);
-        fill_run_and_judge(c);
-    }
+    for (enum layout layout = GAPS; layout <= SHARED; layout++)
+        backward_case(with_heads(all_keys(c, 64, 64), 2, 2), layout, "");
 }
 
-// P is nearly one-hot; or all scores are near 120, or near -130, where exp(0 - LSE) is infinite: a key
-// that does not exist must not count, not even times 0.
 static void extreme(struct check* c) {
-    begin(c, 64, 64, 64, CAUSAL, ", scores of 30 times the usual size");
-    fill(c);
-    grow_scores(30);
-    run_and_judge(c);
-    for (int sign = 1; sign >= -1; sign -= 2) {
-        begin(c, 64, 71, 64, ALL_KEYS, sign > 0 ? ", scores near 120" : ", scores near -130");
-        fill(c);
-        shift_scores(sign > 0 ? 120 : -130);
-        run_and_judge(c);
-    }
+    backward_case_large_scores(causal(c, 64, 64));
+    backward_case_level(all_keys(c, 64, 71), 120);
+    backward_case_level(all_keys(c, 64, 71), -130);
 }
 
 static void gradients_of_any_size(struct check* c) {
-    begin(c, 64, 64, 64, ALL_KEYS, ", dO of 4000 and V of 16 times the usual size");
-    fill(c);
-    fill_rows(c, ARRAY_dO, 4000);
-    fill_rows(c, ARRAY_V, 16);
-    fill_rows(c, ARRAY_Q, 1.0 / 16);
-    fill_rows(c, ARRAY_K, 1.0 / 16);
-    run_and_judge(c);
-    begin(c, 128, 64, 64, ALL_KEYS, ", large dO that cancel");
-    fill(c);
-    cancel(64, 0, 64, 64);
-    run_and_judge(c);
+    backward_case_large_dP(all_keys(c, 64, 64));
+    backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64);
 }
 
-// HEADS heads have the same inputs: as many results, and all of them the same bits. Each query sees the keys of
-// several blocks.
+// HEADS heads have the same inputs: as many results, and all of them the same bits. Each query sees
+// the keys of several blocks.
 static void repeatable(struct check* c) {
     enum { HEADS = 100 };
-    begin(c, 64, 130, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
+    backward_case(all_keys(c, 64, 130), PACKED, "");
 
-    sizes(1, HEADS, 32, 130, 64, ALL_KEYS);
-    check_case(c, "%d heads of the same inputs, N_q = 32, N_k = 130, d = 64", HEADS);
-    declare(c, PACKED, &none);
-    fill(c);
-    for (int a = 0; a <= ARRAY_dO; a++)
-        for (int64_t n = 0; n < rows_of((enum which)a); n++)
+    struct problem p = with_heads(all_keys(c, 32, 130), 1, HEADS);
+    backward_begin(&p, PACKED, ", all heads with the same inputs");
+    backward_fill(&p);
+    for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++)
+        for (int64_t n = 0; n < rows_of(&p, a); n++)
             for (int64_t h = 1; h < HEADS; h++)
-                memcpy(row_of((enum which)a, 0, h, n), row_of((enum which)a, 0, 0, n),
-                       (size_t)now.d * sizeof(double));
-    forward();
+                memcpy(row_of(&p, a, 0, h, n), row_of(&p, a, 0, 0, n),
+                       (size_t)p.d * sizeof(double));
+    backward_forward(&p);
     check_run(c);
-    repeating = true;
-    for (int a = ARRAY_dV; a >= ARRAY_dQ; a--) {
-        struct tensor* t = now.array[a].tensor;
+    for (enum which a = ARRAY_dV; a >= ARRAY_dQ; a--) {
+        struct tensor* t = p.array[a].tensor;
         for (int64_t e = 0; e < t->count; e++)  // as in head 0
-            t->want[e] = t->got[e / (HEADS * now.d) * HEADS * now.d + e % now.d];
+            t->want[e] = t->got[e / (HEADS * p.d) * HEADS * p.d + e % p.d];
         check_compare(c, t, budget_exact());
     }
-    repeating = false;
 
     // Where blocks take turns by chance alone: sums by atomicAdd, at least one to each element of dQ.
     check_watch(c, WATCH_PROFILE);
-    begin(c, 32, 130, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
+    backward_case(all_keys(c, 32, 130), PACKED, "");
     check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of dQ",
                   (double)check_traffic(c)->atomics / (32.0 * 64), 0.1);
 }
 
 static void again(struct check* c) {
-    enum { CALLS = 3 };
-    sizes(1, 1, 64, 64, 64, ALL_KEYS);
-    check_case(c, "N_q = N_k = 64, d = 64, new data in the same arrays");
-    check_rounds(c, CALLS);
-    declare(c, PACKED, &none);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(c, r);
-        fill(c);
-        forward();
-    }
-    check_run(c);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(c, r);
-        judge(c);
-    }
+    backward_case_again(all_keys(c, 64, 64), 3, NULL);
 }
 
 static void arguments(struct check* c) {
-    begin(c, 64, 64, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
-    const int64_t empty[][3] = {{0, 64, 64}, {1, 0, 64}, {1, 64, 0}};  // B, N_q, N_k
-    for (size_t n = 0; n < sizeof empty / sizeof empty[0]; n++) {
-        sizes(empty[n][0], 1, empty[n][1], empty[n][2], 64, ALL_KEYS);
-        check_case(c, "B = %d, N_q = %d, N_k = %d", (int)now.B, (int)now.N_q, (int)now.N_k);
-        declare(c, PACKED, &none);
-        check_expect(c, COURSE_OK, CAUSE_empty_input);
-        fill_run_and_judge(c);
-    }
-    const struct bad bad[] = {
+    static const struct bad_argument bad[] = {
         {"d", 80, COURSE_UNSUPPORTED},
         {"d", 0, COURSE_BAD_ARGUMENT},
         {"H", 65536, COURSE_UNSUPPORTED},
@@ -192,61 +143,52 @@ static void arguments(struct check* c) {
         {"O", 0, COURSE_BAD_ARGUMENT},
         {"dV", 0, COURSE_BAD_ARGUMENT},
         {"workspace", 0, COURSE_BAD_ARGUMENT},
+        {0},
     };
-    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
-        sizes(1, 1, 64, 64, 64, ALL_KEYS);
-        check_case(c, "%s = %lld must be refused", bad[n].name, (long long)bad[n].value);
-        declare(c, PACKED, &bad[n]);
-        check_expect(c, bad[n].status, CAUSE_argument_check);
-        check_run(c);
-    }
+    struct problem p = all_keys(c, 64, 64);
+    backward_case(p, PACKED, "");
+    backward_cases_empty(p);
+    backward_cases_bad(p, bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + pick_ragged(c, 33, 63);
-    begin(c, 104, 72, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
-    begin(c, N, N, 128, CAUSAL, "");
-    fill_run_and_judge(c);
+    struct problem p = causal(c, N, N);
+    problem_set_d(&p, 128);
+    backward_case(all_keys(c, 104, 72), PACKED, "");
+    backward_case(p, PACKED, "");
 }
 
-// Bytes of global memory that one head cannot do without: all inputs once, O for delta alone.
-static double once(void) {
-    return 2.0 * (double)now.d * (double)(2 * now.N_k + 3 * now.N_q);
-}
-
-// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of the keys that it
-// sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of them are seen; 0.75 for n = 128.
-// With what is read once, beyond once(), that is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
+// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of the
+// keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of them
+// are seen; 0.75 for n = 128. With the reads that any kernel does once, and which do not count, that
+// is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
 static void cheap(struct check* c) {
     enum { N = 256, SMALLEST_BLOCK = 32 };
+    const double d = 64, once = 2.0 * d * (2 + 3) * N;  // all inputs once, O for delta alone
     double read[2], mma = 0;
     check_watch(c, WATCH_PROFILE);
-    for (int mask = CAUSAL; mask >= ALL_KEYS; mask--) {
-        begin(c, N, N, 64, (enum mask)mask, "");
-        fill_run_and_judge(c);
-        const struct arena_traffic* t = check_traffic(c);
-        check_at_most(c, CAUSE_quadratic_memory, "bytes of memory per query beside the workspace",
-                      (double)t->allocated_bytes / N, 4.0 * (double)now.d);
-        read[mask] = (double)t->global_load_bytes - once();
+    for (int is_causal = 1; is_causal >= 0; is_causal--) {
+        struct problem p = problem_of(c, &contract, N, N, is_causal);
+        backward_case(p, PACKED, "");
+        const struct arena_traffic* t = backward_traffic(&p);
+        read[is_causal] = (double)t->global_load_bytes - once;
         mma = (double)t->mma;
     }
-    double products = 5.0 * N * N * (double)now.d;
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
-                  1 - mma * 2048 / products, 0);
+                  1 - mma * 2048 / (5.0 * N * N * d), 0);
     check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read",
-                  read[ALL_KEYS] / (8.0 * N * (double)now.d), N / SMALLEST_BLOCK);
+                  read[0] / (8.0 * N * d), N / SMALLEST_BLOCK);
     check_at_most(c, CAUSE_masked_read, "bytes read with a mask, of those without",
-                  read[CAUSAL] / read[ALL_KEYS], 0.85);
+                  read[1] / read[0], 0.85);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    begin(c, 64, 64, 64, ALL_KEYS, "");
-    fill_run_and_judge(c);
+    backward_case(all_keys(c, 64, 64), PACKED, "");
     const struct arena_traffic* t = check_traffic(c);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
@@ -257,7 +199,7 @@ static void no_conflicts(struct check* c) {
 static const struct item items[] = {
     {12, "whole tiles, d = 64 and 128", whole_tiles},
     {11, "any number of queries and keys", any_length},
-    {13, "causal", causal},
+    {13, "causal", masked},
     {6, "queries that see no key", unseen},
     {7, "heads and batches, any scale", heads},
     {6, "strides", strides},
@@ -273,4 +215,4 @@ static const struct item items[] = {
 };
 
 const struct lesson lesson = {
-    .name = "16_flash_backward_split", .items = items, .explain = explain_products};
+    .name = "16_flash_backward_split", .items = items, .explain = backward_explain_products};

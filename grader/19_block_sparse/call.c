@@ -7,7 +7,7 @@ int call(void) {
     int B = (int)run_int("B"), N_q = (int)run_int("N_q"), N_k = (int)run_int("N_k");
     int H = (int)run_int("H"), d = (int)run_int("d");
     float scale = (float)run_real("scale");
-    if (run_int("is_backward"))
+    if (run_int("backward"))
         return block_sparse_backward(
             run_gpu("dQ"), run_gpu("dK"), run_gpu("dV"), run_gpu("Q"), run_gpu("K"), run_gpu("V"),
             run_gpu("O"), run_gpu("LSE"), run_gpu("dO"), run_gpu("mask"), B, N_q, N_k, H, d,

@@ -1,188 +1,297 @@
-// check.c: lesson 19, graded: the items, and all that is about the backward pass. forward.c has the other half.
+// check.c: lesson 19, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: the masks are full but where an
-// item is about the mask, and lengths are whole tiles of 16 but where it is about lengths; masks that are not their
-// own transposes are in "the blocks of the mask" alone, empty rows in "no block at all", and so on.
-#include "check/check.h"
+// Every item is about one thing, and its data are free of the other items' traps: the masks are full
+// but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
+// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty rows
+// in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE" alone.
+#include <stdio.h>
+#include <string.h>
 
-#include "19_block_sparse/forward.h"
+#include "attention/backward_cases.h"
+#include "attention/backward_mistakes.h"
+#include "attention/forward.h"
 #include "block_sparse.h"
 #include "wall/arena.h"
 
-#define ELEMENT F16
-#define ROUNDED_WEIGHTS false
-#define GAP 2
-#define WORKSPACE_BYTES                                                                     \
-    (int64_t) block_sparse_backward_workspace_bytes((int)now.B, (int)now.N_q, (int)now.N_k, \
-                                                    (int)now.H, (int)now.d)
-#include "attention/backward.h"
-
-#include "19_block_sparse/mask.h"
-#define MORE_ARGUMENTS
-#include "attention/backward_cases.h"
-#include "attention/backward_mistakes.h"
-
-static void declare_more(struct check* c, const struct bad* bad) {
-    declare_mask(c, bad->name, true);
+static int64_t forward_workspace(const struct problem* p) {
+    return (int64_t)block_sparse_forward_workspace_bytes((int)p->B, (int)p->N_q, (int)p->N_k,
+                                                         (int)p->H);
 }
 
-// The case of one head with this mask.
-static void begin_masked(struct check* c, int64_t N_q, int64_t N_k, const char* mask) {
-    char what[MASK_TEXT + 16];
-    snprintf(what, sizeof what, ", mask %s", mask);
-    begin(c, N_q, N_k, 16, ALL_KEYS, what);
-    set_mask(c, mask);
+static int64_t backward_workspace(const struct problem* p) {
+    return (int64_t)block_sparse_backward_workspace_bytes((int)p->B, (int)p->N_q, (int)p->N_k,
+                                                          (int)p->H, (int)p->d);
 }
 
-// ---- items ---------------------------------------------------------------------------------
+static const struct contract of_forward = {
+    .dtype = F16,
+    .d = 16,
+    .gap = {[ARRAY_O] = 4, [ARRAY_Q] = 8, [ARRAY_K] = 6, [ARRAY_V] = 10},
+    .row_gaps = 2,
+    .workspace_bytes = forward_workspace,
+    .declare_more = mask_declare,
+};
+
+static const struct contract of_backward = {
+    .backward = true,
+    .dtype = F16,
+    .d = 16,
+    .gap = {4, 6, 10, 12, 2, 14, 8, 16},
+    .workspace_bytes = backward_workspace,
+    .declare_more = mask_declare,
+};
+
+enum { BLOCK = SPARSE_BLOCK };
+
+// One batch of H heads.
+static struct problem forward_of(struct check* c, int64_t H, int64_t N_q, int64_t N_k) {
+    struct problem p = problem_of(c, &of_forward, N_q, N_k, false);
+    p.H = H;
+    return p;
+}
+
+static struct problem backward_of(struct check* c, int64_t H, int64_t N_q, int64_t N_k) {
+    struct problem p = problem_of(c, &of_backward, N_q, N_k, false);
+    p.H = H;
+    return p;
+}
+
+// Two batches of two heads, d = 8, with masks that are their own transposes, without empty rows or
+// columns, and no two of them alike.
+static const char* with_masks_of_heads(struct problem* p) {
+    static const char* const masks[] = {"10/01 01/10 11/10 11/11", "01/10 11/11 10/01 11/10",
+                                        "11/10 10/01 11/11 01/10"};
+    problem_set_d(p, 8);
+    p->B = p->H = 2;
+    return masks[check_pick(p->check, 0, 2)];
+}
+
+// Both passes name a case after its mask.
+static void judge_forward(struct problem p, const char* mask, int what) {
+    char name[MASK_TEXT + 16];
+    snprintf(name, sizeof name, ", mask %s", mask);
+    forward_begin(&p, PACKED, name);
+    mask_set(&p, mask);
+    forward_run(&p, what);
+}
+
+static void judge_backward(struct problem p, const char* mask) {
+    char name[MASK_TEXT + 16];
+    snprintf(name, sizeof name, ", mask %s", mask);
+    backward_begin(&p, PACKED, name);
+    mask_set(&p, mask);
+    backward_fill(&p);
+    backward_run(&p);
+}
+
+// Blocks are left out: a kernel need not read all of these inputs.
+static void needless(struct problem* p, int last) {
+    for (int a = 0; a <= last; a++) {
+        struct tensor* t = p->array[a].tensor;
+        for (int64_t e = 0; e < t->count; e++) t->untouched[e] = true;
+    }
+}
+
+// ---- forward -------------------------------------------------------------------------------
+
+static void forward_blocks(struct check* c) {
+    bool more_keys = check_pick(c, 0, 1);
+    const int64_t T[][2] = {{2, 2}, {2 + !more_keys, 2 + more_keys}};
+    for (int n = 0; n < 2; n++) {
+        char mask[MASK_TEXT];
+        mask_random(c, T[n][0], T[n][1], mask);
+        judge_forward(forward_of(c, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask, JUDGE_O);
+    }
+}
+
+static void forward_short(struct check* c) {
+    const int64_t N[][2] = {{BLOCK + check_pick(c, 1, 7), BLOCK + check_pick(c, 1, 63)},
+                            {16 + check_pick(c, 1, 7), check_pick(c, 17, 127)},
+                            {1, 1}};
+    for (int n = 0; n < 3; n++) {
+        struct problem p = forward_of(c, 1, N[n][0], N[n][1]);
+        forward_case(p, PACKED, "", JUDGE_O);
+    }
+}
+
+static void forward_unseen(struct check* c) {
+    static const char* const masks[] = {"00/01", "10/00", "00/00"};
+    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
+    for (int n = 0; n < 3; n++) judge_forward(p, masks[n], JUDGE_O | JUDGE_LSE);
+    forward_no_keys(forward_of(c, 1, 16, 0));
+}
+
+static void forward_logsumexp(struct check* c) {
+    struct problem p = forward_of(c, check_pick(c, 2, 3), 32, BLOCK);
+    forward_case(p, PACKED, "", JUDGE_LSE);
+}
+
+static void forward_heads(struct check* c) {
+    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
+    const char* mask = with_masks_of_heads(&p);
+    judge_forward(p, mask, JUDGE_O);
+}
+
+// ---- backward ------------------------------------------------------------------------------
 
 static void blocks(struct check* c) {
     bool more_keys = check_pick(c, 0, 1);
     const int64_t T[][2] = {{2, 2}, {2 + !more_keys, 2 + more_keys}};
-    for (size_t n = 0; n < sizeof T / sizeof T[0]; n++) {
+    for (int n = 0; n < 2; n++) {
         char mask[MASK_TEXT];
-        random_mask(c, T[n][0], T[n][1], mask);
-        begin_masked(c, T[n][0] * SPARSE_BLOCK, T[n][1] * SPARSE_BLOCK, mask);
-        fill_run_and_judge(c);
+        mask_random(c, T[n][0], T[n][1], mask);
+        judge_backward(backward_of(c, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask);
     }
 }
 
-// The last case is as small as the reference is tested at, against differences of the forward pass.
 static void short_blocks(struct check* c) {
-    begin(c, SPARSE_BLOCK + check_pick(c, 1, 63), SPARSE_BLOCK + check_pick(c, 1, 7), 16, ALL_KEYS,
-          "");
-    fill_run_and_judge(c);
-    begin(c, check_pick(c, 17, 127), 16 + check_pick(c, 1, 7), 16, ALL_KEYS, "");
-    fill_run_and_judge(c);
-    begin(c, check_pick(c, 2, 4), check_pick(c, 2, 5), check_pick(c, 2, 4), ALL_KEYS, "");
-    fill(c);
-    forward();
-    test_reference();
-    run_and_judge(c);
+    int64_t N_k = BLOCK + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 1, 63);
+    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
+    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    int64_t d = check_pick(c, 2, 4);
+    N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
+    backward_case_tested(with_d(backward_of(c, 1, N_q, N_k), d));
 }
 
 static void unseen(struct check* c) {
     static const char* const masks[] = {"00/01", "10/00", "00/00"};
-    int64_t N = SPARSE_BLOCK + 16;
-    for (size_t n = 0; n < sizeof masks / sizeof masks[0]; n++) {
-        begin_masked(c, N, N, masks[n]);
-        fill_run_and_judge(c);
-    }
-    const int64_t empty[][2] = {{0, 32}, {32, 0}};  // N_q, N_k
-    for (size_t n = 0; n < sizeof empty / sizeof empty[0]; n++) {
-        begin(c, empty[n][0], empty[n][1], 16, ALL_KEYS, "");
-        check_expect(c, COURSE_OK, CAUSE_empty_input);
-        fill_run_and_judge(c);
-    }
+    for (int n = 0; n < 3; n++) judge_backward(backward_of(c, 1, BLOCK + 16, BLOCK + 16), masks[n]);
+    backward_case_empty(backward_of(c, 1, 0, 32));
+    backward_case_empty(backward_of(c, 1, 32, 0));
 }
 
 static void heads(struct check* c) {
-    static const char* const masks[] = {"10/01 01/10 11/10 11/11", "01/10 11/11 10/01 11/10",
-                                        "11/10 10/01 11/11 01/10"};
-    const char* mask = masks[check_pick(c, 0, 2)];
-    sizes(2, 2, SPARSE_BLOCK + 16, SPARSE_BLOCK + 16, 8, ALL_KEYS);
-    check_case(c, "B = H = 2, N_q = N_k = %d, d = 8, masks %s", (int)now.N_q, mask);
-    declare(c, PACKED, &none);
-    set_mask(c, mask);
-    fill_run_and_judge(c);
+    struct problem p = backward_of(c, 1, BLOCK + 16, BLOCK + 16);
+    const char* mask = with_masks_of_heads(&p);
+    judge_backward(p, mask);
 }
 
+// ---- both ----------------------------------------------------------------------------------
+
 static void strides(struct check* c) {
-    forward_strides(c);
-    static const char* const names[] = {"gaps between rows", "arrays of (B, H, N, d)"};
-    for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++) {
-        sizes(1, 2, 32, SPARSE_BLOCK, 16, ALL_KEYS);
-        check_case(c, "backward, H = 2, N_q = 32, N_k = %d, d = 16, %s", SPARSE_BLOCK,
-                   names[layout - GAPS]);
-        declare(c, layout, &none);
-        fill_run_and_judge(c);
-    }
+    struct problem p = forward_of(c, 2, 32, BLOCK);
+    for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
+        forward_case(p, layout, "", JUDGE_O);
+    for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
+        backward_case(backward_of(c, 2, 32, BLOCK), layout, "");
 }
 
 static void any_head(struct check* c) {
-    forward_any_head(c);
-    const int64_t d[] = {59, check_pick(c, 129, 256)};
-    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
-        begin(c, 16, SPARSE_BLOCK, d[n], ALL_KEYS, ", backward");
-        fill_run_and_judge(c);
+    const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
+    for (int n = 0; n < 3; n++) {
+        struct problem p = with_d(forward_of(c, 1, 16, BLOCK), of_O[n]);
+        forward_case(p, PACKED, "", JUDGE_O);
     }
+    const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
+    for (int n = 0; n < 2; n++)
+        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]), PACKED, "");
 }
 
-// P is nearly one-hot; or all scores are near 120, or near -130, where exp(0 - LSE) is infinite: a key
-// that does not exist must not count, not even times 0. Or dV sums numbers that cancel.
 static void extreme(struct check* c) {
-    forward_extreme(c);
-    int64_t N_k = SPARSE_BLOCK + check_pick(c, 9, 15);
-    begin(c, 32, N_k, 16, ALL_KEYS, ", backward, scores of 30 times the usual size");
-    fill(c);
-    grow_scores(30);
-    run_and_judge(c);
+    struct problem p = forward_of(c, 1, 32, BLOCK + 16);
+    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
+    forward_grow(&p, 30);
+    forward_run(&p, JUDGE_O);
     for (int sign = 1; sign >= -1; sign -= 2) {
-        begin(c, 32, N_k, 16, ALL_KEYS,
-              sign > 0 ? ", backward, scores near 120" : ", backward, scores near -130");
-        fill(c);
-        shift_scores(sign > 0 ? 120 : -130);
-        run_and_judge(c);
+        forward_begin(&p, PACKED, sign > 0 ? ", scores near 200" : ", scores near -200");
+        set_column(&p, ARRAY_Q, 0, 16);
+        for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, sign * 200.0 / 16);
+        forward_run(&p, JUDGE_O);
     }
-    begin(c, SPARSE_BLOCK, 16, 16, ALL_KEYS, ", backward, large dO that cancel");
-    fill(c);
-    cancel(SPARSE_BLOCK / 2, 0, SPARSE_BLOCK / 2, 512);
-    run_and_judge(c);
+    p = backward_of(c, 1, 32, BLOCK + check_pick(c, 9, 15));
+    backward_case_large_scores(p);
+    backward_case_level(p, 120);
+    backward_case_level(p, -130);
+    backward_case_cancel(backward_of(c, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512);
 }
 
-// New masks, and new data: a sum that is kept shows as well.
-static void again(struct check* c) {
-    forward_again(c);
+// The masks of three calls with the same Q, K and V; and of two with new data, since a sum that is
+// kept shows as well.
+static void forward_round(struct problem* p, int round) {
+    static const char* const masks[] = {"10/01", "01/10", "11/10"};
+    if (round == 0) forward_fill(p);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V && round > 0; a++) {
+        struct tensor* t = p->array[a].tensor;
+        memcpy(t->value, check_values_of(t, 0), (size_t)t->count * sizeof *t->value);
+    }
+    mask_set(p, masks[round]);
+}
+
+static void backward_round(const struct problem* p, int round) {
     static const char* const masks[] = {"10/01", "01/10"};
-    enum { CALLS = 2 };
-    int64_t N = SPARSE_BLOCK + 16;
-    sizes(1, 1, N, N, 16, ALL_KEYS);
-    check_case(c, "backward, N_q = N_k = %d, d = 16, another mask in the same arrays", (int)N);
-    check_rounds(c, CALLS);
-    declare(c, PACKED, &none);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(c, r);
-        set_mask(c, masks[r]);
-        fill(c);
-        forward();
-    }
-    check_run(c);
-    for (int r = 0; r < CALLS; r++) {
-        check_round(c, r);
-        judge(c);
-    }
+    mask_set(p, masks[round]);
+}
+
+static void again(struct check* c) {
+    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
+    forward_again(p, "forward, other masks", forward_round);
+    backward_case_again(backward_of(c, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
 }
 
 static void arguments(struct check* c) {
-    forward_arguments(c);
-    begin(c, 32, 32, 16, ALL_KEYS, ", backward");
-    fill_run_and_judge(c);
-    const struct bad bad[] = {
-        {"d", 257, COURSE_UNSUPPORTED},   {"B", -1, COURSE_BAD_ARGUMENT},
-        {"d", 0, COURSE_BAD_ARGUMENT},    {"stride_dk.n", 7, COURSE_BAD_ARGUMENT},
-        {"O", 0, COURSE_BAD_ARGUMENT},    {"dV", 0, COURSE_BAD_ARGUMENT},
-        {"mask", 0, COURSE_BAD_ARGUMENT}, {"workspace", 0, COURSE_BAD_ARGUMENT},
+    static const struct bad_argument of_O[] = {
+        {"d", 257, COURSE_UNSUPPORTED},
+        {"H", 65536, COURSE_UNSUPPORTED},
+        {"d", 0, COURSE_BAD_ARGUMENT},
+        {"N_k", -1, COURSE_BAD_ARGUMENT},
+        {"stride_k.n", 15, COURSE_BAD_ARGUMENT},
+        {"V", 0, COURSE_BAD_ARGUMENT},
+        {"mask", 0, COURSE_BAD_ARGUMENT},
+        {"workspace", 0, COURSE_BAD_ARGUMENT},
+        {0},
     };
-    for (size_t n = 0; n < sizeof bad / sizeof bad[0]; n++) {
-        sizes(1, 1, 16, 16, bad[n].value > 256 ? bad[n].value : 8, ALL_KEYS);
-        check_case(c, "backward, %s = %lld must be refused", bad[n].name, (long long)bad[n].value);
-        declare(c, PACKED, &bad[n]);
-        check_expect(c, bad[n].status, CAUSE_argument_check);
-        check_run(c);
-    }
+    static const struct bad_argument too_wide[] = {{"d", 257, COURSE_UNSUPPORTED}, {0}};
+    static const struct bad_argument of_gradients[] = {
+        {"B", -1, COURSE_BAD_ARGUMENT},          {"d", 0, COURSE_BAD_ARGUMENT},
+        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT}, {"O", 0, COURSE_BAD_ARGUMENT},
+        {"dV", 0, COURSE_BAD_ARGUMENT},          {"mask", 0, COURSE_BAD_ARGUMENT},
+        {"workspace", 0, COURSE_BAD_ARGUMENT},   {0},
+    };
+    struct problem p = forward_of(c, 1, BLOCK, BLOCK);
+    forward_arguments(p, of_O);
+    backward_case(backward_of(c, 1, 32, 32), PACKED, "");
+    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
+    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
 }
 
+// Every array ends in a block that is not full, in a tile that is not full, and in columns that are
+// not there.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    forward_safe(c);
-    sizes(1, 2, 16 + check_pick(c, 9, 15), SPARSE_BLOCK + check_pick(c, 9, 15), 11, ALL_KEYS);
-    check_case(c, "backward, H = 2, N_q = %d, N_k = %d, d = 11", (int)now.N_q, (int)now.N_k);
-    declare(c, PACKED, &none);
-    fill_run_and_judge(c);
+    int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
+    struct problem p = with_d(forward_of(c, 2, N_q, N_k), 11);
+    forward_case(p, PACKED, "", JUDGE_O);
+    N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
+    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11), PACKED, "");
 }
 
-// One row of four blocks, then one column, of which none, one, or all are active. What is read with none, delta
-// and the like, does not count.
+// One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as Q:
+// reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V of the
+// active blocks once.
+static void forward_cheap(struct check* c) {
+    enum { N_Q = 16, T_K = 4, SMALLEST_TILE = 8 };
+    static const char* const one[] = {"1000", "0100", "0010", "0001"};
+    const char* const masks[] = {"0000", one[check_pick(c, 0, 3)], "1111"};
+    double read[3], Q = 2.0 * N_Q * 16, K_and_V = 4.0 * T_K * BLOCK * 16;
+    for (int n = 0; n < 3; n++) {
+        struct problem p = forward_of(c, 1, N_Q, T_K * BLOCK);
+        forward_begin(&p, PACKED, masks[n]);
+        mask_set(&p, masks[n]);
+        if (n < 2) needless(&p, ARRAY_V);
+        forward_run(&p, JUDGE_O);
+        read[n] = (double)backward_traffic(&p)->global_load_bytes;
+    }
+    check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
+                  (read[0] - Q) / K_and_V, 0.1);
+    check_at_most(c, CAUSE_inactive_read, "bytes read for one block of four, of those for all four",
+                  (read[1] - read[0]) / (read[2] - read[0]), 0.3);
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
+}
+
+// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta and
+// the like, do not count.
 static void cheap(struct check* c) {
     enum { N = 16, T = 4 };
     static const char* const one[][4] = {{"1000", "0100", "0010", "0001"},
@@ -193,19 +302,15 @@ static void cheap(struct check* c) {
         const char* const masks[] = {"0000", one[column][check_pick(c, 0, 3)], "1111"};
         double read[3];
         for (int n = 0; n < 3; n++) {
-            char what[MASK_TEXT + 24];
-            snprintf(what, sizeof what, ", backward, mask %s", masks[n]);
-            begin(c, column ? T * SPARSE_BLOCK : N, column ? N : T * SPARSE_BLOCK, 16, ALL_KEYS,
-                  what);
-            set_mask(c, masks[n]);
-            for (int a = 0; n < 2 && a <= ARRAY_dO; a++) needless(now.array[a].tensor);
-            if (n < 2) needless(now.LSE);
-            fill_run_and_judge(c);
-            const struct arena_traffic* t = check_traffic(c);
-            check_at_most(c, CAUSE_quadratic_memory,
-                          "bytes of memory per query beside the workspace",
-                          (double)t->allocated_bytes / (double)now.N_q, 4.0 * (double)now.d);
-            read[n] = (double)t->global_load_bytes;
+            struct problem p = backward_of(c, 1, column ? T * BLOCK : N, column ? N : T * BLOCK);
+            backward_begin(&p, PACKED, masks[n]);
+            mask_set(&p, masks[n]);
+            if (n < 2) needless(&p, ARRAY_dO);
+            for (int64_t e = 0; n < 2 && e < p.array[ARRAY_LSE].tensor->count; e++)
+                p.array[ARRAY_LSE].tensor->untouched[e] = true;
+            backward_fill(&p);
+            backward_run(&p);
+            read[n] = (double)backward_traffic(&p)->global_load_bytes;
         }
         check_at_most(c, CAUSE_inactive_read,
                       "bytes read for one block of four, of those for all four",
@@ -233,9 +338,9 @@ static const struct item items[] = {
     {0},
 };
 
-static enum cause explain_both(struct check* c, const struct tensor* t, struct budget budget) {
-    bool of_forward = strcmp(t->name, "O") == 0 || strcmp(t->name, "LSE") == 0;
-    return of_forward ? forward_explain(c, t, budget) : explain(c, t, budget);
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    bool backward = problem_of_case(c)->contract->backward;
+    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
 }
 
-const struct lesson lesson = {.name = "19_block_sparse", .items = items, .explain = explain_both};
+const struct lesson lesson = {.name = "19_block_sparse", .items = items, .explain = explain};

@@ -1,5 +1,8 @@
 // bench.c: how fast lesson 20, attention with pooled scores, is.
-#include "bench/attention.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "attention/bench.h"
 #include "pooled_scores.h"
 
 // n = {H, N, d, causal, pool}; one batch, arrays of (N, H, d)
@@ -15,24 +18,27 @@ static int64_t pools(const int64_t* n) {
     return CEIL_DIV(n[1], n[4]);
 }
 
-static double bytes(const int64_t* n) {
-    double heads = (double)n[0], N = (double)n[1], R = (double)pools(n) * (double)pools(n);
-    return heads * (2.0 * 4 * N * (double)n[2] + 4.0 * N + 4.0 * R);
+// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for exp
+// and the order of the sums.
+struct attention_shape attention_shape(const int64_t* n) {
+    return (struct attention_shape){.dtype = F16,
+                                    .B = 1,
+                                    .H = n[0],
+                                    .H_k = n[0],
+                                    .N_q = n[1],
+                                    .N_k = n[1],
+                                    .d = n[2],
+                                    .causal = n[3],
+                                    .rounding = 0x1p-10};
 }
 
-// S and P V. What a kernel computes twice is its own affair.
-static double flops(const int64_t* n) {
-    return 4.0 * (double)(n[0] * n[2]) * attention_scores(n[1], n[1], n[3]);
+static double bytes(const int64_t* n) {
+    return attention_bytes(n) + 4.0 * (double)(n[0] * pools(n) * pools(n));
 }
 
 static void prepare(struct bench_run* run, const int64_t* n) {
-    int64_t count = n[0] * n[1] * n[2];
-    bench_output(run, "O", F16, count);
-    bench_output(run, "LSE", F32, n[0] * n[1]);
+    attention_prepare(run, n);
     bench_output(run, "R", F32, n[0] * pools(n) * pools(n));
-    bench_input(run, "Q", F16, count);
-    bench_input(run, "K", F16, count);
-    bench_input(run, "V", F16, count);
 }
 
 typedef int (*launcher_type)(fp16*, float*, float*, const fp16*, const fp16*, const fp16*, int, int,
@@ -40,16 +46,17 @@ typedef int (*launcher_type)(fp16*, float*, float*, const fp16*, const fp16*, co
                              struct strides, float, int);
 
 static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n) {
+    const struct attention_shape shape = attention_shape(n);
+    const struct strides s = attention_strides_q(&shape);
     int64_t H = n[0], N = n[1], d = n[2];
-    struct strides s = {.b = N * H * d, .n = H * d, .h = d};
     return ((launcher_type)launcher)(bench_gpu(run, "O"), bench_gpu(run, "LSE"),
                                      bench_gpu(run, "R"), bench_gpu(run, "Q"), bench_gpu(run, "K"),
                                      bench_gpu(run, "V"), 1, (int)N, (int)N, (int)H, (int)d,
-                                     (int)n[4], s, s, s, s, 1.0f / sqrtf((float)d), (int)n[3]);
+                                     (int)n[4], s, s, s, s, attention_scale(&shape), (int)n[3]);
 }
 
-// The error of one row of pools of R, in parts of 1e-4 of its largest mean: P = exp(S - LSE) takes over what LSE
-// is off by, and a sum of thousands of weights its rounding.
+// The error of one row of pools of R, in parts of 1e-4 of its largest mean: P = exp(S - LSE) takes
+// over the error of LSE, and a sum of thousands of weights has its rounding.
 static double pools_error(struct bench_run* run, const int64_t* n, int64_t head, int64_t I) {
     int64_t H = n[0], N = n[1], d = n[2], pool = n[4], n_J = pools(n);
     int64_t rows = N - I * pool < pool ? N - I * pool : pool;
@@ -84,25 +91,27 @@ static double pools_error(struct bench_run* run, const int64_t* n, int64_t head,
     return worst;
 }
 
-// Products and sums in fp32, O rounded to fp16: 2^-11 of the element, and as much again for exp and
-// the order of the sums.
 static double error(struct bench_run* run, const int64_t* n) {
     enum { SAMPLES = 4 };
-    double worst = 0;
+    double worst = attention_error(run, n);
     for (int sample = 0; sample < SAMPLES; sample++) {
-        int64_t H = n[0], N = n[1], d = n[2], head = bench_pick(run, H), i = bench_pick(run, N);
-        if (sample == 0) head = H - 1, i = N - 1;
-        int64_t first = head * d, stride = H * d;
-        double e = attention_row_error(run, (struct attention_rows){"O", first, stride},
-                                       head * N + i, (struct attention_rows){"Q", first, stride},
-                                       (struct attention_rows){"K", first, stride},
-                                       (struct attention_rows){"V", first, stride}, i,
-                                       n[3] ? i + 1 : N, d, 1 / sqrt((double)d), 0x1p-10);
-        if (!(e <= worst)) worst = e;
-        e = pools_error(run, n, head, i / n[4]);
+        bool last = sample == 0;
+        int64_t head = last ? n[0] - 1 : bench_pick(run, n[0]);
+        int64_t I = last ? pools(n) - 1 : bench_pick(run, pools(n));
+        double e = pools_error(run, n, head, I);
         if (!(e <= worst)) worst = e;
     }
     return worst;
 }
 
-const struct bench bench = {"pooled_scores", sizes, bytes, flops, BF16, prepare, call, error, 1e-3};
+const struct bench bench = {
+    .launcher = "pooled_scores",
+    .sizes = sizes,
+    .bytes = bytes,
+    .flops = attention_flops,
+    .precision = BF16,
+    .prepare = prepare,
+    .call = call,
+    .error = error,
+    .spread = 1e-3,
+};

@@ -2,16 +2,20 @@
 #ifndef POOLING_H
 #define POOLING_H
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "attention/old_forward_mistakes.h"
+#include "attention/forward_mistakes.h"
 
-// What the case has besides `now`. R is NULL where there are no keys.
-static struct {
+// What the problem has besides, problem.own. R is NULL where there are no keys.
+struct pooling {
     int64_t pool;
     struct tensor* R;  // (B, H, n_I, n_J), packed
-} pooled;
+    bool repeating;    // another result of the same inputs is looked for: see again()
+};
+
+static struct pooling* pooling_of(const struct problem* p) {
+    return p->own;
+}
 
 // A kernel's way to R; {0} with views, offset and tile is the right one: see no_slip().
 struct slip {
@@ -25,7 +29,7 @@ struct slip {
         OF_LSE_BASE2,    // exp(S - LSE / ln 2)
         OF_LOGARITHM     // exp(mean of S - LSE)
     } weight;
-    enum { MEAN, LARGEST } kind;
+    enum { MEAN, MAXIMUM } kind;
     enum {
         WHAT_EXISTS,
         WHAT_IS_SEEN,
@@ -49,42 +53,43 @@ struct slip {
     int64_t lse_b, lse_h;  // LSE of (b, h) is at (b lse_b + h lse_h) N_q
 };
 
-static struct slip no_slip(void) {
-    return (struct slip){.causal = now.causal,
-                         .offset = now.N_k - now.N_q,
+static struct slip no_slip(const struct problem* p) {
+    const struct forward_mistake right = forward_right(p);
+    return (struct slip){.causal = right.causal,
+                         .offset = right.offset,
                          .tile = 16,
-                         .Q = view_of(&now.Q),
-                         .K = view_of(&now.K),
-                         .lse_b = now.H,
+                         .Q = right.view[ARRAY_Q],
+                         .K = right.view[ARRAY_K],
+                         .lse_b = p->H,
                          .lse_h = 1};
 }
 
-static int64_t pools_of(int64_t n) {
-    return CEIL_DIV(n, pooled.pool);
+static int64_t pools_of(const struct problem* p, int64_t n) {
+    return CEIL_DIV(n, pooling_of(p)->pool);
 }
 
 // The pool of query or key n; -1: none.
-static int64_t pool_of(const struct slip* w, int64_t n) {
-    int64_t T = w->tile, k = n % T / pooled.pool;
-    if (w->place == ITS_OWN || pooled.pool >= T) return n / pooled.pool;
-    if (k >= T / pooled.pool) return -1;
-    return k + (w->place == BY_TILE ? n / T * T / pooled.pool : n / T * (T / pooled.pool));
+static int64_t pool_of(const struct slip* w, int64_t pool, int64_t n) {
+    int64_t T = w->tile, k = n % T / pool;
+    if (w->place == ITS_OWN || pool >= T) return n / pool;
+    if (k >= T / pool) return -1;
+    return k + (w->place == BY_TILE ? n / T * T / pool : n / T * (T / pool));
 }
 
 // Where the last pool's tiles end, if n is not the end of one.
-static int64_t tail_end(const struct slip* w, int64_t n) {
-    int64_t first = (n - 1) / pooled.pool * pooled.pool, rest = round_up(n - first, w->tile);
-    return first + (rest < pooled.pool ? rest : pooled.pool);
+static int64_t tail_end(const struct slip* w, int64_t pool, int64_t n) {
+    int64_t first = (n - 1) / pool * pool, rest = round_up(n - first, w->tile);
+    return first + (rest < pool ? rest : pool);
 }
 
-static bool is_counted(const struct slip* w, int64_t n, int64_t N) {
-    int64_t k = n % pooled.pool, rest = N - (n - k);
-    return !w->last_part || k >= (rest < pooled.pool ? rest : pooled.pool) - w->tile;
+static bool is_counted(const struct slip* w, int64_t pool, int64_t n, int64_t N) {
+    int64_t k = n % pool, rest = N - (n - k);
+    return !w->last_part || k >= (rest < pool ? rest : pool) - w->tile;
 }
 
 // The end of the tile of key j, where tiles are laid along the pools.
-static int64_t tile_end(const struct slip* w, int64_t j) {
-    int64_t T = w->tile, pool = pooled.pool, width = pool < T ? T / pool * pool : pool;
+static int64_t tile_end(const struct slip* w, int64_t pool, int64_t j) {
+    int64_t T = w->tile, width = pool < T ? T / pool * pool : pool;
     int64_t first = j / width * width, end = first + ((j - first) / T + 1) * T;
     return end < first + width ? end : first + width;
 }
@@ -97,61 +102,65 @@ struct sum {
 #define ROUND(x) (single ? (double)(float)(x) : (x))
 
 // Adds row i of P, or of what stands in its place, to the pools of its row of pools.
-static void add_row(const struct slip* w, bool single, int64_t b, int64_t h, int64_t i,
-                    struct sum* sums) {
-    static double S[MAX_N];
-    int64_t N_k = now.N_k, end = w->tail_keys ? tail_end(w, N_k) : N_k;
+static void add_row(const struct problem* p, const struct slip* w, bool single, int64_t b,
+                    int64_t h, int64_t i, struct sum* sums) {
+    double S[MAX_N];
+    int64_t pool = pooling_of(p)->pool, N_k = p->N_k,
+            end = w->tail_keys ? tail_end(w, pool, N_k) : N_k;
     int64_t seen = !w->causal ? end : i + 1 + w->offset;
     if (seen > end) seen = end;
-    if (i >= now.N_q) seen = N_k;
+    if (i >= p->N_q) seen = N_k;
     double LSE =
-        i < now.N_q ? ROUND(now.LSE.tensor->want[(b * w->lse_b + h * w->lse_h) * now.N_q + i]) : 0;
+        i < p->N_q
+            ? ROUND(p->array[ARRAY_LSE].tensor->want[(b * w->lse_b + h * w->lse_h) * p->N_q + i])
+            : 0;
     double m = -INFINITY, largest = -INFINITY;
     for (int64_t j = 0; j < seen; j++) {
         S[j] = 0;
-        const double* q = w->Q.value + place_of(w->Q.s, b, i, h);
-        const double* k = w->K.value + place_of(w->K.s, b, j, h);
-        for (int64_t x = 0; x < now.d && i < now.N_q && j < N_k; x++)
+        const double* q = w->Q.value + place(w->Q.stride, b, h, i);
+        const double* k = w->K.value + place(w->K.stride, b, h, j);
+        for (int64_t x = 0; x < p->d && i < p->N_q && j < N_k; x++)
             S[j] = ROUND(S[j] + ROUND(q[x] * k[x]));
-        S[j] = ROUND(now.scale * S[j]);
+        S[j] = ROUND(p->scale * S[j]);
         largest = fmax(largest, S[j]);
     }
     int64_t known = 0;  // keys that m is the maximum of
     for (int64_t j = 0; j < seen; j++) {
-        int64_t J = pool_of(w, j);
-        for (; known < seen && known < tile_end(w, j); known++) m = fmax(m, S[known]);
-        if (J < 0 || J >= pools_of(N_k) || !is_counted(w, i, now.N_q) || !is_counted(w, j, N_k))
+        int64_t J = pool_of(w, pool, j);
+        for (; known < seen && known < tile_end(w, pool, j); known++) m = fmax(m, S[known]);
+        if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, pool, i, p->N_q) ||
+            !is_counted(w, pool, j, N_k))
             continue;
-        double p = 0;
+        double weight = 0;
         switch (w->weight) {
         case OF_P:
-            p = exp32(ROUND(S[j] - LSE));
+            weight = exp32(ROUND(S[j] - LSE));
             break;
         case OF_RUNNING_MAX:
-            p = exp32(S[j] - m);
+            weight = exp32(S[j] - m);
             break;
         case OF_MAX:
-            p = exp32(S[j] - largest);
+            weight = exp32(S[j] - largest);
             break;
         case OF_QUOTIENT:
-            p = exp32(S[j]) / exp32(LSE);
+            weight = exp32(S[j]) / exp32(LSE);
             break;
         case OF_LSE_BASE2:
-            p = exp32(S[j] - LSE / log(2));
+            weight = exp32(S[j] - LSE / log(2));
             break;
         case OF_LOGARITHM:
-            p = S[j] - LSE;
+            weight = S[j] - LSE;
             break;
         }
-        if (single) p = ROUND(p);
-        sums[J].value = w->kind == MEAN ? ROUND(sums[J].value + p) : fmax(sums[J].value, p);
+        if (single) weight = ROUND(weight);
+        sums[J].value =
+            w->kind == MEAN ? ROUND(sums[J].value + weight) : fmax(sums[J].value, weight);
         sums[J].seen++;
     }
 }
 
 // What a pool's sum is divided by.
-static double divisor(const struct slip* w, const struct sum* sum) {
-    double pool = (double)pooled.pool;
+static double divisor(const struct slip* w, double pool, const struct sum* sum) {
     switch (w->divisor) {
     case WHAT_IS_SEEN:
         return sum->seen > 0 ? sum->seen : 1;
@@ -173,57 +182,57 @@ static double divisor(const struct slip* w, const struct sum* sum) {
     return sum->rows * sum->columns;
 }
 
-// R of one head, n_I x n_J; NaN for a pool that nothing is stored for. In fp64, or with every operation
-// rounded to fp32 (see attention()).
-static void pool_head(const struct slip* w, bool single, int64_t b, int64_t h, double* R) {
-    int64_t n_I = pools_of(now.N_q), n_J = pools_of(now.N_k);
-    struct sum* sums = calloc((size_t)(n_I * n_J), sizeof *sums);
-    if (!sums) abort();
-    for (int64_t i = 0; i < (w->tail_rows ? tail_end(w, now.N_q) : now.N_q); i++) {
-        int64_t I = pool_of(w, i);
+// R of one head, n_I x n_J; NaN for a pool that nothing is stored for. In fp64, or with every
+// operation rounded to fp32 (see forward_reference()).
+static void pool_head(const struct problem* p, const struct slip* w, bool single, int64_t b,
+                      int64_t h, double* R) {
+    int64_t pool = pooling_of(p)->pool, n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k);
+    struct sum* sums = check_allocate(p->check, n_I * n_J, sizeof *sums);
+    for (int64_t i = 0; i < (w->tail_rows ? tail_end(w, pool, p->N_q) : p->N_q); i++) {
+        int64_t I = pool_of(w, pool, i);
         if (I < 0 || I >= n_I) continue;
-        for (int64_t j = 0; j < now.N_k && i < now.N_q; j++) {
-            int64_t J = pool_of(w, j);
+        for (int64_t j = 0; j < p->N_k && i < p->N_q; j++) {
+            int64_t J = pool_of(w, pool, j);
             if (J < 0 || J >= n_J) continue;
             struct sum* s = &sums[I * n_J + J];
             // A row counts with the first column of the pool, a column with its first row.
-            s->rows += j == 0 || pool_of(w, j - 1) != J;
-            s->columns += i == 0 || pool_of(w, i - 1) != I;
+            s->rows += j == 0 || pool_of(w, pool, j - 1) != J;
+            s->columns += i == 0 || pool_of(w, pool, i - 1) != I;
         }
-        add_row(w, single, b, h, i, sums + I * n_J);
+        add_row(p, w, single, b, h, i, sums + I * n_J);
     }
     for (int64_t I = 0; I < n_I; I++) {
         for (int64_t J = 0; J < n_J; J++) {
             const struct sum* s = &sums[I * n_J + J];
             double* r = &R[w->transposed ? J * n_I + I : I * n_J + J];
             *r = s->rows * s->columns > 0 ? s->value : NAN;
-            if (w->kind == MEAN) *r = ROUND(*r / divisor(w, s));
+            if (w->kind == MEAN) *r = ROUND(*r / divisor(w, (double)pool, s));
             if (w->weight == OF_LOGARITHM) *r = s->seen > 0 ? exp32(*r) : 0;
         }
     }
     free(sums);
 }
 
-static void pool_all(const struct slip* w, bool single, double* R) {
-    int64_t size = pools_of(now.N_q) * pools_of(now.N_k);
-    for (int64_t b = 0; b < now.B; b++)
-        for (int64_t h = 0; h < now.H; h++) pool_head(w, single, b, h, R + (b * now.H + h) * size);
+static void pool_all(const struct problem* p, const struct slip* w, bool single, double* R) {
+    int64_t size = pools_of(p, p->N_q) * pools_of(p, p->N_k);
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++) pool_head(p, w, single, b, h, R + (b * p->H + h) * size);
 }
 #undef ROUND
 
 // ---- explain() -----------------------------------------------------------------------------
 
-static bool is_slip(const struct slip* w) {
-    double* R = malloc((size_t)pooled.R->count * sizeof *R);
-    if (!R) abort();
-    pool_all(w, false, R);
-    bool yes = is_hypothesis(R);
+static bool is_slip(const struct suspect* s, const struct slip* w) {
+    const struct problem* p = s->problem;
+    double* R = check_allocate(p->check, s->tensor->count, sizeof *R);
+    pool_all(p, w, false, R);
+    bool yes = is_guess(s, R);
     free(R);
     return yes;
 }
 
 // Mistakes that one field of struct slip says.
-static enum cause explain_slips(void) {
+static enum cause explain_slips(const struct suspect* s) {
 #define SLIP(cause, ...) \
     {                    \
         CAUSE_##cause, { \
@@ -242,7 +251,7 @@ static enum cause explain_slips(void) {
         SLIP(pool_sum, .divisor = NOTHING),
         SLIP(pool_sum, .divisor = ROWS),
         SLIP(pool_sum, .divisor = COLUMNS),
-        SLIP(pool_largest, .kind = LARGEST),
+        SLIP(pool_largest, .kind = MAXIMUM),
         SLIP(pool_ragged, .divisor = WHOLE_POOL),
         SLIP(pool_ragged, .divisor = WHOLE_ROWS),
         SLIP(pool_ragged, .divisor = WHOLE_COLUMNS),
@@ -258,7 +267,7 @@ static enum cause explain_slips(void) {
 #undef SLIP
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         for (int64_t tile = 16; tile <= 64; tile *= 2) {
-            struct slip w = known[n].like, right = no_slip();
+            struct slip w = known[n].like, right = no_slip(s->problem);
             w.causal = right.causal;
             w.offset = right.offset;
             w.tile = tile;
@@ -266,46 +275,48 @@ static enum cause explain_slips(void) {
             w.K = right.K;
             w.lse_b = right.lse_b;
             w.lse_h = right.lse_h;
-            if (is_slip(&w)) return known[n].cause;
+            if (is_slip(s, &w)) return known[n].cause;
         }
     return CAUSE_NONE;
 }
 
 // The second pass hides other keys than the first.
-static enum cause explain_second_mask(void) {
-    struct slip w = no_slip();
-    w.causal = !now.causal;
-    if (is_slip(&w)) return CAUSE_causal_ignored;
-    for (int off = -1; off <= 1 && now.causal; off++) {
-        w = no_slip();
+static enum cause explain_second_mask(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct slip w = no_slip(p);
+    w.causal = !p->causal;
+    if (is_slip(s, &w)) return CAUSE_causal_ignored;
+    for (int off = -1; off <= 1 && p->causal; off++) {
+        w = no_slip(p);
         w.offset = off ? w.offset + off : 0;
-        if (is_slip(&w)) return off ? CAUSE_mask_off_by_one : CAUSE_mask_corner;
+        if (is_slip(s, &w)) return off ? CAUSE_mask_off_by_one : CAUSE_mask_corner;
     }
     return CAUSE_NONE;
 }
 
 // The second pass finds Q, K or LSE elsewhere than the first.
-static enum cause explain_second_places(void) {
-    struct slip w = no_slip();
+static enum cause explain_second_places(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct slip w = no_slip(p);
     w.lse_h = 0;
-    if (now.H > 1 && is_slip(&w)) return CAUSE_head_ignored;
-    w = no_slip();
+    if (p->H > 1 && is_slip(s, &w)) return CAUSE_head_ignored;
+    w = no_slip(p);
     w.lse_b = 0;
-    if (now.B > 1 && is_slip(&w)) return CAUSE_batch_ignored;
+    if (p->B > 1 && is_slip(s, &w)) return CAUSE_batch_ignored;
     enum { FIRST_HEAD, FIRST_BATCH, ROWS_OF_D, ROWS_OF_THE_OTHER, THE_OTHER, WAYS_HERE };
-    const struct array* arrays[] = {&now.Q, &now.K};
     for (int way = 0; way < WAYS_HERE; way++)
         for (int a = 0; a < 2; a++) {
-            w = no_slip();
+            w = no_slip(p);
             struct view* v = a ? &w.K : &w.Q;
-            const struct strides own = arrays[a]->s, other = arrays[!a]->s;
-            if (way == FIRST_HEAD) v->s.h = 0;
-            if (way == FIRST_BATCH) v->s.b = 0;
-            if (way == ROWS_OF_D) v->s.n = now.d;
-            if (way == ROWS_OF_THE_OTHER) v->s.n = other.n;
-            if (way == THE_OTHER) v->s = other;
-            if (memcmp(&v->s, &own, sizeof own) == 0 ||
-                !fits(v, a ? now.N_k : now.N_q, now.H, arrays[a]->tensor) || !is_slip(&w))
+            enum which own = a ? ARRAY_K : ARRAY_Q;
+            const struct strides other = p->array[a ? ARRAY_Q : ARRAY_K].stride;
+            if (way == FIRST_HEAD) v->stride.h = 0;
+            if (way == FIRST_BATCH) v->stride.b = 0;
+            if (way == ROWS_OF_D) v->stride.n = p->d;
+            if (way == ROWS_OF_THE_OTHER) v->stride.n = other.n;
+            if (way == THE_OTHER) v->stride = other;
+            if (same_strides(v->stride, p->array[own].stride) || !rows_fit(p, own, v->stride) ||
+                !is_slip(s, &w))
                 continue;
             return way == FIRST_HEAD    ? CAUSE_head_ignored
                    : way == FIRST_BATCH ? CAUSE_batch_ignored
@@ -314,40 +325,37 @@ static enum cause explain_second_places(void) {
     return CAUSE_NONE;
 }
 
-// All that is wrong is no number: pools that nobody sees any of, never written; or pools with a query that sees
-// no key.
-static enum cause explain_unseen(void) {
-    const struct tensor* t = pooled.R;
-    int64_t n_I = pools_of(now.N_q), n_J = pools_of(now.N_k), offset = now.N_k - now.N_q;
-    bool any = false, all_hidden = now.causal, all_empty = now.causal;
+// All that is wrong is no number: pools that nobody sees any of, never written; or pools with a
+// query that sees no key.
+static enum cause explain_unseen(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    int64_t pool = pooling_of(p)->pool;
+    int64_t n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k), offset = p->N_k - p->N_q;
+    bool any = false, all_hidden = p->causal, all_empty = p->causal;
     for (int64_t e = 0; e < t->count; e++) {
-        int64_t first = e / n_J % n_I * pooled.pool, end = first + pooled.pool, J = e % n_J;
-        if (fabs(t->got[e] - t->want[e]) <= suspect.budget.max) continue;
+        int64_t first = e / n_J % n_I * pool, end = first + pool, J = e % n_J;
+        if (fabs(t->got[e] - t->want[e]) <= s->budget.max) continue;
         if (isfinite(t->got[e])) return CAUSE_NONE;
-        all_hidden &= J * pooled.pool >= (end < now.N_q ? end : now.N_q) + offset;
+        all_hidden &= J * pool >= (end < p->N_q ? end : p->N_q) + offset;
         all_empty &= first + offset < 0;
         any = true;
     }
     // What was never written does not even match itself.
-    bool written = any && check_matches(t, t->got, suspect.budget);
+    bool written = any && check_matches(t, t->got, s->budget);
     if (any && !written && all_hidden) return CAUSE_never_written;
     return written && all_empty ? CAUSE_masked_row : CAUSE_NONE;
 }
 
-// Another result of the same inputs is looked for: see again().
-static bool repeating;
-
 // What the student most likely did. O and LSE are explained as in lesson 13.
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
-    if (repeating) return CAUSE_not_repeatable;
-    if (t != pooled.R) return explain(c, t, budget);
-    suspect.tensor = t;
-    suspect.budget = budget;
-    enum cause cause = explain_unseen();
-    if (!cause) cause = explain_slips();
-    if (!cause) cause = explain_second_mask();
-    if (!cause) cause = explain_second_places();
-    return cause;
+    const struct suspect s = forward_suspect(c, t, budget);
+    if (pooling_of(s.problem)->repeating) return CAUSE_not_repeatable;
+    if (t != pooling_of(s.problem)->R) return forward_explain(c, t, budget);
+    enum cause cause = explain_unseen(&s);
+    if (!cause) cause = explain_slips(&s);
+    if (!cause) cause = explain_second_mask(&s);
+    return cause ? cause : explain_second_places(&s);
 }
 
 #endif

@@ -112,3 +112,51 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
 void free_mask(struct block_mask m) {
     free((double*)(uintptr_t)m.value);
 }
+
+// ---- the mask of a case --------------------------------------------------------------------
+
+void mask_declare(struct problem* p) {
+    struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
+    p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
+    if (p->mask) mask_set(p, "1");
+}
+
+// An active block may hold anything but 0.
+void mask_set(const struct problem* p, const char* text) {
+    static const double values[] = {1, 255, 2, 128};
+    const char* from = text;
+    for (int64_t e = 0; e < p->mask->count; from++) {
+        if (*from == '\0') from = text;
+        if (*from != '0' && *from != '1') continue;
+        p->mask->value[e++] = *from == '1' ? values[check_random(p->check) % 4] : 0;
+    }
+}
+
+// What mask_random() promises of T_q x T_k blocks.
+static bool is_general(bool active[4][4], int64_t T_q, int64_t T_k) {
+    int64_t rows = 0, columns = 0, count = 0, symmetric = 0;
+    for (int64_t n = 0; n < 4; n++) {
+        bool in_row = false, in_column = false;
+        for (int64_t m = 0; m < 4; m++) {
+            in_row |= active[n][m];
+            in_column |= active[m][n];
+            count += active[n][m];
+            symmetric += active[n][m] == active[m][n];
+        }
+        rows += in_row;
+        columns += in_column;
+    }
+    return rows == T_q && columns == T_k && count < T_q * T_k && (T_q != T_k || symmetric < 16);
+}
+
+void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]) {
+    bool active[4][4] = {{false}};
+    do {
+        for (int64_t I = 0; I < T_q; I++)
+            for (int64_t J = 0; J < T_k; J++) active[I][J] = check_random(c) % 2;
+    } while (!is_general(active, T_q, T_k));
+    for (int64_t I = 0; I < T_q; I++) {
+        for (int64_t J = 0; J < T_k; J++) *text++ = active[I][J] ? '1' : '0';
+        *text++ = I < T_q - 1 ? '/' : '\0';
+    }
+}

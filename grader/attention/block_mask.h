@@ -36,4 +36,20 @@ struct problem;
 bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cause* cause);
 void free_mask(struct block_mask m);
 
+// ---- the mask of a case
+
+enum { MASK_TEXT = 32 };
+
+// For contract.declare_more(): declares the argument "mask", in which all blocks are active.
+void mask_declare(struct problem* p);
+
+// Sets the mask of the selected call to a text: the blocks of a row of blocks are 1, active, or 0;
+// between rows stands '/', between heads ' ', as in "10/01 11/10". After the last head the first one
+// comes again.
+void mask_set(const struct problem* p, const char* text);
+
+// A mask of one head. No row and no column is empty, not all blocks are active, and a square one
+// differs from its transpose. T_q and T_k are 2 to 4.
+void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]);
+
 #endif

@@ -114,84 +114,88 @@ void forward_run(struct problem* p, int what) {
     forward_judge(p, what);
 }
 
-void forward_case(struct problem* p, enum layout layout, const char* what, int judged) {
-    forward_begin(p, layout, what);
-    forward_run(p, judged);
+void forward_case(struct problem p, enum layout layout, const char* what, int judged) {
+    forward_begin(&p, layout, what);
+    forward_run(&p, judged);
 }
 
 // ---- items that several lessons have -------------------------------------------------------
 
-void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p)) {
+void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round)) {
     enum { CALLS = 3 };
-    check_case(p->check, "%s, new data in the same arrays", name);
-    check_rounds(p->check, CALLS);
-    problem_declare(p, PACKED);
+    check_case(p.check, "%s, new data in the same arrays", name);
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
     for (int r = 0; r < CALLS; r++) {
-        check_round(p->check, r);
-        fill ? fill(p) : forward_fill(p);
+        check_round(p.check, r);
+        fill ? fill(&p, r) : forward_fill(&p);
     }
-    check_run(p->check);
+    check_run(p.check);
     for (int r = 0; r < CALLS; r++) {
-        check_round(p->check, r);
-        forward_judge(p, JUDGE_O);
+        check_round(p.check, r);
+        forward_judge(&p, JUDGE_O);
     }
 }
 
-void forward_no_keys(struct problem* p) {
-    struct problem none = problem_of(p->check, p->contract, 16, 0, false);
-    none.own = p->own;
-    check_case(p->check, "N_q = 16, N_k = 0, K and V are NULL");
-    problem_declare(&none, PACKED);
-    forward_fill(&none);
-    check_expect(p->check, COURSE_OK, CAUSE_empty_input);
-    forward_run(&none, JUDGE_O | JUDGE_LSE);
+void forward_no_keys(struct problem p) {
+    p.N_k = 0;
+    check_case(p.check, "N_q = %d, N_k = 0, K and V are NULL", (int)p.N_q);
+    problem_declare(&p, PACKED);
+    forward_fill(&p);
+    check_expect(p.check, COURSE_OK, CAUSE_empty_input);
+    forward_run(&p, JUDGE_O | JUDGE_LSE);
 }
 
-void forward_arguments(const struct problem* p, const struct bad_argument* bad) {
-    static const char* const empty[] = {"N_q", "H", "B"};
-    struct problem ordinary = *p;
-    forward_case(&ordinary, PACKED, "", JUDGE_O);
-    for (int n = 0; n < 3; n++) {
-        struct problem none = *p;
-        *(n == 0 ? &none.N_q : n == 1 ? &none.H : &none.B) = 0;
-        check_case(p->check, "%s = 0", empty[n]);
-        problem_declare(&none, PACKED);
-        check_expect(p->check, COURSE_OK, CAUSE_empty_input);
-        check_run(p->check);
-    }
+void forward_idle(struct problem p, const char* name) {
+    check_case(p.check, "%s", name);
+    problem_declare(&p, PACKED);
+    check_expect(p.check, COURSE_OK, CAUSE_empty_input);
+    check_run(p.check);
+}
+
+void forward_refused(struct problem p, const struct bad_argument* bad) {
     for (; bad->name; bad++) {
-        struct problem refused = *p;
-        check_case(p->check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p->check, bad);
-        problem_declare(&refused, PACKED);
-        check_run(p->check);
+        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        check_spoil(p.check, bad);
+        problem_declare(&p, PACKED);
+        check_run(p.check);
     }
 }
 
-struct forward_traffic forward_traffic(struct problem* p) {
+void forward_arguments(struct problem p, const struct bad_argument* bad) {
+    struct problem no_queries = p, no_heads = p, no_batches = p;
+    no_queries.N_q = no_heads.H = no_batches.B = 0;
+    forward_case(p, PACKED, "", JUDGE_O);
+    forward_idle(no_queries, "N_q = 0");
+    forward_idle(no_heads, "H = 0");
+    forward_idle(no_batches, "B = 0");
+    forward_refused(p, bad);
+}
+
+struct forward_traffic forward_traffic(struct problem p) {
     struct forward_traffic found = {0};
     double bytes[2];
-    check_watch(p->check, WATCH_PROFILE);
+    check_watch(p.check, WATCH_PROFILE);
     for (int causal = 1; causal >= 0; causal--) {
-        p->causal = causal;
+        p.causal = causal;
         forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
-        const struct arena_traffic* t = check_traffic(p->check);
-        bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p->N_q * p->d);
-        found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p->N_q);
+        const struct arena_traffic* t = check_traffic(p.check);
+        bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
+        found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p.N_q);
         found.mma = (double)t->mma;
     }
-    found.reads = bytes[0] / (4.0 * (double)(p->N_k * p->d));
+    found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];
     return found;
 }
 
-void forward_conflicts(struct problem* p) {
-    check_watch(p->check, WATCH_PROFILE);
+void forward_conflicts(struct problem p) {
+    check_watch(p.check, WATCH_PROFILE);
     forward_case(p, PACKED, "", JUDGE_O);
-    const struct arena_traffic* t = check_traffic(p->check);
+    const struct arena_traffic* t = check_traffic(p.check);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(p->check, CAUSE_bank_conflicts,
+    check_at_most(p.check, CAUSE_bank_conflicts,
                   "wavefronts lost to bank conflicts for each useful one",
                   all > lost ? lost / (all - lost) : 0, 0.1);
 }

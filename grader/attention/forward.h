@@ -52,20 +52,22 @@ void forward_judge(struct problem* p, int what);
 void forward_run(struct problem* p, int what);
 
 // All in one: a case of random numbers.
-void forward_case(struct problem* p, enum layout layout, const char* what, int judged);
+void forward_case(struct problem p, enum layout layout, const char* what, int judged);
 
 // ---- items that several lessons have
 
 // Three calls with new data in the same arrays. fill() sets the inputs of a call; NULL:
 // forward_fill(). The case is called `name` and what it is about.
-void forward_again(struct problem* p, const char* name, void (*fill)(struct problem* p));
+void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round));
 
-// 16 queries and no key, for the contract of p and what is its own.
-void forward_no_keys(struct problem* p);
+// The same queries and no key.
+void forward_no_keys(struct problem p);
 
-// An ordinary case of the sizes of p; cases of no queries, no heads and no batches; and one for
-// each of the bad arguments, which end with {0}.
-void forward_arguments(const struct problem* p, const struct bad_argument* bad);
+// A case in which the launcher has nothing to do; one case for each of the bad arguments, which end
+// with {0}; and both, after an ordinary case, without queries, heads or batches.
+void forward_idle(struct problem p, const char* name);
+void forward_refused(struct problem p, const struct bad_argument* bad);
+void forward_arguments(struct problem p, const struct bad_argument* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.
 struct forward_traffic {
@@ -74,11 +76,10 @@ struct forward_traffic {
     double masked;   // bytes of K and V loaded with a mask, as a share of those without
     double mma;      // mma.sync of a warp, without a mask
 };
-struct forward_traffic forward_traffic(struct problem* p);
+struct forward_traffic forward_traffic(struct problem p);
 
-// Fails if more than a tenth of the wavefronts of a case of 64 queries and keys are lost to bank
-// conflicts.
-void forward_conflicts(struct problem* p);
+// Fails if for ten useful wavefronts more than one is lost to bank conflicts.
+void forward_conflicts(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 

@@ -25,6 +25,11 @@ void problem_set_d(struct problem* p, int64_t d) {
     p->scale = (double)(float)(1.0 / sqrt((double)d));
 }
 
+struct problem with_d(struct problem p, int64_t d) {
+    problem_set_d(&p, d);
+    return p;
+}
+
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
                           int64_t N_k, bool causal) {
     struct problem p = {.check = c,

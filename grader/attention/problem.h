@@ -93,8 +93,9 @@ extern const char* const layout_names[LAYOUTS];  // to be appended to the name o
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
                           int64_t N_k, bool causal);
 
-// Another d, and its scale.
+// Another d, and its scale. with_d() returns the changed problem.
 void problem_set_d(struct problem* p, int64_t d);
+struct problem with_d(struct problem p, int64_t d);
 
 // Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
 // as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all

@@ -22,6 +22,12 @@ void record_append(struct result_item* record, const char* format, ...) {
     va_end(args);
 }
 
+// libcheck ends the process that runs the item.
+void check_end(void) {
+    ck_abort_msg("the item ends here");
+    abort();
+}
+
 void check_error(struct check* c, const char* format, ...) {
     va_list args;
     c->record->outcome = OUTCOME_ERROR;
@@ -29,16 +35,15 @@ void check_error(struct check* c, const char* format, ...) {
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
-    ck_abort_msg("grader error");
-    abort();
+    check_end();
 }
 
 void check_end_failed(struct check* c, enum cause cause) {
     c->record->outcome = OUTCOME_FAIL;
+    c->record->missing |= cause == CAUSE_no_answer;
     snprintf(c->record->cause, sizeof c->record->cause, "%s", cause_id(cause));
     snprintf(c->record->sentence, sizeof c->record->sentence, "%s", cause_sentence(cause));
-    ck_abort_msg("failed");
-    abort();
+    check_end();
 }
 
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {

@@ -96,6 +96,7 @@ static void append_first(struct result_item* record, const struct tensor* t, con
     tensor_index(t, first, index, sizeof index);
     number(t->got[first], got);
     number(t->want[first], want);
+    record->missing = poison[first] && !t->untouched[first];
     record_append(record, "first wrong: %s%s ", t->name, index);
     if (t->untouched[first])
         record_append(record, "holds %s; it must not be written\n", got);
@@ -156,20 +157,21 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
 // picture looks like; anything else that the instrumented build finds. The race goes before the mistake,
 // because what a missing barrier leaves may be just what the mistake would: partial sums that never
 // arrive, say. Where two threads only write the same element, no barrier is missing: a wrong row length
-// that explains it exactly says more. *finding and *found_there are what the instrumented build found,
-// whatever is named.
+// that explains it exactly says more. *finding is what the instrumented build found, whatever is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
-                               enum cause* found_there, const char** finding) {
+                               struct finding* finding) {
     enum cause cause = CAUSE_NONE;
     if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
-    enum cause seen = *found_there = trial_find(c, finding);
+    trial_find(c, finding);
+    enum cause seen = finding->cause;
     if (seen == CAUSE_race) return seen;
     // instrumented, what has no value is NaN, and a result of NaN fits any mistake that gives NaN
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && c->watch && found->nonfinite) {
-        *finding =
-            "the warning above the items names a variable that is used before it has a value\n";
+        snprintf(
+            finding->text, sizeof finding->text,
+            "the warning above the items names a variable that is used before it has a value\n");
         return CAUSE_uninitialised;
     }
     if (!nothing) cause = mistake(c, t, budget);
@@ -197,9 +199,8 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     struct result_item* record = c->record;
     snprintf(record->array, sizeof record->array, "%s", t->name);
     bool nothing = found.never_written == found.expected;
-    const char* finding = "";
-    enum cause seen = CAUSE_NONE;
-    enum cause cause = likely_cause(c, t, budget, &found, nothing, &seen, &finding);
+    struct finding finding = {.cause = CAUSE_NONE};
+    enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
     record_append(record, "case: %s", c->name);
     if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
     record_append(record, "\n");
@@ -212,8 +213,9 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
     record_append(record, "\n");
     append_error(record, &found, budget);
-    record_append(record, "%s", finding);
+    record_append(record, "%s", finding.text);
     // where a line is known to be wrong, nobody has to look at a map
-    if (found.wrong && !nothing && cause != seen) append_map(record, t, poison, budget.max);
+    if (found.wrong && !nothing && cause != finding.cause)
+        append_map(record, t, poison, budget.max);
     check_end_failed(c, cause);
 }

@@ -32,7 +32,7 @@ void choose_device(struct result* r, const struct options* o, struct session* se
     if (session->gpu && (!gpu[0] || !has_nvcc)) {
         fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",
                 gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
-        exit(2);
+        exit(STATUS_NOTHING);
     }
     int major = 0, minor = 0;
     if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)

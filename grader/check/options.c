@@ -15,9 +15,11 @@
 static const char usage[] =
     "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line|verdict] [--isolation bubblewrap|userid|limits]\n"
-    "             [--save RESULT.json] [--log FILE] [--debug PROGRAM] [--repeat N] [--seconds S] "
-    "[--stop]\n"
-    "             [--at-once N] [--profile table|csv|json] [--uninspected]\n"
+    "             [--save RESULT.json] [--log FILE] [--repeat N] [--seconds S] [--stop]\n"
+    "             [--at-once N] [--uninspected]\n"
+    "       check profile FILE.cu [--format table|csv|json] [--case SUBSTRING] [--seed N]\n"
+    "       check debug FILE.cu --program PROGRAM [--case SUBSTRING] [--seed N]\n"
+    "       check last RESULT.json    (for scripts: what a saved result says)\n"
     "       check --list      (the items)\n"
     "       check --causes    (every cause with its kind, answer or cost)\n"
     "       check --fingerprint\n"
@@ -29,7 +31,7 @@ void options_refuse(const char* format, ...) {
     vfprintf(stderr, format, values);
     va_end(values);
     fputc('\n', stderr);
-    exit(2);
+    exit(STATUS_NOTHING);
 }
 
 // Prints a hash of something of this lesson.
@@ -37,10 +39,34 @@ static _Noreturn void print_hash(int (*hash)(const char* lesson, char hex[65])) 
     char hex[65];
     if (hash(lesson.name, hex) != 0) {
         perror("a file of the grader cannot be read; run make in the course's folder");
-        exit(3);
+        exit(STATUS_ERROR);
     }
     puts(hex);
     exit(0);
+}
+
+static const char* const formats[] = {"text", "json", "line", "verdict", "table", "csv"};
+
+const char* format_name(enum format format) {
+    return formats[format];
+}
+
+static enum format read_format(enum command_name command, const char* name) {
+    bool profile = command == COMMAND_PROFILE;
+    for (int i = FORMAT_TEXT; i <= FORMAT_CSV; i++)
+        if (strcmp(name, formats[i]) == 0 &&
+            (i == FORMAT_JSON || (i == FORMAT_TABLE || i == FORMAT_CSV) == profile))
+            return (enum format)i;
+    options_refuse("FORMAT=%s: unknown format; %s is expected", name,
+                   profile ? "table, csv or json" : "text or json");
+}
+
+// A first word that is no command is the file to grade.
+static enum command_name read_command(const char* word) {
+    return strcmp(word, "profile") == 0 ? COMMAND_PROFILE
+           : strcmp(word, "debug") == 0 ? COMMAND_DEBUG
+           : strcmp(word, "last") == 0  ? COMMAND_LAST
+                                        : COMMAND_GRADE;
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
@@ -51,7 +77,7 @@ void options_parse(int argc, char** argv, struct options* o) {
                                           {"isolation", 1, 0, 'i'},
                                           {"save", 1, 0, 'o'},
                                           {"log", 1, 0, 'l'},
-                                          {"debug", 1, 0, 'g'},
+                                          {"program", 1, 0, 'g'},
                                           {"list", 0, 0, 'n'},
                                           {"repeat", 1, 0, 'r'},
                                           {"stop", 0, 0, 'x'},
@@ -65,6 +91,8 @@ void options_parse(int argc, char** argv, struct options* o) {
                                           {0, 0, 0, 0}};
     int option;
     char* end;
+    if (argc > 1 && (o->command = read_command(argv[1])) != COMMAND_GRADE) argv++, argc--;
+    o->format = o->command == COMMAND_PROFILE ? FORMAT_TABLE : FORMAT_TEXT;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
         options_refuse("no random seed: %s", strerror(errno));
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -85,16 +113,7 @@ void options_parse(int argc, char** argv, struct options* o) {
             o->filter = optarg;
             break;
         case 'f':
-            if (strcmp(optarg, "text") == 0)
-                o->format = FORMAT_TEXT;
-            else if (strcmp(optarg, "json") == 0)
-                o->format = FORMAT_JSON;
-            else if (strcmp(optarg, "line") == 0)
-                o->format = FORMAT_LINE;
-            else if (strcmp(optarg, "verdict") == 0)
-                o->format = FORMAT_VERDICT;
-            else
-                options_refuse("FORMAT=%s: unknown format; text or json is expected", optarg);
+            o->format = read_format(o->command, optarg);
             break;
         case 'i':
             o->isolation = optarg;
@@ -106,7 +125,7 @@ void options_parse(int argc, char** argv, struct options* o) {
             o->log = optarg;
             break;
         case 'g':
-            o->debug = optarg;
+            o->program = optarg;
             break;
         case 't':
             o->seconds = strtod(optarg, &end);
@@ -125,11 +144,6 @@ void options_parse(int argc, char** argv, struct options* o) {
             break;
         case 'r':
             o->repeat = atoi(optarg);
-            break;
-        case 'p':
-            if (strcmp(optarg, "table") && strcmp(optarg, "csv") && strcmp(optarg, "json"))
-                options_refuse("FORMAT=%s: unknown format; table, csv or json is expected", optarg);
-            o->profile = optarg;
             break;
         case 'n':
             for (int i = 0; lesson.items[i].run; i++) puts(lesson.items[i].name);
@@ -150,4 +164,6 @@ void options_parse(int argc, char** argv, struct options* o) {
     if (o->at_once < 1) o->at_once = 1;
     if (optind + 1 != argc) options_refuse("one file is expected\n%s", usage);
     o->file = argv[optind];
+    if (o->command == COMMAND_DEBUG && !o->program)
+        options_refuse("--program is missing\n%s", usage);
 }

@@ -1,4 +1,4 @@
-// options.h: what `make grade` asks of a lesson's check. Lessons do not include this.
+// options.h: the command line of a lesson's check. Lessons do not include this.
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -7,10 +7,23 @@
 
 #include "check/state.h"
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT };
+enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
+
+// The last two are those of a profile, which can also be JSON.
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT, FORMAT_TABLE, FORMAT_CSV };
+
+enum status {
+    STATUS_FULL,     // full marks; the profile is shown
+    STATUS_LESS,     // fewer points; the file does not compile
+    STATUS_NOTHING,  // nothing could be graded: an option makes no sense, or there is no such file
+    STATUS_ERROR,    // an error of the grader or of this machine
+    STATUS_NO_ITEM,  // CASE= chooses no item
+};
 
 struct options {
-    const char *file, *device, *filter, *isolation, *save, *log, *debug, *profile;
+    enum command_name command;
+    const char *file, *device, *filter, *isolation, *save, *log;
+    const char* program;  // to debug: built with -g
     enum format format;
     uint64_t seed;
     double seconds;    // wall-clock limit of one case; 0: the device's usual one
@@ -20,11 +33,14 @@ struct options {
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
-// Reads the command line; ends the program with exit status 2 and a sentence if it cannot. What make
+// Reads the command line; ends the program with STATUS_NOTHING and a sentence if it cannot. What make
 // passes on is named as it is typed there: SEED=, not --seed.
 void options_parse(int argc, char** argv, struct options* o);
 
-// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
+// "json" of FORMAT_JSON.
+const char* format_name(enum format format);
+
+// Ends the program with STATUS_NOTHING and this sentence: what was asked for is not possible.
 _Noreturn void options_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // Which device and which isolation level this grade uses, into session and result (machine.c). What

@@ -1,11 +1,10 @@
 // profile.c: make profile: where a case's memory traffic comes from, as the device counts it. No cost is
-// judged.
-#include <check.h>
+// judged. See command.h.
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/state.h"
+#include "check/command.h"
 
 // ---- JSON, made from the device's CSV
 
@@ -85,25 +84,26 @@ static void print_json(const struct check* c, char* output) {
     make_numbers(kernels);
     json_t* all = json_pack("{si ss ss so}", "version", 1, "lesson", lesson.name, "case", c->name,
                             "kernels", kernels);
-    if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) != 0) exit(3);
+    if (!all || json_dumpf(all, stdout, JSON_INDENT(2)) != 0) exit(STATUS_ERROR);
     puts("");
     json_decref(all);
 }
 
 // ---- the run
 
-void profile(struct check* c) {
-    static bool done;
-    if (done) exit(0);
-    if (c->watch != WATCH_PROFILE) ck_abort_msg("not a case to profile");
-    if (!*c->session->profile) {
+// Prints what the case moves, and comes back: the case is judged. Only cases with WATCH_PROFILE are taken, and
+// of an item the first.
+static void print_profile(struct check* c) {
+    const char* format = c->session->format;
+    if (c->watch != WATCH_PROFILE) check_end();
+    if (c->record->visit == VISIT_DONE) {
         c->record->outcome = OUTCOME_PASS;
-        ck_abort_msg("a case to profile");
+        check_end();
     }
-    bool json = strcmp(c->session->profile, "json") == 0;
-    char format[64];
-    snprintf(format, sizeof format, "RUN_PROFILE=%s", json ? "csv" : c->session->profile);
-    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", format, NULL};
+    bool json = strcmp(format, "json") == 0;
+    char print[64];
+    snprintf(print, sizeof print, "RUN_PROFILE=%s", json ? "csv" : format);
+    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", print, NULL};
     const char* argv[] = {"run", NULL};
     struct wall_job job = {.argv = argv,
                            .program = c->session->watched,
@@ -113,13 +113,67 @@ void profile(struct check* c) {
                            .memory = (size_t)MEMORY_LIMIT_GB << 30};
     struct wall_result r = wall_run(c->session->level, &job);
     bool ended = r.end == WALL_EXITED && r.code == 0;
-    if (strcmp(c->session->profile, "table") == 0) printf("case: %s\n\n", c->name);
+    if (strcmp(format, "table") == 0) printf("case: %s\n\n", c->name);
     if (json && ended && r.output)
         print_json(c, r.output);
     else
         fputs(r.output ? r.output : "", json ? stderr : stdout);
     fflush(stdout);
-    if (!ended) exit(r.end == WALL_EXITED ? r.code : 1);
     free(r.output);
-    done = true;
+    c->record->visit = ended ? VISIT_DONE : VISIT_FAILED;
+    if (!ended) check_end();
+}
+
+// Only asks whether there is a case to profile.
+static void look_for_profile(struct check* c) {
+    if (c->watch == WATCH_PROFILE) c->record->visit = VISIT_DONE;
+    check_end();
+}
+
+// Says that CASE matches nothing that can be profiled, and what can be.
+static void list_profiles(struct command* command) {
+    fprintf(stderr, "CASE=%s matches no item of %s that can be profiled. Those are:\n",
+            command->options.filter, lesson.name);
+    command->session.visit = look_for_profile;
+    command->result->item_count = 0;
+    for (int i = 0; lesson.items[i].run; i++) {
+        struct result_item* record = item_record(command->result, &lesson.items[i]);
+        record->visit = VISIT_NONE;
+        item_run(&command->session, i, record);
+        if (record->visit == VISIT_DONE) fprintf(stderr, "  %s\n", lesson.items[i].name);
+    }
+}
+
+int command_profile(struct command* command) {
+    const struct options* o = &command->options;
+    const struct build* b = &command->build;
+    struct result* r = command->result;
+    command_build(command, false);
+    if (b->outcome != BUILD_OK) {
+        fprintf(stderr, "%s\n", b->message);
+        return b->outcome == BUILD_UNREADABLE ? STATUS_NOTHING
+               : b->outcome == BUILD_FAILED   ? STATUS_ERROR
+                                              : STATUS_LESS;
+    }
+    command->session.visit = print_profile;
+    command->session.format = format_name(o->format);
+    command->session.judges_costs = false;
+    for (int i = 0; lesson.items[i].run; i++) {
+        if (!item_chosen(o, &lesson.items[i])) continue;
+        struct result_item* record = item_record(r, &lesson.items[i]);
+        item_run(&command->session, i, record);
+        if (record->visit == VISIT_NONE) continue;
+        if (record->visit == VISIT_FAILED) return STATUS_LESS;
+        if (record->outcome == OUTCOME_FAIL)
+            fprintf(o->format == FORMAT_TABLE ? stdout : stderr,
+                    "\nThe result of this case is wrong, and counts of a wrong kernel mean little. "
+                    "First:\n  make grade LESSON=%.*s FILE='%s' SEED=%s CASE='%s'\n",
+                    (int)strcspn(r->lesson, "_"), r->lesson, r->file, r->seed, record->name);
+        return STATUS_FULL;
+    }
+    if (o->filter)
+        list_profiles(command);
+    else
+        fprintf(stderr, "%s has no case to profile\n", lesson.name);
+    return STATUS_NOTHING;
 }

@@ -36,6 +36,8 @@ struct replaced {
     bool met;  // the argument was declared
 };
 
+struct check;
+
 // How a whole grade runs; the same for every item.
 struct session {
     enum wall_level level;
@@ -46,10 +48,12 @@ struct session {
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
-    double seconds;       // wall-clock limit of one case
-    const char* debug;    // make debug: a program built with -g to run under gdb, or NULL
-    const char* profile;  // make profile: print the traffic of the first case that asks for it, in
-                          // this format, or NULL
+    double seconds;  // wall-clock limit of one case
+    // What make debug and make profile do with a case that is laid out, before it runs; NULL in a grade. It ends
+    // the item (check_end), or returns and the case is judged.
+    void (*visit)(struct check* c);
+    const char* format;  // of what visit() prints; NULL if it prints nothing
+    bool judges_costs;   // counts above their limits fail; make profile only shows them
     bool unset;  // a warning of the build names a variable that is used before it has a value
     bool safe;   // an item with WATCH_CHECK has passed
     FILE* log;   // everything, for the student to read
@@ -89,6 +93,9 @@ void check_start(struct check* c, const struct session* session, const struct it
                  struct result_item* record);
 void check_finish(struct check* c);
 
+// Ends the item; its record says already how.
+_Noreturn void check_end(void);
+
 // Ends the item as failed; the record's message says already what was found.
 _Noreturn void check_end_failed(struct check* c, enum cause cause);
 
@@ -100,9 +107,15 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
-// Runs the case once more in the instrumented build: the cause that its first finding names, and what
-// it found; CAUSE_NONE if nothing (trial.c).
-enum cause trial_find(struct check* c, const char** text);
+// What the instrumented build found: the cause that the first finding names, and the text of the first ones;
+// CAUSE_NONE and "" if nothing.
+struct finding {
+    enum cause cause;
+    char text[sizeof((struct arena_answer*)NULL)->finding_text];
+};
+
+// Finds it in the run of this case, or, if that was not watched, runs the case once more (trial.c).
+void trial_find(struct check* c, struct finding* found);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
 bool diagnose_added(struct check* c, const struct tensor* t);
@@ -112,10 +125,5 @@ void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);
 
 // Writes "[2, 0, 17]" for an element.
 void tensor_index(const struct tensor* t, int64_t element, char* text, size_t size);
-
-// profile.c: prints what the first case with WATCH_PROFILE moves, on stdout, and comes back: the item
-// goes on and compares. At any other case the item ends, after that one the program. Where the format
-// is "", nothing is run: an item that could be profiled passes.
-void profile(struct check* c);
 
 #endif

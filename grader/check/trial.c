@@ -4,20 +4,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/dtype.h"
 #include "check/state.h"
-#include "base/file.h"
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
 // ---- before
 
-static void pack(struct check* c, bool ghost) {
-    struct arena* a = &c->arena;
+// Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else. ghost: no kernel
+// shall run.
+static void pack(struct check* c, struct arena* a, bool ghost) {
     *a = (struct arena){.fd = -1};
     a->layout.rounds = (uint32_t)c->rounds;
     a->layout.scalar_count = (uint32_t)c->scalar_count;
@@ -49,33 +47,6 @@ static void pack(struct check* c, bool ghost) {
         }
     }
     if (arena_close_writing(a, map) != 0) check_error(c, "munmap: %s", strerror(errno));
-    c->ran = true;
-}
-
-// make debug: the case goes into a file and gdb gets the terminal; nothing is judged.
-static _Noreturn void debug(struct check* c) {
-    const char *path = "build/gdb/case", *commands = "grader/make/debug.gdb";
-    void* map = mmap(NULL, c->arena.size, PROT_READ, MAP_SHARED, c->arena.fd, 0);
-    if (map == MAP_FAILED || file_write(path, map, c->arena.size, 0600) != 0)
-        check_error(c, "%s: %s", path, strerror(errno));
-    printf("case: %s\n", c->name);
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        setenv("CUDEV_WORKERS", "1", 1);      // one block after another
-        setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
-        if (isatty(0))
-            execlp("gdb", "gdb", "-q", "-x", commands, "--args", c->session->debug, path,
-                   (char*)NULL);
-        else
-            execlp("gdb", "gdb", "-q", "-batch", "-x", commands, "--args", c->session->debug, path,
-                   (char*)NULL);
-        perror("gdb (sh setup.sh installs it)");
-        _exit(127);
-    }
-    int status = 0;
-    waitpid(pid, &status, 0);
-    exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
 // ---- after
@@ -112,8 +83,8 @@ static bool seal(struct check* c) {
     return false;
 }
 
-// Reads every output into got and poison, or into their ghosts.
-static void unpack(struct check* c, bool ghost) {
+// Reads every output of the arena into got and poison, or into their ghosts.
+static void unpack(struct check* c, const struct arena* a, bool ghost) {
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];
         struct tensor_state* s = t->state;
@@ -126,11 +97,11 @@ static void unpack(struct check* c, bool ghost) {
         bool* poison = ghost ? s->ghost_poison : s->poison;
         int size = dtype_size(t->dtype);
         for (int r = 0; r < c->rounds; r++) {
-            uint64_t at = c->arena.layout.tensor[i].offset[r];
+            uint64_t at = a->layout.tensor[i].offset[r];
             int64_t first = s->per_round * r;
             for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
-                got[k] = dtype_load(t->dtype, c->arena.bytes + at);
-                poison[k] = arena_is_poison(&c->arena, at, size);
+                got[k] = dtype_load(t->dtype, a->bytes + at);
+                poison[k] = arena_is_poison(a, at, size);
             }
         }
     }
@@ -138,21 +109,21 @@ static void unpack(struct check* c, bool ghost) {
 
 // ---- running it
 
-static struct wall_result run_program(struct check* c) {
+// Runs the plain program, or the instrumented one if it is watched.
+static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    // A launch is ended for what it computes; how long it takes beside others is for the case's limit to say.
+    // A launch is ended for what it computes. The limit of the case says how long it may take beside others.
     char clock[48];
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
-    // Watched by both, so that a kernel cannot be safe in one run and cheap in another.
+    // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
     const char* const environment[] = {"CUDEV_TIMEOUT=2", clock,
-                                       c->watch == WATCH_NONE ? NULL : "CUDEV_WATCH=check,profile",
-                                       NULL};
-    bool gpu = s->gpu && c->watch == WATCH_NONE;
+                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
+    bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,
-        .program = c->watch == WATCH_NONE ? s->program : s->watched,
-        .arena = c->arena.fd,
+        .program = watched ? s->watched : s->program,
+        .arena = a->fd,
         .environment = environment,
         .seconds = s->seconds,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
@@ -161,43 +132,42 @@ static struct wall_result run_program(struct check* c) {
     return wall_run(s->level, &job);
 }
 
-// The same case once more, in an arena of its own that replaces the first for as long as `look` takes.
-// False if the program did not end as it should.
-static bool run_again(struct check* c, bool ghost, void (*look)(struct check* c)) {
-    struct arena first = c->arena;
-    pack(c, ghost);
-    struct wall_result r = run_program(c);
-    bool ended = r.end == WALL_EXITED && r.code == 0;
-    if (arena_seal(&c->arena) == 0)
-        look(c);
-    else
-        ended = false;
+// Runs the same case once more, in an arena of its own; the caller frees it. If it could be sealed, its bytes are
+// there. True if the program ended as it should as well.
+static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
+    pack(c, left, ghost);
+    struct wall_result r = run_program(c, left, watched);
     free(r.output);
-    arena_free(&c->arena);
-    c->arena = first;
+    return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
+}
+
+static bool run_ghost(struct check* c) {
+    struct arena left;
+    bool ended = run_again(c, true, false, &left);
+    if (left.bytes) unpack(c, &left, true);
+    arena_free(&left);
     return ended;
 }
 
-static void look_at_ghost(struct check* c) {
-    unpack(c, true);
+static void take_finding(const struct arena_answer* answer, struct finding* found) {
+    if (answer->findings == 0) return;
+    found->cause = device_cause(answer->finding_kind);
+    snprintf(found->text, sizeof found->text, "%s", answer->finding_text);
 }
 
-static struct arena_answer watched;  // what the instrumented build said
-
-static void look_at_findings(struct check* c) {
-    watched = arena_answer(&c->arena);
-}
-
-enum cause trial_find(struct check* c, const char** text) {
-    watched = c->answer;
-    if (!c->watch) {
-        c->watch = WATCH_CHECK;
-        memset(&watched, 0, sizeof watched);
-        run_again(c, false, look_at_findings);
-        c->watch = WATCH_NONE;
+void trial_find(struct check* c, struct finding* found) {
+    *found = (struct finding){.cause = CAUSE_NONE};
+    if (c->watch) {
+        take_finding(&c->answer, found);
+        return;
     }
-    *text = watched.finding_text;
-    return watched.findings ? device_cause(watched.finding_kind) : CAUSE_NONE;
+    struct arena left;
+    run_again(c, false, true, &left);
+    if (left.bytes) {
+        struct arena_answer answer = arena_answer(&left);
+        take_finding(&answer, found);
+    }
+    arena_free(&left);
 }
 
 // ---- judging what it left
@@ -207,11 +177,12 @@ static _Noreturn void fail_finding(struct check* c) {
                c->answer.findings > 1 ? "and more; the log has them all" : "");
 }
 
-// Guard bands tell that memory was overwritten; which line did it, only the instrumented build can say.
+// Guard bands tell that memory was overwritten. Which line did it, only the instrumented build can say.
 static _Noreturn void fail_guards(struct check* c, const char* text) {
-    const char* finding;
+    struct finding found;
+    trial_find(c, &found);
     check_fail(c, CAUSE_out_of_bounds, "%s",
-               trial_find(c, &finding) == CAUSE_out_of_bounds ? finding : text);
+               found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
 // Ends the item if the program did not run to its own end.
@@ -242,53 +213,36 @@ static void judge_end(struct check* c, const struct wall_result* r) {
                    said);
 }
 
-static const char* status_name(int status) {
+static const char* status_name(int status, char number[16]) {
     static const char* const names[] = {"COURSE_OK", "COURSE_BAD_ARGUMENT", "COURSE_UNSUPPORTED",
                                         "COURSE_CUDA_ERROR"};
-    static char number[2][24];
-    static int turn;
     if (status >= 0 && status < (int)(sizeof names / sizeof names[0])) return names[status];
-    turn = !turn;
-    snprintf(number[turn], sizeof number[turn], "%d", status);
-    return number[turn];
-}
-
-// What the CPU device printed about calls that it refused, each line once.
-static void device_said(const char* output, char* to, size_t size) {
-    static const char mark[] = "==CPU device== ";
-    to[0] = '\0';
-    for (const char* line = strstr(output, mark); line; line = strstr(line + 1, mark)) {
-        char text[800];
-        size_t used = strlen(to);
-        snprintf(text, sizeof text, "%.*s\n", (int)strcspn(line, "\n"), line);
-        if (!strstr(to, text)) snprintf(to + used, size - used, "%s", text);
-    }
+    snprintf(number, 16, "%d", status);
+    return number;
 }
 
 // A launcher that passes on an error is not to blame for its status, but for the call that was refused.
-static void judge_call(struct check* c, int status, const char* output) {
-    char said[2048];
-    device_said(output, said, sizeof said);
-    if (c->otherwise != CAUSE_wrong_status || !said[0]) return;
-    bool launch = strstr(said, " launch of ");
-    check_fail(c, launch ? CAUSE_bad_launch : CAUSE_cuda_error,
-               "%sthe launcher returned %s\n  next: %s\n", said, status_name(status),
-               launch
-                   ? "threads of a block, blocks, bytes of shared memory: which is too many, or 0?"
-                   : "look at that call: the pointers, the direction, the number of bytes");
+static void judge_call(struct check* c, int status) {
+    char number[16];
+    if (c->otherwise != CAUSE_wrong_status || !c->answer.refused_text[0]) return;
+    bool launch = c->answer.refused_launches > 0;
+    check_fail(
+        c, launch ? CAUSE_bad_launch : CAUSE_cuda_error, "%sthe launcher returned %s\n  next: %s\n",
+        c->answer.refused_text, status_name(status, number),
+        launch ? "threads of a block, blocks, bytes of shared memory: which is too many, or 0?"
+               : "look at that call: the pointers, the direction, the number of bytes");
 }
 
 // What the program printed is shown: the CPU device says there why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
-    char said[2048];
+    char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
     if (status == c->expected) return;
     if (c->answer.findings > 0) fail_finding(c);
-    if (!output) output = "";
-    judge_call(c, status, output);
-    excerpt(output, said, sizeof said);
+    judge_call(c, status);
+    excerpt(output ? output : "", said, sizeof said);
     check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
-               status_name(status), status_name(c->expected), said);
+               status_name(status, returned), status_name(c->expected, wanted), said);
 }
 
 static void judge_guards(struct check* c, int i, int r) {
@@ -352,16 +306,13 @@ static void judge_host(struct check* c, int round) {
 }
 
 void check_run(struct check* c) {
-    for (int i = 0; i < c->replaced_count; i++)
-        if (!c->replaced[i].met)
-            check_error(c, "there is no argument %s to be replaced", c->replaced[i].name);
-    pack(c, false);
-    if (c->session->debug) debug(c);
-    if (c->session->profile) profile(c);
-    struct wall_result r = run_program(c);
+    pack(c, &c->arena, false);
+    c->ran = true;
+    if (c->session->visit) c->session->visit(c);
+    struct wall_result r = run_program(c, &c->arena, c->watch);
     log_output(c, &r);
     judge_end(c, &r);
-    unpack(c, false);
+    unpack(c, &c->arena, false);
     for (int round = 0; round < c->rounds; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
@@ -375,11 +326,10 @@ void check_run(struct check* c) {
     }
     free(r.output);
     // Without kernels, for the first case of each item: see judge_ghost().
-    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch &&
-        !run_again(c, true, look_at_ghost))
+    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch && !run_ghost(c))
         check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
-    // A finding lowers the item on safety; another one only where that has found nothing: a kernel that
-    // is another one for other sizes.
+    // A finding costs the points of the item on safety. Where that item has passed, it costs those of the item
+    // that finds it: the kernel does something else for these sizes.
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
 }
 
@@ -401,8 +351,7 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
-    // make profile shows what it costs, and judges only whether it is right
-    if (c->session->profile) return t;
+    if (!c->session->judges_costs) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,
                    "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",
@@ -414,7 +363,7 @@ const struct arena_traffic* check_traffic(struct check* c) {
 void check_at_most(struct check* c, enum cause cause, const char* what, double value,
                    double limit) {
     if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
-    if (value <= limit || c->session->profile) return;
+    if (value <= limit || !c->session->judges_costs) return;
     c->record->cost = true;
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

@@ -22,7 +22,7 @@ g++ $(cat grader/cpu/cxxflags) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu
         -o "$out/program" || exit 1
 DEBUG_SOURCE=$file
 export DEBUG_SOURCE
-set -- "$file" --device cpu --debug "$out/program"
+set -- debug "$file" --device cpu --program "$out/program"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
 exec "$build/grader/$lesson/check" "$@"

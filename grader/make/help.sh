@@ -40,11 +40,12 @@ make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources
 
 TEXT
+build=build${BUILD:+/$BUILD}
 for lesson; do
-    result=build/results/$lesson.json
-    score=$(sed -n 's/^  "score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
-    max=$(sed -n 's/^  "max_score": \([0-9]*\).*/\1/p' "$result" 2>/dev/null)
-    printf '  %-26s %s\n' "$lesson" "${score:+$score/$max}"
+    graded=
+    [ ! -e "build/results/$lesson.json" ] ||
+        graded=$("$build/grader/$lesson/check" last "build/results/$lesson.json" 2>/dev/null | sed 's| |/|; q')
+    printf '  %-26s %s\n' "$lesson" "$graded"
 done
 echo
 echo "Start with lessons/README.md; a lesson is lessons/NN_name/README.md."

@@ -3,36 +3,30 @@
 # the one that belongs to what the last grade found most often, or to CAUSE=, if there is one. What is
 # not answered yet (lesson 21) comes after all that is wrong.
 # usage: hint.sh LESSON
-lesson=$1
+lesson=$1 build=build${BUILD:+/$BUILD}
 hints=lessons/$lesson/hints.md
 [ -f "$hints" ] || {
     echo "$hints does not exist." >&2
     exit 2
 }
-result=build/results/$lesson.json
-if [ -z "$CAUSE" ] && grep -q '"score": 100,' "$result" 2>/dev/null; then
+score='' max='' cause=- stopped=
+if last=$("$build/grader/$lesson/check" last "build/results/$lesson.json" 2>/dev/null); then
+    { read -r score max && read -r cause && stopped=$(cat); } <<TEXT
+$last
+TEXT
+fi
+if [ -z "$CAUSE" ] && [ "$score" = 100 ]; then
     echo "The last grade was 100/100: there is nothing to hint at. Next are the homework questions in"
     echo "lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
     exit 0
 fi
 # Nothing ran: no hint helps before what the compiler or the grader said first.
-stopped=$(sed -n 's/^  "message": "\(.*\)",$/\1/p' "$result" 2>/dev/null | awk '{
-        gsub(/\\\\/, "\001"); gsub(/\\n/, "\n"); gsub(/\\"/, "\""); gsub(/\\t/, "\t"); gsub(/\001/, "\\")
-        print
-    }' | awk 'NR == 1 { why = $0 } / error: / { why = why "\nThe first error: " $0; exit } END { print why }')
 if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
     printf '%s\n\nThe hints begin when it can be run. All that was said: make grade LESSON=%s\n' \
         "$stopped" "${lesson%%_*}"
     exit 0
 fi
-cause=$(sed -n 's/^ *"cause": "\([a-z0-9_A-Z]\{1,\}\)".*/\1/p' "$result" 2>/dev/null |
-    awk '{ if (++count[$0] == 1) order[++n] = $0 }
-         END {
-             if (n > 1) delete count["no_answer"]
-             for (i = 1; i <= n; i++) if (count[order[i]] > most) most = count[best = order[i]]
-             print best
-         }')
-graded=$(sed -n 's/^  "\(max_\)\{0,1\}score": \([0-9]*\),$/\2/p' "$result" 2>/dev/null | paste -sd / -)
+graded=${score:+$score/$max}
 cause=${CAUSE:-$cause}
 grep -qx "### $cause" "$hints" || cause=
 count=build/hints/$lesson.${cause:-general}

@@ -6,7 +6,7 @@ lesson=$1
 . grader/make/file.sh
 need_kernel "$lesson" profile
 file=$(file_of "$lesson")
-set -- "$file" --device cpu --profile "${FORMAT:-table}"
+set -- profile "$file" --device cpu --format "${FORMAT:-table}"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
 exec "$build/grader/$lesson/check" "$@"

@@ -15,6 +15,9 @@ enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
+// What make debug and make profile made of an item: it has no case for them; they have one; its program failed.
+enum visit { VISIT_NONE, VISIT_DONE, VISIT_FAILED };
+
 struct result_item {
     char name[80];
     int points, max_points;
@@ -26,6 +29,8 @@ struct result_item {
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
     bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by what it moves or waits, not by its answers; likewise
+    enum visit visit;    // likewise
+    bool missing;        // nothing is there, which the cause says as well; likewise
 };
 
 struct result {

@@ -95,14 +95,13 @@ static void print_cause(const struct result_item* item, bool colour) {
     put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
 }
 
-// The first line that says what is wrong; none where nothing is written, which the cause says.
+// The first line that says what is wrong.
 static void print_first_line(const char* message) {
     char line[600];
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
     message += *message == '\n';
     snprintf(line, sizeof line, "%.*s", (int)strcspn(message, "\n"), message);
-    if (!strstr(line, " was never written") && !strstr(line, ": nothing stands after the ="))
-        print_indented(line);
+    print_indented(line);
 }
 
 void text_item(const struct result* r, int index, bool colour) {
@@ -119,7 +118,7 @@ void text_item(const struct result* r, int index, bool colour) {
            words[item->outcome], plain(colour), item->points, item->max_points, item->seconds);
     put_words(name, strlen(name), NAME_COLUMN, NAME_COLUMN);
     if (known) {
-        print_first_line(item->message);
+        if (!item->missing) print_first_line(item->message);
     } else if (item->outcome != OUTCOME_PASS) {
         print_indented(item->message);
         if (item->outcome == OUTCOME_ERROR)

@@ -50,6 +50,17 @@ void cudev_on_finding(const char* kind, const char* text) {
     vault_close();
 }
 
+// What the CPU device calls when it refuses a call or a launch.
+void cudev_on_refusal(const char* refused, const char* line) {
+    if (!answer) return;
+    vault_open();
+    size_t used = strlen(answer->refused_text);
+    if (strcmp(refused, "launch") == 0) answer->refused_launches++;
+    if (!strstr(answer->refused_text, line))
+        snprintf(answer->refused_text + used, sizeof answer->refused_text - used, "%s", line);
+    vault_close();
+}
+
 // What the CPU device calls when it has diagnosed something (grader/cpu/README.md): the kind and
 // the whole report travel to the grader beside the results.
 void cudev_on_error(const char* kind, const char* text) {
@@ -63,8 +74,9 @@ static void must(cudaError_t error, const char* what) {
     char text[1024];
     if (error == cudaSuccess) return;
 #ifdef CPU_DEVICE
-    if (strstr(cudev_last_failure(), cudaGetErrorName(error))) {
-        snprintf(text, sizeof text, "%s: %s", what, cudev_last_failure());
+    const char* failure = cudev_last_failure(error);
+    if (*failure) {
+        snprintf(text, sizeof text, "%s: %s", what, failure);
         give_up("cuda_error", text);
     }
 #endif

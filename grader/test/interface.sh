@@ -251,7 +251,15 @@ name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
 name="of the last whole grade" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1
 
-printf '"cause": "%s"\n' leak tail_dropped out_of_bounds tail_dropped >build/results/$lesson.json
+failed() { # failed CAUSE...: a result whose items failed so
+    printf '{"version": 1, "lesson": "%s", "score": 0, "max_score": 100, "items": [' "$lesson"
+    while [ $# -gt 0 ]; do
+        printf '{"name": "an item", "outcome": "fail", "cause": "%s"}%s' "$1" "${2:+,}"
+        shift
+    done
+    echo ']}'
+}
+failed leak tail_dropped out_of_bounds tail_dropped >build/results/$lesson.json
 name="a hint for what failed most often" says 0 "for: tail_dropped" make -s hint LESSON=1
 
 # Wrong kernels go from patches to files and back, and follow the solution or say that they do not.

@@ -84,6 +84,7 @@ struct arena_answer arena_answer(const struct arena* arena) {
     memcpy(&answer, arena->bytes + offsetof(struct arena_head, answer), sizeof answer);
     answer.kind[sizeof answer.kind - 1] = '\0';
     answer.text[sizeof answer.text - 1] = '\0';
+    answer.refused_text[sizeof answer.refused_text - 1] = '\0';
     answer.finding_kind[sizeof answer.finding_kind - 1] = '\0';
     answer.finding_text[sizeof answer.finding_text - 1] = '\0';
     return answer;

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 1,
+    ARENA_VERSION = 2,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -72,11 +72,14 @@ struct arena_answer {
     int64_t launches[ARENA_ROUNDS];  // kernels the launcher launched
     int64_t to_host[ARENA_ROUNDS];   // bytes the launcher copied to, or mapped for, the host
     struct arena_traffic traffic[ARENA_ROUNDS];
-    uint32_t findings;        // of the checked build, all rounds
-    char finding_kind[32];    // of the first: "race", ...
-    char finding_text[6144];  // of the first ones
-    char kind[32];            // a diagnosis of the device: "barrier_divergence", ...
-    char text[4096];          // its text
+    uint32_t findings;          // of the checked build, all rounds
+    char finding_kind[32];      // of the first: "race", ...
+    char finding_text[6144];    // of the first ones
+    uint32_t refused_launches;  // by the CPU device
+    char refused_text
+        [2048];       // of the calls and launches that it refused, a line each, each line once
+    char kind[32];    // a diagnosis of the device: "barrier_divergence", ...
+    char text[4096];  // its text
 };
 
 struct arena_head {

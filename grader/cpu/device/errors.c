@@ -46,6 +46,7 @@ cudaError_t cudev_error(cudaError_t error) {
 }
 
 static __thread char failure[900];
+static __thread cudaError_t failed_with;
 
 // The line of the program that has called the API, as " at k.cu:12"; "" if that is not known.
 static void add_line(char* text, size_t size) {
@@ -67,12 +68,25 @@ cudaError_t cudev_fail(cudaError_t error, const char* function, const char* form
     if (strncmp(function, "cuda", 4) == 0) add_line(line, sizeof line);
     snprintf(failure, sizeof failure, "%s%s: %s: %s", function, line, cudaGetErrorName(error),
              text);
-    fprintf(stderr, "==CPU device== %s\n", failure);
+    failed_with = error;
+    return cudev_refused(error, function, "%s", failure);
+}
+
+cudaError_t cudev_refused(cudaError_t error, const char* call, const char* format, ...) {
+    char text[1000] = "==CPU device== ";
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - used - 1, format, args);
+    va_end(args);
+    strcat(text, "\n");
+    fputs(text, stderr);
+    if (cudev_on_refusal) cudev_on_refusal(call, text);
     return cudev_error(error);
 }
 
-const char* cudev_last_failure(void) {
-    return failure;
+const char* cudev_last_failure(int error) {
+    return (int)failed_with == error ? failure : "";
 }
 
 cudaError_t cudaGetLastError(void) {

@@ -140,11 +140,10 @@ static void wait_for_workers(int used) {
 
 static cudaError_t bad_launch(const struct cudev_launch_site* s, cudaError_t error,
                               const char* reason) {
-    fprintf(stderr,
-            "==CPU device== launch of %s<<<(%u,%u,%u), (%u,%u,%u), %zu>>> at %s:%d: %s: %s\n",
-            s->name, s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
-            s->shared_bytes, s->file, s->line, cudaGetErrorName(error), reason);
-    return cudev_error(error);
+    return cudev_refused(error, "launch",
+                         "launch of %s<<<(%u,%u,%u), (%u,%u,%u), %zu>>> at %s:%d: %s: %s", s->name,
+                         s->grid[0], s->grid[1], s->grid[2], s->block[0], s->block[1], s->block[2],
+                         s->shared_bytes, s->file, s->line, cudaGetErrorName(error), reason);
 }
 
 static cudaError_t check_site(const struct cudev_launch_site* s) {

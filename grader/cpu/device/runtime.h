@@ -283,6 +283,9 @@ bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 cudaError_t cudev_error(cudaError_t error);
 cudaError_t cudev_fail(cudaError_t error, const char* function, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
+// Remembers the error, prints the sentence as a line on stderr, and tells cudev_on_refusal() of it.
+cudaError_t cudev_refused(cudaError_t error, const char* call, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // report.c: a report is built by one thread and ends the program
 enum { EXIT_DIAGNOSIS = 86, EXIT_WATCHDOG = 87, EXIT_BAD_ADDRESS = 88 };

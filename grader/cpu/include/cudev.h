@@ -23,6 +23,11 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // stderr; its first line names the kind and the source lines. Both end with the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
+// A program may define this function. It is called for each call of the API, and each launch, that the device
+// refuses; the program goes on. call: the function, or "launch". text: the line that is also printed to
+// stderr. Both end with the call.
+void cudev_on_refusal(const char* call, const char* text) __attribute__((weak));
+
 // A program may define this function. An instrumented program with CUDEV_WATCH asks it before host code
 // writes to memory that is not the device's, and before a kernel writes to static data. 0: that
 // memory is not the asker's; the program ends with the diagnosis "host_access", the kernel's launch
@@ -78,8 +83,9 @@ struct cudev_stats {
 void cudev_get_stats(struct cudev_stats* stats);
 
 // What the last call of the API that failed in this host thread said on stderr: "cudaMemcpy at k.cu:12:
-// cudaErrorInvalidValue: ..."; "" if none has. Stands until the next one fails.
-const char* cudev_last_failure(void);
+// cudaErrorInvalidValue: ..."; "" if none has, or with another error (a cudaError_t) than this. Stands until the
+// next one fails.
+const char* cudev_last_failure(int error);
 
 // Reports shall call the `bytes` bytes at `p` in device memory by this name, which has to stay, not by
 // the allocation that they are a part of. Forgotten when that is freed; nothing if there is none.

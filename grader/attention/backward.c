@@ -1,0 +1,386 @@
+// backward.c: the gradients of attention. For every batch and query head, with the key head that it uses:
+//
+//     S  = scale Q K^T        P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
+//     dP = dO V^T             delta_i = sum_x dO_ix O_ix        dS = P * (dP - delta)
+//     dV_j = sum_i P_ij dO_i  dK_j = scale sum_i dS_ij Q_i      dQ_i = scale sum_j dS_ij K_j
+//
+// FlashAttention-2 (Dao 2023), algorithm 2. A sum or product of floats, computed in fp64 and rounded once, is what
+// fp32 arithmetic gives.
+#include "attention/backward.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/forward.h"
+#include "check/hypothesis.h"
+
+static void* must_allocate(int64_t count, size_t size) {
+    void* memory = calloc((size_t)count + 1, size);
+    if (!memory) abort();
+    return memory;
+}
+
+struct backward backward_right(const struct problem* p) {
+    struct backward w = {.scale = p->scale,
+                         .scale_dQ = p->scale,
+                         .scale_dK = p->scale,
+                         .lse = 1,
+                         .delta = 1,
+                         .base = 1,
+                         .columns = p->d,
+                         .blocks = blocks_of(p),
+                         .mask = p->causal ? MASK : MASK_NOTHING,
+                         .shift = p->N_k - p->N_q,
+                         .keys = p->N_k,
+                         .tile = 16,
+                         .keys_tile = 16,
+                         .at_start = 1,
+                         .at_full_start = 1};
+    for (int a = 0; a < ARRAYS; a++) w.stride[a] = p->array[a].stride;
+    for (int a = 0; a < INPUTS; a++) w.value[a] = w.again[a] = p->array[a].tensor->value;
+    w.dO_of_delta = w.value[ARRAY_dO];
+    return w;
+}
+
+// ---- who counts ----------------------------------------------------------------------------
+
+// The main loop for the tile of keys that key j is in: queries from `start` on see some of the keys, those from
+// `full_start` on all of them. A tile that hangs over the end of the keys is never seen whole.
+struct loop {
+    int64_t start, full_start;
+};
+
+static struct loop loop_of(const struct problem* p, const struct backward* w, int64_t j) {
+    int64_t T = w->tile, key = j / w->keys_tile * w->keys_tile;
+    int64_t first = key - w->shift, last = first + w->keys_tile - 1;  // see the first key; the last
+    struct loop l = {0, 0};
+    if (p->causal && first > 0) l.start = first / T * T;
+    if (p->causal && last > 0) l.full_start = CEIL_DIV(last, T) * T;
+    if (key + w->keys_tile > p->N_k) l.full_start = CEIL_DIV(p->N_q, T) * T;
+    return l;
+}
+
+static bool is_hidden(const struct problem* p, const struct backward* w, int64_t i, int64_t j) {
+    bool above = j > i + w->shift;
+    if (w->mask == MASK_TILES) return i < loop_of(p, w, j).start;
+    if (w->mask == MASK_NOT_IN_LAST && above) {
+        int64_t end = (j / w->keys_tile + 1) * w->keys_tile;
+        int64_t last_key = (end < p->N_k ? end : p->N_k) - 1;
+        return i < (last_key - w->shift) / w->tile * w->tile;
+    }
+    return w->mask == MASK && above;
+}
+
+// How often query i and key j count as a pair.
+static int times(const struct problem* p, const struct backward* w, int64_t b, int64_t h, int64_t i,
+                 int64_t j) {
+    if (j >= w->keys || !is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
+    struct loop l = loop_of(p, w, j);
+    bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
+    bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
+    if (w->part_lacks_first) {
+        int64_t tail = p->N_q / w->tile * w->tile;
+        return !at_start && !at_full_start && i < (tail > l.full_start ? tail : l.full_start);
+    }
+    if (at_start && w->at_start != 1) return w->at_start;
+    if (at_full_start && w->at_full_start != 1) return w->at_full_start;
+    if (i < w->from || i >= w->to) return 1;
+    return w->times > 1 && i < l.full_start ? 1 : w->times;  // a tail in part 1 is not walked twice
+}
+
+// ---- one head ------------------------------------------------------------------------------
+
+// Query head h of batch b, and the key head g that it uses. P and dS have more rows and columns than there are
+// queries and keys, as the tiles of a kernel have.
+struct head {
+    const struct problem* p;
+    const struct backward* w;
+    bool rounded;  // every operation, to fp32
+    int64_t b, h, g;
+    int64_t rows, columns;  // of P and dS
+    double *P, *dS;
+    double* S;         // (N_k) of one query
+    double* delta;     // (N_q)
+    double *dK, *dV;   // (N_k, d), the sums of the key head; NULL if not wanted
+    double* dQ_total;  // counted like the tensor, or NULL
+};
+
+// The result of an operation.
+static double op(const struct head* t, double x) {
+    return t->rounded ? (double)(float)x : x;
+}
+
+// A product that is a term of a sum.
+static double term(const struct head* t, double x) {
+    return op(t, t->w->absolute ? fabs(x) : x);
+}
+
+// P or dS as a factor of the next product.
+static double factor(const struct head* t, double x) {
+    const struct contract* contract = t->p->contract;
+    return t->rounded && contract->rounded_weights ? dtype_round(contract->dtype, x) : x;
+}
+
+// Row n of the head in an input, as it is read here: `value` is w->value or w->again.
+static const double* read_row(const struct head* t, const double* const* value, enum which a,
+                              int64_t n) {
+    return value[a] + place(t->w->stride[a], t->b, is_of_keys(a) ? t->g : t->h, n);
+}
+
+// delta_i = sum_x dO_ix O_ix, from the last column on. With one key O is V, and dP - delta is 0 but for the rounding
+// of two sums: the error that the standard has there must not depend on the sums having the same order.
+static double delta_of(const struct head* t, int64_t i) {
+    const struct backward* w = t->w;
+    int64_t h = w->first_delta ? t->h / t->p->group * t->p->group : t->h;
+    const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
+    const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
+    double delta = 0;
+    for (int64_t x = t->p->d - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
+    return delta;
+}
+
+// S_ij for all j, and row i of dP - delta in the place of dS.
+static void compute_scores(struct head* t, int64_t i) {
+    const struct backward* w = t->w;
+    const double *Q = read_row(t, w->value, ARRAY_Q, i), *dO = read_row(t, w->value, ARRAY_dO, i);
+    t->delta[i] = delta_of(t, i);
+    for (int64_t j = 0; j < t->p->N_k; j++) {
+        const double *K = read_row(t, w->value, ARRAY_K, j), *V = read_row(t, w->value, ARRAY_V, j);
+        double S = 0, dP = 0;
+        for (int64_t x = 0; x < w->columns; x++) {
+            S = op(t, S + op(t, Q[x] * K[x]));
+            dP = op(t, dP + term(t, dO[x] * V[x]));
+        }
+        t->S[j] = op(t, S * w->scale);
+        t->dS[i * t->columns + j] = op(t, dP - w->delta * t->delta[i]);
+    }
+}
+
+// The largest score of row i in the tile of key j.
+static double tile_maximum(const struct head* t, int64_t i, int64_t j) {
+    int64_t T = t->w->keys_tile;
+    double m = -INFINITY;
+    for (int64_t k = j / T * T; k < t->p->N_k && k / T == j / T; k++)
+        if (times(t->p, t->w, t->b, t->h, i, k)) m = fmax(m, t->S[k]);
+    return m;
+}
+
+// Row i of P and of dS.
+static void compute_weights(struct head* t, int64_t i) {
+    const struct backward* w = t->w;
+    const struct array* of_LSE = &t->p->array[ARRAY_LSE];
+    double LSE = of_LSE->tensor->value[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
+    for (int64_t j = 0; j < t->p->N_k; j++) {
+        double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
+        if (times(t->p, w, t->b, t->h, i, j) == 0) {
+            *P = *dS = 0;
+            continue;
+        }
+        double from = w->of_maximum ? tile_maximum(t, i, j) : w->lse * LSE;
+        double p = op(t, exp(op(t, w->base * op(t, t->S[j] - from))));
+        *dS = factor(t, op(t, p * *dS));
+        *P = factor(t, p);
+    }
+}
+
+// The rest of P and dS, as the tiles of a kernel hold it where rows that do not exist are zeros in shared memory, those
+// of LSE and delta too.
+static void fill_up(struct head* t) {
+    const struct problem* p = t->p;
+    const struct array* LSE = &p->array[ARRAY_LSE];
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = i < p->N_q ? p->N_k : 0; j < t->columns; j++) {
+            double P = 1, delta = 0;
+            if (i < p->N_q) {
+                P = p->causal ? 0 : exp(-LSE->tensor->value[place(LSE->stride, t->b, t->h, i)]);
+                delta = t->delta[i];
+            }
+            t->P[i * t->columns + j] = P;
+            t->dS[i * t->columns + j] = -P * delta;
+        }
+}
+
+// The element of P or dS that a product takes for (i, j) of the transposed one, whose rows are keys.
+static double transposed(const struct head* t, const double* matrix, enum taken how, int64_t i,
+                         int64_t j) {
+    taken_from(how, &j, &i);
+    return matrix[i * t->columns + j];
+}
+
+// The element of dS that the product for dQ takes for (i, j); dQ knows of no key that does not exist.
+static double straight(const struct head* t, const double* matrix, enum taken how, int64_t i,
+                       int64_t j) {
+    taken_from(how, &i, &j);
+    return j < t->p->N_k ? matrix[i * t->columns + j] : 0;
+}
+
+// Adds what the head gives to dV and dK of its key head.
+static void add_dV_and_dK(const struct head* t) {
+    const struct problem* p = t->p;
+    const struct backward* w = t->w;
+    bool all = w->P_of_dV || w->dS_of_dK;  // elements taken from wrong places may not be 0 either
+    for (int64_t j = 0; j < p->N_k; j++)
+        for (int64_t i = 0; i < p->N_q; i++) {
+            int count = all ? 1 : times(p, w, t->b, t->h, i, j);
+            if (!count) continue;
+            const double *Q = read_row(t, w->again, ARRAY_Q, i),
+                         *dO = read_row(t, w->again, ARRAY_dO, i);
+            double P = transposed(t, t->P, w->P_of_dV, i, j);
+            double dS = transposed(t, t->dS, w->dS_of_dK, i, j);
+            double of_dO = count * (w->dV == OF_P ? P : w->dV == OF_ONE ? 1 : dS);
+            for (int64_t x = 0; x < p->d && t->dV; x++)
+                t->dV[j * p->d + x] = op(t, t->dV[j * p->d + x] + term(t, of_dO * dO[x]));
+            for (int64_t x = 0; x < p->d && t->dK; x++)
+                t->dK[j * p->d + x] = op(t, t->dK[j * p->d + x] + term(t, count * dS * Q[x]));
+        }
+}
+
+// Stores an element of a gradient. Two mistaken writes to one place: either may be there in the end.
+static void store(double* to, double value) {
+    *to = isnan(*to) ? value : ANYTHING;
+}
+
+static void store_dQ(const struct head* t) {
+    const struct problem* p = t->p;
+    const struct backward* w = t->w;
+    for (int64_t i = 0; i < p->N_q; i++) {
+        double dQ[MAX_HEAD] = {0};
+        for (int64_t j = 0; j < p->N_k; j++) {
+            int count = w->dS_of_dQ ? 1 : times(p, w, t->b, t->h, i, j);
+            if (!count) continue;
+            const double* K = read_row(t, w->again, ARRAY_K, j);
+            double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
+            for (int64_t x = 0; x < p->d; x++) dQ[x] = op(t, dQ[x] + term(t, count * dS * K[x]));
+        }
+        double* to = t->dQ_total + place(w->stride[ARRAY_dQ], t->b, t->h, i);
+        for (int64_t x = 0; x < p->d; x++) store(&to[x], op(t, w->scale_dQ * dQ[x]));
+    }
+}
+
+// Stores dQ of the head, and adds to dK and dV of its key head.
+static void compute_head(struct head* t) {
+    const struct backward* w = t->w;
+    for (int64_t i = 0; i < t->p->N_q; i++) {
+        compute_scores(t, i);
+        compute_weights(t, i);
+    }
+    if (w->P_of_dV || w->dS_of_dK || w->dS_of_dQ) fill_up(t);
+    if (t->dK || t->dV) add_dV_and_dK(t);
+    if (t->dQ_total) store_dQ(t);
+}
+
+// ---- all heads -----------------------------------------------------------------------------
+
+// Stores dK and dV of the head's key head.
+static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) {
+    const struct backward* w = t->w;
+    for (int64_t j = 0; j < t->p->N_k; j++) {
+        int64_t dK = place(w->stride[ARRAY_dK], t->b, t->g, j);
+        int64_t dV = place(w->stride[ARRAY_dV], t->b, t->g, j);
+        for (int64_t x = 0, e = j * t->p->d; x < t->p->d; x++, e++) {
+            if (t->dK) store(&gradient[1][dK + x], op(t, w->scale_dK * t->dK[e]));
+            if (t->dV) store(&gradient[2][dV + x], t->dV[e]);
+        }
+    }
+}
+
+// The sums of all query heads that use key head g of batch b.
+static void compute_group(struct head* t, int64_t b, int64_t g) {
+    const struct problem* p = t->p;
+    size_t bytes = (size_t)(p->N_k * p->d) * sizeof(double);
+    for (int64_t h = 0, first = true; h < p->H; h++) {
+        if ((t->w->interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
+        if (t->dK && (first || t->w->only_last_head)) memset(t->dK, 0, bytes);
+        if (t->dV && (first || t->w->only_last_head)) memset(t->dV, 0, bytes);
+        first = false;
+        t->b = b, t->h = h, t->g = g;
+        compute_head(t);
+    }
+}
+
+// An array's elements, as a kernel takes them in `how`, in place.
+static void rearrange(const struct problem* p, enum taken how, enum which a, double* value) {
+    double* taken = take(p, how, a, value);
+    memcpy(value, taken, (size_t)p->array[a].tensor->count * sizeof *value);
+    free(taken);
+}
+
+void backward(const struct problem* p, const struct backward* w, bool rounded,
+              double* const gradient[GRADIENTS]) {
+    struct head t = {.p = p, .w = w, .rounded = rounded};
+    t.rows = CEIL_DIV(p->N_q, 64) * 64;
+    t.columns = CEIL_DIV(p->N_k, 64) * 64;
+    int64_t size = t.rows * t.columns, sums = p->N_k * p->d;
+    double* memory = must_allocate(2 * size + p->N_k + p->N_q + 2 * sums, sizeof *memory);
+    t.P = memory, t.dS = t.P + size, t.S = t.dS + size, t.delta = t.S + p->N_k;
+    t.dQ_total = gradient[0];
+    if (gradient[1]) t.dK = t.delta + p->N_q;
+    if (gradient[2]) t.dV = t.delta + p->N_q + sums;
+    for (int a = 0; a < GRADIENTS; a++)
+        for (int64_t e = 0; gradient[a] && e < p->array[ARRAY_dQ + a].tensor->count; e++)
+            gradient[a][e] = NAN;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t g = 0; g < p->H / p->group; g++) {
+            compute_group(&t, b, g);
+            store_sums(&t, gradient);
+        }
+    for (int a = 0; a < GRADIENTS; a++) {
+        enum which of = (enum which)(ARRAY_dQ + a);
+        if (!gradient[a]) continue;
+        if (w->stored) rearrange(p, w->stored, of, gradient[a]);
+        for (int64_t e = 0; rounded && e < p->array[of].tensor->count; e++)
+            gradient[a][e] = dtype_round(p->contract->dtype, gradient[a][e]);
+    }
+    free(memory);
+}
+
+// ---- is it right? --------------------------------------------------------------------------
+
+// The number whose gradient by O is dO: the sum of dO_ix O_ix, with O from the forward pass. O and LSE are room for
+// the arrays.
+static double loss(const struct problem* p, double* O, double* LSE) {
+    double sum = 0;
+    forward_reference(p, false, O, LSE);
+    FOR_EACH_QUERY(p, b, h, i)
+    sum += dot(p, O + place_in(p, ARRAY_O, b, h, i), row_of(p, ARRAY_dO, b, h, i));
+    return sum;
+}
+
+// Compares a row of a gradient with
+//     dQ_ix = (loss(Q_ix + e) - loss(Q_ix - e)) / 2 e    and so on.
+static void test_row(const struct problem* p, enum which a, int64_t b, int64_t h, int64_t n,
+                     const double* gradient, double* O, double* LSE) {
+    const double e = 0x1p-13;
+    for (int64_t x = 0; x < p->d; x++) {
+        double *element = row_of(p, a, b, h, n) + x, value = *element;
+        *element = value + e;
+        double above = loss(p, O, LSE);
+        *element = value - e;
+        double difference = (above - loss(p, O, LSE)) / (2 * e);
+        *element = value;
+        if (fabs(difference - gradient[x]) <= 1e-6 * (1 + fabs(difference))) continue;
+        fprintf(stderr, "the reference: d%c[%d, %d, %d, %d] is %.9g, by differences %.9g\n",
+                "QKV"[a], (int)b, (int)n, (int)h, (int)x, gradient[x], difference);
+        abort();
+    }
+}
+
+void backward_test(const struct problem* p) {
+    double* gradient[GRADIENTS];
+    struct backward right = backward_right(p);
+    double* O = must_allocate(p->array[ARRAY_O].tensor->count, sizeof *O);
+    double* LSE = must_allocate(p->array[ARRAY_LSE].tensor->count, sizeof *LSE);
+    for (int a = 0; a < GRADIENTS; a++)
+        gradient[a] = must_allocate(p->array[ARRAY_dQ + a].tensor->count, sizeof(double));
+    backward(p, &right, false, gradient);
+    for (int n = 0; n < GRADIENTS; n++) {
+        enum which a = (enum which)n, da = (enum which)(ARRAY_dQ + n);
+        for (int64_t b = 0; b < p->B; b++)
+            for (int64_t h = 0; h < p->H; h += sharing(p, a))
+                for (int64_t row = 0; row < rows_of(p, a); row++)
+                    test_row(p, a, b, h, row, gradient[n] + place_in(p, da, b, h, row), O, LSE);
+        free(gradient[n]);
+    }
+    free(O), free(LSE);
+}

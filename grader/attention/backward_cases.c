@@ -1,0 +1,197 @@
+// backward_cases.c: see backward_cases.h.
+#include "attention/backward_cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/backward.h"
+#include "attention/forward.h"
+#include "wall/arena.h"
+
+// ---- the parts of a case -------------------------------------------------------------------
+
+// Starts a case, called by its sizes, its layout and `what`.
+static void start(const struct problem* p, enum layout layout, const char* what) {
+    char heads[64] = "";
+    if (p->group > 1)
+        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
+                 (int)(p->H / p->group));
+    else if (p->B != 1 || p->H != 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s", heads, (int)p->N_q, (int)p->N_k,
+               (int)p->d, p->causal ? ", causal" : "",
+               layout == SHARED ? ", all heads share their inputs: head stride 0"
+                                : layout_names[layout],
+               what);
+}
+
+void backward_begin(struct problem* p, enum layout layout, const char* what) {
+    start(p, layout, what);
+    problem_declare(p, layout);
+}
+
+void backward_fill_rows(const struct problem* p, enum which a, double deviation) {
+    struct tensor* t = p->array[a].tensor;
+    for (int64_t e = 0; e < t->count; e++)
+        t->value[e] = a == ARRAY_O ? 16 * check_normal(p->check) : (double)NAN;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t n = 0; n < rows_of(p, a); n++)
+            for (int64_t h = 0; h < p->H; h += sharing(p, a))
+                for (int64_t x = 0; x < p->d; x++)
+                    row_of(p, a, b, h, n)[x] =
+                        dtype_round(p->contract->dtype, deviation * check_normal(p->check));
+}
+
+void backward_fill(const struct problem* p) {
+    backward_fill_rows(p, ARRAY_Q, 1);
+    backward_fill_rows(p, ARRAY_K, 1);
+    backward_fill_rows(p, ARRAY_V, 1);
+    backward_fill_rows(p, ARRAY_dO, 1);
+    backward_fill_rows(p, ARRAY_O, 0);
+}
+
+void backward_forward(const struct problem* p) {
+    forward_reference(p, false, p->array[ARRAY_O].tensor->value, p->array[ARRAY_LSE].tensor->value);
+}
+
+void backward_judge(const struct problem* p) {
+    struct backward right = backward_right(p);
+    double *want[GRADIENTS], *standard[GRADIENTS];
+    for (int a = 0; a < GRADIENTS; a++) {
+        struct tensor* t = p->array[ARRAY_dQ + a].tensor;
+        want[a] = t->want;
+        standard[a] = check_allocate(p->check, t->count, sizeof(double));
+    }
+    backward(p, &right, false, want);
+    backward(p, &right, true, standard);
+    for (int a = GRADIENTS - 1; a >= 0; a--) {
+        struct tensor* t = p->array[ARRAY_dQ + a].tensor;
+        for (int64_t e = 0; e < t->count; e++) t->untouched[e] = isnan(t->want[e]);
+        struct budget budget = budget_from(t, standard[a]);
+        free(standard[a]);
+        check_compare(p->check, t, budget);
+    }
+}
+
+void backward_run(const struct problem* p) {
+    backward_forward(p);
+    check_run(p->check);
+    backward_judge(p);
+}
+
+// ---- whole cases ---------------------------------------------------------------------------
+
+void backward_case(struct problem p, enum layout layout, const char* what) {
+    backward_begin(&p, layout, what);
+    backward_fill(&p);
+    backward_run(&p);
+}
+
+void backward_case_tested(struct problem p) {
+    backward_begin(&p, PACKED, "");
+    backward_fill(&p);
+    backward_forward(&p);
+    backward_test(&p);
+    backward_run(&p);
+}
+
+void backward_case_empty(struct problem p) {
+    backward_begin(&p, PACKED, "");
+    check_expect(p.check, COURSE_OK, CAUSE_empty_input);
+    backward_fill(&p);
+    backward_run(&p);
+}
+
+void backward_cases_empty(struct problem p) {
+    int64_t* const sizes[] = {&p.B, &p.N_q, &p.N_k};
+    for (int n = 0; n < 3; n++) {
+        int64_t size = *sizes[n];
+        *sizes[n] = 0;
+        backward_case_empty(p);
+        *sizes[n] = size;
+    }
+}
+
+void backward_cases_bad(struct problem p, const struct bad_argument* bad) {
+    for (; bad->name; bad++) {
+        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        check_spoil(p.check, bad);
+        problem_declare(&p, PACKED);
+        check_run(p.check);
+    }
+}
+
+void backward_case_large_scores(struct problem p) {
+    backward_begin(&p, PACKED, ", scores of 30 times the usual size");
+    backward_fill(&p);
+    struct tensor* Q = p.array[ARRAY_Q].tensor;
+    for (int64_t e = 0; e < Q->count; e++) Q->value[e] = dtype_round(Q->dtype, 30 * Q->value[e]);
+    backward_run(&p);
+}
+
+void backward_case_level(struct problem p, double level) {
+    const double k = 16;  // column 0 of Q and K alone gives a score of `level`
+    char what[40];
+    snprintf(what, sizeof what, ", scores near %g", level);
+    backward_begin(&p, PACKED, what);
+    backward_fill(&p);
+    for (int64_t i = 0; i < p.N_q; i++)
+        row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, level / (p.scale * k));
+    for (int64_t j = 0; j < p.N_k; j++) row_of(&p, ARRAY_K, 0, 0, j)[0] = k;
+    backward_run(&p);
+}
+
+void backward_case_large_dP(struct problem p) {
+    backward_begin(&p, PACKED, ", dO of 4000 and V of 16 times the usual size");
+    backward_fill(&p);
+    backward_fill_rows(&p, ARRAY_dO, 4000);
+    backward_fill_rows(&p, ARRAY_V, 16);
+    backward_fill_rows(&p, ARRAY_Q, 1.0 / 16);
+    backward_fill_rows(&p, ARRAY_K, 1.0 / 16);
+    backward_run(&p);
+}
+
+void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common) {
+    backward_begin(&p, PACKED, ", large dO that cancel");
+    backward_fill(&p);
+    for (int64_t i = 0; i < n; i++) {
+        double *first = row_of(&p, ARRAY_dO, 0, 0, i),
+               *second = row_of(&p, ARRAY_dO, 0, head, i + shift);
+        memcpy(row_of(&p, ARRAY_Q, 0, head, i + shift), row_of(&p, ARRAY_Q, 0, 0, i),
+               (size_t)p.d * sizeof(double));
+        for (int64_t x = 0; x < p.d; x++) {
+            first[x] = dtype_round(p.contract->dtype, first[x] + common);
+            second[x] = dtype_round(p.contract->dtype, second[x] - common);
+        }
+    }
+    backward_run(&p);
+}
+
+void backward_case_again(struct problem p, int calls,
+                         void (*change)(const struct problem* p, int round)) {
+    start(&p, PACKED, ", new data in the same arrays");
+    check_rounds(p.check, calls);
+    problem_declare(&p, PACKED);
+    for (int r = 0; r < calls; r++) {
+        check_round(p.check, r);
+        if (change) change(&p, r);
+        backward_fill(&p);
+        backward_forward(&p);
+    }
+    check_run(p.check);
+    for (int r = 0; r < calls; r++) {
+        check_round(p.check, r);
+        backward_judge(&p);
+    }
+}
+
+// ---- costs ---------------------------------------------------------------------------------
+
+const struct arena_traffic* backward_traffic(const struct problem* p) {
+    const struct arena_traffic* t = check_traffic(p->check);
+    check_at_most(p->check, CAUSE_quadratic_memory,
+                  "bytes of memory per query beside the workspace",
+                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
+    return t;
+}

@@ -1,0 +1,137 @@
+// backward_products.c: the mistakes that only a kernel with tensor cores can make, or one whose
+// results have to be repeatable. The others (equations, mask, places) are in backward_mistakes.c.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/backward_mistakes.h"
+
+// 2 to the power of S - log2(e) LSE, the scale without log2(e).
+static bool power_of_2(const struct suspect* s, const struct hypothesis* h, int variant,
+                       double* guess) {
+    struct backward w = backward_right(s->problem);
+    (void)h, (void)variant;
+    w.scale *= M_LN2;
+    return backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_exponent[] = {{CAUSE_exp2_base, power_of_2, 1, NULL}, {0}};
+
+// ---- operands that are taken from wrong places ---------------------------------------------
+
+// An array in its first product, S or dP, or in its second; P or dS; or a gradient as it is stored.
+enum operand {
+    P_IN_dV,
+    dS_IN_dK,
+    dS_IN_dQ,
+    P_AND_dS,
+    FIRST,               // of 4 arrays
+    SECOND = FIRST + 4,  // of 3 arrays
+    RESULT = SECOND + 3,
+    OPERANDS
+};
+
+static bool taken(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    static const enum which first[] = {ARRAY_Q, ARRAY_K, ARRAY_V, ARRAY_dO};
+    static const enum which second[] = {ARRAY_Q, ARRAY_K, ARRAY_dO};
+    const struct problem* p = s->problem;
+    enum taken how = *(const enum taken*)h->like;
+    struct backward w = backward_right(p);
+    double* value = NULL;
+    if (variant == P_IN_dV || variant == P_AND_dS) w.P_of_dV = how;
+    if (variant == dS_IN_dK || variant == P_AND_dS) w.dS_of_dK = how;
+    if (variant == dS_IN_dQ) w.dS_of_dQ = how;
+    if (variant == RESULT) w.stored = how;
+    if (variant >= FIRST && variant < RESULT) {
+        enum which a = variant < SECOND ? first[variant - FIRST] : second[variant - SECOND];
+        value = take(p, how, a, p->array[a].tensor->value);
+        *(variant < SECOND ? &w.value[a] : &w.again[a]) = value;
+    }
+    backward_guess(s, &w, guess);
+    free(value);
+    return true;
+}
+
+#define TAKEN(x) taken, OPERANDS, (&(const enum taken){x})
+
+static const struct hypothesis in_operands[] = {
+    {CAUSE_swizzle, TAKEN(OTHER_PIECE)},
+    {CAUSE_transposed, TAKEN(TRANSPOSED)},
+    {CAUSE_fragment_order, TAKEN(MATRICES)},
+    {CAUSE_fragment_order, TAKEN(ROWS)},
+    {0},
+};
+
+// ---- an array in the place of another one --------------------------------------------------
+
+// They have as many rows. In the first product of the array, in the second, or in both.
+static bool other_array(const struct suspect* s, const struct hypothesis* h, int variant,
+                        double* guess) {
+    static const enum which pairs[][2] = {{ARRAY_dO, ARRAY_O}, {ARRAY_dO, ARRAY_Q},
+                                          {ARRAY_Q, ARRAY_dO}, {ARRAY_O, ARRAY_Q},
+                                          {ARRAY_K, ARRAY_V},  {ARRAY_V, ARRAY_K}};
+    const struct problem* p = s->problem;
+    enum which a = pairs[variant / 3][0], other = pairs[variant / 3][1];
+    int where = variant % 3 + 1;
+    struct backward w = backward_right(p);
+    double* value = check_allocate(p->check, p->array[a].tensor->count, sizeof *value);
+    (void)h;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t head = 0; head < p->H; head++)
+            for (int64_t n = 0; n < rows_of(p, a); n++)
+                memcpy(value + place_in(p, a, b, head, n), row_of(p, other, b, head, n),
+                       (size_t)p->d * sizeof *value);
+    if (where & 1) w.value[a] = value;
+    if (where & 2) w.again[a] = value;
+    backward_guess(s, &w, guess);
+    free(value);
+    return true;
+}
+
+static const struct hypothesis in_arrays[] = {{CAUSE_wrong_array, other_array, 3 * 6, NULL}, {0}};
+
+// ---- the diagonal --------------------------------------------------------------------------
+
+// Tiles of queries and of keys have different sizes here, 16 to 128.
+static bool unmasked(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct problem* p = s->problem;
+    struct backward w = backward_right(p);
+    (void)h;
+    w.mask = variant / 16 == 0 ? MASK_TILES : MASK_NOT_IN_LAST;
+    w.tile = 16 << variant / 4 % 4;
+    w.keys_tile = 16 << variant % 4;
+    return p->causal && backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_diagonal[] = {{CAUSE_diagonal_unmasked, unmasked, 32, NULL}, {0}};
+
+// ---- all -----------------------------------------------------------------------------------
+
+// dP - delta is NaN everywhere, and dV, which does without, is right: delta was read, but never
+// written.
+static bool is_without_delta(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    return s->tensor == p->array[ARRAY_dK].tensor &&
+           backward_count_nonfinite(s->tensor) == p->B * p->H * p->N_k * p->d;
+}
+
+enum cause backward_explain_products(struct check* c, const struct tensor* t,
+                                     struct budget budget) {
+    // in_exponent comes first: of scores of 30 times the usual size a wrong base leaves little of P,
+    // and other scales leave as little.
+    const struct hypothesis* const lists[] = {in_exponent,
+                                              backward_mistakes_in_equations,
+                                              backward_mistakes_in_mask,
+                                              in_operands,
+                                              in_arrays,
+                                              in_diagonal};
+    const struct suspect s = backward_suspect(c, t, budget);
+    enum cause cause = CAUSE_NONE;
+    if (budget.max == 0) return CAUSE_not_repeatable;
+    if (backward_count_nonfinite(t) == 0 && !backward_is_zero(t))
+        for (size_t n = 0; n < sizeof lists / sizeof lists[0] && !cause; n++)
+            cause = hypothesis_search(&s, lists[n]);
+    if (!cause) cause = backward_explain(c, t, budget);
+    return !cause && is_without_delta(&s) ? CAUSE_delta : cause;
+}

@@ -1,0 +1,212 @@
+// fragments.c: mistakes that only a kernel with tensor cores can make: explain() of the lessons
+// that have one. What every kernel can get wrong is in forward_mistakes.c.
+#include <stdlib.h>
+#include <string.h>
+
+#include "attention/forward_mistakes.h"
+#include "attention/taken.h"
+
+// ---- an operand whose elements are taken from the wrong places --------------------------------
+
+static enum cause explain_taken(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    for (int a = ARRAY_Q; a <= ARRAY_V && p->N_k > 0; a++)
+        for (int how = OTHER_PIECE; how < WAYS_TO_TAKE; how++) {
+            struct forward_mistake w = forward_right(p);
+            double* value = take(p, (enum taken)how, (enum which)a, w.view[a].value);
+            w.view[a].value = value;
+            bool yes = is_forward(s, &w);
+            free(value);
+            if (yes) return causes_of_taken[how];
+        }
+    for (int how = OTHER_PIECE; how < WAYS_TO_TAKE && is_O(s); how++) {
+        double* O = take(p, (enum taken)how, ARRAY_O, s->tensor->want);
+        bool yes = is_guess(s, O);
+        free(O);
+        if (yes) return causes_of_taken[how];
+    }
+    return CAUSE_NONE;
+}
+
+// ---- a warp that walks over tiles ------------------------------------------------------------
+
+// 16 rows of a warp, each shared by 4 lanes t, which hold the columns 2t and 2t + 1 of every 8.
+struct walk {
+    int64_t block_q, block_k;
+    bool backwards;  // from the last tile to the first
+    enum {
+        LANE_MAX,        // each lane's maximum is of its own columns
+        OTHER_ROWS_MAX,  // the maximum is over the lanes 4 and 8 apart: of other rows
+        LANE_SUM,        // each lane divides by the sum of its own columns
+        P_MATRICES,      // the fragment of P has its second and third register swapped
+        MASK_BY_PAIRS,   // column 2t + 1 is hidden where 2t is
+        L_KEPT,          // l is not rescaled
+        O_KEPT,          // O is not rescaled
+        MAX_FROM_ZERO,   // m starts at 0
+        UNGUARDED,       // (-inf) - (-inf), while a row has seen nothing
+        FLAWS
+    } flaw;
+};
+
+// exp as exp2_approx() gives it: what is below the smallest normal number is 0.
+static double exp_flushed(double x) {
+    double y = exp32(x);
+    return y < 0x1p-126 ? 0 : y;
+}
+
+static int lane_of(int64_t column) {
+    return (int)(column % 8 / 2);
+}
+
+struct rows {
+    double m[16][4], l[16][4], O[16][MAX_HEAD];
+};
+
+static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                      int64_t i0, int64_t j0, struct rows* s) {
+    enum { WIDEST = 128 };
+    double S[16][WIDEST], P[16][WIDEST];
+    double own[16][4];
+    for (int r = 0; r < 16; r++) {
+        for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
+        for (int64_t j = 0; j < w->block_k; j++) {
+            int64_t key = w->flaw == MASK_BY_PAIRS ? (j0 + j) / 2 * 2 : j0 + j;
+            bool seen = key < keys_seen(p, i0 + r) && key < p->N_k;
+            S[r][j] = seen ? 0 : -INFINITY;
+            if (!seen || i0 + r >= p->N_q) continue;
+            const double* q = row_of(p, ARRAY_Q, b, h, i0 + r);
+            const double* k = row_of(p, ARRAY_K, b, h, j0 + j);
+            for (int64_t x = 0; x < p->d && j0 + j < p->N_k; x++) S[r][j] += q[x] * k[x];
+            S[r][j] *= p->scale;
+            own[r][lane_of(j)] = fmax(own[r][lane_of(j)], S[r][j]);
+        }
+    }
+    for (int r = 0; r < 16; r++) {
+        double alpha[4];
+        for (int t = 0; t < 4; t++) {
+            double m = s->m[r][t];
+            for (int other = 0; other < 4; other++)
+                m = fmax(m, w->flaw == LANE_MAX         ? own[r][t]
+                            : w->flaw == OTHER_ROWS_MAX ? own[r ^ other][t]
+                                                        : own[r][other]);
+            bool guarded = m == -INFINITY && w->flaw != UNGUARDED;
+            double change = s->m[r][t] - (guarded ? 0 : m);
+            alpha[t] = exp_flushed(change);
+            s->m[r][t] = m;
+            if (w->flaw != L_KEPT) s->l[r][t] *= alpha[t];
+        }
+        for (int64_t j = 0; j < w->block_k; j++) {
+            double m = s->m[r][lane_of(j)];
+            P[r][j] = exp_flushed(S[r][j] - (m == -INFINITY && w->flaw != UNGUARDED ? 0 : m));
+            s->l[r][lane_of(j)] += P[r][j];
+        }
+        for (int64_t x = 0; x < p->d && w->flaw != O_KEPT; x++) s->O[r][x] *= alpha[lane_of(x)];
+    }
+    for (int r = 0; r < 16; r++)
+        for (int64_t j = 0; j < w->block_k && j0 + j < p->N_k; j++) {
+            int64_t row = r, key = j;
+            if (w->flaw == P_MATRICES) taken_from(MATRICES, &row, &key);
+            const double* v = row_of(p, ARRAY_V, b, h, j0 + j);
+            for (int64_t x = 0; x < p->d; x++) s->O[r][x] += P[row][key] * v[x];
+        }
+}
+
+// What a kernel with this mistake writes; O and LSE are counted like their tensors.
+static void walk(const struct problem* p, const struct walk* w, double* O, double* LSE) {
+    struct rows s;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t i0 = 0; i0 < p->N_q; i0 += 16) {
+                memset(&s, 0, sizeof s);
+                for (int r = 0; r < 16; r++)
+                    for (int t = 0; t < 4; t++)
+                        s.m[r][t] = w->flaw == MAX_FROM_ZERO ? 0 : -INFINITY;
+                int64_t last_row = i0 / w->block_q * w->block_q + w->block_q - 1;
+                int64_t end = keys_seen(p, last_row < p->N_q ? last_row : p->N_q - 1);
+                int64_t tiles = round_up(end, w->block_k) / w->block_k;
+                for (int64_t n = 0; n < tiles; n++)
+                    walk_tile(p, w, b, h, i0, (w->backwards ? tiles - 1 - n : n) * w->block_k, &s);
+                for (int r = 0; r < 16 && i0 + r < p->N_q; r++) {
+                    double* o = O + place_in(p, ARRAY_O, b, h, i0 + r);
+                    double all = s.l[r][0] + s.l[r][1] + s.l[r][2] + s.l[r][3];
+                    for (int64_t x = 0; x < p->d; x++) {
+                        double l = w->flaw == LANE_SUM ? s.l[r][lane_of(x)] : all;
+                        o[x] = l == 0 ? 0 : s.O[r][x] / l;
+                    }
+                    LSE[place_in(p, ARRAY_LSE, b, h, i0 + r)] =
+                        s.m[r][0] + log(w->flaw == LANE_SUM ? s.l[r][0] : all);
+                }
+            }
+}
+
+static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t block_k,
+                               bool backwards) {
+    static const enum cause causes[FLAWS] = {
+        [LANE_MAX] = CAUSE_merge_lost,          [OTHER_ROWS_MAX] = CAUSE_merge_lost,
+        [LANE_SUM] = CAUSE_merge_lost,          [P_MATRICES] = CAUSE_fragment_order,
+        [MASK_BY_PAIRS] = CAUSE_fragment_order, [L_KEPT] = CAUSE_no_rescale,
+        [O_KEPT] = CAUSE_no_rescale_O,          [MAX_FROM_ZERO] = CAUSE_max_init,
+        [UNGUARDED] = CAUSE_empty_state,
+    };
+    const struct problem* p = s->problem;
+    // Only there does it matter which tiles a block leaves out.
+    int first = block_q == 64 ? 0 : UNGUARDED;
+    int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
+    double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
+    enum cause cause = CAUSE_NONE;
+    for (int flaw = first; flaw < FLAWS && !cause; flaw++) {
+        struct walk w = {block_q, block_k, backwards, flaw};
+        for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
+        walk(p, &w, O, O + n_O);
+        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
+    }
+    free(O);
+    return cause;
+}
+
+// ---- all of it -----------------------------------------------------------------------------
+
+// Scores that are wrong all over.
+static enum cause explain_scores(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    w.scale = p->scale * log(2);  // 2^(S - m)
+    if (is_forward(s, &w)) return CAUSE_exp2_base;
+    w.scale = 1 / sqrt((double)p->d);
+    if (is_forward(s, &w)) return CAUSE_scale_ignored;
+    w = forward_right(p);
+    w.columns = 64;
+    return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
+}
+
+// Where O is NaN, is LSE as it should be? Then m and l are right, and so are Q and K.
+static bool is_LSE_right_beside_NaN(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    if (!is_O(s)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t row = place_in(p, ARRAY_LSE, b, h, i);
+        double got = LSE->got[row], want = LSE->want[row];
+        if (!isnan(s->tensor->got[place_in(p, ARRAY_O, b, h, i)])) continue;
+        if (got != want && !(fabs(got - want) < 1e-3)) return false;
+        any = true;
+    }
+    return any;
+}
+
+enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct suspect s = forward_suspect(c, t, budget);
+    enum cause cause = explain_scores(&s);
+    if (!cause) cause = explain_taken(&s);
+    // 0 / 0 in rows that see no key; or V, used before its copy arrived.
+    if (!cause && is_LSE_right_beside_NaN(&s)) {
+        cause = explain_empty_rows(&s);
+        return cause ? cause : CAUSE_uninitialised;
+    }
+    for (int64_t block_k = 128; block_k >= 16 && !cause; block_k /= 2)
+        for (int backwards = 1; backwards >= 0 && !cause; backwards--)
+            for (int64_t block_q = 128; block_q >= 32 && !cause; block_q /= 2)
+                cause = explain_walk(&s, block_q, block_k, backwards);
+    return cause ? cause : forward_explain(c, t, budget);
+}

@@ -1,0 +1,154 @@
+// grade.c: make grade: every item, the points, the report. See command.h.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "check/command.h"
+
+enum { TIMEOUTS_ALLOWED = 2 };
+
+// A failure that fits no pattern is likely that of an item before it, if one of those fits and the same
+// array was wrong in it. That one has to be mended first, anyway.
+static void name_as_before(struct result* r, struct result_item* record) {
+    if (strcmp(record->cause, cause_id(CAUSE_unknown)) != 0) return;
+    for (const struct result_item* before = r->item; before < record; before++) {
+        if (before->outcome != OUTCOME_FAIL || strcmp(before->cause, record->cause) == 0) continue;
+        if (strcmp(before->array, record->array) != 0) continue;
+        memcpy(record->cause, before->cause, sizeof record->cause);
+        memcpy(record->sentence, before->sentence, sizeof record->sentence);
+        return;
+    }
+}
+
+static void name_cause(struct result_item* record, enum cause cause) {
+    snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
+    snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
+}
+
+// Grades every chosen item and shows it as soon as it is known.
+static void grade_items(struct command* command, bool colour) {
+    const struct options* o = &command->options;
+    struct session* session = &command->session;
+    struct result* r = command->result;
+    int timeouts = 0;
+    session->safe = false;
+    for (int i = 0; lesson.items[i].run; i++) {
+        if (!item_chosen(o, &lesson.items[i])) continue;
+        struct result_item* record = item_record(r, &lesson.items[i]);
+        double start = clock_seconds();
+        if (timeouts >= TIMEOUTS_ALLOWED) {
+            record->outcome = OUTCOME_FAIL;
+            name_cause(record, CAUSE_endless_loop);
+            record_append(record, "not run: %d items did not end in time\n", timeouts);
+        } else {
+            item_run(session, i, record);
+            name_as_before(r, record);
+            session->safe |= record->safe;
+            if (record->outcome == OUTCOME_ERROR && !record->message[0])
+                record_append(record, "the check of this item ended early\n");
+            if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
+        }
+        record->seconds = clock_seconds() - start;
+        if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
+        fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
+                record->message);
+        if (o->stop && record->outcome != OUTCOME_PASS) return;
+    }
+}
+
+// Nothing can be graded: every item is listed as failed, with the reason.
+static void fail_all(struct command* command) {
+    const struct build* b = &command->build;
+    struct result* r = command->result;
+    bool refused = b->outcome == BUILD_REFUSED;
+    snprintf(r->message, sizeof r->message, "%s", b->message);
+    if (!refused && b->log) snprintf(r->compiler, sizeof r->compiler, "%s", b->log);
+    for (int i = 0; lesson.items[i].run; i++) {
+        if (!item_chosen(&command->options, &lesson.items[i])) continue;
+        struct result_item* record = item_record(r, &lesson.items[i]);
+        record->outcome = OUTCOME_FAIL;
+        name_cause(record, refused ? CAUSE_refused : CAUSE_compile_error);
+        record_append(record, "%s\n", b->message);
+    }
+}
+
+static void show_end(const struct result* r, const struct options* o, const struct session* session,
+                     bool colour) {
+    char* json = result_to_json(r);
+    if (!json) {
+        fprintf(stderr, "the result cannot be written as JSON (no memory?); grade again, and "
+                        "report it if that does not help\n");
+        exit(STATUS_ERROR);
+    }
+    if (o->save &&
+        (file_make_parents(o->save) != 0 || file_write(o->save, json, strlen(json), 0644) != 0))
+        fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));
+    if (o->format == FORMAT_JSON) {
+        fputs(json, stdout);
+    } else if (o->format == FORMAT_VERDICT) {
+        result_print_verdict(r, stdout);
+    } else if (o->format == FORMAT_LINE) {
+        const char* words[] = {"", ""};
+        if (r->message[0]) words[0] = "  ", words[1] = r->message;
+        printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
+    } else {
+        text_end(r, o->log ? o->log : "none",
+                 r->text || r->message[0] ? ""
+                 : session->gpu           ? "speed (make bench measures it)"
+                                : "speed on a GPU; nvcc refuses a few things that g++ takes",
+                 colour);
+    }
+    free(json);
+}
+
+static bool full_marks(const struct result* r) {
+    return r->max_score > 0 && r->score == r->max_score;
+}
+
+// Grades --repeat times or until something is wrong.
+static void grade_repeatedly(struct command* command) {
+    struct result* r = command->result;
+    struct session* session = &command->session;
+    for (int i = 0; i < command->options.repeat; i++) {
+        // The next seed follows from the first, so that the whole series can be replayed.
+        if (i > 0) session->seed = session->seed * 6364136223846793005u + 1442695040888963407u;
+        memset(r->item, 0, sizeof r->item);
+        r->item_count = 0;
+        snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)session->seed);
+        grade_items(command, command->colour && i == 0);
+        result_total(r);
+        if (!full_marks(r)) return;
+    }
+}
+
+int command_grade(struct command* command) {
+    struct options* o = &command->options;
+    struct result* r = command->result;
+    const struct build* b = &command->build;
+    command_build(command, o->format == FORMAT_TEXT);
+    if (b->outcome == BUILD_FAILED) {
+        // Not the student's fault: no score is shown or kept.
+        fprintf(stderr,
+                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
+                b->message);
+        return STATUS_ERROR;
+    }
+    bool unreadable = b->outcome == BUILD_UNREADABLE;
+    if (unreadable && o->format == FORMAT_TEXT) {
+        fprintf(stderr, "%s\n", b->message);
+        return STATUS_NOTHING;
+    }
+    if (b->outcome == BUILD_OK)
+        grade_repeatedly(command);
+    else
+        fail_all(command);
+    result_total(r);
+    if (unreadable) o->save = NULL;
+    show_end(r, o, &command->session, command->colour);
+    for (int i = 0; i < r->item_count; i++)
+        if (r->item[i].outcome == OUTCOME_ERROR) return STATUS_ERROR;
+    if (unreadable) return STATUS_NOTHING;
+    return full_marks(r) ? STATUS_FULL : STATUS_LESS;
+}

@@ -1,0 +1,56 @@
+// item.c: one graded item, in a process of its own. See command.h.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/command.h"
+
+enum { ITEM_SECONDS = 120 };
+
+// The item that the new process runs. Static, because libcheck hands nothing but a number to a test.
+static struct {
+    const struct session* session;
+    int index;
+    struct result_item* record;
+} running;
+
+START_TEST(run_item) {
+    struct check* c = malloc(sizeof *c);
+    if (!c) abort();
+    const struct item* item = &lesson.items[running.index];
+    check_start(c, running.session, item, running.index, running.record);
+    item->run(c);
+    check_finish(c);
+    free(c);
+}
+END_TEST
+
+void item_run(const struct session* session, int index, struct result_item* record) {
+    // What waits in a buffer here would be written by the other process, too.
+    fflush(session->log);
+    fflush(stdout);
+    running.session = session;
+    running.index = index;
+    running.record = record;
+    Suite* suite = suite_create("item");
+    TCase* test = tcase_create("item");
+    tcase_set_timeout(test, ITEM_SECONDS * session->at_once);
+    tcase_add_test(test, run_item);
+    suite_add_tcase(suite, test);
+    SRunner* runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_FORK);
+    srunner_run_all(runner, CK_SILENT);
+    if (srunner_ntests_run(runner) != 1) record->outcome = OUTCOME_ERROR;
+    srunner_free(runner);
+}
+
+bool item_chosen(const struct options* o, const struct item* item) {
+    return !o->filter || strcasestr(item->name, o->filter);
+}
+
+struct result_item* item_record(struct result* r, const struct item* item) {
+    struct result_item* record = &r->item[r->item_count++];
+    snprintf(record->name, sizeof record->name, "%s", item->name);
+    record->max_points = item->points;
+    return record;
+}
