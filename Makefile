@@ -1,20 +1,22 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset, update.
-# Everything that is built goes to build/. Besides, copies of your work go to saved/; on a GPU make bench and tune
-# record the course's own figures in plots/data/, and make tune writes lessons/NN_name/tiles.h; make plots draws the
-# recorded figures in plots/svg/.
+# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset,
+# update. Everything that is built goes to build/. Besides, copies of your work go to saved/; on a
+# GPU make bench and tune record the course's own figures in plots/data/, and make tune writes
+# lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 .SUFFIXES:
 
-# What is built lies in $(B): build/, or build/debug with BUILD=debug, where the sanitizers watch the grader.
+# What is built lies in $(B): build/, or with BUILD=debug build/debug, where the sanitizers watch
+# the grader. BUILD=coverage, fuzz and analyze are what make coverage, fuzz and analyze build.
 B        = build$(BUILD:%=/%)
-$(if $(filter-out debug coverage,$(BUILD)),$(error BUILD=$(BUILD): there is only BUILD=debug and BUILD=coverage))
+$(if $(filter-out debug coverage fuzz analyze,$(BUILD)),\
+  $(error BUILD=$(BUILD): debug, coverage, fuzz or analyze))
 
-CC       = gcc
+CC       = $(if $(filter fuzz,$(BUILD)),clang,gcc)
 CXX      = g++
 CFLAGS   = $(if $(BUILD),-Og,-O2) -g
 CPPFLAGS =
@@ -44,13 +46,21 @@ help:
 
 # ---- what is built once
 
-# grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU device or on CUDA;
-# x-bench.o for the bench. FLAGS is what a kind of object or a folder needs besides.
-SANITIZE_debug = -fsanitize=address,undefined -fno-sanitize-recover=all
+# grader/x.c becomes x.o for the grader; x-cpu.o and x-cuda.o beside the student's code, on the CPU
+# device or on CUDA; x-bench.o for the bench. FLAGS is what a kind of object or a folder needs
+# besides.
+SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
 SANITIZE_coverage = --coverage
-# What runs behind the wall is linked statically and has little memory: there undefined behaviour is a trap.
-TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
+# gcc follows every way through a function. It is not asked for leaks: it loses sight of pointers in
+# arrays of structs, and with BUILD=debug those that happen are found.
+SANITIZE_analyze  = -fanalyzer -Wno-analyzer-malloc-leak
 SANITIZE = $(SANITIZE_$(BUILD))
+# What runs behind the wall is linked statically and has little memory: there undefined behaviour is
+# a trap.
+TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
+TRAP_fuzz  = $(SANITIZE_fuzz)
+TRAP_analyze = $(SANITIZE_analyze)
 INCLUDE  = -Igrader -Ilessons -Ilessons/$(notdir $(<D))
 # Objects are equal in every clone: what they are made of tells the programs in build/cache apart.
 PLACE    = -ffile-prefix-map='$(CURDIR)'=. -DBUILD_FOLDER='"$(B)"'
@@ -77,6 +87,17 @@ $(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
 $(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
 $(B)/grader/cpu/%.o:   INCLUDE = -Igrader
 $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
+build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
+build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
+
+# Where gcc's analysis errs. jobs.c: class_read() does not return the text of its caller. table.c: the
+# function has returned where text is NULL. functions.c: it is asked about tokens of functions only.
+# variables.c: a #define has a token. request.c: a bit of `busy`, and a count, say what word[] holds.
+build/analyze/grader/class/jobs.o: FLAGS += -Wno-analyzer-double-free
+build/analyze/grader/class/table.o: FLAGS += -Wno-analyzer-possible-null-argument
+build/analyze/grader/cpu/rewrite/functions.o: FLAGS += -Wno-analyzer-null-dereference
+build/analyze/grader/cpu/rewrite/variables.o: FLAGS += -Wno-analyzer-null-dereference
+build/analyze/grader/cpu/watch/request.o: FLAGS += -Wno-analyzer-use-of-uninitialized-value
 
 # Written when the flags are others than the last time; every object is older then.
 CHOSEN = $(CC) $(STRICT) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS)
@@ -142,7 +163,7 @@ $(B)/grader/%/bench.so: $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 -include $(shell find $(B)/grader -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides new wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 
@@ -200,8 +221,9 @@ update:
 
 # ---- instructors
 
-$(B)/class: private LIBS += -larchive -lcsv -lxml2
-$(B)/class: $(call objects,class) $(B)/libgrader.a
+$(B)/class: private LIBS += -larchive -lcsv -lxml2 -lresolv
+$(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
+$(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a
 	$(link)
 
 class: ready
@@ -240,23 +262,47 @@ test: export COURSE_CACHE_MB ?= 6144
 test: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/all.sh $(or $(NAME),$(LESSONS))
 
+# The kernels on as many fresh seeds as they must have seen: hours, unless most were run before.
+soak: export COURSE_CACHE_MB ?= 6144
+soak: $(if $(LESSON),lesson) ready $(B)/doctor
+	@SOAK=1 sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
+
 # A program of each unit test; grader/test/unit.sh runs them, built with the sanitizers.
 UNITS = $(patsubst grader/%.c,$(B)/%,$(wildcard grader/test/unit/*.c))
 $(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libgrader.a
 	$(link)
 units: $(UNITS)
 
-mutate-grader: $(if $(LESSON),lesson) ready
+# A program of each part that reads what strangers wrote; grader/test/fuzz.sh feeds them.
+FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
+build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2 -lresolv
+build/fuzz/test/fuzz/rewrite: $(REWRITE)
+build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
+	$(link)
+fuzzers: $(FUZZERS)
+fuzz:
+	@sh grader/test/fuzz.sh
+
+# All C that is compiled without CUDA.
+analyzed: $(call objects,$(ROOMS) cpu/rewrite cpu/device cpu/watch class) $(CHECKS:%=%.o)
+analyze:
+	@sh grader/test/analyze.sh
+
+coverage:
+	@sh grader/test/coverage.sh
+
+mutate-grader: $(if $(LESSON),lesson) ready $(B)/doctor
+	@KINDS=wrong sh grader/test/all.sh -k $(or $(NAME),$(LESSONS))
 	@sh grader/test/mutate.sh $(or $(NAME),$(LESSONS))
 
 test-gpu: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
 test-cpu: ready
-	@sh grader/cpu/test/run.sh $(B)
+	@sh grader/test/all.sh -s '^cpu'
 
 test-aarch64: ready
-	@sh grader/cpu/test/aarch64.sh $(B)
+	@sh grader/test/all.sh -s aarch64
 
 proof:
 	@sh grader/cpu/test/hardware/proof.sh summary
@@ -270,6 +316,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready units whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
-        texts slides wrong test mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
+        texts slides wrong test soak fuzz analyze coverage mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

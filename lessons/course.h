@@ -1,4 +1,4 @@
-// course.h: what every contract and every kernel of the course shares.
+// from lesson 01: course.h: what every contract and every kernel of the course shares.
 //
 // Plain C, so that the grader, which is C, reads the same contracts as the kernels. A .cu file
 // includes its contract (lessons/NN_name/name.h), and that includes this.

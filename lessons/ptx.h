@@ -1,4 +1,4 @@
-// ptx.h: instructions of the GPU that CUDA C has no word for, each as a function.
+// from lesson 01: ptx.h: instructions of the GPU that CUDA C has no word for, each as a function.
 //
 // PTX is the assembly language of NVIDIA's GPUs; its manual is the "PTX ISA". A function here is one
 // instruction, and its comment names the instruction and where the manual describes it. Needs sm_80.

@@ -231,7 +231,7 @@ static void arguments(struct check* c) {
     struct problem p = sizes(c, 0, 32, 32, 16);
     forward_idle(p, "B = 0");
     p.B = 1;
-    forward_refused(p, bad);
+    problem_refused(p, bad);
 }
 
 // A block, a tile or a loop that is larger than what there is reads or writes past the end: so the

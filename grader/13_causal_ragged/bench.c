@@ -10,8 +10,8 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for exp
-// and the order of the sums.
+// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
+// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
     return (struct attention_shape){.dtype = F16,
                                     .B = 1,

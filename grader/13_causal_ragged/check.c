@@ -1,9 +1,8 @@
 // check.c: lesson 13, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: only "queries in
-// a tile that is not full" has an N_q beside whole tiles (and the item on safety, with a tail that
-// is nearly full), only "keys in a tile that is not full" has such an N_k without a mask, and so
-// on. All items but "rows that see no key", "LSE" and the last compare O alone.
+// Every item is about one thing, and its data are free of the other items' traps: only two items
+// have an N_q beside whole tiles, the one about such queries and the one on safety; only one such
+// an N_k without a mask. All but "rows that see no key", "LSE" and the last compare O alone.
 #include "attention/forward.h"
 
 static const struct contract contract = {
@@ -49,11 +48,7 @@ static void ragged_queries(struct check* c) {
 static void ragged_keys(struct check* c) {
     forward_case(all_keys(c, 16, 32 + check_pick(c, 1, 9)), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 16, 15), PACKED, "", JUDGE_O);
-    struct problem p = with_d(all_keys(c, 16, 4321), 8);
-    forward_begin(&p, PACKED, "");
-    set_column(&p, ARRAY_Q, 0, 8);  // few keys have most weight, the last one among them
-    row_of(&p, ARRAY_K, 0, 0, 4320)[0] = 4;
-    forward_run(&p, JUDGE_O);
+    forward_case_long(with_d(all_keys(c, 16, 4321), 8));
 }
 
 static void masked(struct check* c) {
@@ -83,20 +78,11 @@ static void head_dimensions(struct check* c) {
 
 static void hard_scores(struct check* c) {
     struct problem p = causal(c, 48, 48);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
-
-    // Hidden keys have scores far above those of the keys that are seen; two keys a level.
-    forward_begin(&p, PACKED, ", scores that grow from key to key");
-    set_column(&p, ARRAY_Q, 0, 1);
-    for (int64_t j = 0; j < 48; j++) set_level(&p, j, (double)(j / 2 * 150));
-    forward_run(&p, JUDGE_O);
-
-    // Integers: fp32 holds even these scores exactly. -10000 is no -infinity beside them.
-    forward_begin(&p, PACKED, ", scores around -20000");
-    forward_integers(&p, -100, 800);
-    forward_run(&p, JUDGE_O);
+    forward_case_large(p, ", scores of 30 times the usual size");
+    // Hidden keys have scores far above those of the keys that are seen.
+    forward_case_growing(p, ", scores that grow from key to key", 2, 150);
+    // -10000 is no -infinity beside these.
+    forward_case_integers(p, ", scores around -20000", -100, 800);
 }
 
 static void again(struct check* c) {

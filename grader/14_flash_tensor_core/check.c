@@ -52,11 +52,7 @@ static void ragged(struct check* c) {
     forward_case(all_keys(c, N_q, 64), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 17, N_k), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, 33, 15), PACKED, "", JUDGE_O);
-    struct problem p = all_keys(c, 1, 4321);
-    forward_begin(&p, PACKED, "");
-    set_column(&p, ARRAY_Q, 0, 8);  // few keys have most weight, the last one among them
-    row_of(&p, ARRAY_K, 0, 0, 4320)[0] = 4;
-    forward_run(&p, JUDGE_O);
+    forward_case_long(all_keys(c, 1, 4321));
 }
 
 // More rows than a block of 128 has: if one did as it likes, a mask ignored would look the same.
@@ -80,18 +76,9 @@ static void logsumexp(struct check* c) {
 
 static void hard_scores(struct check* c) {
     struct problem p = all_keys(c, 64, 128);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
-
-    forward_begin(&p, PACKED, ", scores that grow from key to key");
-    set_column(&p, ARRAY_Q, 0, 1);
-    for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, (double)(j / 4));
-    forward_run(&p, JUDGE_O);
-
-    forward_begin(&p, PACKED, ", scores around -20000");
-    forward_integers(&p, -128, 1024);
-    forward_run(&p, JUDGE_O);
+    forward_case_large(p, ", scores of 30 times the usual size");
+    forward_case_growing(p, ", scores that grow from key to key", 4, 1);
+    forward_case_integers(p, ", scores around -20000", -128, 1024);
 }
 
 static void arguments(struct check* c) {
@@ -137,7 +124,9 @@ static void cheap(struct check* c) {
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
-    forward_conflicts(all_keys(c, 64, 64));
+    check_watch(c, WATCH_PROFILE);
+    forward_case(all_keys(c, 64, 64), PACKED, "", JUDGE_O);
+    judge_conflicts(c);
 }
 
 static const struct item items[] = {

@@ -5,7 +5,6 @@
 // on.
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
-#include "check/arguments.h"
 #include "flash_backward.h"
 #include "wall/arena.h"
 
@@ -37,15 +36,15 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
 // ---- items ---------------------------------------------------------------------------------
 
 static void whole_tiles(struct check* c) {
-    backward_case(causal(c, 64, 64), PACKED, "");
-    backward_case(all_keys(c, 32, 16 * check_pick(c, 1, 3)), PACKED, "");
+    backward_case(causal(c, 64, 64));
+    backward_case(all_keys(c, 32, 16 * check_pick(c, 1, 3)));
 }
 
 static void any_length(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 63), N_q = pick_ragged(c, 17, 63);
-    backward_case(all_keys(c, N_q, N_k), PACKED, "");
-    backward_case(all_keys(c, 1, pick_ragged(c, 17, 40)), PACKED, "");
-    backward_case(all_keys(c, pick_ragged(c, 17, 31), 1), PACKED, "");
+    backward_case(all_keys(c, N_q, N_k));
+    backward_case(all_keys(c, 1, pick_ragged(c, 17, 40)));
+    backward_case(all_keys(c, pick_ragged(c, 17, 31), 1));
     int64_t d = check_pick(c, 2, 4);
     N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
     backward_case_tested(with_d(all_keys(c, N_q, N_k), d));
@@ -54,39 +53,35 @@ static void any_length(struct check* c) {
 // N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
 static void masked(struct check* c) {
     int64_t N = pick_ragged(c, 33, 79);
-    backward_case(causal(c, N, N), PACKED, "");
+    backward_case(causal(c, N, N));
     N = pick_ragged(c, 17, 31);
-    backward_case(causal(c, N, N + check_pick(c, 17, 33)), PACKED, "");
+    backward_case(causal(c, N, N + check_pick(c, 17, 33)));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }
 
 static void unseen(struct check* c) {
     int64_t N_q = pick_ragged(c, 36, 63);
-    backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)), PACKED, "");
+    backward_case(causal(c, N_q, N_q - check_pick(c, 17, 19)));
     backward_case_tested(with_d(causal(c, 19, 16), 2));
 }
 
 static void heads(struct check* c) {
     for (int layout = PACKED; layout <= HEADS_OUTSIDE; layout += HEADS_OUTSIDE) {
         int64_t N_k = check_pick(c, 17, 32), N_q = pick_ragged(c, 17, 31);
-        struct problem p = all_keys(c, N_q, N_k);
-        p.B = 2;
-        p.H = layout == PACKED ? 3 : 2;
-        backward_case(p, (enum layout)layout, "");
+        struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
+        backward_case_named(p, (enum layout)layout, "");
     }
 }
 
 static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
-    struct problem p = all_keys(c, N_q, N_k);
-    p.H = 2;
-    backward_case(p, GAPS, "");
+    backward_case_named(with_heads(all_keys(c, N_q, N_k), 1, 2), GAPS, "");
 }
 
 static void any_head(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 256)};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++)
-        backward_case(with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]), PACKED, "");
+        backward_case(with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]));
 }
 
 static void extreme(struct check* c) {
@@ -98,7 +93,7 @@ static void extreme(struct check* c) {
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
     struct problem p = all_keys(c, 19, 16);
-    backward_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
+    problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
     backward_fill_rows(&p, ARRAY_Q, 1.0 / 64);
@@ -109,8 +104,7 @@ static void gradients_of_any_size(struct check* c) {
 static void own_scale(struct check* c) {
     static const double factors[] = {0.3, 0.5, 1.7, 2.5};
     struct problem p = all_keys(c, pick_ragged(c, 17, 31), 16);
-    p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 3)]);
-    backward_case(p, PACKED, ", a scale of its own");
+    backward_case(with_scale(p, factors[check_pick(c, 0, 3)]));
 }
 
 static void again(struct check* c) {
@@ -131,10 +125,10 @@ static void arguments(struct check* c) {
         {"workspace", 0, COURSE_BAD_ARGUMENT},
         {0},
     };
-    backward_case(causal(c, 19, 19), PACKED, "");
+    backward_case(causal(c, 19, 19));
     backward_cases_empty(all_keys(c, 19, 17));
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 257), too_wide);
-    backward_cases_bad(with_d(all_keys(c, 16, 16), 8), bad);
+    problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
+    problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
 }
 
 static void safe(struct check* c) {
@@ -142,17 +136,15 @@ static void safe(struct check* c) {
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         int64_t N_q = pick_ragged(c, 17, 23), N_k = is_causal ? N_q : check_pick(c, 17, 23);
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
-        problem_set_d(&p, is_causal ? 16 : 21);
-        p.H = 2;
-        backward_case(p, PACKED, "");
+        backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of
-// its keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the causal
-// mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 1 if
-// nothing is left out. What is read once does not count: K and V; O and dO, for delta; the sums of
-// dQ.
+// its keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the
+// causal mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128,
+// 1 if nothing is left out. What is read once does not count: K and V; O and dO, for delta; the
+// sums of dQ.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };
     double read[2];
@@ -160,8 +152,8 @@ static void cheap(struct check* c) {
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         struct problem p = problem_of(c, &contract, N, N, is_causal);
         double d = (double)p.d, once = d * (4.0 * N + (4.0 + 4.0) * N);
-        backward_case(p, PACKED, "");
-        read[is_causal] = (double)backward_traffic(&p)->global_load_bytes - once;
+        backward_case(p);
+        read[is_causal] = (double)problem_traffic(&p)->global_load_bytes - once;
     }
     check_at_most(c, CAUSE_too_much_read, "times that a row of Q and dO is read",
                   read[0] / (N * (4.0 * (double)contract.d + 8)), CEIL_DIV(N, SMALLEST_TILE));

@@ -1,7 +1,7 @@
 // check.c: lesson 16, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps. d is 64 in all but
-// the first.
+// Every item is about one thing, and its data are free of the other items' traps. d is 64 in all
+// but the first.
 #include <string.h>
 
 #include "attention/backward_cases.h"
@@ -29,19 +29,11 @@ static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
     return problem_of(c, &contract, N_q, N_k, true);
 }
 
-static struct problem with_heads(struct problem p, int64_t B, int64_t H) {
-    p.B = B;
-    p.H = H;
-    return p;
-}
-
 // ---- items ---------------------------------------------------------------------------------
 
 static void whole_tiles(struct check* c) {
-    struct problem p = all_keys(c, 128, 64);
-    problem_set_d(&p, 128);
-    backward_case(all_keys(c, 64, 128), PACKED, "");
-    backward_case(p, PACKED, "");
+    backward_case(all_keys(c, 64, 128));
+    backward_case(with_d(all_keys(c, 128, 64), 128));
 }
 
 // low..high, but no multiple of 8
@@ -55,20 +47,20 @@ static void any_length(struct check* c) {
     const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 33, 1, 17},
                   N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 64, 65, 2};
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
-        backward_case(all_keys(c, N_q[n], N_k[n]), PACKED, "");
+        backward_case(all_keys(c, N_q[n], N_k[n]));
     int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
     backward_case_tested(all_keys(c, few_queries, few_keys));
 }
 
 // N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
 static void masked(struct check* c) {
-    backward_case(causal(c, 128, 128), PACKED, "");
-    backward_case(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
-                  ": the diagonal is no tile's");
+    backward_case(causal(c, 128, 128));
+    backward_case_named(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
+                        ": the diagonal is no tile's");
 }
 
 static void unseen(struct check* c) {
-    backward_case(causal(c, 128, check_pick(c, 33, 62)), PACKED, "");
+    backward_case(causal(c, 128, check_pick(c, 33, 62)));
 }
 
 // The scales that mistakes would make of these (none of its own, its square, without log2(e)) lie
@@ -76,13 +68,12 @@ static void unseen(struct check* c) {
 static void heads(struct check* c) {
     static const double factors[] = {0.45, 0.6};
     struct problem p = with_heads(all_keys(c, 64, 64), 2, check_pick(c, 2, 3));
-    p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 1)]);
-    backward_case(p, PACKED, ", a scale of its own");
+    backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
 }
 
 static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout <= SHARED; layout++)
-        backward_case(with_heads(all_keys(c, 64, 64), 2, 2), layout, "");
+        backward_case_named(with_heads(all_keys(c, 64, 64), 2, 2), layout, "");
 }
 
 static void extreme(struct check* c) {
@@ -100,10 +91,10 @@ static void gradients_of_any_size(struct check* c) {
 // the keys of several blocks.
 static void repeatable(struct check* c) {
     enum { HEADS = 100 };
-    backward_case(all_keys(c, 64, 130), PACKED, "");
+    backward_case(all_keys(c, 64, 130));
 
     struct problem p = with_heads(all_keys(c, 32, 130), 1, HEADS);
-    backward_begin(&p, PACKED, ", all heads with the same inputs");
+    problem_begin(&p, PACKED, ", all heads with the same inputs");
     backward_fill(&p);
     for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++)
         for (int64_t n = 0; n < rows_of(&p, a); n++)
@@ -119,9 +110,10 @@ static void repeatable(struct check* c) {
         check_compare(c, t, budget_exact());
     }
 
-    // Where blocks take turns by chance alone: sums by atomicAdd, at least one to each element of dQ.
+    // Where blocks take turns by chance alone: sums by atomicAdd, at least one to each element of
+    // dQ.
     check_watch(c, WATCH_PROFILE);
-    backward_case(all_keys(c, 32, 130), PACKED, "");
+    backward_case(all_keys(c, 32, 130));
     check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of dQ",
                   (double)check_traffic(c)->atomics / (32.0 * 64), 0.1);
 }
@@ -146,25 +138,23 @@ static void arguments(struct check* c) {
         {0},
     };
     struct problem p = all_keys(c, 64, 64);
-    backward_case(p, PACKED, "");
+    backward_case(p);
     backward_cases_empty(p);
-    backward_cases_bad(p, bad);
+    problem_refused(p, bad);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + pick_ragged(c, 33, 63);
-    struct problem p = causal(c, N, N);
-    problem_set_d(&p, 128);
-    backward_case(all_keys(c, 104, 72), PACKED, "");
-    backward_case(p, PACKED, "");
+    backward_case(all_keys(c, 104, 72));
+    backward_case(with_d(causal(c, N, N), 128));
 }
 
-// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of the
-// keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of them
-// are seen; 0.75 for n = 128. With the reads that any kernel does once, and which do not count, that
-// is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
+// Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
+// the keys that it sees: with blocks of n both, N / n times all four. With a mask (N + n) / 2N of
+// them are seen; 0.75 for n = 128. With the reads that any kernel does once, and which do not
+// count, that is 0.78 of all; it is 0.89 if one of the two leaves nothing out.
 static void cheap(struct check* c) {
     enum { N = 256, SMALLEST_BLOCK = 32 };
     const double d = 64, once = 2.0 * d * (2 + 3) * N;  // all inputs once, O for delta alone
@@ -172,8 +162,8 @@ static void cheap(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     for (int is_causal = 1; is_causal >= 0; is_causal--) {
         struct problem p = problem_of(c, &contract, N, N, is_causal);
-        backward_case(p, PACKED, "");
-        const struct arena_traffic* t = backward_traffic(&p);
+        backward_case(p);
+        const struct arena_traffic* t = problem_traffic(&p);
         read[is_causal] = (double)t->global_load_bytes - once;
         mma = (double)t->mma;
     }
@@ -188,12 +178,8 @@ static void cheap(struct check* c) {
 // Rows one below the other in the same banks cost seven wavefronts for each useful one.
 static void no_conflicts(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    backward_case(all_keys(c, 64, 64), PACKED, "");
-    const struct arena_traffic* t = check_traffic(c);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+    backward_case(all_keys(c, 64, 64));
+    judge_conflicts(c);
 }
 
 static const struct item items[] = {

@@ -1,4 +1,5 @@
-// bench.c: how fast lesson 17, attention with shared heads of keys, is: forward, decoding, backward.
+// bench.c: how fast lesson 17, attention with shared heads of keys, is: forward, decoding,
+// backward.
 #include "attention/bench.h"
 #include "gqa.h"
 
@@ -14,8 +15,8 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for exp
-// and the order of the sums.
+// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
+// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
     size_t bytes =
         gqa_backward_workspace_bytes((int)n[BATCHES], (int)n[N_Q], (int)n[H_Q], (int)n[D]);

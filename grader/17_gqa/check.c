@@ -55,10 +55,6 @@ static void judge_O(struct problem p) {
     forward_case(p, PACKED, "", JUDGE_O);
 }
 
-static void judge_gradients(struct problem p) {
-    backward_case(p, PACKED, "");
-}
-
 // ---- forward -------------------------------------------------------------------------------
 
 static void forward_groups(struct check* c) {
@@ -108,16 +104,10 @@ static void forward_hard(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 255)};
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[0]));
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
-    struct problem p = forward_of(c, 1, 16, 16, false);
-    forward_no_keys(p);
-    p = forward_of(c, 1, 32, check_pick(c, 17, 31), true);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size, rows that see no key");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
-    p = forward_of(c, 2, 32, 32, false);
-    forward_begin(&p, PACKED, ", scores around -20000");
-    forward_integers(&p, -100, 800);
-    forward_run(&p, JUDGE_O);
+    forward_no_keys(forward_of(c, 1, 16, 16, false));
+    forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
+                       ", scores of 30 times the usual size, rows that see no key");
+    forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
 }
 
 // One query: all that is read but Q is K and V. Tiles of at least 8 rows, each a head of the group,
@@ -143,25 +133,25 @@ static void forward_decoding(struct check* c) {
 static void groups(struct check* c) {
     const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
-        judge_gradients(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
-                              16 * check_pick(c, 1, 2), 16, false));
+        backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
+                            16 * check_pick(c, 1, 2), 16, false));
 }
 
 // N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
 static void causal(struct check* c) {
-    judge_gradients(backward_of(c, 2, 32, 32, true));
-    judge_gradients(backward_of(c, 2, 16, 16 + check_pick(c, 17, 33), true));
-    judge_gradients(backward_of(c, 2, 48, check_pick(c, 17, 30), true));
+    backward_case(backward_of(c, 2, 32, 32, true));
+    backward_case(backward_of(c, 2, 16, 16 + check_pick(c, 17, 33), true));
+    backward_case(backward_of(c, 2, 48, check_pick(c, 17, 30), true));
     int64_t d = check_pick(c, 2, 4), N_k = check_pick(c, 5, 6);
     backward_case_tested(with_d(backward_of(c, 3, 3, N_k, true), d));
 }
 
 static void any_length(struct check* c) {
     int64_t N_k = 16 + check_pick(c, 1, 15), N_q = 16 + check_pick(c, 1, 15);
-    judge_gradients(backward_of(c, 2, N_q, N_k, false));
-    judge_gradients(backward_of(c, 3, 1, check_pick(c, 17, 30), false));
+    backward_case(backward_of(c, 2, N_q, N_k, false));
+    backward_case(backward_of(c, 3, 1, check_pick(c, 17, 30), false));
     int64_t d = check_pick(c, 129, 256);
-    judge_gradients(with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d));
+    backward_case(with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d));
 }
 
 static void places(struct check* c) {
@@ -169,8 +159,8 @@ static void places(struct check* c) {
     for (enum layout layout = PACKED; layout <= HEADS_OUTSIDE; layout++) {
         struct problem p = backward_of(c, 2, 16, 32, false);
         p.B = 2;
-        p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 3)]);
-        backward_case(p, layout, ", a scale of its own");
+        p = with_scale(p, factors[check_pick(c, 0, 3)]);
+        backward_case_named(p, layout, "");
     }
 }
 
@@ -186,7 +176,7 @@ static void cancelling(struct check* c) {
 static void no_copies(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     struct problem p = backward_of(c, 8, 16, 48, false);
-    judge_gradients(p);
+    backward_case(p);
     check_at_most(c, CAUSE_expanded, "bytes of memory taken, of those of dK and dV",
                   (double)check_traffic(c)->allocated_bytes / (4.0 * (double)(p.N_k * p.d)), 1);
 }
@@ -222,10 +212,10 @@ static void arguments(struct check* c) {
     };
     struct problem p = forward_of(c, 1, 32, 32, false);
     forward_arguments(p, of_sizes);
-    backward_cases_bad(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
-    judge_gradients(backward_of(c, 2, 16, 16, true));
+    problem_refused(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
+    backward_case(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
-    backward_cases_bad(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
 }
 
 // Every array ends in a tile that is not full, in rows and in columns.
@@ -237,7 +227,7 @@ static void safe(struct check* c) {
     judge_O(forward_of(c, 1, N, N, true));
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         N = check_pick(c, 17, 23);
-        judge_gradients(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
+        backward_case(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
     }
 }
 

@@ -17,7 +17,8 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// The mask: the blocks on the diagonal, and of the others DENSITY in a hundred, of each head other ones.
+// The mask: the blocks on the diagonal, and of the others DENSITY in a hundred, of each head other
+// ones.
 static bool is_active(const int64_t* n, int64_t head, int64_t i, int64_t j) {
     uint64_t I = (uint64_t)(i / SPARSE_BLOCK), J = (uint64_t)(j / SPARSE_BLOCK);
     uint64_t x = (((uint64_t)head << 40 | I << 20 | J) + 1) * 0x9e3779b97f4a7c15u;
@@ -25,8 +26,8 @@ static bool is_active(const int64_t* n, int64_t head, int64_t i, int64_t j) {
     return I == J || (int64_t)((x ^ x >> 32) % 100) < n[DENSITY];
 }
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for exp
-// and the order of the sums.
+// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
+// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
     int H = (int)n[HEADS], rows = (int)n[N], d = (int)n[D];
     size_t bytes = n[PASS] ? block_sparse_backward_workspace_bytes(1, rows, rows, H, d)

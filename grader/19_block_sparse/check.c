@@ -1,9 +1,10 @@
 // check.c: lesson 19, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: the masks are full
-// but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
-// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty rows
-// in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE" alone.
+// Every item is about one thing, and its data are free of the other items' traps: the masks are
+// full but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
+// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty
+// rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE"
+// alone.
 #include <stdio.h>
 #include <string.h>
 
@@ -78,7 +79,7 @@ static void judge_forward(struct problem p, const char* mask, int what) {
 static void judge_backward(struct problem p, const char* mask) {
     char name[MASK_TEXT + 16];
     snprintf(name, sizeof name, ", mask %s", mask);
-    backward_begin(&p, PACKED, name);
+    problem_begin(&p, PACKED, name);
     mask_set(&p, mask);
     backward_fill(&p);
     backward_run(&p);
@@ -146,9 +147,9 @@ static void blocks(struct check* c) {
 
 static void short_blocks(struct check* c) {
     int64_t N_k = BLOCK + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 1, 63);
-    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    backward_case(backward_of(c, 1, N_q, N_k));
     N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
-    backward_case(backward_of(c, 1, N_q, N_k), PACKED, "");
+    backward_case(backward_of(c, 1, N_q, N_k));
     int64_t d = check_pick(c, 2, 4);
     N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
     backward_case_tested(with_d(backward_of(c, 1, N_q, N_k), d));
@@ -174,7 +175,7 @@ static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
-        backward_case(backward_of(c, 2, 32, BLOCK), layout, "");
+        backward_case_named(backward_of(c, 2, 32, BLOCK), layout, "");
 }
 
 static void any_head(struct check* c) {
@@ -185,14 +186,12 @@ static void any_head(struct check* c) {
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
     for (int n = 0; n < 2; n++)
-        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]), PACKED, "");
+        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]));
 }
 
 static void extreme(struct check* c) {
     struct problem p = forward_of(c, 1, 32, BLOCK + 16);
-    forward_begin(&p, PACKED, ", scores of 30 times the usual size");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
+    forward_case_large(p, ", scores of 30 times the usual size");
     for (int sign = 1; sign >= -1; sign -= 2) {
         forward_begin(&p, PACKED, sign > 0 ? ", scores near 200" : ", scores near -200");
         set_column(&p, ARRAY_Q, 0, 16);
@@ -250,9 +249,9 @@ static void arguments(struct check* c) {
     };
     struct problem p = forward_of(c, 1, BLOCK, BLOCK);
     forward_arguments(p, of_O);
-    backward_case(backward_of(c, 1, 32, 32), PACKED, "");
-    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
-    backward_cases_bad(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
+    backward_case(backward_of(c, 1, 32, 32));
+    problem_refused(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
+    problem_refused(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are
@@ -263,12 +262,12 @@ static void safe(struct check* c) {
     struct problem p = with_d(forward_of(c, 2, N_q, N_k), 11);
     forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11), PACKED, "");
+    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11));
 }
 
-// One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as Q:
-// reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V of the
-// active blocks once.
+// One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
+// Q: reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V
+// of the active blocks once.
 static void forward_cheap(struct check* c) {
     enum { N_Q = 16, T_K = 4, SMALLEST_TILE = 8 };
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
@@ -280,7 +279,7 @@ static void forward_cheap(struct check* c) {
         mask_set(&p, masks[n]);
         if (n < 2) needless(&p, ARRAY_V);
         forward_run(&p, JUDGE_O);
-        read[n] = (double)backward_traffic(&p)->global_load_bytes;
+        read[n] = (double)problem_traffic(&p)->global_load_bytes;
     }
     check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
                   (read[0] - Q) / K_and_V, 0.1);
@@ -290,8 +289,8 @@ static void forward_cheap(struct check* c) {
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
 }
 
-// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta and
-// the like, do not count.
+// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta
+// and the like, do not count.
 static void cheap(struct check* c) {
     enum { N = 16, T = 4 };
     static const char* const one[][4] = {{"1000", "0100", "0010", "0001"},
@@ -303,14 +302,14 @@ static void cheap(struct check* c) {
         double read[3];
         for (int n = 0; n < 3; n++) {
             struct problem p = backward_of(c, 1, column ? T * BLOCK : N, column ? N : T * BLOCK);
-            backward_begin(&p, PACKED, masks[n]);
+            problem_begin(&p, PACKED, masks[n]);
             mask_set(&p, masks[n]);
             if (n < 2) needless(&p, ARRAY_dO);
             for (int64_t e = 0; n < 2 && e < p.array[ARRAY_LSE].tensor->count; e++)
                 p.array[ARRAY_LSE].tensor->untouched[e] = true;
             backward_fill(&p);
             backward_run(&p);
-            read[n] = (double)backward_traffic(&p)->global_load_bytes;
+            read[n] = (double)problem_traffic(&p)->global_load_bytes;
         }
         check_at_most(c, CAUSE_inactive_read,
                       "bytes read for one block of four, of those for all four",

@@ -18,8 +18,8 @@ static int64_t pools(const int64_t* n) {
     return CEIL_DIV(n[1], n[4]);
 }
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for exp
-// and the order of the sums.
+// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
+// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
     return (struct attention_shape){.dtype = F16,
                                     .B = 1,

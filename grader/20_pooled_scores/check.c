@@ -61,17 +61,11 @@ static struct problem sizes(struct check* c, int64_t N_q, int64_t N_k, bool caus
     return p;
 }
 
-// Starts a case of random data.
-static void begin(struct problem* p, enum layout layout, const char* what) {
-    char text[80];
-    snprintf(text, sizeof text, ", pool = %d%s", (int)pooling_of(p)->pool, what);
-    forward_begin(p, layout, text);
-}
-
-// A case of random data, and all of it.
+// A case of random data, with the size of its pools in its name.
 static void judge(struct problem p, enum layout layout, const char* what, int judged) {
-    begin(&p, layout, what);
-    forward_run(&p, judged);
+    char text[80];
+    snprintf(text, sizeof text, ", pool = %d%s", (int)pooling_of(&p)->pool, what);
+    forward_case(p, layout, text, judged);
 }
 
 // The same, of one head and packed arrays.
@@ -149,19 +143,11 @@ static void head_dimensions(struct check* c) {
 static void hard_scores(struct check* c) {
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, 48, 48, true, &pooling);
-    begin(&p, PACKED, ", scores of 30 times the usual size");
-    forward_grow(&p, 30);
-    forward_run(&p, JUDGE_O);
-
+    forward_case_large(p, ", pool = 8, scores of 30 times the usual size");
     // The last keys that a row sees have all the weight: the ones before are nothing beside them.
-    begin(&p, PACKED, ", scores that grow from key to key");
-    set_column(&p, ARRAY_Q, 0, 1);
-    for (int64_t j = 0; j < 48; j++) set_level(&p, j, (double)(j / 2 * 150));
-    forward_run(&p, JUDGE_O);
-
-    begin(&p, PACKED, ", scores around -200");  // exp of each of them is 0
-    forward_integers(&p, -1, 800);
-    forward_run(&p, JUDGE_O);
+    forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
+    // exp of each of these is 0
+    forward_case_integers(p, ", pool = 8, scores around -200", -1, 800);
 }
 
 static void logsumexp(struct check* c) {

@@ -44,8 +44,10 @@ struct slip {
     bool tail_keys, tail_rows;  // what fills up the last tile counts: keys, and queries, of zeros
     enum {
         ITS_OWN,
-        BY_TILE,  // pools begin anew with each tile: pool (i / tile * tile) / pool + i % tile / pool,
-        BY_TILE_NUMBER  // or i / tile * (tile / pool) + i % tile / pool; what is left of a tile is dropped
+        // Pools begin anew with each tile: pool (i / tile * tile) / pool + i % tile / pool;
+        BY_TILE,
+        // or i / tile * (tile / pool) + i % tile / pool, without what is left of a tile.
+        BY_TILE_NUMBER
     } place;
     bool transposed;
     int64_t tile;

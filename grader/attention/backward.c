@@ -1,11 +1,12 @@
-// backward.c: the gradients of attention. For every batch and query head, with the key head that it uses:
+// backward.c: the gradients of attention. For every batch and query head, with the key head that it
+// uses:
 //
 //     S  = scale Q K^T        P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dP = dO V^T             delta_i = sum_x dO_ix O_ix        dS = P * (dP - delta)
 //     dV_j = sum_i P_ij dO_i  dK_j = scale sum_i dS_ij Q_i      dQ_i = scale sum_j dS_ij K_j
 //
-// FlashAttention-2 (Dao 2023), algorithm 2. A sum or product of floats, computed in fp64 and rounded once, is what
-// fp32 arithmetic gives.
+// FlashAttention-2 (Dao 2023), algorithm 2. A sum or product of floats, computed in fp64 and
+// rounded once, is what fp32 arithmetic gives.
 #include "attention/backward.h"
 
 #include <stdio.h>
@@ -45,8 +46,9 @@ struct backward backward_right(const struct problem* p) {
 
 // ---- who counts ----------------------------------------------------------------------------
 
-// The main loop for the tile of keys that key j is in: queries from `start` on see some of the keys, those from
-// `full_start` on all of them. A tile that hangs over the end of the keys is never seen whole.
+// The main loop for the tile of keys that key j is in: queries from `start` on see some of the
+// keys, those from `full_start` on all of them. A tile that hangs over the end of the keys is never
+// seen whole.
 struct loop {
     int64_t start, full_start;
 };
@@ -91,8 +93,8 @@ static int times(const struct problem* p, const struct backward* w, int64_t b, i
 
 // ---- one head ------------------------------------------------------------------------------
 
-// Query head h of batch b, and the key head g that it uses. P and dS have more rows and columns than there are
-// queries and keys, as the tiles of a kernel have.
+// Query head h of batch b, and the key head g that it uses. P and dS have more rows and columns
+// than there are queries and keys, as the tiles of a kernel have.
 struct head {
     const struct problem* p;
     const struct backward* w;
@@ -128,8 +130,9 @@ static const double* read_row(const struct head* t, const double* const* value, 
     return value[a] + place(t->w->stride[a], t->b, is_of_keys(a) ? t->g : t->h, n);
 }
 
-// delta_i = sum_x dO_ix O_ix, from the last column on. With one key O is V, and dP - delta is 0 but for the rounding
-// of two sums: the error that the standard has there must not depend on the sums having the same order.
+// delta_i = sum_x dO_ix O_ix, from the last column on. With one key O is V, and dP - delta is 0 but
+// for the rounding of two sums: the error that the standard has there must not depend on the sums
+// having the same order.
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
     int64_t h = w->first_delta ? t->h / t->p->group * t->p->group : t->h;
@@ -184,8 +187,8 @@ static void compute_weights(struct head* t, int64_t i) {
     }
 }
 
-// The rest of P and dS, as the tiles of a kernel hold it where rows that do not exist are zeros in shared memory, those
-// of LSE and delta too.
+// The rest of P and dS, as the tiles of a kernel hold it where rows that do not exist are zeros in
+// shared memory, those of LSE and delta too.
 static void fill_up(struct head* t) {
     const struct problem* p = t->p;
     const struct array* LSE = &p->array[ARRAY_LSE];
@@ -201,14 +204,16 @@ static void fill_up(struct head* t) {
         }
 }
 
-// The element of P or dS that a product takes for (i, j) of the transposed one, whose rows are keys.
+// The element of P or dS that a product takes for (i, j) of the transposed one, whose rows are
+// keys.
 static double transposed(const struct head* t, const double* matrix, enum taken how, int64_t i,
                          int64_t j) {
     taken_from(how, &j, &i);
     return matrix[i * t->columns + j];
 }
 
-// The element of dS that the product for dQ takes for (i, j); dQ knows of no key that does not exist.
+// The element of dS that the product for dQ takes for (i, j); dQ knows of no key that does not
+// exist.
 static double straight(const struct head* t, const double* matrix, enum taken how, int64_t i,
                        int64_t j) {
     taken_from(how, &i, &j);
@@ -236,7 +241,8 @@ static void add_dV_and_dK(const struct head* t) {
         }
 }
 
-// Stores an element of a gradient. Two mistaken writes to one place: either may be there in the end.
+// Stores an element of a gradient. Two mistaken writes to one place: either may be there in the
+// end.
 static void store(double* to, double value) {
     *to = isnan(*to) ? value : ANYTHING;
 }
@@ -337,8 +343,8 @@ void backward(const struct problem* p, const struct backward* w, bool rounded,
 
 // ---- is it right? --------------------------------------------------------------------------
 
-// The number whose gradient by O is dO: the sum of dO_ix O_ix, with O from the forward pass. O and LSE are room for
-// the arrays.
+// The number whose gradient by O is dO: the sum of dO_ix O_ix, with O from the forward pass. O and
+// LSE are room for the arrays.
 static double loss(const struct problem* p, double* O, double* LSE) {
     double sum = 0;
     forward_reference(p, false, O, LSE);

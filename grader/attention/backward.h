@@ -1,4 +1,5 @@
-// backward.h: the backward pass of attention in fp64, as a kernel computes it: rightly, or with a mistake.
+// backward.h: the backward pass of attention in fp64, as a kernel computes it: rightly, or with a
+// mistake.
 #ifndef ATTENTION_BACKWARD_H
 #define ATTENTION_BACKWARD_H
 
@@ -7,21 +8,20 @@
 
 enum { GRADIENTS = 3, INPUTS = ARRAY_dO + 1 };  // dQ, dK, dV; and Q, K, V, O, dO
 
-// One way to compute the gradients. backward_right() is the right one; a mistake is the right one with a field or two
-// changed. In causal problems the main loop of a kernel goes over tiles of queries, for one tile of keys at a time,
-// in three parts: tiles that see some of the keys, tiles that see all of them, and a last tile that is not full.
+// One way to compute the gradients. backward_right() is the right one; a mistake is the right one
+// with a field or two changed. In causal problems the main loop of a kernel goes over tiles of
+// queries, for one tile of keys at a time, in three parts: tiles that see some of the keys, tiles
+// that see all of them, and a last tile that is not full.
 struct backward {
     // The equations.
     double scale;               // of the scores
     double scale_dQ, scale_dK;  // of these gradients
     double lse, delta;          // factors of LSE and delta; 0 leaves them out
     double base;                // ln of the number that is raised to the power of S - LSE
-    bool
-        of_maximum;  // S - m in place of S - LSE, m the largest score of the row in the tile of keys
+    bool of_maximum;            // S - m for S - LSE, m the row's largest score in the tile of keys
     enum { OF_P, OF_ONE, OF_dS } dV;  // the factor of dO in dV
     int64_t columns;                  // S and dP are sums over the columns [0, columns) of the rows
-    bool
-        absolute;  // no mistake: the sums are of the sizes of their terms, which rounding is relative to
+    bool absolute;  // no mistake: sums of the sizes of the terms, which rounding is relative to
 
     // Which pairs of a query and a key count, and how often.
     struct block_mask blocks;
@@ -56,15 +56,17 @@ struct backward {
 
 struct backward backward_right(const struct problem* p);
 
-// Computes the gradients of a problem with inputs, O and LSE. gradient[a] has as many elements as the tensor of
-// array ARRAY_dQ + a, NaN where nothing is stored, ANYTHING (check/hypothesis.h) where two elements are; NULL if it
-// is not wanted. `rounded`: every operation is rounded to fp32, the gradients to the contract's type, and with the
-// contract's rounded_weights P and dS as well; otherwise nothing is.
+// Computes the gradients of a problem with inputs, O and LSE. gradient[a] has as many elements as
+// the tensor of array ARRAY_dQ + a, NaN where nothing is stored, ANYTHING (check/hypothesis.h)
+// where two elements are; NULL if it is not wanted. `rounded`: every operation is rounded to fp32,
+// the gradients to the contract's type, and with the contract's rounded_weights P and dS as well;
+// otherwise nothing is.
 void backward(const struct problem* p, const struct backward* w, bool rounded,
               double* const gradient[GRADIENTS]);
 
-// Holds the gradients against central differences of the forward pass. O and LSE must not be rounded yet. A
-// disagreement is an error of the grader, and ends the program. Takes a forward pass for each element of Q, K and V.
+// Holds the gradients against central differences of the forward pass. O and LSE must not be
+// rounded yet. A disagreement is an error of the grader, and ends the program. Takes a forward pass
+// for each element of Q, K and V.
 void backward_test(const struct problem* p);
 
 #endif

@@ -7,29 +7,8 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
-#include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
-
-// Starts a case, called by its sizes, its layout and `what`.
-static void start(const struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "";
-    if (p->group > 1)
-        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
-                 (int)(p->H / p->group));
-    else if (p->B != 1 || p->H != 1)
-        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? ", causal" : "",
-               layout == SHARED ? ", all heads share their inputs: head stride 0"
-                                : layout_names[layout],
-               what);
-}
-
-void backward_begin(struct problem* p, enum layout layout, const char* what) {
-    start(p, layout, what);
-    problem_declare(p, layout);
-}
 
 void backward_fill_rows(const struct problem* p, enum which a, double deviation) {
     struct tensor* t = p->array[a].tensor;
@@ -82,14 +61,18 @@ void backward_run(const struct problem* p) {
 
 // ---- whole cases ---------------------------------------------------------------------------
 
-void backward_case(struct problem p, enum layout layout, const char* what) {
-    backward_begin(&p, layout, what);
+void backward_case_named(struct problem p, enum layout layout, const char* what) {
+    problem_begin(&p, layout, what);
     backward_fill(&p);
     backward_run(&p);
 }
 
+void backward_case(struct problem p) {
+    backward_case_named(p, PACKED, "");
+}
+
 void backward_case_tested(struct problem p) {
-    backward_begin(&p, PACKED, "");
+    problem_begin(&p, PACKED, "");
     backward_fill(&p);
     backward_forward(&p);
     backward_test(&p);
@@ -97,7 +80,7 @@ void backward_case_tested(struct problem p) {
 }
 
 void backward_case_empty(struct problem p) {
-    backward_begin(&p, PACKED, "");
+    problem_begin(&p, PACKED, "");
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     backward_fill(&p);
     backward_run(&p);
@@ -113,17 +96,8 @@ void backward_cases_empty(struct problem p) {
     }
 }
 
-void backward_cases_bad(struct problem p, const struct bad_argument* bad) {
-    for (; bad->name; bad++) {
-        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p.check, bad);
-        problem_declare(&p, PACKED);
-        check_run(p.check);
-    }
-}
-
 void backward_case_large_scores(struct problem p) {
-    backward_begin(&p, PACKED, ", scores of 30 times the usual size");
+    problem_begin(&p, PACKED, ", scores of 30 times the usual size");
     backward_fill(&p);
     struct tensor* Q = p.array[ARRAY_Q].tensor;
     for (int64_t e = 0; e < Q->count; e++) Q->value[e] = dtype_round(Q->dtype, 30 * Q->value[e]);
@@ -134,7 +108,7 @@ void backward_case_level(struct problem p, double level) {
     const double k = 16;  // column 0 of Q and K alone gives a score of `level`
     char what[40];
     snprintf(what, sizeof what, ", scores near %g", level);
-    backward_begin(&p, PACKED, what);
+    problem_begin(&p, PACKED, what);
     backward_fill(&p);
     for (int64_t i = 0; i < p.N_q; i++)
         row_of(&p, ARRAY_Q, 0, 0, i)[0] = dtype_round(p.contract->dtype, level / (p.scale * k));
@@ -143,7 +117,7 @@ void backward_case_level(struct problem p, double level) {
 }
 
 void backward_case_large_dP(struct problem p) {
-    backward_begin(&p, PACKED, ", dO of 4000 and V of 16 times the usual size");
+    problem_begin(&p, PACKED, ", dO of 4000 and V of 16 times the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 4000);
     backward_fill_rows(&p, ARRAY_V, 16);
@@ -153,7 +127,7 @@ void backward_case_large_dP(struct problem p) {
 }
 
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common) {
-    backward_begin(&p, PACKED, ", large dO that cancel");
+    problem_begin(&p, PACKED, ", large dO that cancel");
     backward_fill(&p);
     for (int64_t i = 0; i < n; i++) {
         double *first = row_of(&p, ARRAY_dO, 0, 0, i),
@@ -170,7 +144,7 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
 
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round)) {
-    start(&p, PACKED, ", new data in the same arrays");
+    problem_name(&p, PACKED, ", new data in the same arrays");
     check_rounds(p.check, calls);
     problem_declare(&p, PACKED);
     for (int r = 0; r < calls; r++) {
@@ -184,14 +158,4 @@ void backward_case_again(struct problem p, int calls,
         check_round(p.check, r);
         backward_judge(&p);
     }
-}
-
-// ---- costs ---------------------------------------------------------------------------------
-
-const struct arena_traffic* backward_traffic(const struct problem* p) {
-    const struct arena_traffic* t = check_traffic(p->check);
-    check_at_most(p->check, CAUSE_quadratic_memory,
-                  "bytes of memory per query beside the workspace",
-                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
-    return t;
 }

@@ -1,5 +1,5 @@
-// backward_cases.h: the cases of the lessons that compute gradients: data, the comparison, and whole
-// cases that several lessons have. The contract of every problem here has `backward`.
+// backward_cases.h: the cases of the lessons that compute gradients: data, the comparison, and
+// whole cases that several lessons have. The contract of every problem here has `backward`.
 #ifndef ATTENTION_BACKWARD_CASES_H
 #define ATTENTION_BACKWARD_CASES_H
 
@@ -7,12 +7,9 @@
 
 // ---- the parts of a case
 
-// Starts a case that is called by its sizes, its layout and `what`, and declares its arguments.
-void backward_begin(struct problem* p, enum layout layout, const char* what);
-
 // Random inputs in the round that is selected: rows of mean 0 and standard deviation 1, O is still
-// to be computed. Between the rows is NaN, in O a number that is wrong: delta would be NaN for every
-// mistake.
+// to be computed. Between the rows is NaN, in O a number that is wrong: delta would be NaN for
+// every mistake.
 void backward_fill(const struct problem* p);
 
 // New rows of another size in one input.
@@ -30,7 +27,10 @@ void backward_run(const struct problem* p);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
-void backward_case(struct problem p, enum layout layout, const char* what);
+void backward_case(struct problem p);
+
+// With a layout, and `what` as the end of its name.
+void backward_case_named(struct problem p, enum layout layout, const char* what);
 
 // As small as the gradients can be tested at, which is done: see backward_test().
 void backward_case_tested(struct problem p);
@@ -40,9 +40,6 @@ void backward_case_empty(struct problem p);
 
 // The same without batches, without queries, and without keys.
 void backward_cases_empty(struct problem p);
-
-// One case for each of the bad arguments, which end with {0}.
-void backward_cases_bad(struct problem p, const struct bad_argument* bad);
 
 // P is nearly one-hot.
 void backward_case_large_scores(struct problem p);
@@ -54,20 +51,14 @@ void backward_case_level(struct problem p, double level);
 // dP is out of fp16's range.
 void backward_case_large_dP(struct problem p);
 
-// dV sums numbers that cancel: for the first n queries of head 0, query i + shift of `head` is query
-// i again, with another sign in what its dO has in common with all others, a number of size `common`.
+// dV sums numbers that cancel: for the first n queries of head 0, query i + shift of `head` is
+// query i again, with another sign in what its dO has in common with all others, a number of size
+// `common`.
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common);
 
-// 2 to 4 calls with new data in the same arrays. change(), if it is not NULL, may change other inputs
-// of a round first.
+// 2 to 4 calls with new data in the same arrays. change(), if it is not NULL, may change other
+// inputs of a round first.
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
-
-// ---- costs
-
-// check_traffic() of a case that was judged. Beside the workspace it may not take more memory than
-// a row of fp32 for each query.
-struct arena_traffic;
-const struct arena_traffic* backward_traffic(const struct problem* p);
 
 #endif

@@ -16,8 +16,8 @@ enum cause backward_explain_products(struct check* c, const struct tensor* t, st
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);
 
-// For hypothesis.make(): guesses what w gives in place of the suspect. With the overflows of a kernel,
-// if the suspect is not finite. Always true.
+// For hypothesis.make(): guesses what w gives in place of the suspect. With the overflows of a
+// kernel, if the suspect is not finite. Always true.
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess);
 
 // Elements that are NaN or infinite.

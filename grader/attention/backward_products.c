@@ -118,8 +118,8 @@ static bool is_without_delta(const struct suspect* s) {
 
 enum cause backward_explain_products(struct check* c, const struct tensor* t,
                                      struct budget budget) {
-    // in_exponent comes first: of scores of 30 times the usual size a wrong base leaves little of P,
-    // and other scales leave as little.
+    // in_exponent comes first: of scores of 30 times the usual size a wrong base leaves little of
+    // P, and other scales leave as little.
     const struct hypothesis* const lists[] = {in_exponent,
                                               backward_mistakes_in_equations,
                                               backward_mistakes_in_mask,

@@ -1,5 +1,5 @@
-// bench.h: what the benches of the attention lessons share: the arrays, the work, and the check of a
-// sample against fp64. For `make bench`; nothing here decides a grade.
+// bench.h: what the benches of the attention lessons share: the arrays, the work, and the check of
+// a sample against fp64. For `make bench`; nothing here decides a grade.
 //
 // A lesson's bench.c says in attention_shape() what one of its sizes means, and puts the functions
 // below into its `bench`. In a backward pass O and LSE are random, like everything else: the
@@ -12,9 +12,9 @@
 #include "bench/bench.h"
 #include "course.h"
 
-// One call of a launcher. Arrays are packed: Q, O and their gradients (B, N_q, H, d), K, V and theirs
-// (B, N_k, H_k, d), LSE (B, H, N_q). Query i sees the keys up to i + N_k - N_q if there is a causal
-// mask.
+// One call of a launcher. Arrays are packed: Q, O and their gradients (B, N_q, H, d), K, V and
+// theirs (B, N_k, H_k, d), LSE (B, H, N_q). Query i sees the keys up to i + N_k - N_q if there is a
+// causal mask.
 struct attention_shape {
     enum dtype dtype;  // of all arrays but LSE
     bool backward;     // Q, K, V, O, LSE, dO in, dQ, dK, dV out; else Q, K, V in, O, LSE out

@@ -44,8 +44,8 @@ enum { MASK_TEXT = 32 };
 void mask_declare(struct problem* p);
 
 // Sets the mask of the selected call to a text: the blocks of a row of blocks are 1, active, or 0;
-// between rows stands '/', between heads ' ', as in "10/01 11/10". After the last head the first one
-// comes again.
+// between rows stands '/', between heads ' ', as in "10/01 11/10". After the last head the first
+// one comes again.
 void mask_set(const struct problem* p, const char* text);
 
 // A mask of one head. No row and no column is empty, not all blocks are active, and a square one

@@ -1,7 +1,6 @@
 // forward.c: the right O and LSE, and cases of them.
 #include "attention/forward.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "wall/arena.h"
@@ -61,11 +60,6 @@ void set_level(struct problem* p, int64_t j, double level) {
     row_of(p, ARRAY_K, 0, 0, j)[0] = level / p->scale;
 }
 
-void forward_grow(struct problem* p, double factor) {
-    struct tensor* Q = p->array[ARRAY_Q].tensor;
-    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= factor;
-}
-
 void forward_integers(struct problem* p, double q, double k) {
     fill_integers(p->check, p->array[ARRAY_Q].tensor, -2, 2);
     fill_integers(p->check, p->array[ARRAY_K].tensor, -2, 2);
@@ -76,15 +70,7 @@ void forward_integers(struct problem* p, double q, double k) {
 // ---- cases ---------------------------------------------------------------------------------
 
 void forward_begin(struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "";
-    if (p->group > 1)
-        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
-                 (int)(p->H / p->group));
-    else if (p->B * p->H > 1)
-        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d, %s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? "causal" : "not causal", layout_names[layout], what);
-    problem_declare(p, layout);
+    problem_begin(p, layout, what);
     forward_fill(p);
 }
 
@@ -117,6 +103,33 @@ void forward_run(struct problem* p, int what) {
 void forward_case(struct problem p, enum layout layout, const char* what, int judged) {
     forward_begin(&p, layout, what);
     forward_run(&p, judged);
+}
+
+void forward_case_large(struct problem p, const char* what) {
+    forward_begin(&p, PACKED, what);
+    struct tensor* Q = p.array[ARRAY_Q].tensor;
+    for (int64_t e = 0; e < Q->count; e++) Q->value[e] *= 30;
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_growing(struct problem p, const char* what, int64_t keys, double step) {
+    forward_begin(&p, PACKED, what);
+    set_column(&p, ARRAY_Q, 0, 1);
+    for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, (double)(j / keys) * step);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_integers(struct problem p, const char* what, double q, double k) {
+    forward_begin(&p, PACKED, what);
+    forward_integers(&p, q, k);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_long(struct problem p) {
+    forward_begin(&p, PACKED, "");
+    set_column(&p, ARRAY_Q, 0, 8);
+    row_of(&p, ARRAY_K, 0, 0, p.N_k - 1)[0] = 4;
+    forward_run(&p, JUDGE_O);
 }
 
 // ---- items that several lessons have -------------------------------------------------------
@@ -153,15 +166,6 @@ void forward_idle(struct problem p, const char* name) {
     check_run(p.check);
 }
 
-void forward_refused(struct problem p, const struct bad_argument* bad) {
-    for (; bad->name; bad++) {
-        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p.check, bad);
-        problem_declare(&p, PACKED);
-        check_run(p.check);
-    }
-}
-
 void forward_arguments(struct problem p, const struct bad_argument* bad) {
     struct problem no_queries = p, no_heads = p, no_batches = p;
     no_queries.N_q = no_heads.H = no_batches.B = 0;
@@ -169,33 +173,22 @@ void forward_arguments(struct problem p, const struct bad_argument* bad) {
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
-    forward_refused(p, bad);
+    problem_refused(p, bad);
 }
 
 struct forward_traffic forward_traffic(struct problem p) {
     struct forward_traffic found = {0};
     double bytes[2];
     check_watch(p.check, WATCH_PROFILE);
-    for (int causal = 1; causal >= 0; causal--) {
+    for (int causal = 0; causal < 2; causal++) {
         p.causal = causal;
         forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
         const struct arena_traffic* t = check_traffic(p.check);
         bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
         found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p.N_q);
-        found.mma = (double)t->mma;
+        if (!causal) found.mma = (double)t->mma;
     }
     found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];
     return found;
-}
-
-void forward_conflicts(struct problem p) {
-    check_watch(p.check, WATCH_PROFILE);
-    forward_case(p, PACKED, "", JUDGE_O);
-    const struct arena_traffic* t = check_traffic(p.check);
-    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(p.check, CAUSE_bank_conflicts,
-                  "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
 }

@@ -23,9 +23,6 @@ void set_column(struct problem* p, enum which a, int64_t x, double value);
 // Moves the scores of key j, of batch 0 and head 0, to a level: by column 0, where Q holds a 1.
 void set_level(struct problem* p, int64_t j, double level);
 
-// Multiplies every element of Q.
-void forward_grow(struct problem* p, double factor);
-
 // Fills Q and K with integers of -2 .. 2, of which fp32 holds even large scores exactly, and their
 // columns 0 with q and k.
 void forward_integers(struct problem* p, double q, double k);
@@ -54,6 +51,20 @@ void forward_run(struct problem* p, int what);
 // All in one: a case of random numbers.
 void forward_case(struct problem p, enum layout layout, const char* what, int judged);
 
+// Scores of 30 times the usual size.
+void forward_case_large(struct problem p, const char* what);
+
+// The scores of each `keys` keys are higher by `step` than those of the keys before. One batch, one
+// head.
+void forward_case_growing(struct problem p, const char* what, int64_t keys, double step);
+
+// Q and K hold integers of -2 .. 2, of which fp32 holds even large scores exactly, but in their
+// columns 0: there they are q and k.
+void forward_case_integers(struct problem p, const char* what, double q, double k);
+
+// Few keys have most weight, and the last one is among them. One batch, one head.
+void forward_case_long(struct problem p);
+
 // ---- items that several lessons have
 
 // Three calls with new data in the same arrays. fill() sets the inputs of a call; NULL:
@@ -63,10 +74,9 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A case in which the launcher has nothing to do; one case for each of the bad arguments, which end
-// with {0}; and both, after an ordinary case, without queries, heads or batches.
+// A case in which the launcher has nothing to do; an ordinary case, then such cases without
+// queries, heads or batches, and one for each of the bad arguments, which end with {0}.
 void forward_idle(struct problem p, const char* name);
-void forward_refused(struct problem p, const struct bad_argument* bad);
 void forward_arguments(struct problem p, const struct bad_argument* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.
@@ -77,9 +87,6 @@ struct forward_traffic {
     double mma;      // mma.sync of a warp, without a mask
 };
 struct forward_traffic forward_traffic(struct problem p);
-
-// Fails if for ten useful wavefronts more than one is lost to bank conflicts.
-void forward_conflicts(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const char* const layout_names[LAYOUTS] = {
+#include "wall/arena.h"
+
+static const char* const layout_names[LAYOUTS] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
-    [SHARED] = ", all heads share K and V: head stride 0",
 };
 
 // The names that call.c asks for.
@@ -20,13 +21,28 @@ static const struct {
     [ARRAY_dK] = {"dK", "dk"}, [ARRAY_dV] = {"dV", "dv"}, [ARRAY_LSE] = {"LSE", "l"},
 };
 
+static double usual_scale(int64_t d) {
+    return (double)(float)(1.0 / sqrt((double)d));
+}
+
 void problem_set_d(struct problem* p, int64_t d) {
     p->d = d;
-    p->scale = (double)(float)(1.0 / sqrt((double)d));
+    p->scale = usual_scale(d);
 }
 
 struct problem with_d(struct problem p, int64_t d) {
     problem_set_d(&p, d);
+    return p;
+}
+
+struct problem with_heads(struct problem p, int64_t B, int64_t H) {
+    p.B = B;
+    p.H = H;
+    return p;
+}
+
+struct problem with_scale(struct problem p, double factor) {
+    p.scale = (double)(float)(p.scale * factor);
     return p;
 }
 
@@ -144,4 +160,54 @@ void problem_declare(struct problem* p, enum layout layout) {
     check_int(c, "backward", contract->backward);
     check_real(c, "scale", p->scale);
     if (contract->declare_more) contract->declare_more(p);
+}
+
+// ---- cases ---------------------------------------------------------------------------------
+
+void problem_name(const struct problem* p, enum layout layout, const char* what) {
+    char heads[64] = "", scale[32] = "";
+    if (p->group > 1)
+        snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
+                 (int)(p->H / p->group));
+    else if (p->B != 1 || p->H != 1)
+        snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
+    if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
+    const char* all_keys = p->contract->backward ? "" : ", not causal";
+    const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
+                                               : ", all heads share K and V: head stride 0";
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
+               (int)p->d, p->causal ? ", causal" : all_keys, scale,
+               layout == SHARED ? shared : layout_names[layout], what);
+}
+
+void problem_begin(struct problem* p, enum layout layout, const char* what) {
+    problem_name(p, layout, what);
+    problem_declare(p, layout);
+}
+
+void problem_refused(struct problem p, const struct bad_argument* bad) {
+    for (; bad->name; bad++) {
+        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
+        check_spoil(p.check, bad);
+        problem_declare(&p, PACKED);
+        check_run(p.check);
+    }
+}
+
+// ---- costs ---------------------------------------------------------------------------------
+
+const struct arena_traffic* problem_traffic(const struct problem* p) {
+    const struct arena_traffic* t = check_traffic(p->check);
+    check_at_most(p->check, CAUSE_quadratic_memory,
+                  "bytes of memory per query beside the workspace",
+                  (double)t->allocated_bytes / (double)p->N_q, 4.0 * (double)p->d);
+    return t;
+}
+
+void judge_conflicts(struct check* c) {
+    const struct arena_traffic* t = check_traffic(c);
+    double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
+    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
+    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
+                  all > lost ? lost / (all - lost) : 0, 0.1);
 }

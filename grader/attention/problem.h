@@ -5,7 +5,7 @@
 //
 //     struct problem p = problem_of(c, &contract, 32, 48, false);
 //     p.H = 2;
-//     check_case(c, "H = 2, N_q = 32, N_k = 48");
+//     problem_begin(&p, GAPS, "");
 //     problem_declare(&p, GAPS);
 //
 // All other functions of this folder get it passed. explain() finds it by problem_of_case().
@@ -87,7 +87,6 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
 };
-extern const char* const layout_names[LAYOUTS];  // to be appended to the name of a case
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
@@ -97,12 +96,32 @@ struct problem problem_of(struct check* c, const struct contract* contract, int6
 void problem_set_d(struct problem* p, int64_t d);
 struct problem with_d(struct problem p, int64_t d);
 
+// The problem with B batches of H heads; with its scale times a factor.
+struct problem with_heads(struct problem p, int64_t B, int64_t H);
+struct problem with_scale(struct problem p, double factor);
+
 // Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
 // as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all
 // inputs; the other arrays are PACKED. Arguments: the arrays by their names; B, N_q, N_k, H (of
 // queries), H_k, d, causal and backward; "stride_dq.n" and the like; scale; "workspace" if the
 // contract has one.
 void problem_declare(struct problem* p, enum layout layout);
+
+// Starts a case that is named by its sizes, its layout and `what`; the second one declares it, too.
+void problem_name(const struct problem* p, enum layout layout, const char* what);
+void problem_begin(struct problem* p, enum layout layout, const char* what);
+
+// One case for each of the bad arguments, which end with {0}: the launcher must return its status.
+void problem_refused(struct problem p, const struct bad_argument* bad);
+
+// Of a judged case with WATCH_PROFILE: its traffic. Fails if the launcher allocated more memory than
+// a row of fp32 for each query.
+struct arena_traffic;
+const struct arena_traffic* problem_traffic(const struct problem* p);
+
+// After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
+// is lost to bank conflicts.
+void judge_conflicts(struct check* c);
 
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);

@@ -1,4 +1,5 @@
-// dtype.c: element types, written out so that the grader does not depend on a compiler's own halves.
+// dtype.c: element types, written out so that the grader does not depend on a compiler's own
+// halves.
 #include "base/dtype.h"
 
 #include <math.h>

@@ -10,7 +10,8 @@
 #endif
 
 // Reads a regular file of at most `limit` bytes; the result ends with a NUL that *size does not
-// count, and is the caller's to free. NULL with errno: EISDIR, EFBIG, EINVAL (not a regular file)...
+// count, and is the caller's to free. NULL with errno: EISDIR, EFBIG, EINVAL (not a regular
+// file)...
 char* file_read(const char* path, size_t limit, size_t* size);
 
 // Writes a file whole, or leaves the old one: a temporary beside it, then rename. 0 or -1.

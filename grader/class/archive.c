@@ -1,9 +1,8 @@
-// archive.c: what is in an archive, read and never unpacked: paths, links and devices in it mean nothing here.
+// archive.c: what is in an archive, read and never unpacked: paths, links and devices in it mean
+// nothing here.
 #include <archive.h>
 #include <archive_entry.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include "class/class.h"
 

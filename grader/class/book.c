@@ -1,15 +1,15 @@
-// book.c: the points of everybody, in one place. What a check gave, what a late rule leaves of it, what an
-// instructor decided instead, weighted into one total: every view shows these numbers. See class.h.
+// book.c: the points of everybody, in one place. What a check gave, what a late rule leaves of it,
+// what an instructor decided instead, weighted into one total: every view shows these numbers. See
+// class.h.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "class/class.h"
 #include "base/file.h"
+#include "class/class.h"
 
 // The instructor's tables, and how they look before anything is in them.
 static const struct {
@@ -20,8 +20,8 @@ static const struct {
               {"overrides.csv", "student,lesson,points,reason\n"}};
 
 // Reads OUT/file; one column after the other of `titles` must be there.
-static void read_table(const struct class* k, int which, struct table* t, int column[4]) {
-    const char* path = class_path(k, "%s", tables[which].file);
+static void read_table(const struct class* class, int which, struct table* t, int column[4]) {
+    const char* path = class_path(class, "%s", tables[which].file);
     char titles[80];
     struct stat st;
     if (stat(path, &st) != 0 &&
@@ -42,13 +42,13 @@ static void read_table(const struct class* k, int which, struct table* t, int co
 }
 
 // The number in a field; ends the program if it is none, or not in low..high.
-static double number(const struct class* k, int which, int record, const char* text, double low,
+static double number(const struct class* class, int which, int record, const char* text, double low,
                      double high) {
     char* end;
     double value = strtod(text, &end);
     if (end == text || *end || !(value >= low && value <= high))
         class_refuse("%s, record %d: \"%s\" is no number from %g to %g",
-                     class_path(k, "%s", tables[which].file), record + 1, text, low, high);
+                     class_path(class, "%s", tables[which].file), record + 1, text, low, high);
     return value;
 }
 
@@ -56,53 +56,53 @@ static bool is_meant(const char* text, const struct class_lesson* l) {
     return !strcmp(text, "*") || class_names(text, l->name);
 }
 
-static void warn_unknown(const struct class* k, int which, int record, const char* what,
+static void warn_unknown(const struct class* class, int which, int record, const char* what,
                          const char* name) {
     fprintf(stderr, "%s, record %d: there is no %s %s in this run\n",
-            class_path(k, "%s", tables[which].file), record + 1, what, name);
+            class_path(class, "%s", tables[which].file), record + 1, what, name);
 }
 
 // ---- the tables
 
-static void read_weights(struct class* k) {
+static void read_weights(struct class* class) {
     struct table t;
     int c[4];
-    read_table(k, 0, &t, c);
-    for (int l = 0; l < k->lessons; l++) k->weight[l] = 1;
+    read_table(class, 0, &t, c);
+    for (int l = 0; l < class->lessons; l++) class->weight[l] = 1;
     for (int i = 1; i < t.records; i++)
-        for (int l = 0; l < k->lessons; l++)
-            if (is_meant(t.record[i][c[0]], &k->lesson[l]))
-                k->weight[l] = number(k, 0, i, t.record[i][c[1]], 0, 1e6);
+        for (int l = 0; l < class->lessons; l++)
+            if (is_meant(t.record[i][c[0]], &class->lesson[l]))
+                class->weight[l] = number(class, 0, i, t.record[i][c[1]], 0, 1e6);
     table_free(&t);
 }
 
 // What is left of the points, in percent, after so many days. The last rule for a lesson counts.
-static double left_after(const struct class* k, const struct table* rules, const int* c,
+static double left_after(const struct class* class, const struct table* rules, const int* c,
                          const struct class_lesson* lesson, double days) {
     double left = 100;
     for (int i = 1; i < rules->records; i++) {
         if (!is_meant(rules->record[i][c[0]], lesson)) continue;
-        double grace = number(k, 1, i, rules->record[i][c[1]], 0, 1e4),
-               rate = number(k, 1, i, rules->record[i][c[2]], 0, 100),
-               least = number(k, 1, i, rules->record[i][c[3]], 0, 100);
+        double grace = number(class, 1, i, rules->record[i][c[1]], 0, 1e4),
+               rate = number(class, 1, i, rules->record[i][c[2]], 0, 100),
+               least = number(class, 1, i, rules->record[i][c[3]], 0, 100);
         left = fmax(least, 100 - rate * fmax(0, ceil(days - grace)));
     }
     return left;
 }
 
-static void apply_late(struct class* k) {
+static void apply_late(struct class* class) {
     struct table rules, late;
     int r[4], c[4];
-    read_table(k, 1, &rules, r);
-    read_table(k, 2, &late, c);
+    read_table(class, 1, &rules, r);
+    read_table(class, 2, &late, c);
     for (int i = 1; i < late.records; i++) {
-        struct row* row = class_row(k, late.record[i][c[0]]);
-        double days = number(k, 2, i, late.record[i][c[2]], 0, 1e4);
-        if (!row) warn_unknown(k, 2, i, "student", late.record[i][c[0]]);
-        for (int l = 0; l < k->lessons && row; l++) {
+        struct row* row = class_row(class, late.record[i][c[0]]);
+        double days = number(class, 2, i, late.record[i][c[2]], 0, 1e4);
+        if (!row) warn_unknown(class, 2, i, "student", late.record[i][c[0]]);
+        for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
-            if (!is_meant(late.record[i][c[1]], &k->lesson[l]) || !p->known) continue;
-            double left = left_after(k, &rules, r, &k->lesson[l], days);
+            if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
+            double left = left_after(class, &rules, r, &class->lesson[l], days);
             p->points = p->graded * left / 100;
             if (left < 100)
                 snprintf(p->note, sizeof p->note, "%d, %g days late: %g %%", p->graded, days, left);
@@ -112,21 +112,21 @@ static void apply_late(struct class* k) {
     table_free(&late);
 }
 
-static void apply_overrides(struct class* k) {
+static void apply_overrides(struct class* class) {
     struct table t;
     int c[4];
-    read_table(k, 3, &t, c);
+    read_table(class, 3, &t, c);
     for (int i = 1; i < t.records; i++) {
         const char *student = t.record[i][c[0]], *reason = t.record[i][c[3]];
-        struct row* row = class_row(k, student);
-        double points = number(k, 3, i, t.record[i][c[2]], 0, 100);
+        struct row* row = class_row(class, student);
+        double points = number(class, 3, i, t.record[i][c[2]], 0, 100);
         if (!reason[0])
             class_refuse("%s, record %d: an override needs a reason",
-                         class_path(k, "overrides.csv"), i + 1);
-        if (!row) warn_unknown(k, 3, i, "student", student);
-        for (int l = 0; l < k->lessons && row; l++) {
+                         class_path(class, "overrides.csv"), i + 1);
+        if (!row) warn_unknown(class, 3, i, "student", student);
+        for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
-            if (!is_meant(t.record[i][c[1]], &k->lesson[l])) continue;
+            if (!is_meant(t.record[i][c[1]], &class->lesson[l])) continue;
             char was[2 * WHY_SIZE];
             snprintf(was, sizeof was, "%s", p->note);
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
@@ -140,7 +140,7 @@ static void apply_overrides(struct class* k) {
 
 // ---- points
 
-static void points_of(const struct class* k, struct row* row, int lesson, struct result* r) {
+static void points_of(const struct class* class, struct row* row, int lesson, struct result* r) {
     struct cell* cell = &row->cell[lesson];
     struct cell_points* p = &cell->now;
     char why[WHY_SIZE];
@@ -151,14 +151,14 @@ static void points_of(const struct class* k, struct row* row, int lesson, struct
     } else if (cell->state == CELL_REFUSED) {
         snprintf(why, sizeof why, "%s", cell->why);
         snprintf(p->note, sizeof p->note, "not taken: %s", why);
-    } else if (result_kept(k, row, lesson, r)) {
+    } else if (result_kept(class, row, lesson, r)) {
         p->graded = r->score;
         p->points = r->score;
         snprintf(why, sizeof why, "%s", cell->why);
         snprintf(p->note, sizeof p->note, "%d of %d%s%s", r->score, r->max_score,
                  why[0] ? "; " : "", why);
     } else {
-        error_kept(k, row, lesson, why, sizeof why);
+        error_kept(class, row, lesson, why, sizeof why);
         p->known = false;
         snprintf(p->note, sizeof p->note, "%s%s", why[0] ? "grader error: " : "not graded yet",
                  why);
@@ -166,24 +166,24 @@ static void points_of(const struct class* k, struct row* row, int lesson, struct
     }
 }
 
-void book_points(struct class* k) {
+void book_points(struct class* class) {
     struct result* r = malloc(sizeof *r);
     if (!r) class_refuse("no memory for a result");
-    read_weights(k);
-    for (int i = 0; i < k->rows; i++)
-        for (int l = 0; l < k->lessons; l++) points_of(k, &k->row[i], l, r);
+    read_weights(class);
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) points_of(class, &class->row[i], l, r);
     free(r);
-    apply_late(k);
-    apply_overrides(k);
-    for (int i = 0; i < k->rows; i++) {
+    apply_late(class);
+    apply_overrides(class);
+    for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
-        k->row[i].known = true;
-        for (int l = 0; l < k->lessons; l++) {
-            k->row[i].known &= k->row[i].cell[l].now.known;
-            sum += k->weight[l] * k->row[i].cell[l].now.points;
-            weights += k->weight[l];
+        class->row[i].known = true;
+        for (int l = 0; l < class->lessons; l++) {
+            class->row[i].known &= class->row[i].cell[l].now.known;
+            sum += class->weight[l] * class->row[i].cell[l].now.points;
+            weights += class->weight[l];
         }
-        k->row[i].total = weights > 0 ? sum / weights : 0;
+        class->row[i].total = weights > 0 ? sum / weights : 0;
     }
 }
 
@@ -194,14 +194,14 @@ static bool is_lesson_column(const struct table* t, int column) {
     return column + 1 < t->fields && !strcmp(t->record[0][column + 1], note);
 }
 
-void book_keeps(const struct class* k) {
+void book_keeps(const struct class* class) {
     struct table t;
     char missing[1024] = "", all[1024] = "";
-    if (!table_read(class_path(k, "gradebook.csv"), &t)) return;
+    if (!table_read(class_path(class, "gradebook.csv"), &t)) return;
     for (int c = 0; t.records > 0 && c < t.fields; c++) {
         const char* name = t.record[0][c];
         bool asked = !is_lesson_column(&t, c);
-        for (int l = 0; l < k->lessons; l++) asked |= !strcmp(name, k->lesson[l].name);
+        for (int l = 0; l < class->lessons; l++) asked |= !strcmp(name, class->lesson[l].name);
         size_t n = strlen(missing), m = strlen(all);
         if (asked) continue;
         snprintf(missing + n, sizeof missing - n, "%s%s", n ? ", " : "", name);
@@ -213,17 +213,18 @@ void book_keeps(const struct class* k) {
             "The gradebook in OUT=%s has lessons that LESSON=%s leaves out: %s.\n"
             "LESSON=%s%s keeps them, and grades nothing twice; another OUT= begins a gradebook of "
             "its own;\nwithout %s there is a new one.",
-            k->out, k->lesson_list, missing, k->lesson_list, all, class_path(k, "gradebook.csv"));
+            class->out, class->lesson_list, missing, class->lesson_list, all,
+            class_path(class, "gradebook.csv"));
 }
 
-void book_before(struct class* k) {
+void book_before(struct class* class) {
     struct table t;
-    if (!table_read(class_path(k, "gradebook.csv"), &t)) return;
+    if (!table_read(class_path(class, "gradebook.csv"), &t)) return;
     int student = table_column(&t, "id");
     for (int i = 1; i < t.records && student >= 0; i++) {
-        struct row* row = class_row(k, t.record[i][student]);
-        for (int l = 0; l < k->lessons && row; l++) {
-            int column = table_column(&t, k->lesson[l].name);
+        struct row* row = class_row(class, t.record[i][student]);
+        for (int l = 0; l < class->lessons && row; l++) {
+            int column = table_column(&t, class->lesson[l].name);
             const char* text = column < 0 ? "" : t.record[i][column];
             row->cell[l].before = text[0] != '\0';
             row->cell[l].points_before = strtod(text, NULL);
@@ -240,27 +241,27 @@ static const char* points_text(bool known, double points, char text[32]) {
     return text;
 }
 
-static void write_gradebook(const struct class* k) {
+static void write_gradebook(const struct class* class) {
     char *text, number_text[32];
     size_t size;
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for the gradebook");
     const char* const titles[] = {"student", "id", "email", "roster"};
     for (int c = 0; c < 4; c++) table_field(f, titles[c], false);
-    for (int l = 0; l < k->lessons; l++) {
+    for (int l = 0; l < class->lessons; l++) {
         char note[80];
-        snprintf(note, sizeof note, "%s note", k->lesson[l].name);
-        table_field(f, k->lesson[l].name, false);
+        snprintf(note, sizeof note, "%s note", class->lesson[l].name);
+        table_field(f, class->lesson[l].name, false);
         table_field(f, note, false);
     }
     table_field(f, "total", true);
-    for (int i = 0; i < k->rows; i++) {
-        const struct row* row = &k->row[i];
+    for (int i = 0; i < class->rows; i++) {
+        const struct row* row = &class->row[i];
         table_field(f, row->name, false);
         table_field(f, row->id, false);
         table_field(f, row->email, false);
-        table_field(f, row->on_roster ? "yes" : k->has_roster ? "no" : "", false);
-        for (int l = 0; l < k->lessons; l++) {
+        table_field(f, row->on_roster ? "yes" : class->has_roster ? "no" : "", false);
+        for (int l = 0; l < class->lessons; l++) {
             const struct cell_points* p = &row->cell[l].now;
             table_field(f, points_text(p->known, p->points, number_text), false);
             table_field(f, p->note, false);
@@ -268,8 +269,8 @@ static void write_gradebook(const struct class* k) {
         table_field(f, points_text(row->known, row->total, number_text), true);
     }
     fclose(f);
-    if (file_write(class_path(k, "gradebook.csv"), text, size, 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(k, "gradebook.csv"),
+    if (file_write(class_path(class, "gradebook.csv"), text, size, 0600) != 0)
+        class_refuse("%s could not be written: %s", class_path(class, "gradebook.csv"),
                      strerror(errno));
     free(text);
 }
@@ -280,8 +281,8 @@ static bool changed(const struct cell* cell) {
 }
 
 // Adds every change of points to log.csv.
-static void write_log(const struct class* k) {
-    const char* path = class_path(k, "log.csv");
+static void write_log(const struct class* class) {
+    const char* path = class_path(class, "log.csv");
     struct stat st;
     bool first = stat(path, &st) != 0;
     FILE* f = fopen(path, "a");
@@ -291,13 +292,13 @@ static void write_log(const struct class* k) {
     if (!f) class_refuse("%s: %s", path, strerror(errno));
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
     if (first) fputs("time,student,lesson,before,now,note\n", f);
-    for (int i = 0; i < k->rows; i++)
-        for (int l = 0; l < k->lessons; l++) {
-            const struct cell* cell = &k->row[i].cell[l];
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            const struct cell* cell = &class->row[i].cell[l];
             if (!changed(cell)) continue;
             table_field(f, when, false);
-            table_field(f, k->row[i].id, false);
-            table_field(f, k->lesson[l].name, false);
+            table_field(f, class->row[i].id, false);
+            table_field(f, class->lesson[l].name, false);
             table_field(f, points_text(cell->before, cell->points_before, text), false);
             table_field(f, points_text(cell->now.known, cell->now.points, text), false);
             table_field(f, cell->now.note, true);
@@ -312,12 +313,12 @@ static int by_number(const void* a, const void* b) {
     return (x > y) - (x < y);
 }
 
-static void say_lesson(const struct class* k, int l) {
+static void say_lesson(const struct class* class, int l) {
     int count = 0, missing = 0, refused = 0, errors = 0, full = 0;
-    double sum = 0, *points = calloc((size_t)k->rows, sizeof *points);
+    double sum = 0, *points = calloc((size_t) class->rows, sizeof *points);
     if (!points) return;
-    for (int i = 0; i < k->rows; i++) {
-        const struct cell* cell = &k->row[i].cell[l];
+    for (int i = 0; i < class->rows; i++) {
+        const struct cell* cell = &class->row[i].cell[l];
         if (!cell->now.known)
             errors++;
         else if (cell->state == CELL_MISSING)
@@ -329,7 +330,7 @@ static void say_lesson(const struct class* k, int l) {
     }
     for (int i = 0; i < count; i++) full += points[i] >= 100;
     qsort(points, (size_t)count, sizeof *points, by_number);
-    printf("%s: %d graded", k->lesson[l].name, count);
+    printf("%s: %d graded", class->lesson[l].name, count);
     if (count > 0) {
         double median = (points[(count - 1) / 2] + points[count / 2]) / 2;
         printf(" (mean %.1f, median %g, %d with full marks)", sum / count, median, full);
@@ -338,46 +339,46 @@ static void say_lesson(const struct class* k, int l) {
     free(points);
 }
 
-static void say_changes(const struct class* k) {
+static void say_changes(const struct class* class) {
     int changes = 0;
-    for (int i = 0; i < k->rows; i++)
-        for (int l = 0; l < k->lessons; l++) {
-            const struct cell* cell = &k->row[i].cell[l];
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            const struct cell* cell = &class->row[i].cell[l];
             char before[32], now[32];
             if (!cell->before || !changed(cell)) continue;
             if (changes++ == 0) puts("\nChanged since the last run:");
-            printf("  %-24s %-22s %6s -> %-6s %s\n", k->row[i].name, k->lesson[l].name,
+            printf("  %-24s %-22s %6s -> %-6s %s\n", class->row[i].name, class->lesson[l].name,
                    points_text(true, cell->points_before, before),
                    cell->now.known ? points_text(true, cell->now.points, now) : "?",
                    cell->now.note);
         }
 }
 
-void book_write(struct class* k) {
+void book_write(struct class* class) {
     enum { FEW = 60 };
     char text[32];
-    write_gradebook(k);
-    write_log(k);
-    if (k->rows <= FEW) {
+    write_gradebook(class);
+    write_log(class);
+    if (class->rows <= FEW) {
         printf("\n%-24s", "student");
-        for (int l = 0; l < k->lessons; l++) printf(" %8.2s", k->lesson[l].name);
+        for (int l = 0; l < class->lessons; l++) printf(" %8.2s", class->lesson[l].name);
         puts("    total");
-        for (int i = 0; i < k->rows; i++) {
-            const struct row* row = &k->row[i];
+        for (int i = 0; i < class->rows; i++) {
+            const struct row* row = &class->row[i];
             printf("%-24s", row->name);
-            for (int l = 0; l < k->lessons; l++) {
+            for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
                 printf(" %8s", p->known ? points_text(true, p->points, text) : "?");
             }
             printf(" %8s", row->known ? points_text(true, row->total, text) : "?");
-            for (int l = 0; l < k->lessons; l++)
+            for (int l = 0; l < class->lessons; l++)
                 if (row->cell[l].state != CELL_TAKEN || !row->cell[l].now.known)
-                    printf("  %.2s: %s", k->lesson[l].name, row->cell[l].now.note);
-            puts(k->has_roster && !row->on_roster ? "  not on the roster" : "");
+                    printf("  %.2s: %s", class->lesson[l].name, row->cell[l].now.note);
+            puts(class->has_roster && !row->on_roster ? "  not on the roster" : "");
         }
     }
     puts("");
-    for (int l = 0; l < k->lessons; l++) say_lesson(k, l);
-    say_changes(k);
-    printf("\n%d rows. Gradebook: %s\n", k->rows, class_path(k, "gradebook.csv"));
+    for (int l = 0; l < class->lessons; l++) say_lesson(class, l);
+    say_changes(class);
+    printf("\n%d rows. Gradebook: %s\n", class->rows, class_path(class, "gradebook.csv"));
 }

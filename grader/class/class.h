@@ -1,19 +1,25 @@
-// class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the files:
+// class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the
+// files; each calls only those above it:
 //
+//   names.c    names of students and lessons, as text, as file names
+//   folder.c   OUT: its paths, who may enter it
+//   archive.c  the files in a zip or tar, read and never unpacked
+//   table.c    CSV in and out
 //   collect.c  SUBMISSIONS (and the roster) become rows; of each only the lessons' files are taken
-//   archive.c  what lies in a zip or tar, read and never unpacked
-//   jobs.c     what is not graded yet, on this machine: `class job OUT N` grades one file of one row
+//   kept.c     results and errors that jobs left in OUT
+//   jobs.c     files that are not graded yet; `class job OUT N` grades one file of one row
 //   slurm.c    the same jobs as a Slurm job array
-//   book.c     points of every row, with overrides, late rules and weights; gradebook; what changed
+//   book.c     points of every row, with overrides, late rules and weights; gradebook; changes
 //   export.c   the same points in the formats of others
 //   replay.c   a student's own result, graded again
-//   table.c    CSV in and out, for all of them
+//   main.c     options, lessons, seeds, isolation; then all of these in turn
 //
-// Beside it: similar.sh, which submissions look alike; one.sh, a class of one for the services that ask for it.
+// Beside it: similar.sh, which submissions look alike; one.sh, a class of one for the services that
+// ask for it.
 //
 // Everything lies in one folder, OUT, that only its owner can enter:
 //
-//   submissions/ID/LESSON.cu   what was taken           jobs            one line a job: ID LESSON
+//   submissions/ID/LESSON.cu   the file that was taken  jobs            one line a job: ID LESSON
 //   results/ID/LESSON.json     what the check said      settings.json   seeds, device, isolation
 //   results/ID/LESSON.error    why it could not         log.csv         every change of points
 //   results/ID/LESSON.done     the job is over          tasks, slurm    the array in Slurm's queue
@@ -31,7 +37,7 @@
 
 #include "report/result.h"
 
-enum { LESSONS = 40, ID_SIZE = 400, WHY_SIZE = 200 };
+enum { LESSONS = 40, ID_SIZE = 400, WHY_SIZE = 200, RESULT_LIMIT = 8 << 20 };
 
 // One lesson of this run.
 struct class_lesson {
@@ -89,91 +95,51 @@ struct class {
     bool has_roster;
 };
 
-// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
-_Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// ---- names.c
 
 // Does the text name this lesson? By its number, its name, or both.
 bool class_names(const char* text, const char* lesson);
 
-// OUT/..., in one of a few static buffers.
-const char* class_path(const struct class* k, const char* format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-// Reads whole small files of the instructor. The text is the caller's; NULL: there is none.
-char* class_read(const char* path, size_t* size);
-
-// ---- collect.c
-
-// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
-void collect(struct class* k);
-
-// The row with this id or name; NULL if there is none.
-struct row* class_row(struct class* k, const char* name);
-
-// Where the file of this row and lesson is kept in OUT.
-const char* taken_path(const struct class* k, const char* id, const struct class_lesson* l);
-
-// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.', as %XX. A name
-// too long for a file ends in % and the first 16 digits of its SHA-256.
+// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.',
+// as %XX. A name too long for a file ends in % and the first 16 digits of its SHA-256.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
-// Makes what is no UTF-8, and what a terminal would obey, '?'.
+// Bytes that are no UTF-8, and those that a terminal would obey, become '?'.
 void show_text(char* text);
 
+// ---- folder.c
+
+// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
+_Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// Makes OUT, for its owner only, and makes its path absolute. One run at a time has it; the lock is
+// held until the program ends.
+void class_open(struct class* class);
+
+// OUT/..., in one of four static buffers: the fourth call from here on overwrites it.
+const char* class_path(const struct class* class, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Where the file of this row and lesson is kept in OUT; in a buffer of class_path().
+const char* taken_path(const struct class* class, const char* id, const struct class_lesson* l);
+
+// Reads a file of the instructor, at most 1 MiB. The caller frees the text; NULL with errno.
+char* class_read(const char* path, size_t* size);
+
 // Removes from OUT/folder what belongs to no row any more: files ID.*, or whole folders ID.
-void class_forget(const struct class* k, const char* folder, bool folders);
+void class_forget(const struct class* class, const char* folder, bool folders);
+
+// ".cu" of "gqa.cu"; "" if there is none.
+const char* file_ending(const char* file);
 
 // ---- archive.c
 
-// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and is the
-// archive's own. It is NULL for what is larger, with `limit` as its size, and for links and the like, with 0.
-// False if it is no such archive or is broken; why says so. Nothing is written.
+// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and
+// is the archive's own. It is NULL for what is larger, with `limit` as its size, and for links and
+// the like, with 0. False if it is no such archive or is broken; why says so. Nothing is written.
 bool archive_each(const char* path, size_t limit,
                   void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
                   char why[WHY_SIZE]);
-
-// ---- jobs.c
-
-// The result that is kept for this cell. False if there is none, or it is of another file, grader or seed.
-bool result_kept(const struct class* k, const struct row* row, int lesson, struct result* r);
-
-// Why there is no result; empty if there is one.
-void error_kept(const struct class* k, const struct row* row, int lesson, char* why, size_t size);
-
-// Writes OUT/jobs and OUT/settings.json: what has to be graded. Returns how many jobs.
-int jobs_plan(struct class* k);
-
-// Runs them here, k->jobs at a time.
-void jobs_run(struct class* k, int jobs);
-
-// `class job OUT N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is written.
-int job_run(struct class* k, int n);
-
-// Grades a cell of k into the folder of `apart`, with its seeds, and reads the result. False: error_kept() says why.
-bool job_again(const struct class* k, const struct class* apart, const struct row* row, int lesson,
-               struct result* r);
-
-// ---- slurm.c
-
-// Ends what a killed run has left in the queue: before anything is planned anew.
-void slurm_cancel(const struct class* k);
-
-// Runs them as a job array; those that left no trace are submitted again.
-void slurm_run(struct class* k, int jobs);
-
-// ---- book.c
-
-// Points of every cell and row. Reads weights.csv, late.csv and overrides.csv; makes empty ones.
-void book_points(struct class* k);
-
-// Ends the program if OUT has a gradebook with lessons that this run does not have: they would be lost.
-void book_keeps(const struct class* k);
-
-// Points as the last gradebook had them: before anything is graded again.
-void book_before(struct class* k);
-
-// gradebook.csv, log.csv; prints the table and what changed.
-void book_write(struct class* k);
 
 // ---- table.c
 
@@ -193,14 +159,80 @@ int table_column(const struct table* t, const char* title);
 // Writes one field, which no spreadsheet takes for a formula, and ',' or the end of the line.
 void table_field(FILE* to, const char* text, bool last);
 
+// ---- collect.c
+
+// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
+void collect(struct class* class);
+
+// The row with this id or name; NULL if there is none.
+struct row* class_row(struct class* class, const char* name);
+
+// ---- kept.c
+
+// Reads a result. False if there is none, or none that can be read.
+bool result_read(const char* path, struct result* r);
+
+// Is it the whole grade of this very file by this very grader, with the lesson's seed?
+bool result_is_of(const struct class_lesson* l, const char* submission, const struct result* r);
+
+bool result_has_error(const struct result* r);
+
+// The result that is kept for this cell. False if there is none, or it is of another file, grader
+// or seed.
+bool result_kept(const struct class* class, const struct row* row, int lesson, struct result* r);
+
+// Why there is no result; empty if there is one.
+void error_kept(const struct class* class, const struct row* row, int lesson, char* why,
+                size_t size);
+
+// ---- jobs.c
+
+// Writes OUT/jobs and OUT/settings.json: what has to be graded. Returns how many jobs.
+int jobs_plan(struct class* class);
+
+// Runs them here, at most class->jobs at a time.
+void jobs_run(struct class* class, int jobs);
+
+// `class job OUT N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is
+// written.
+int job_run(struct class* class, int n);
+
+// Grades a cell of class into the folder of `apart`, with its seeds, and reads the result. False:
+// error_kept() says why.
+bool job_again(const struct class* class, const struct class* apart, const struct row* row,
+               int lesson, struct result* r);
+
+// ---- slurm.c
+
+// Ends what a killed run has left in the queue: before anything is planned anew.
+void slurm_cancel(const struct class* class);
+
+// Runs them as a job array; those that left no trace are submitted again.
+void slurm_run(struct class* class, int jobs);
+
+// ---- book.c
+
+// Points of every cell and row. Reads weights.csv, late.csv and overrides.csv; makes empty ones.
+void book_points(struct class* class);
+
+// Ends the program if OUT has a gradebook with lessons that this run does not have: they would be
+// lost.
+void book_keeps(const struct class* class);
+
+// Points as the last gradebook had them: before anything is graded again.
+void book_before(struct class* class);
+
+// gradebook.csv, log.csv; prints the table and what changed.
+void book_write(struct class* class);
+
 // ---- export.c
 
 // Everything below OUT/feedback and OUT/exports, of the rows there are now.
-void export_all(struct class* k);
+void export_all(struct class* class);
 
 // ---- replay.c
 
 // Grades the file of a student's result again and compares. Exit status 0 if nothing differs.
-int replay(struct class* k);
+int replay(struct class* class);
 
 #endif

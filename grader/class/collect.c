@@ -1,7 +1,7 @@
 // collect.c: what was handed in, as rows. See class.h.
 //
-// Names come from strangers: they become rows' names and, encoded, file names of ours; no path of theirs
-// is ever written to. Only regular files below SIZE_LIMIT are read, and no link is followed.
+// Names come from strangers: they become rows' names and, encoded, file names of ours; no path of
+// theirs is ever written to. Only regular files below SIZE_LIMIT are read, and no link is followed.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,74 +11,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "class/class.h"
 #include "base/file.h"
+#include "class/class.h"
 
-enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000, LONGEST_ID = 150 };
+enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000 };
 
-void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = 0, i = 0;
-    for (; i < size && n + 4 < LONGEST_ID; i++) {
-        unsigned char c = (unsigned char)name[i];
-        if (c && strchr(plain, c) && (i > 0 || c != '.'))
-            id[n++] = (char)c;
-        else
-            n += (size_t)snprintf(id + n, 4, "%%%02X", c);
-    }
-    id[n] = '\0';
-    if (i == size) return;
-    // A file's name has 255 bytes at most: of a longer one, its hash tells it from those that begin alike.
-    char hash[65];
-    SHA256Data((const uint8_t*)name, size, hash);
-    snprintf(id + n, ID_SIZE - n, "%%%.16s", hash);
-}
-
-// How long the UTF-8 character at s is; 0 if it is none, or one that a terminal would obey.
-static size_t character(const unsigned char* s) {
-    if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
-    if (n == 0 || s[0] > 0xf4 || (s[0] == 0xc2 && s[1] < 0xa0)) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0;
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ||
-        (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
-        return 0;  // too long a form, half of a pair, beyond the last, no character
-    return n;
-}
-
-void show_text(char* text) {
-    char* to = text;
-    for (const unsigned char* s = (unsigned char*)text; *s;) {
-        size_t length = character(s);
-        if (length == 0) {
-            *to++ = '?';
-            s++;
-        }
-        while (length-- > 0) *to++ = (char)*s++;
-    }
-    *to = '\0';
-}
-
-struct row* class_row(struct class* k, const char* name) {
+struct row* class_row(struct class* class, const char* name) {
     char id[ID_SIZE];
     name_to_id(name, strlen(name), id);
-    for (int i = 0; i < k->rows; i++)
-        if (!strcmp(k->row[i].id, name) || !strcmp(k->row[i].id, id)) return &k->row[i];
+    for (int i = 0; i < class->rows; i++)
+        if (!strcmp(class->row[i].id, name) || !strcmp(class->row[i].id, id)) return &class->row[i];
     return NULL;
 }
 
 // The row of that name, made if need be.
-static struct row* row_of(struct class* k, const char* name, size_t size) {
+static struct row* row_of(struct class* class, const char* name, size_t size) {
     char id[ID_SIZE];
     name_to_id(name, size, id);
-    for (int i = 0; i < k->rows; i++)
-        if (!strcmp(k->row[i].id, id)) return &k->row[i];
-    struct row* grown = realloc(k->row, (size_t)(k->rows + 1) * sizeof *grown);
-    if (!grown) class_refuse("no memory for %d rows", k->rows + 1);
-    k->row = grown;
-    struct row* row = &k->row[k->rows++];
+    for (int i = 0; i < class->rows; i++)
+        if (!strcmp(class->row[i].id, id)) return &class->row[i];
+    struct row* grown = realloc(class->row, (size_t)(class->rows + 1) * sizeof *grown);
+    if (!grown) class_refuse("no memory for %d rows", class->rows + 1);
+    class->row = grown;
+    struct row* row = &class->row[class->rows++];
     memset(row, 0, sizeof *row);
     snprintf(row->id, sizeof row->id, "%s", id);
     snprintf(row->name, sizeof row->name, "%.*s", (int)(size < ID_SIZE ? size : ID_SIZE - 1), name);
@@ -88,16 +43,8 @@ static struct row* row_of(struct class* k, const char* name, size_t size) {
 
 // ---- one file
 
-static const char* extension(const char* file) {
-    const char* dot = strrchr(file, '.');
-    return dot ? dot : "";
-}
-
-const char* taken_path(const struct class* k, const char* id, const struct class_lesson* l) {
-    return class_path(k, "submissions/%s/%s%s", id, l->name, extension(l->file));
-}
-
-// Handed in more than once, as a folder and as an archive, say: the first in the order of the names counts.
+// Handed in more than once, as a folder and as an archive, say: the first in the order of the names
+// counts.
 static bool is_second(struct cell* cell) {
     if (cell->state != CELL_TAKEN) return false;
     snprintf(cell->why, sizeof cell->why, "handed in more than once; the first counts");
@@ -110,7 +57,7 @@ static void refuse(struct cell* cell, const char* why) {
     snprintf(cell->why, sizeof cell->why, "%s", why);
 }
 
-static void take(struct class* k, struct row* row, int lesson, const void* data, size_t size) {
+static void take(struct class* class, struct row* row, int lesson, const void* data, size_t size) {
     struct cell* cell = &row->cell[lesson];
     if (is_second(cell)) return;
     if (size == 0) {
@@ -118,7 +65,7 @@ static void take(struct class* k, struct row* row, int lesson, const void* data,
         return;
     }
     SHA256Data(data, size, cell->submission);
-    const char* path = taken_path(k, row->id, &k->lesson[lesson]);
+    const char* path = taken_path(class, row->id, &class->lesson[lesson]);
     size_t old_size;
     char* old = file_read(path, SIZE_LIMIT, &old_size);
     bool same = old && old_size == size && memcmp(old, data, size) == 0;
@@ -130,7 +77,7 @@ static void take(struct class* k, struct row* row, int lesson, const void* data,
 }
 
 // Takes the open file, which may be anything, and closes it.
-static void take_file(struct class* k, struct row* row, int lesson, int fd) {
+static void take_file(struct class* class, struct row* row, int lesson, int fd) {
     struct cell* cell = &row->cell[lesson];
     struct stat st;
     char* data = NULL;
@@ -144,7 +91,7 @@ static void take_file(struct class* k, struct row* row, int lesson, int fd) {
         ssize_t n, size = 0;
         while (size < st.st_size && (n = read(fd, data + size, (size_t)(st.st_size - size))) > 0)
             size += n;
-        take(k, row, lesson, data, (size_t)size);
+        take(class, row, lesson, data, (size_t)size);
     }
     free(data);
     if (fd >= 0) close(fd);
@@ -158,7 +105,7 @@ static int open_file(int folder, const char* name) {
 
 // The best place in a hand-in for each lesson's file.
 struct places {
-    struct class* k;
+    struct class* class;
     struct row* row;
     int rank[LESSONS];     // 0: none
     bool before[LESSONS];  // another hand-in had it
@@ -166,8 +113,8 @@ struct places {
     int entries;
 };
 
-// Higher is better: in the folder of the exercise, in one called like the lesson, the least deep. 0: not the
-// file of this lesson.
+// Higher is better: in the folder of the exercise, in one called like the lesson, the least deep.
+// 0: not the file of this lesson.
 static int rank_of(const struct class_lesson* l, const char* path) {
     const char* slash = strrchr(path, '/');
     if (strcmp(slash ? slash + 1 : path, l->file) != 0 || strstr(path, "__MACOSX/")) return 0;
@@ -200,8 +147,8 @@ static void walk(struct places* p, int folder, const char* prefix, int depth) {
             if (fd >= 0) walk(p, fd, path, depth + 1);
             continue;
         }
-        for (int l = 0; l < p->k->lessons; l++) {
-            int rank = rank_of(&p->k->lesson[l], path);
+        for (int l = 0; l < p->class->lessons; l++) {
+            int rank = rank_of(&p->class->lesson[l], path);
             bool better = rank > p->rank[l] ||
                           (rank > 0 && rank == p->rank[l] && strcmp(path, p->path[l]) < 0);
             if (!better) continue;
@@ -212,15 +159,15 @@ static void walk(struct places* p, int folder, const char* prefix, int depth) {
     closedir(d);
 }
 
-static void take_folder(struct class* k, struct row* row, int folder) {
+static void take_folder(struct class* class, struct row* row, int folder) {
     struct places* p = calloc(1, sizeof *p);
     int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
     if (!p || again < 0) class_refuse("no memory for a folder");
-    p->k = k;
+    p->class = class;
     p->row = row;
     walk(p, again, "", 0);
-    for (int l = 0; l < k->lessons; l++)
-        if (p->rank[l] > 0) take_file(k, row, l, open_file(folder, p->path[l]));
+    for (int l = 0; l < class->lessons; l++)
+        if (p->rank[l] > 0) take_file(class, row, l, open_file(folder, p->path[l]));
     free(p);
     close(folder);
 }
@@ -228,9 +175,9 @@ static void take_folder(struct class* k, struct row* row, int folder) {
 // In an archive the best place may come later: what is taken first is taken back by rank.
 static void take_entry(void* to, const char* name, const void* data, size_t size) {
     struct places* p = to;
-    for (int l = 0; l < p->k->lessons; l++) {
+    for (int l = 0; l < p->class->lessons; l++) {
         struct cell* cell = &p->row->cell[l];
-        int rank = rank_of(&p->k->lesson[l], name);
+        int rank = rank_of(&p->class->lesson[l], name);
         if (rank == 0 || (p->before[l] && is_second(cell))) continue;
         if (rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0)) continue;
         if (!data) {
@@ -244,19 +191,19 @@ static void take_entry(void* to, const char* name, const void* data, size_t size
         p->rank[l] = rank;
         snprintf(p->path[l], sizeof p->path[l], "%s", name);
         cell->state = CELL_MISSING;
-        take(p->k, p->row, l, data, size);
+        take(p->class, p->row, l, data, size);
     }
 }
 
-static void take_archive(struct class* k, struct row* row, const char* path) {
+static void take_archive(struct class* class, struct row* row, const char* path) {
     struct places* p = calloc(1, sizeof *p);
     char why[WHY_SIZE] = "";
     if (!p) class_refuse("no memory for an archive");
-    p->k = k;
+    p->class = class;
     p->row = row;
-    for (int l = 0; l < k->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
+    for (int l = 0; l < class->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
     bool whole = archive_each(path, SIZE_LIMIT, take_entry, p, why);
-    for (int l = 0; l < k->lessons && !whole; l++) {
+    for (int l = 0; l < class->lessons && !whole; l++) {
         struct cell* cell = &row->cell[l];
         if (cell->state == CELL_TAKEN && !p->before[l])
             snprintf(cell->why, sizeof cell->why, "from an archive that cannot be read to its end");
@@ -281,14 +228,14 @@ static size_t without_ending(const char* name, const char* const* endings) {
     return n;
 }
 
-// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The lesson, or -1; *size
-// is how much of the name is the student's.
-static int flat_lesson(const struct class* k, const char* name, size_t* size) {
-    for (int l = 0; l < k->lessons; l++) {
-        const char* const endings[] = {extension(k->lesson[l].file), NULL};
+// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The
+// lesson, or -1; *size is how much of the name is the student's.
+static int flat_lesson(const struct class* class, const char* name, size_t* size) {
+    for (int l = 0; l < class->lessons; l++) {
+        const char* const endings[] = {file_ending(class->lesson[l].file), NULL};
         size_t n = without_ending(name, endings);
         if (!name[n]) continue;
-        const char* const names[] = {k->lesson[l].name, strchr(k->lesson[l].name, '_') + 1};
+        const char* const names[] = {class->lesson[l].name, strchr(class->lesson[l].name, '_') + 1};
         for (int i = 0; i < 2; i++) {
             size_t m = strlen(names[i]);
             if (n > m + 1 && !strncmp(name + n - m, names[i], m) &&
@@ -299,46 +246,47 @@ static int flat_lesson(const struct class* k, const char* name, size_t* size) {
         }
     }
     // carl.cu; but carl_12_flash_forward.cu is of that lesson, and not of this run.
-    for (int i = 0; i < k->known_lessons && k->lessons == 1; i++) {
-        const char* const names[] = {k->known_lesson[i], strchr(k->known_lesson[i], '_') + 1};
+    for (int i = 0; i < class->known_lessons && class->lessons == 1; i++) {
+        const char* const names[] = {class->known_lesson[i],
+                                     strchr(class->known_lesson[i], '_') + 1};
         size_t n = strcspn(name, "."), m;
         for (int j = 0; j < 2; j++)
             if (n > (m = strlen(names[j])) + 1 && !strncmp(name + n - m, names[j], m) &&
                 strchr("_-", name[n - m - 1]))
                 return -2;
     }
-    const char* const endings[] = {extension(k->lesson[0].file), NULL};
+    const char* const endings[] = {file_ending(class->lesson[0].file), NULL};
     size_t n = without_ending(name, endings);
-    if (k->lessons > 1 || !name[n]) return -1;
+    if (class->lessons > 1 || !name[n]) return -1;
     *size = n;
     return 0;
 }
 
-static void take_one(struct class* k, int folder, const char* name) {
+static void take_one(struct class* class, int folder, const char* name) {
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
     size_t size = strlen(name);
     int lesson = -1;
     if (S_ISDIR(st.st_mode)) {
-        struct row* row = row_of(k, name, size);
+        struct row* row = row_of(class, name, size);
         int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0) take_folder(k, row, fd);
-        for (int l = 0; l < k->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
-    } else if ((lesson = flat_lesson(k, name, &size)) == -2) {
-        fprintf(stderr, "%s/%s is of a lesson that this run does not grade\n", k->submissions,
+        if (fd >= 0) take_folder(class, row, fd);
+        for (int l = 0; l < class->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
+    } else if ((lesson = flat_lesson(class, name, &size)) == -2) {
+        fprintf(stderr, "%s/%s is of a lesson that this run does not grade\n", class->submissions,
                 name);
     } else if (lesson >= 0) {
-        struct row* row = row_of(k, name, size);
-        take_file(k, row, lesson, open_file(folder, name));
+        struct row* row = row_of(class, name, size);
+        take_file(class, row, lesson, open_file(folder, name));
     } else {
         size = without_ending(name, archives);
-        struct row* row = row_of(k, name, size);
+        struct row* row = row_of(class, name, size);
         char path[4096];
-        snprintf(path, sizeof path, "%s/%s", k->submissions, name);
+        snprintf(path, sizeof path, "%s/%s", class->submissions, name);
         if (S_ISREG(st.st_mode) && name[size])
-            take_archive(k, row, path);
+            take_archive(class, row, path);
         else
-            for (int l = 0; l < k->lessons; l++)
+            for (int l = 0; l < class->lessons; l++)
                 refuse(&row->cell[l], S_ISLNK(st.st_mode) ? "a symbolic link"
                                       : !S_ISREG(st.st_mode)
                                           ? "not a regular file"
@@ -351,24 +299,25 @@ static int visible(const struct dirent* e) {
     return e->d_name[0] != '.';
 }
 
-static void read_roster(struct class* k) {
+static void read_roster(struct class* class) {
     struct table t;
-    if (!k->roster) return;
-    if (!table_read(k->roster, &t)) class_refuse("ROSTER=%s: %s", k->roster, strerror(errno));
+    if (!class->roster) return;
+    if (!table_read(class->roster, &t))
+        class_refuse("ROSTER=%s: %s", class->roster, strerror(errno));
     int student = table_column(&t, "student"), email = table_column(&t, "email");
     if (student < 0) student = table_column(&t, "id");
     if (student < 0)
         class_refuse("ROSTER=%s: its first line must name the columns, one of them `student`",
-                     k->roster);
+                     class->roster);
     for (int i = 1; i < t.records; i++) {
         const char* name = t.record[i][student];
         if (!name[0]) continue;
-        struct row* row = row_of(k, name, strlen(name));
+        struct row* row = row_of(class, name, strlen(name));
         row->on_roster = true;
         if (email >= 0) snprintf(row->email, sizeof row->email, "%s", t.record[i][email]);
         show_text(row->email);
     }
-    k->has_roster = true;
+    class->has_roster = true;
     table_free(&t);
 }
 
@@ -376,24 +325,24 @@ static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
-void collect(struct class* k) {
+void collect(struct class* class) {
     struct dirent** entry;
-    read_roster(k);
-    int folder = open(k->submissions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int n = folder < 0 ? -1 : scandir(k->submissions, &entry, visible, alphasort);
-    if (n < 0) class_refuse("SUBMISSIONS=%s: %s", k->submissions, strerror(errno));
+    read_roster(class);
+    int folder = open(class->submissions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int n = folder < 0 ? -1 : scandir(class->submissions, &entry, visible, alphasort);
+    if (n < 0) class_refuse("SUBMISSIONS=%s: %s", class->submissions, strerror(errno));
     for (int i = 0; i < n; i++) {
-        take_one(k, folder, entry[i]->d_name);
+        take_one(class, folder, entry[i]->d_name);
         free(entry[i]);
     }
     free(entry);
     close(folder);
-    if (k->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", k->submissions);
-    qsort(k->row, (size_t)k->rows, sizeof *k->row, by_id);
+    if (class->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", class->submissions);
+    qsort(class->row, (size_t) class->rows, sizeof *class->row, by_id);
     // What was handed in before and is no more must not be graded, nor looked at by similar.sh.
-    class_forget(k, "submissions", true);
-    for (int i = 0; i < k->rows; i++)
-        for (int l = 0; l < k->lessons; l++)
-            if (k->row[i].cell[l].state != CELL_TAKEN)
-                unlink(taken_path(k, k->row[i].id, &k->lesson[l]));
+    class_forget(class, "submissions", true);
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++)
+            if (class->row[i].cell[l].state != CELL_TAKEN)
+                unlink(taken_path(class, class->row[i].id, &class->lesson[l]));
 }

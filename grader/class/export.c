@@ -6,17 +6,18 @@
 //     exports/tap/ID.tap            TAP 13
 //     exports/junit.xml             the whole class
 //
-// What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all of them: each
-// library or function below escapes it for its format.
+// What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all
+// of them: each library or function below escapes it for its format.
 #include <errno.h>
 #include <jansson.h>
 #include <libxml/xmlwriter.h>
 #include <math.h>
+#include <resolv.h>  // b64_ntop()
 #include <stdlib.h>
 #include <string.h>
 
-#include "class/class.h"
 #include "base/file.h"
+#include "class/class.h"
 
 // What a compiler said may be long; the first errors are what matters.
 enum { COMPILER_SHOWN = 4000 };
@@ -53,12 +54,12 @@ static void message_of(const struct result* r, int index, char* text, size_t siz
                  item->cause);
 }
 
-// The lines of a lesson, whose points add up to its points. Where these are not what the check gave (a late rule,
-// an override, nothing to grade), the lesson is one line.
-static int lines_of(const struct class* k, const struct row* row, int lesson, struct result* r,
+// The lines of a lesson, whose points add up to its points. Where these are not what the check gave
+// (a late rule, an override, nothing to grade), the lesson is one line.
+static int lines_of(const struct class* class, const struct row* row, int lesson, struct result* r,
                     struct line line[RESULT_ITEMS]) {
     const struct cell* cell = &row->cell[lesson];
-    bool graded = result_kept(k, row, lesson, r);
+    bool graded = result_kept(class, row, lesson, r);
     if (!graded || !cell->now.known || fabs(cell->now.points - r->score) > 0.005) {
         line[0] = (struct line){.cause = "",
                                 .points = cell->now.points,
@@ -66,7 +67,7 @@ static int lines_of(const struct class* k, const struct row* row, int lesson, st
                                 .outcome = !cell->now.known          ? OUTCOME_ERROR
                                            : cell->now.points >= 100 ? OUTCOME_PASS
                                                                      : OUTCOME_FAIL};
-        snprintf(line[0].name, sizeof line[0].name, "%s", k->lesson[lesson].name);
+        snprintf(line[0].name, sizeof line[0].name, "%s", class->lesson[lesson].name);
         snprintf(line[0].message, sizeof line[0].message, "%s", cell->now.note);
         return 1;
     }
@@ -77,7 +78,8 @@ static int lines_of(const struct class* k, const struct row* row, int lesson, st
                                 .max_points = item->max_points,
                                 .outcome = item->outcome,
                                 .seconds = item->seconds};
-        snprintf(line[i].name, sizeof line[i].name, "%s: %s", k->lesson[lesson].name, item->name);
+        snprintf(line[i].name, sizeof line[i].name, "%s: %s", class->lesson[lesson].name,
+                 item->name);
         message_of(r, i, line[i].message, sizeof line[i].message);
     }
     return r->item_count;
@@ -98,20 +100,20 @@ static void write_json(const char* path, json_t* root) {
 
 // ---- what the student reads
 
-static void feedback(const struct class* k, const struct row* row, struct result* r) {
+static void feedback(const struct class* class, const struct row* row, struct result* r) {
     char* text;
     size_t size;
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for a feedback");
     fprintf(f, "%s\n", row->name);
-    for (int l = 0; l < k->lessons; l++) {
+    for (int l = 0; l < class->lessons; l++) {
         const struct cell_points* p = &row->cell[l].now;
-        fprintf(f, "\nLesson %s: ", k->lesson[l].name);
+        fprintf(f, "\nLesson %s: ", class->lesson[l].name);
         if (p->known)
             fprintf(f, "%.10g of 100 (%s)\n", round(100 * p->points) / 100, p->note);
         else
             fprintf(f, "not graded: %s. This is not your fault.\n", p->note);
-        if (!result_kept(k, row, l, r)) continue;
+        if (!result_kept(class, row, l, r)) continue;
         if (r->message[0]) text_print(f, "  ", r->message);
         if (r->message[0]) text_print(f, "      ", r->compiler);
         for (int i = 0; i < r->item_count; i++) {
@@ -123,24 +125,24 @@ static void feedback(const struct class* k, const struct row* row, struct result
             if (!r->message[0]) text_print(f, "      ", message);
         }
         fprintf(f, "\n  To see the same: make grade LESSON=%.2s SEED=%s FILE=your.cu\n",
-                k->lesson[l].name, r->seed);
+                class->lesson[l].name, r->seed);
     }
     if (row->known) fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
     fclose(f);
-    write_file(class_path(k, "feedback/%s.txt", row->id), text, size);
+    write_file(class_path(class, "feedback/%s.txt", row->id), text, size);
     free(text);
 }
 
 // ---- Gradescope
 
-static void gradescope(const struct class* k, const struct row* row, struct result* r) {
+static void gradescope(const struct class* class, const struct row* row, struct result* r) {
     struct line line[RESULT_ITEMS];
     json_t* tests = json_array();
     double seconds = 0;
-    for (int l = 0; l < k->lessons; l++) {
-        int n = lines_of(k, row, l, r, line);
+    for (int l = 0; l < class->lessons; l++) {
+        int n = lines_of(class, row, l, r, line);
         for (int i = 0; i < n; i++) {
-            char number[16];
+            char number[24];
             snprintf(number, sizeof number, "%d.%d", l + 1, i + 1);
             seconds += line[i].seconds;
             json_array_append_new(
@@ -152,7 +154,7 @@ static void gradescope(const struct class* k, const struct row* row, struct resu
         }
     }
     const char* note = row->known ? "" : "Not all could be graded; the instructor knows.";
-    write_json(class_path(k, "exports/gradescope/%s.json", row->id),
+    write_json(class_path(class, "exports/gradescope/%s.json", row->id),
                json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
                          "execution_time", seconds, "output", note, "output_format", "text",
                          "visibility", "visible", "tests", tests));
@@ -160,46 +162,35 @@ static void gradescope(const struct class* k, const struct row* row, struct resu
 
 // ---- GitHub Classroom
 
-static char* base64(const unsigned char* data, size_t size) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char* text = malloc(4 * (size / 3 + 1) + 2);  // and an end of the line
-    size_t n = 0;
-    for (size_t i = 0; text && i < size; i += 3) {
-        unsigned word = (unsigned)data[i] << 16 | (unsigned)(i + 1 < size ? data[i + 1] : 0) << 8 |
-                        (i + 2 < size ? data[i + 2] : 0);
-        text[n++] = digits[word >> 18];
-        text[n++] = digits[word >> 12 & 63];
-        text[n++] = i + 1 < size ? digits[word >> 6 & 63] : '=';
-        text[n++] = i + 2 < size ? digits[word & 63] : '=';
-    }
-    if (text) text[n] = '\0';
-    return text;
-}
-
 // Its total is the sum of the tests' scores, in whole points: an adjusted lesson's are rounded.
-static void classroom(const struct class* k, const struct row* row, int lesson, struct result* r) {
+static void classroom(const struct class* class, const struct row* row, int lesson,
+                      struct result* r) {
     static const char* const words[] = {"error", "fail", "pass"};
     struct line line[RESULT_ITEMS];
-    int n = lines_of(k, row, lesson, r, line), max = 0;
+    int n = lines_of(class, row, lesson, r, line), max = 0;
     enum outcome all = OUTCOME_PASS;
     json_t* tests = json_array();
     for (int i = 0; i < n; i++) {
         max += line[i].max_points;
         if (line[i].outcome < all) all = line[i].outcome;
-        json_array_append_new(
-            tests, json_pack("{ss ss si ss ss ss si sf}", "name", line[i].name, "status",
-                             words[line[i].outcome], "score", (int)lround(line[i].points),
-                             "message", line[i].message, "test_code", "", "filename",
-                             k->lesson[lesson].file, "line_no", 0, "duration", line[i].seconds));
+        json_array_append_new(tests,
+                              json_pack("{ss ss si ss ss ss si sf}", "name", line[i].name, "status",
+                                        words[line[i].outcome], "score",
+                                        (int)lround(line[i].points), "message", line[i].message,
+                                        "test_code", "", "filename", class->lesson[lesson].file,
+                                        "line_no", 0, "duration", line[i].seconds));
     }
     json_t* root = json_pack("{si ss si so}", "version", 1, "status", words[all], "max_score", max,
                              "tests", tests);
     char* text = root ? json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
-    char* coded = text ? base64((unsigned char*)text, strlen(text)) : NULL;
-    if (!coded) class_refuse("no memory for an export");
+    size_t size = text ? strlen(text) : 0, room = 4 * (size / 3 + 1) + 2;
+    char* coded = malloc(room);
+    if (!text || !coded || b64_ntop((unsigned char*)text, size, coded, room - 1) < 0)
+        class_refuse("no memory for an export");
     strcat(coded, "\n");
-    write_file(class_path(k, "exports/classroom/%s.%s.txt", row->id, k->lesson[lesson].name), coded,
-               strlen(coded));
+    write_file(
+        class_path(class, "exports/classroom/%s.%s.txt", row->id, class->lesson[lesson].name),
+        coded, strlen(coded));
     free(coded);
     free(text);
     json_decref(root);
@@ -224,7 +215,7 @@ static void tap_value(FILE* f, const char* key, const char* text) {
     json_decref(value);
 }
 
-static void tap(const struct class* k, const struct row* row, struct result* r) {
+static void tap(const struct class* class, const struct row* row, struct result* r) {
     struct line line[RESULT_ITEMS];
     char* text;
     size_t size;
@@ -232,8 +223,8 @@ static void tap(const struct class* k, const struct row* row, struct result* r) 
     FILE* f = open_memstream(&text, &size);
     if (!f) class_refuse("no memory for an export");
     fputs("TAP version 13\n", f);
-    for (int l = 0; l < k->lessons; l++) {
-        int n = lines_of(k, row, l, r, line);
+    for (int l = 0; l < class->lessons; l++) {
+        int n = lines_of(class, row, l, r, line);
         for (int i = 0; i < n; i++) {
             bool passed = line[i].outcome == OUTCOME_PASS;
             fprintf(f, "%s %d - ", passed ? "ok" : "not ok", ++count);
@@ -247,7 +238,7 @@ static void tap(const struct class* k, const struct row* row, struct result* r) 
     }
     fprintf(f, "1..%d\n", count);
     fclose(f);
-    write_file(class_path(k, "exports/tap/%s.tap", row->id), text, size);
+    write_file(class_path(class, "exports/tap/%s.tap", row->id), text, size);
     free(text);
 }
 
@@ -301,7 +292,7 @@ static void junit_case(xmlTextWriterPtr w, const char* lesson, const struct line
     xmlTextWriterEndElement(w);
 }
 
-static void junit(const struct class* k, struct result* r) {
+static void junit(const struct class* class, struct result* r) {
     struct line line[RESULT_ITEMS];
     xmlBufferPtr buffer = xmlBufferCreate();
     xmlTextWriterPtr w = buffer ? xmlNewTextWriterMemory(buffer, 0) : NULL;
@@ -309,8 +300,8 @@ static void junit(const struct class* k, struct result* r) {
     xmlTextWriterSetIndent(w, 1);
     xmlTextWriterStartDocument(w, NULL, "UTF-8", NULL);
     xmlTextWriterStartElement(w, BAD_CAST "testsuites");
-    for (int i = 0; i < k->rows; i++) {
-        const struct row* row = &k->row[i];
+    for (int i = 0; i < class->rows; i++) {
+        const struct row* row = &class->row[i];
         int tests = 0, failures = 0, errors = 0;
         for (int pass = 0; pass < 2; pass++) {
             if (pass == 1) {
@@ -321,18 +312,18 @@ static void junit(const struct class* k, struct result* r) {
                 xml_number(w, "errors", errors);
                 xmlTextWriterStartElement(w, BAD_CAST "properties");
                 if (row->known) xml_property(w, "total", row->total);
-                for (int l = 0; l < k->lessons; l++)
+                for (int l = 0; l < class->lessons; l++)
                     if (row->cell[l].now.known)
-                        xml_property(w, k->lesson[l].name, row->cell[l].now.points);
+                        xml_property(w, class->lesson[l].name, row->cell[l].now.points);
                 xmlTextWriterEndElement(w);
             }
-            for (int l = 0; l < k->lessons; l++) {
-                int n = lines_of(k, row, l, r, line);
+            for (int l = 0; l < class->lessons; l++) {
+                int n = lines_of(class, row, l, r, line);
                 for (int j = 0; j < n; j++) {
                     tests += pass == 0;
                     failures += pass == 0 && line[j].outcome == OUTCOME_FAIL;
                     errors += pass == 0 && line[j].outcome == OUTCOME_ERROR;
-                    if (pass == 1) junit_case(w, k->lesson[l].name, &line[j]);
+                    if (pass == 1) junit_case(w, class->lesson[l].name, &line[j]);
                 }
             }
         }
@@ -341,23 +332,23 @@ static void junit(const struct class* k, struct result* r) {
     xmlTextWriterEndElement(w);
     xmlTextWriterEndDocument(w);
     xmlFreeTextWriter(w);
-    write_file(class_path(k, "exports/junit.xml"), (char*)buffer->content, buffer->use);
+    write_file(class_path(class, "exports/junit.xml"), (char*)buffer->content, buffer->use);
     xmlBufferFree(buffer);
     xmlCleanupParser();
 }
 
-void export_all(struct class* k) {
+void export_all(struct class* class) {
     static const char* const folders[] = {"feedback", "exports/gradescope", "exports/classroom",
                                           "exports/tap"};
     struct result* r = malloc(sizeof *r);
     if (!r) class_refuse("no memory for a result");
-    for (int i = 0; i < 4; i++) class_forget(k, folders[i], false);
-    for (int i = 0; i < k->rows; i++) {
-        feedback(k, &k->row[i], r);
-        gradescope(k, &k->row[i], r);
-        tap(k, &k->row[i], r);
-        for (int l = 0; l < k->lessons; l++) classroom(k, &k->row[i], l, r);
+    for (int i = 0; i < 4; i++) class_forget(class, folders[i], false);
+    for (int i = 0; i < class->rows; i++) {
+        feedback(class, &class->row[i], r);
+        gradescope(class, &class->row[i], r);
+        tap(class, &class->row[i], r);
+        for (int l = 0; l < class->lessons; l++) classroom(class, &class->row[i], l, r);
     }
-    junit(k, r);
+    junit(class, r);
     free(r);
 }

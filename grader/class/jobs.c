@@ -1,4 +1,5 @@
-// jobs.c: which files have to be graded, and grading one: the lesson's check, behind its own wall. See class.h.
+// jobs.c: which files have to be graded, and grading one: the lesson's check, behind its own wall.
+// See class.h.
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -6,90 +7,49 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "class/class.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "class/class.h"
 
 enum {
     TRIES = 2,           // a grader error is no student's fault: once more
     JOB_SECONDS = 1800,  // no check takes so long: each case, item and compile has its own limit
-    RESULT_LIMIT = 8 << 20
 };
-
-// ---- what is kept
-
-static bool read_result(const char* path, struct result* r) {
-    size_t size;
-    char* text = file_read(path, RESULT_LIMIT, &size);
-    bool fine = text && result_from_json(text, r);
-    free(text);
-    return fine;
-}
-
-// Is it the grade of this very file by this very grader?
-static bool is_of(const struct class_lesson* l, const char* submission, const struct result* r) {
-    char seed[24];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
-    return r->complete && !strcmp(r->submission, submission) &&
-           !strcmp(r->fingerprint, l->fingerprint) && !strcmp(r->seed, seed);
-}
-
-static bool has_error(const struct result* r) {
-    for (int i = 0; i < r->item_count; i++)
-        if (r->item[i].outcome == OUTCOME_ERROR) return true;
-    return false;
-}
-
-bool result_kept(const struct class* k, const struct row* row, int lesson, struct result* r) {
-    const struct class_lesson* l = &k->lesson[lesson];
-    if (row->cell[lesson].state != CELL_TAKEN) return false;
-    bool there = read_result(class_path(k, "results/%s/%s.json", row->id, l->name), r) &&
-                 is_of(l, row->cell[lesson].submission, r) && !has_error(r);
-    // a text is graded without a device
-    if (!there || !k->device || !strcmp(r->device, "none")) return there;
-    return strncmp(r->device, k->device, strlen(k->device)) == 0;
-}
-
-void error_kept(const struct class* k, const struct row* row, int lesson, char* why, size_t size) {
-    char* text =
-        class_read(class_path(k, "results/%s/%s.error", row->id, k->lesson[lesson].name), NULL);
-    snprintf(why, size, "%s", text ? text : "");
-    free(text);
-}
 
 // ---- planning
 
 // The settings that a job on another machine needs.
-static void write_settings(const struct class* k) {
+static void write_settings(const struct class* class) {
     // Lessons of other runs keep their seeds.
-    json_t *old = json_load_file(class_path(k, "settings.json"), 0, NULL), *root;
+    json_t *old = json_load_file(class_path(class, "settings.json"), 0, NULL), *root;
     json_t* lessons = json_deep_copy(json_object_get(old, "lessons"));
     if (!lessons) lessons = json_object();
     json_decref(old);
-    for (int l = 0; l < k->lessons; l++) {
+    for (int l = 0; l < class->lessons; l++) {
         char seed[24];
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)k->lesson[l].seed);
-        json_object_set_new(lessons, k->lesson[l].name,
-                            json_pack("{ssssss}", "seed", seed, "file", k->lesson[l].file,
-                                      "fingerprint", k->lesson[l].fingerprint));
+        snprintf(seed, sizeof seed, "%llu", (unsigned long long)class->lesson[l].seed);
+        json_object_set_new(lessons, class->lesson[l].name,
+                            json_pack("{ssssss}", "seed", seed, "file", class->lesson[l].file,
+                                      "fingerprint", class->lesson[l].fingerprint));
     }
-    root = json_pack("{so ss ss ss si}", "lessons", lessons, "isolation", k->isolation, "device",
-                     k->device, "item", k->item ? k->item : "", "at_once", k->at_once);
+    root =
+        json_pack("{so ss ss ss si}", "lessons", lessons, "isolation", class->isolation, "device",
+                  class->device, "item", class->item ? class->item : "", "at_once", class->at_once);
     char* text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    if (!text || file_write(class_path(k, "settings.json"), text, strlen(text), 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(k, "settings.json"),
+    if (!text || file_write(class_path(class, "settings.json"), text, strlen(text), 0600) != 0)
+        class_refuse("%s could not be written: %s", class_path(class, "settings.json"),
                      strerror(errno));
     free(text);
     json_decref(root);
 }
 
-static bool wanted(const struct class* k, const struct row* row) {
-    return !k->student || !strcmp(k->student, row->id) || !strcmp(k->student, row->name);
+static bool wanted(const struct class* class, const struct row* row) {
+    return !class->student || !strcmp(class->student, row->id) ||
+           !strcmp(class->student, row->name);
 }
 
 // Has the lesson an item with this text in its name?
@@ -103,47 +63,48 @@ static bool has_item(const char* lesson, const char* text) {
     return found;
 }
 
-// Among how many a job shares a machine that it had to itself at home. Slurm gives each task one core.
-static int neighbours(const struct class* k, int jobs) {
+// Among how many a job shares a machine that it had to itself at home. Slurm gives each task one
+// core.
+static int neighbours(const struct class* class, int jobs) {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    int most = strcmp(k->engine, "slurm") ? jobs : cores;
-    return k->jobs < most ? k->jobs : most > 0 ? most : 1;
+    int most = strcmp(class->engine, "slurm") ? jobs : cores;
+    return class->jobs < most ? class->jobs : most > 0 ? most : 1;
 }
 
-int jobs_plan(struct class* k) {
+int jobs_plan(struct class* class) {
     bool has[LESSONS], any = false;
-    for (int l = 0; l < k->lessons; l++)
-        any |= has[l] = !k->item || has_item(k->lesson[l].name, k->item);
-    if (!any) class_refuse("ITEM=%s: no item's name contains it", k->item);
+    for (int l = 0; l < class->lessons; l++)
+        any |= has[l] = !class->item || has_item(class->lesson[l].name, class->item);
+    if (!any) class_refuse("ITEM=%s: no item's name contains it", class->item);
     struct result* r = malloc(sizeof *r);
-    FILE* jobs = fopen(class_path(k, "jobs"), "w");
+    FILE* jobs = fopen(class_path(class, "jobs"), "w");
     int n = 0;
-    if (!r || !jobs) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
-    for (int i = 0; i < k->rows; i++)
-        for (int l = 0; l < k->lessons; l++) {
-            struct row* row = &k->row[i];
-            if (row->cell[l].state != CELL_TAKEN || !wanted(k, row) || !has[l]) continue;
-            bool asked = k->item || k->student;
-            if (!asked && result_kept(k, row, l, r)) continue;
-            fprintf(jobs, "%s %s\n", row->id, k->lesson[l].name);
-            unlink(class_path(k, "results/%s/%s.error", row->id, k->lesson[l].name));
-            unlink(class_path(k, "results/%s/%s.done", row->id, k->lesson[l].name));
+    if (!r || !jobs) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            struct row* row = &class->row[i];
+            if (row->cell[l].state != CELL_TAKEN || !wanted(class, row) || !has[l]) continue;
+            bool asked = class->item || class->student;
+            if (!asked && result_kept(class, row, l, r)) continue;
+            fprintf(jobs, "%s %s\n", row->id, class->lesson[l].name);
+            unlink(class_path(class, "results/%s/%s.error", row->id, class->lesson[l].name));
+            unlink(class_path(class, "results/%s/%s.done", row->id, class->lesson[l].name));
             n++;
         }
     fclose(jobs);
     free(r);
-    k->at_once = neighbours(k, n);
-    write_settings(k);
+    class->at_once = neighbours(class, n);
+    write_settings(class);
     return n;
 }
 
 // ---- one job
 
-// Runs the check on the file; its JSON or NULL, with why. The check has limits of its own for all that a
-// submission can do; ours ends what should not happen.
-static char* run_check(const struct class* k, const char* lesson, const char* file,
+// Runs the check on the file; its JSON or NULL, with why. The check has limits of its own for all
+// that a submission can do; ours ends what should not happen.
+static char* run_check(const struct class* class, const char* lesson, const char* file,
                        const char* seed, char* why, size_t size) {
-    const char* log = class_path(k, "results/log.%d", (int)getpid());
+    const char* log = class_path(class, "results/log.%d", (int)getpid());
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) != 0) {
         snprintf(why, size, "no pipe: %s", strerror(errno));
@@ -151,12 +112,12 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
     }
     char check[200];
     snprintf(check, sizeof check, BUILD_FOLDER "/grader/%s/check", lesson);
-    const char* argv[16] = {check, file,       "--format", "json",        "--seed",
-                            seed,  "--device", k->device,  "--isolation", k->isolation};
+    const char* argv[16] = {check, file,       "--format",    "json",        "--seed",
+                            seed,  "--device", class->device, "--isolation", class->isolation};
     char at_once[16];
-    snprintf(at_once, sizeof at_once, "%d", k->at_once);
+    snprintf(at_once, sizeof at_once, "%d", class->at_once);
     argv[10] = "--at-once", argv[11] = at_once;
-    if (k->item && k->item[0]) argv[12] = "--case", argv[13] = k->item;
+    if (class->item && class->item[0]) argv[12] = "--case", argv[13] = class->item;
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -170,7 +131,7 @@ static char* run_check(const struct class* k, const char* lesson, const char* fi
     close(pipes[1]);
     char* text = malloc(RESULT_LIMIT);
     size_t n = 0;
-    double end = clock_seconds() + JOB_SECONDS * k->at_once;
+    double end = clock_seconds() + JOB_SECONDS * class->at_once;
     // A check that does not end is stopped; the pipe closes then.
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     while (child > 0 && text && n < RESULT_LIMIT - 1) {
@@ -216,26 +177,27 @@ static bool write_result(const char* path, const struct result* r) {
 }
 
 // Grades one file. What is left is a result or an error, never neither.
-static void grade(const struct class* k, const char* id, const struct class_lesson* l) {
+static void grade(const struct class* class, const char* id, const struct class_lesson* l) {
     char file[1024], path[1024], seed[24], why[1024] = "", submission[65] = "";
-    snprintf(file, sizeof file, "%s", taken_path(k, id, l));
-    snprintf(path, sizeof path, "%s", class_path(k, "results/%s/%s.json", id, l->name));
+    snprintf(file, sizeof file, "%s", taken_path(class, id, l));
+    snprintf(path, sizeof path, "%s", class_path(class, "results/%s/%s.json", id, l->name));
     snprintf(seed, sizeof seed, "%llu", (unsigned long long)l->seed);
     struct result *r = calloc(1, sizeof *r), *old = calloc(1, sizeof *old);
     if (!r || !old) class_refuse("no memory for a result");
-    struct class once = *k;
+    struct class once = *class;
     bool fine = false;
     for (int i = 0; i < TRIES && !fine; i++) {
         char* text = run_check(&once, l->name, file, seed, why, sizeof why);
         fine = text && result_from_json(text, r);
         if (text && !fine) snprintf(why, sizeof why, "the check's result is not readable");
         free(text);
-        // One item alone belongs into a grade of the same file by the same grader; else all are graded.
+        // One item alone belongs into a grade of the same file by the same grader; else all are
+        // graded.
         if (fine && !r->complete) {
             snprintf(submission, sizeof submission, "%s", r->submission);
             r->complete = true;
-            bool fits = read_result(path, old) && is_of(l, submission, old) &&
-                        is_of(l, submission, r) && !strcmp(old->device, r->device) &&
+            bool fits = result_read(path, old) && result_is_of(l, submission, old) &&
+                        result_is_of(l, submission, r) && !strcmp(old->device, r->device) &&
                         !strcmp(old->isolation, r->isolation);
             if (fits) {
                 merge(old, r);
@@ -247,7 +209,7 @@ static void grade(const struct class* k, const char* id, const struct class_less
                 continue;
             }
         }
-        if (fine && has_error(r)) {
+        if (fine && result_has_error(r)) {
             for (int j = 0; j < r->item_count; j++)
                 if (r->item[j].outcome == OUTCOME_ERROR)
                     snprintf(why, sizeof why, "%s: %.*s", r->item[j].name,
@@ -256,9 +218,9 @@ static void grade(const struct class* k, const char* id, const struct class_less
         }
     }
     if (fine && write_result(path, r)) {
-        unlink(class_path(k, "results/%s/%s.error", id, l->name));
+        unlink(class_path(class, "results/%s/%s.error", id, l->name));
     } else {
-        const char* error = class_path(k, "results/%s/%s.error", id, l->name);
+        const char* error = class_path(class, "results/%s/%s.error", id, l->name);
         if (!why[0])
             snprintf(why, sizeof why, "the result could not be written: %s", strerror(errno));
         if (file_make_parents(error) != 0 || file_write(error, why, strlen(why), 0600) != 0)
@@ -268,24 +230,24 @@ static void grade(const struct class* k, const char* id, const struct class_less
     free(old);
 }
 
-static void read_settings(struct class* k) {
+static void read_settings(struct class* class) {
     static char isolation[32], device[32], item[200];
     json_error_t error;
-    json_t* root = json_load_file(class_path(k, "settings.json"), 0, &error);
-    if (!root) class_refuse("%s: %s", class_path(k, "settings.json"), error.text);
+    json_t* root = json_load_file(class_path(class, "settings.json"), 0, &error);
+    if (!root) class_refuse("%s: %s", class_path(class, "settings.json"), error.text);
     const char *name, *i = "", *d = "", *c = "";
     json_t *lessons, *value;
     if (json_unpack(root, "{so ss ss ss si}", "lessons", &lessons, "isolation", &i, "device", &d,
-                    "item", &c, "at_once", &k->at_once) != 0)
-        class_refuse("%s is not what this program wrote", class_path(k, "settings.json"));
+                    "item", &c, "at_once", &class->at_once) != 0)
+        class_refuse("%s is not what this program wrote", class_path(class, "settings.json"));
     snprintf(isolation, sizeof isolation, "%s", i);
     snprintf(device, sizeof device, "%s", d);
     snprintf(item, sizeof item, "%s", c);
-    k->isolation = isolation;
-    k->device = device;
-    k->item = item[0] ? item : NULL;
+    class->isolation = isolation;
+    class->device = device;
+    class->item = item[0] ? item : NULL;
     json_object_foreach(lessons, name, value) {
-        struct class_lesson* l = &k->lesson[k->lessons++];
+        struct class_lesson* l = &class->lesson[class->lessons++];
         snprintf(l->name, sizeof l->name, "%s", name);
         snprintf(l->file, sizeof l->file, "%s", json_string_value(json_object_get(value, "file")));
         snprintf(l->fingerprint, sizeof l->fingerprint, "%s",
@@ -295,52 +257,52 @@ static void read_settings(struct class* k) {
     json_decref(root);
 }
 
-int job_run(struct class* k, int n) {
+int job_run(struct class* class, int n) {
     char id[ID_SIZE] = "", lesson[64] = "", line[ID_SIZE + 80];
-    FILE* jobs = fopen(class_path(k, "jobs"), "r");
-    if (!jobs) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
+    FILE* jobs = fopen(class_path(class, "jobs"), "r");
+    if (!jobs) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
     for (int i = 0; i <= n; i++)
         if (!fgets(line, sizeof line, jobs)) class_refuse("there is no job %d", n);
     fclose(jobs);
     if (sscanf(line, "%399s %63s", id, lesson) != 2) class_refuse("job %d is not readable", n);
-    read_settings(k);
-    for (int l = 0; l < k->lessons; l++) {
-        if (strcmp(k->lesson[l].name, lesson) != 0) continue;
-        grade(k, id, &k->lesson[l]);
+    read_settings(class);
+    for (int l = 0; l < class->lessons; l++) {
+        if (strcmp(class->lesson[l].name, lesson) != 0) continue;
+        grade(class, id, &class->lesson[l]);
         // The last thing that is written: without it the job is not done, whatever else there is.
-        file_write(class_path(k, "results/%s/%s.done", id, lesson), "", 0, 0600);
+        file_write(class_path(class, "results/%s/%s.done", id, lesson), "", 0, 0600);
     }
     return 0;
 }
 
-bool job_again(const struct class* k, const struct class* apart, const struct row* row, int lesson,
-               struct result* r) {
+bool job_again(const struct class* class, const struct class* apart, const struct row* row,
+               int lesson, struct result* r) {
     const struct class_lesson* l = &apart->lesson[lesson];
     const char* file = taken_path(apart, row->id, l);
-    if (file_make_parents(file) != 0 || file_copy(taken_path(k, row->id, l), file, 0600) != 0)
+    if (file_make_parents(file) != 0 || file_copy(taken_path(class, row->id, l), file, 0600) != 0)
         class_refuse("%s could not be written: %s", file, strerror(errno));
     const char* path = class_path(apart, "results/%s/%s.json", row->id, l->name);
     unlink(path);
     grade(apart, row->id, l);
-    return read_result(class_path(apart, "results/%s/%s.json", row->id, l->name), r);
+    return result_read(class_path(apart, "results/%s/%s.json", row->id, l->name), r);
 }
 
 // ---- many
 
 // What a job left, as the end of a line.
-static void say_done(const struct class* k, int n, double seconds, int done, int jobs,
+static void say_done(const struct class* class, int n, double seconds, int done, int jobs,
                      double left) {
     char line[ID_SIZE + 80] = "", id[ID_SIZE], lesson[64], why[WHY_SIZE];
-    FILE* f = fopen(class_path(k, "jobs"), "r");
+    FILE* f = fopen(class_path(class, "jobs"), "r");
     for (int i = 0; f && i <= n && fgets(line, sizeof line, f); i++) {
     }
     if (f) fclose(f);
     if (sscanf(line, "%399s %63s", id, lesson) != 2) return;
     struct result* r = malloc(sizeof *r);
-    char* error = class_read(class_path(k, "results/%s/%s.error", id, lesson), NULL);
+    char* error = class_read(class_path(class, "results/%s/%s.error", id, lesson), NULL);
     if (error)
         snprintf(why, sizeof why, "grader error: %s", error), show_text(why);
-    else if (r && read_result(class_path(k, "results/%s/%s.json", id, lesson), r))
+    else if (r && result_read(class_path(class, "results/%s/%s.json", id, lesson), r))
         snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
     else
         snprintf(why, sizeof why, "no result");
@@ -359,19 +321,19 @@ static void stop(int signal) {
     stopped = signal;
 }
 
-void jobs_run(struct class* k, int jobs) {
+void jobs_run(struct class* class, int jobs) {
     struct slot {
         pid_t pid;
         int job;
         double start;
-    }* slot = calloc((size_t)k->jobs, sizeof *slot);
-    if (!slot) class_refuse("no memory for %d jobs at once", k->jobs);
+    }* slot = calloc((size_t) class->jobs, sizeof *slot);
+    if (!slot) class_refuse("no memory for %d jobs at once", class->jobs);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     double start = clock_seconds();
     int next = 0, done = 0;
     while (done < jobs && !(stopped && done == next)) {
-        for (int s = 0; s < k->jobs && next < jobs && !stopped; s++) {
+        for (int s = 0; s < class->jobs && next < jobs && !stopped; s++) {
             if (slot[s].pid > 0) continue;
             slot[s] = (struct slot){.pid = fork(), .job = next, .start = clock_seconds()};
             if (slot[s].pid < 0) class_refuse("no process for a job: %s", strerror(errno));
@@ -381,22 +343,22 @@ void jobs_run(struct class* k, int jobs) {
                 signal(SIGTERM, SIG_DFL);
                 char number[16];
                 snprintf(number, sizeof number, "%d", next);
-                execl("/proc/self/exe", "class", "job", k->out, number, NULL);
+                execl("/proc/self/exe", "class", "job", class->out, number, NULL);
                 _exit(127);
             }
             next++;
         }
         pid_t ended = waitpid(-1, NULL, 0);
-        for (int s = 0; s < k->jobs; s++) {
+        for (int s = 0; s < class->jobs; s++) {
             if (ended <= 0 || slot[s].pid != ended) continue;
             done++;
             slot[s].pid = 0;
             if (!stopped)
-                say_done(k, slot[s].job, clock_seconds() - slot[s].start, done, jobs,
+                say_done(class, slot[s].job, clock_seconds() - slot[s].start, done, jobs,
                          (clock_seconds() - start) / done * (jobs - done));
         }
         if (stopped)
-            for (int s = 0; s < k->jobs; s++)
+            for (int s = 0; s < class->jobs; s++)
                 if (slot[s].pid > 0) kill(slot[s].pid, SIGTERM);
     }
     free(slot);

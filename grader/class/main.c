@@ -2,17 +2,11 @@
 //
 //     class LESSON_NAME...    what `make class` runs: everything else is in the environment (options below)
 //     class job OUT N         grades line N of OUT/jobs: what it starts for each file, here or on a node
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <jansson.h>
-#include <limits.h>
 #include <sha2.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,53 +14,7 @@
 #include "class/class.h"
 #include "wall/build.h"
 #include "wall/fingerprint.h"
-#include "base/file.h"
 #include "wall/wall.h"
-
-void class_refuse(const char* format, ...) {
-    va_list values;
-    va_start(values, format);
-    vfprintf(stderr, format, values);
-    va_end(values);
-    fputc('\n', stderr);
-    exit(2);
-}
-
-const char* class_path(const struct class* k, const char* format, ...) {
-    static char path[4][2048];
-    static int next;
-    char* p = path[next++ % 4];
-    int n = snprintf(p, sizeof path[0], "%s/", k->out);
-    va_list values;
-    va_start(values, format);
-    vsnprintf(p + n, sizeof path[0] - (size_t)n, format, values);
-    va_end(values);
-    return p;
-}
-
-char* class_read(const char* path, size_t* size) {
-    size_t n;
-    return file_read(path, 1 << 20, size ? size : &n);
-}
-
-static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
-    (void)st, (void)what, (void)place;
-    return remove(path);
-}
-
-void class_forget(const struct class* k, const char* folder, bool folders) {
-    DIR* d = opendir(class_path(k, "%s", folder));
-    for (struct dirent* e; d && (e = readdir(d));) {
-        bool known = e->d_name[0] == '.';
-        for (int i = 0; i < k->rows && !known; i++) {
-            size_t n = strlen(k->row[i].id);
-            known = !strncmp(e->d_name, k->row[i].id, n) && e->d_name[n] == (folders ? '\0' : '.');
-        }
-        if (!known)
-            nftw(class_path(k, "%s/%s", folder, e->d_name), remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
-    if (d) closedir(d);
-}
 
 // ---- options
 
@@ -75,43 +23,35 @@ static const char* option(const char* name, const char* usual) {
     return value && value[0] ? value : usual;
 }
 
-static void read_options(struct class* k) {
-    k->submissions = option("SUBMISSIONS", NULL);
-    k->lesson_list = option("LESSON", NULL);
-    k->roster = option("ROSTER", NULL);
-    k->secret = option("SECRET", NULL);
-    k->out = option("OUT", "class");
-    k->engine = option("ENGINE", "local");
-    k->isolation = option("ISOLATION", NULL);
-    k->device = option("DEVICE", "cpu");
-    k->student = option("STUDENT", NULL);
-    k->item = option("ITEM", NULL);
-    k->replay = option("REPLAY", NULL);
-    k->gres = option("GRES", NULL);
+static void read_options(struct class* class) {
+    class->submissions = option("SUBMISSIONS", NULL);
+    class->lesson_list = option("LESSON", NULL);
+    class->roster = option("ROSTER", NULL);
+    class->secret = option("SECRET", NULL);
+    class->out = option("OUT", "class");
+    class->engine = option("ENGINE", "local");
+    class->isolation = option("ISOLATION", NULL);
+    class->device = option("DEVICE", "cpu");
+    class->student = option("STUDENT", NULL);
+    class->item = option("ITEM", NULL);
+    class->replay = option("REPLAY", NULL);
+    class->gres = option("GRES", NULL);
     const char* jobs = option("JOBS", NULL);
-    k->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (k->jobs < 1 || k->jobs > 1000)
+    class->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (class->jobs < 1 || class->jobs > 1000)
         class_refuse("JOBS=%s: a number from 1 on is expected", jobs);
-    if (!k->submissions)
+    if (!class->submissions)
         class_refuse("SUBMISSIONS= is missing: the folder with what was handed in.\n"
                      "  make class SUBMISSIONS=folder LESSON=17 [ROSTER=roster.csv] [SECRET=file]\n"
                      "lessons/INSTRUCTORS.md tells the whole way.");
-    if (!k->lesson_list) class_refuse("LESSON= is missing, one or several: LESSON=17,19");
-    if (strcmp(k->engine, "local") && strcmp(k->engine, "slurm"))
-        class_refuse("ENGINE=%s: unknown engine; local or slurm is expected", k->engine);
-    if (strcmp(k->device, "cpu") && strcmp(k->device, "cuda"))
-        class_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", k->device);
+    if (!class->lesson_list) class_refuse("LESSON= is missing, one or several: LESSON=17,19");
+    if (strcmp(class->engine, "local") && strcmp(class->engine, "slurm"))
+        class_refuse("ENGINE=%s: unknown engine; local or slurm is expected", class->engine);
+    if (strcmp(class->device, "cpu") && strcmp(class->device, "cuda"))
+        class_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", class->device);
 }
 
 // ---- lessons
-
-bool class_names(const char* text, const char* lesson) {
-    const char* name = strchr(lesson, '_');
-    char* end;
-    long n = strtol(text, &end, 10);
-    return !strcmp(lesson, text) || (name && !strcmp(name + 1, text)) ||
-           (end != text && !*end && n == strtol(lesson, NULL, 10));
-}
 
 // What a lesson's exercise is called.
 static void find_file(struct class_lesson* l) {
@@ -121,22 +61,23 @@ static void find_file(struct class_lesson* l) {
         snprintf(l->file, sizeof l->file, "answers.txt");
 }
 
-static void find_lessons(struct class* k, int argc, char** argv) {
-    k->known_lesson = argv + 1;
-    k->known_lessons = argc - 1;
+static void find_lessons(struct class* class, int argc, char** argv) {
+    class->known_lesson = argv + 1;
+    class->known_lessons = argc - 1;
     char list[1024];
-    snprintf(list, sizeof list, "%s", k->lesson_list);
+    snprintf(list, sizeof list, "%s", class->lesson_list);
     for (char *save, *text = strtok_r(list, ", ", &save); text;
          text = strtok_r(NULL, ", ", &save)) {
         int found = 0;
         for (int i = 1; i < argc; i++) found = class_names(text, argv[i]) ? i : found;
         if (!found)
-            class_refuse("LESSON=%s: there is no lesson %s; make lists them", k->lesson_list, text);
-        struct class_lesson* l = &k->lesson[k->lessons];
-        for (int i = 0; i < k->lessons; i++)
-            if (!strcmp(k->lesson[i].name, argv[found])) l = NULL;
-        if (!l || k->lessons == LESSONS) continue;
-        k->lessons++;
+            class_refuse("LESSON=%s: there is no lesson %s; make lists them", class->lesson_list,
+                         text);
+        struct class_lesson* l = &class->lesson[class->lessons];
+        for (int i = 0; i < class->lessons; i++)
+            if (!strcmp(class->lesson[i].name, argv[found])) l = NULL;
+        if (!l || class->lessons == LESSONS) continue;
+        class->lessons++;
         snprintf(l->name, sizeof l->name, "%s", argv[found]);
         find_file(l);
         if (fingerprint(l->name, l->fingerprint) != 0)
@@ -147,8 +88,8 @@ static void find_lessons(struct class* k, int argc, char** argv) {
 // ---- seeds
 
 // The seed that the last run of this class took, so that nobody is graded again for a new one.
-static bool seed_before(const struct class* k, struct class_lesson* l) {
-    json_t* root = json_load_file(class_path(k, "settings.json"), 0, NULL);
+static bool seed_before(const struct class* class, struct class_lesson* l) {
+    json_t* root = json_load_file(class_path(class, "settings.json"), 0, NULL);
     const json_t* lesson = json_object_get(json_object_get(root, "lessons"), l->name);
     const char* seed = json_string_value(json_object_get(lesson, "seed"));
     if (seed) l->seed = strtoull(seed, NULL, 10);
@@ -157,18 +98,21 @@ static bool seed_before(const struct class* k, struct class_lesson* l) {
 }
 
 // With a secret, SHA-256 of secret and lesson: the same every time, and nobody else's to guess.
-static void choose_seeds(struct class* k) {
+static void choose_seeds(struct class* class) {
     size_t size = 0;
     char* secret = NULL;
-    if (k->secret) {
+    if (class->secret) {
         struct stat st;
-        if (stat(k->secret, &st) != 0 || !(secret = class_read(k->secret, &size)) || size == 0)
-            class_refuse("SECRET=%s: %s", k->secret, size || errno ? strerror(errno) : "is empty");
+        if (stat(class->secret, &st) != 0 || !(secret = class_read(class->secret, &size)) ||
+            size == 0)
+            class_refuse("SECRET=%s: %s", class->secret,
+                         size || errno ? strerror(errno) : "is empty");
         if (st.st_mode & 077)
-            class_refuse("SECRET=%s can be read by others: chmod 600 '%s'", k->secret, k->secret);
+            class_refuse("SECRET=%s can be read by others: chmod 600 '%s'", class->secret,
+                         class->secret);
     }
-    for (int i = 0; i < k->lessons; i++) {
-        struct class_lesson* l = &k->lesson[i];
+    for (int i = 0; i < class->lessons; i++) {
+        struct class_lesson* l = &class->lesson[i];
         if (secret) {
             SHA2_CTX hash;
             uint8_t digest[SHA256_DIGEST_LENGTH];
@@ -177,7 +121,8 @@ static void choose_seeds(struct class* k) {
             SHA256Update(&hash, (const uint8_t*)l->name, strlen(l->name) + 1);
             SHA256Final(digest, &hash);
             memcpy(&l->seed, digest, sizeof l->seed);
-        } else if (!seed_before(k, l) && getrandom(&l->seed, sizeof l->seed, 0) != sizeof l->seed) {
+        } else if (!seed_before(class, l) &&
+                   getrandom(&l->seed, sizeof l->seed, 0) != sizeof l->seed) {
             class_refuse("no random seed: %s", strerror(errno));
         }
     }
@@ -186,7 +131,8 @@ static void choose_seeds(struct class* k) {
 
 // ---- what keeps submissions apart
 
-// Below bubblewrap only who may read a folder keeps it from strangers' code, where Landlock does not.
+// Below bubblewrap only who may read a folder keeps it from strangers' code, where Landlock does
+// not.
 static void require_private(const char* path) {
     struct stat st;
     if (stat(path, &st) == 0 && (st.st_mode & 05) && !wall_has_landlock())
@@ -195,10 +141,10 @@ static void require_private(const char* path) {
             path);
 }
 
-static void choose_isolation(struct class* k) {
+static void choose_isolation(struct class* class) {
     enum wall_level strongest = wall_strongest();
     const char* why = "";
-    if (!k->isolation) {
+    if (!class->isolation) {
         if (strongest != WALL_BUBBLEWRAP) {
             wall_probe(WALL_BUBBLEWRAP, &why);
             class_refuse("bubblewrap does not work here (%s), and strangers' code wants it. If you "
@@ -206,83 +152,50 @@ static void choose_isolation(struct class* k) {
                          "do: ISOLATION=%s",
                          why, wall_level_name(strongest));
         }
-        k->isolation = wall_level_name(strongest);
+        class->isolation = wall_level_name(strongest);
     }
-    int level = wall_level_from_name(k->isolation);
-    if (level < 0) class_refuse("ISOLATION=%s: unknown level", k->isolation);
+    int level = wall_level_from_name(class->isolation);
+    if (level < 0) class_refuse("ISOLATION=%s: unknown level", class->isolation);
     if (!wall_probe((enum wall_level)level, &why))
-        class_refuse("ISOLATION=%s does not work here: %s", k->isolation, why);
+        class_refuse("ISOLATION=%s does not work here: %s", class->isolation, why);
     if (level == WALL_BUBBLEWRAP) return;
-    require_private(k->submissions);
+    require_private(class->submissions);
     require_private("solutions");
-    if (k->secret) require_private(k->secret);
-}
-
-static bool is_inside(const char* path, const char* folder) {
-    size_t n = strlen(folder);
-    return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
-}
-
-// OUT, for its owner only, and one run at a time. The lock is held until the program ends.
-static void open_out(struct class* k) {
-    static char whole[PATH_MAX];
-    char from[PATH_MAX], parent[PATH_MAX];
-    if (!realpath(k->submissions, from))
-        class_refuse("SUBMISSIONS=%s: %s", k->submissions, strerror(errno));
-    // Before anything is made or changed there.
-    snprintf(parent, sizeof parent, "%s", k->out);
-    for (char* slash; !realpath(parent, whole) && (slash = strrchr(parent, '/'));) *slash = '\0';
-    if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", k->out, strerror(errno));
-    if (is_inside(whole, from))
-        class_refuse("OUT=%s lies inside SUBMISSIONS; give another folder", k->out);
-    if (mkdir(k->out, 0700) != 0 && errno != EEXIST)
-        class_refuse("OUT=%s: %s", k->out, strerror(errno));
-    if (chmod(k->out, 0700) != 0 || !realpath(k->out, whole))
-        class_refuse("OUT=%s: %s", k->out, strerror(errno));
-    if (is_inside(from, whole))
-        class_refuse("SUBMISSIONS=%s lies inside OUT; keep what was handed in elsewhere",
-                     k->submissions);
-    // Wherever a job runs, and in what a compiler and a shell are told.
-    if (strpbrk(whole, "'\"\\\n")) class_refuse("OUT=%s: no quotes in its path, please", k->out);
-    k->out = whole;
-    int lock = open(class_path(k, ".lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
-        class_refuse("OUT=%s: %s", k->out,
-                     errno == EWOULDBLOCK ? "another run is working in it" : strerror(errno));
+    if (class->secret) require_private(class->secret);
 }
 
 int main(int argc, char** argv) {
-    struct class k = {.at_once = 1};
+    struct class class = {.at_once = 1};
     if (argc == 4 && !strcmp(argv[1], "job")) {
-        k.out = argv[2];
-        return job_run(&k, atoi(argv[3]));
+        class.out = argv[2];
+        return job_run(&class, atoi(argv[3]));
     }
-    read_options(&k);
-    find_lessons(&k, argc, argv);
-    open_out(&k);
-    if (!k.replay) book_keeps(&k);
-    choose_isolation(&k);
-    choose_seeds(&k);
-    collect(&k);
-    if (k.replay) return replay(&k);
-    if (k.student && !class_row(&k, k.student))
-        class_refuse("STUDENT=%s: nobody is called so", k.student);
-    book_before(&k);
-    book_points(&k);  // before hours of work: are the instructor's tables readable?
-    slurm_cancel(&k);
-    int jobs = jobs_plan(&k);
-    printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", k.rows, jobs, k.device,
-           k.isolation, k.secret ? "secret seed" : "a seed of this class");
+    read_options(&class);
+    find_lessons(&class, argc, argv);
+    class_open(&class);
+    if (!class.replay) book_keeps(&class);
+    choose_isolation(&class);
+    choose_seeds(&class);
+    collect(&class);
+    if (class.replay) return replay(&class);
+    if (class.student && !class_row(&class, class.student))
+        class_refuse("STUDENT=%s: nobody is called so", class.student);
+    book_before(&class);
+    book_points(&class);  // before hours of work: are the instructor's tables readable?
+    slurm_cancel(&class);
+    int jobs = jobs_plan(&class);
+    printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", class.rows, jobs,
+           class.device, class.isolation, class.secret ? "secret seed" : "a seed of this class");
     fflush(stdout);
-    if (jobs > 0 && !strcmp(k.engine, "slurm"))
-        slurm_run(&k, jobs);
+    if (jobs > 0 && !strcmp(class.engine, "slurm"))
+        slurm_run(&class, jobs);
     else if (jobs > 0)
-        jobs_run(&k, jobs);
-    book_points(&k);
-    book_write(&k);
-    export_all(&k);
+        jobs_run(&class, jobs);
+    book_points(&class);
+    book_write(&class);
+    export_all(&class);
     int errors = 0;
-    for (int i = 0; i < k.rows; i++) errors += !k.row[i].known;
-    free(k.row);
+    for (int i = 0; i < class.rows; i++) errors += !class.row[i].known;
+    free(class.row);
     return errors ? 3 : 0;
 }

@@ -1,96 +1,96 @@
 // replay.c: a grade that a student brings, graded again. See class.h.
 //
-// REPLAY=result.json is what `make grade FORMAT=json` printed. Its submission is looked for among what was handed
-// in, by its hash; it is graded with the same seed; every difference is said.
+// REPLAY=result.json is what `make grade FORMAT=json` printed. Its submission is looked for among
+// what was handed in, by its hash; it is graded with the same seed; every difference is said.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "class/class.h"
 
-static int differences;
-
-static void differ(const char* what, const char* theirs, const char* ours) {
-    if (!strcmp(theirs, ours)) return;
-    differences++;
+// Says what differs, if it does. Returns how many differences that are.
+static int differ(const char* what, const char* theirs, const char* ours) {
+    if (!strcmp(theirs, ours)) return 0;
     char text[400];  // a student's file may say anything
     snprintf(text, sizeof text, "  %-24s theirs: %-32s here: %s", what, theirs, ours);
     show_text(text);
     puts(text);
+    return 1;
 }
 
-static void differ_points(const char* what, const struct result_item* a,
-                          const struct result_item* b) {
+static int differ_points(const char* what, const struct result_item* a,
+                         const struct result_item* b) {
     char theirs[120], ours[120];
     snprintf(theirs, sizeof theirs, "%d/%d %s %s", a->points, a->max_points,
              outcome_name(a->outcome), a->cause);
     snprintf(ours, sizeof ours, "%d/%d %s %s", b->points, b->max_points, outcome_name(b->outcome),
              b->cause);
-    differ(what, theirs, ours);
+    return differ(what, theirs, ours);
 }
 
-static void compare(const struct result* theirs, const struct result* ours) {
+static int compare(const struct result* theirs, const struct result* ours) {
     char a[32], b[32];
-    differ("cases, contract, grader", theirs->fingerprint, ours->fingerprint);
-    differ("device", theirs->device, ours->device);
-    differ("isolation", theirs->isolation, ours->isolation);
+    int differences = 0;
+    differences += differ("cases, contract, grader", theirs->fingerprint, ours->fingerprint);
+    differences += differ("device", theirs->device, ours->device);
+    differences += differ("isolation", theirs->isolation, ours->isolation);
     for (int i = 0; i < theirs->item_count; i++) {
         const struct result_item* same = NULL;
         for (int j = 0; j < ours->item_count; j++)
             if (!strcmp(ours->item[j].name, theirs->item[i].name)) same = &ours->item[j];
         if (same)
-            differ_points(theirs->item[i].name, &theirs->item[i], same);
+            differences += differ_points(theirs->item[i].name, &theirs->item[i], same);
         else
-            differ(theirs->item[i].name, "graded", "no such item");
+            differences += differ(theirs->item[i].name, "graded", "no such item");
     }
     for (int j = 0; j < ours->item_count; j++) {
         bool there = false;
         for (int i = 0; i < theirs->item_count; i++)
             there |= !strcmp(ours->item[j].name, theirs->item[i].name);
-        if (!there) differ(ours->item[j].name, "not graded", "graded");
+        if (!there) differences += differ(ours->item[j].name, "not graded", "graded");
     }
     snprintf(a, sizeof a, "%d/%d", theirs->score, theirs->max_score);
     snprintf(b, sizeof b, "%d/%d", ours->score, ours->max_score);
-    differ("score", a, b);
+    return differences + differ("score", a, b);
 }
 
-int replay(struct class* k) {
+int replay(struct class* class) {
     struct result *theirs = malloc(sizeof *theirs), *ours = malloc(sizeof *ours);
-    char* text = class_read(k->replay, NULL);
+    char* text = class_read(class->replay, NULL);
     if (!theirs || !ours) class_refuse("no memory for a result");
     if (!text || !result_from_json(text, theirs))
         class_refuse("REPLAY=%s is no result; it is what make grade LESSON=… FORMAT=json prints",
-                     k->replay);
+                     class->replay);
     free(text);
     int lesson = -1;
     struct row* row = NULL;
-    for (int l = 0; l < k->lessons; l++)
-        if (!strcmp(k->lesson[l].name, theirs->lesson)) lesson = l;
+    for (int l = 0; l < class->lessons; l++)
+        if (!strcmp(class->lesson[l].name, theirs->lesson)) lesson = l;
     if (lesson < 0) show_text(theirs->lesson);
     if (lesson < 0)
-        class_refuse("REPLAY=%s is about lesson %s, which LESSON= does not name", k->replay,
+        class_refuse("REPLAY=%s is about lesson %s, which LESSON= does not name", class->replay,
                      theirs->lesson);
-    for (int i = 0; i < k->rows && !row; i++)
-        if (k->row[i].cell[lesson].state == CELL_TAKEN &&
-            !strcmp(k->row[i].cell[lesson].submission, theirs->submission))
-            row = &k->row[i];
+    for (int i = 0; i < class->rows && !row; i++)
+        if (class->row[i].cell[lesson].state == CELL_TAKEN &&
+            !strcmp(class->row[i].cell[lesson].submission, theirs->submission))
+            row = &class->row[i];
     if (!row)
         class_refuse("REPLAY=%s: the file it grades (SHA-256 %.16s...) was not handed in",
-                     k->replay, theirs->submission);
-    k->lesson[lesson].seed = strtoull(theirs->seed, NULL, 10);
+                     class->replay, theirs->submission);
+    class->lesson[lesson].seed = strtoull(theirs->seed, NULL, 10);
     // In a folder of its own: the class's grade of that file stays as it is.
-    struct class apart = *k;
+    struct class apart = *class;
     char folder[1024];
-    snprintf(folder, sizeof folder, "%s", class_path(k, "replay"));
+    snprintf(folder, sizeof folder, "%s", class_path(class, "replay"));
     apart.out = folder;
     apart.item = NULL;
     printf("%s, lesson %s, seed %s\n", row->name, theirs->lesson, theirs->seed);
-    if (!job_again(k, &apart, row, lesson, ours)) {
+    if (!job_again(class, &apart, row, lesson, ours)) {
         char why[WHY_SIZE];
         error_kept(&apart, row, lesson, why, sizeof why);
         class_refuse("it could not be graded here: %s", why);
     }
-    compare(theirs, ours);
+    int differences = compare(theirs, ours);
     puts(differences ? "The two grades differ as said above." : "The same grade, item by item.");
     free(theirs);
     free(ours);

@@ -1,6 +1,7 @@
-// slurm.c: the jobs as a Slurm job array. Every task is `class job OUT N`, so that a grade is the same as here; what it
-// leaves, a result or an error, is all that counts. Tasks that left nothing (a node that went down, a task
-// somebody killed) are submitted again. The course's folder and OUT must be on a file system that all nodes share.
+// slurm.c: the jobs as a Slurm job array. Every task is `class job OUT N`, so that a grade is the
+// same as here; what it leaves, a result or an error, is all that counts. Tasks that left nothing
+// (a node that went down, a task somebody killed) are submitted again. The course's folder and OUT
+// must be on a file system that all nodes share.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -11,10 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "class/class.h"
 #include "base/file.h"
+#include "class/class.h"
 
-// TRIES: rounds in which nothing got done, before the rest is left as it is. MOST_TASKS: a usual MaxArraySize.
+// TRIES: rounds in which nothing got done, before the rest is left as it is. MOST_TASKS: a usual
+// MaxArraySize.
 enum { TRIES = 5, MOST_TASKS = 1000 };
 
 static char running[32];  // the array that is in the queue
@@ -59,32 +61,32 @@ static bool ask(const char* const* argv, char* line, size_t size) {
 }
 
 // Did job n leave something?
-static bool is_done(const struct class* k, char (*job)[ID_SIZE + 80], int n) {
+static bool is_done(const struct class* class, char (*job)[ID_SIZE + 80], int n) {
     char id[ID_SIZE], lesson[64];
     struct stat st;
     if (sscanf(job[n], "%399s %63s", id, lesson) != 2) return true;
-    return stat(class_path(k, "results/%s/%s.done", id, lesson), &st) == 0;
+    return stat(class_path(class, "results/%s/%s.done", id, lesson), &st) == 0;
 }
 
-static char (*read_jobs(const struct class* k, int jobs))[ID_SIZE + 80] {
+static char (*read_jobs(const struct class* class, int jobs))[ID_SIZE + 80] {
     char(*job)[ID_SIZE + 80] = calloc((size_t)jobs, sizeof *job);
-    FILE* f = fopen(class_path(k, "jobs"), "r");
-    if (!job || !f) class_refuse("%s: %s", class_path(k, "jobs"), strerror(errno));
+    FILE* f = fopen(class_path(class, "jobs"), "r");
+    if (!job || !f) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
     for (int i = 0; i < jobs; i++)
         if (!fgets(job[i], sizeof job[i], f)) break;
     fclose(f);
     return job;
 }
 
-// Submits the jobs that left nothing, at most MOST_TASKS. Which line of OUT/jobs a task means stands in OUT/tasks.
-// Returns how many; 0: none is left; -1: Slurm did not take them.
-static int submit(const struct class* k, char (*job)[ID_SIZE + 80], int jobs) {
+// Submits the jobs that left nothing, at most MOST_TASKS. Which line of OUT/jobs a task means
+// stands in OUT/tasks. Returns how many; 0: none is left; -1: Slurm did not take them.
+static int submit(const struct class* class, char (*job)[ID_SIZE + 80], int jobs) {
     char array[40], self[PATH_MAX], script[3 * PATH_MAX], log[PATH_MAX + 32], gres[160], name[64];
     int tasks = 0;
-    FILE* f = fopen(class_path(k, "tasks"), "w");
-    if (!f) class_refuse("%s: %s", class_path(k, "tasks"), strerror(errno));
+    FILE* f = fopen(class_path(class, "tasks"), "w");
+    if (!f) class_refuse("%s: %s", class_path(class, "tasks"), strerror(errno));
     for (int i = 0; i < jobs && tasks < MOST_TASKS; i++)
-        if (!is_done(k, job, i)) {
+        if (!is_done(class, job, i)) {
             fprintf(f, "%d\n", i);
             tasks++;
         }
@@ -92,44 +94,47 @@ static int submit(const struct class* k, char (*job)[ID_SIZE + 80], int jobs) {
     if (tasks == 0) return 0;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
-    snprintf(array, sizeof array, "--array=0-%d%%%d", tasks - 1, k->jobs);
+    snprintf(array, sizeof array, "--array=0-%d%%%d", tasks - 1, class->jobs);
     snprintf(script, sizeof script,
-             "exec '%s' job '%s' $(sed -n $((SLURM_ARRAY_TASK_ID + 1))p '%s/tasks')", self, k->out,
-             k->out);
-    snprintf(log, sizeof log, "--output=%s", class_path(k, "slurm-%%a.log"));
-    snprintf(gres, sizeof gres, "--gres=%s", k->gres ? k->gres : "");
+             "exec '%s' job '%s' $(sed -n $((SLURM_ARRAY_TASK_ID + 1))p '%s/tasks')", self,
+             class->out, class->out);
+    snprintf(log, sizeof log, "--output=%s", class_path(class, "slurm-%%a.log"));
+    snprintf(gres, sizeof gres, "--gres=%s", class->gres ? class->gres : "");
     snprintf(name, sizeof name, "--job-name=class-%d", (int)getpid());
-    const char* argv[] = {"sbatch", "--parsable", "--no-requeue",        name, array, log,
-                          "--wrap", script,       k->gres ? gres : NULL, NULL};
+    const char* argv[] = {"sbatch", "--parsable", "--no-requeue",
+                          name,     array,        log,
+                          "--wrap", script,       class->gres ? gres : NULL,
+                          NULL};
     if (!ask(argv, running, sizeof running) || !running[0]) return -1;
     running[strcspn(running, ";")] = '\0';
-    file_write(class_path(k, "slurm"), running, strlen(running), 0600);
+    file_write(class_path(class, "slurm"), running, strlen(running), 0600);
     return tasks;
 }
 
-static int count_done(const struct class* k, char (*job)[ID_SIZE + 80], int jobs) {
+static int count_done(const struct class* class, char (*job)[ID_SIZE + 80], int jobs) {
     int done = 0;
-    for (int i = 0; i < jobs; i++) done += is_done(k, job, i);
+    for (int i = 0; i < jobs; i++) done += is_done(class, job, i);
     return done;
 }
 
-// A run that was killed may have left its array in the queue: its tasks would grade other lines now.
-void slurm_cancel(const struct class* k) {
-    char* old = class_read(class_path(k, "slurm"), NULL);
+// A run that was killed may have left its array in the queue: its tasks would grade other lines
+// now.
+void slurm_cancel(const struct class* class) {
+    char* old = class_read(class_path(class, "slurm"), NULL);
     if (old) snprintf(running, sizeof running, "%s", old);
     free(old);
     cancel();
     running[0] = '\0';
-    unlink(class_path(k, "slurm"));
+    unlink(class_path(class, "slurm"));
 }
 
-void slurm_run(struct class* k, int jobs) {
-    char(*job)[ID_SIZE + 80] = read_jobs(k, jobs);
+void slurm_run(struct class* class, int jobs) {
+    char(*job)[ID_SIZE + 80] = read_jobs(class, jobs);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     int shown = -1;
     for (int tries = 0, before = 0; tries < TRIES; tries++) {
-        int tasks = submit(k, job, jobs), idle = 0;
+        int tasks = submit(class, job, jobs), idle = 0;
         if (tasks == 0) break;
         if (tasks < 0) {
             fprintf(stderr, "sbatch did not take the jobs; sinfo says what the cluster can do. "
@@ -143,11 +148,11 @@ void slurm_run(struct class* k, int jobs) {
         while (idle < 2) {
             char line[64] = "";
             sleep(1);
-            int done = count_done(k, job, jobs);
+            int done = count_done(class, job, jobs);
             if (done != shown) printf("[%d/%d]\n", shown = done, jobs);
             fflush(stdout);
-            // Over when the queue is empty twice: a task's last file may come a little later. A squeue that
-            // fails says nothing about the queue.
+            // Over when the queue is empty twice: a task's last file may come a little later. A
+            // squeue that fails says nothing about the queue.
             char name[64];
             snprintf(name, sizeof name, "--name=class-%d", (int)getpid());
             const char* argv[] = {"squeue", "--noheader", "--format=%A", name, NULL};
@@ -155,8 +160,8 @@ void slurm_run(struct class* k, int jobs) {
             idle = answered && !line[0] ? idle + 1 : 0;
         }
         running[0] = '\0';
-        unlink(class_path(k, "slurm"));
-        int done = count_done(k, job, jobs);
+        unlink(class_path(class, "slurm"));
+        int done = count_done(class, job, jobs);
         if (done > before) tries = -1;
         before = done;
     }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "class/class.h"
 #include "base/file.h"
+#include "class/class.h"
 
 enum { CSV_LIMIT = 16 << 20 };
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# exercises.sh: what `make exercises` does: cuts every stub from its solution.
+# exercises.sh: what `make exercises` does: cuts every stub from its solution, and what lessons/*.h teaches of one.
 # A file that differs from the committed stub is somebody's work and is saved first.
 # usage: exercises.sh LESSON...
 . grader/make/save.sh
@@ -14,4 +14,10 @@ for lesson; do
     fi
     mkdir -p "$(dirname "$file")" && cp "$new" "$file" || exit 2
     echo "cut $file"
+done
+for header in lessons/*.h; do
+    awk -f grader/make/taught.awk "$header" >"$new" || exit 1
+    cmp -s "$new" "$header" && continue
+    cp "$new" "$header" || exit 2
+    echo "cut $header"
 done

@@ -33,6 +33,12 @@ mkdir -p "$out" || exit 2
 # What was handed out and is no more has to go; what the instructor added there stays.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
 xargs -0 cp --parents -p -t "$out" <"$list" || exit 2
+# A header that later lessons may include is for an edition that has one of them.
+last=$(cd "$out" && printf '%s\n' lessons/[0-9]*/ | sed 's|lessons/||; s|_.*||' | sort -n | tail -n 1)
+for header in "$out"/lessons/*.h; do
+    from=$(sed -n '1s|^// from lesson \([0-9]*\): .*|\1|p' "$header")
+    [ "${from:-0}" -le "$last" ] || rm "$header"
+done
 # The exercises as they were given, whatever was tried in this clone.
 for check in grader/*/check.c; do
     lesson=$(basename "$(dirname "$check")")

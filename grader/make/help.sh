@@ -32,7 +32,10 @@ make texts                    the output shown in the lessons' texts, made again
 make slides                   the study group's decks, as HTML and PDF (DECK=5: one of them)
 make wrong LESSON=05          the kernels that must fail, in build/wrong/ (authors)
 make test [LESSON=12]         everything the course checks about itself
+make soak [LESSON=12]         the kernels on many fresh seeds; goes on where it stopped
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
+make fuzz                     inputs that libFuzzer makes, for all that reads strangers' files
+make analyze, coverage        static analysis; the lines that no test reaches
 make mutate-grader            is every graded item needed?
 make proof                    the CPU device's counters and findings beside the hardware's
 make test-cpu, test-aarch64   the CPU device alone; emulated on aarch64

@@ -1,45 +1,138 @@
 #!/bin/sh
-# all.sh: what `make test` runs. One line per test; the exit status says it all.
-# usage: all.sh LESSON...   (a single lesson: only what belongs to it)
+# all.sh: what `make test`, `make soak` and `make test-cpu` run: jobs beside each other, as many as there are cores. One
+# line per test; the exit status says it all.
+# usage: all.sh LESSON...         everything; of a single lesson only what belongs to it
+#        all.sh -s REGEX          the stages whose names it matches, and no lesson
+#        all.sh -k LESSON...      the lessons alone (with SOAK or KINDS in the environment: lesson.sh)
+. grader/test/tell.sh
+. grader/test/ledger.sh
 start=$(date +%s)
-status=0
-run() {
-    echo "== $*"
-    began=$(date +%s)
-    "$@"
-    code=$?
-    echo "   $(($(date +%s) - began)) s"
-    # 77: skipped, tools are missing; where they are expected (CI) that is a failure.
-    if [ "$code" = 77 ] && [ -z "${CI:-}" ]; then
-        echo "skip  $*"
-    elif [ "$code" != 0 ]; then
-        status=1
-        broken="$broken
-  $*"
-    fi
+out=build/test/run
+only=none
+case ${1:-} in
+-s) only=$2 && shift 2 ;;
+-k) shift ;;
+*) [ $# = 1 ] || only=. ;;
+esac
+unset MAKEFLAGS MAKELEVEL
+rm -rf $out
+mkdir -p $out/keys
+ledger_trim
+
+# A stage, what it tests, and the script. Where none of these files has changed since a run that was green, it is not
+# run again. NN: the files of that lesson; course: what lessons stand on; lessons: all of theirs; else the beginnings
+# of names. A stage's own script and folder, and grader/test/tell.sh, count everywhere.
+# The longest first: they end together with the rest.
+stages() {
+    cat <<TABLE
+class     | course grader/class 05                             | grader/test/class.sh
+aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
+interface | course README.md .gitignore 01 02 05 15 21         | grader/test/interface.sh
+sweep     | course grader/trace slides/sweep 12 13 19          | grader/test/sweep.sh
+cpu       | course grader/cpu lessons                          | grader/cpu/test/run.sh $build
+slides    | course slides plots lessons                        | grader/test/slides.sh
+services  | course grader/class README.md 02 03 05 12          | grader/test/services.sh
+bench     | course grader/bench lessons                        | grader/test/bench.sh
+new       | course grader/test                                 | grader/test/new.sh
+plots     | course plots README.md 12                          | grader/test/plots.sh
+fingerprint | course                                           | grader/test/fingerprint.sh
+unit      | course                                             | grader/test/unit.sh
+sanitized | course 05                                          | grader/test/sanitized.sh
+fuzz      | course grader/class 21                             | grader/test/fuzz.sh
+analyze   | course grader/class lessons                        | grader/test/analyze.sh
+map       | .                                                  | grader/test/map.sh
+style     | .                                                  | grader/test/style.sh
+nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
+TABLE
 }
 
-if [ $# = 1 ]; then
-    run sh grader/test/lesson.sh "$1"
-    run sh grader/test/nvcc.sh "$1"
-else
-    run sh grader/test/style.sh
-    run sh grader/test/unit.sh
-    run sh grader/test/fingerprint.sh
-    run sh grader/cpu/test/run.sh build
-    run sh grader/cpu/test/aarch64.sh build
-    run sh grader/test/exploits.sh
-    run sh grader/test/interface.sh
-    run sh grader/test/bench.sh
-    run sh grader/test/new.sh
-    run sh grader/test/plots.sh
-    run sh grader/test/slides.sh
-    run sh grader/test/sweep.sh
-    run sh grader/test/class.sh
-    run sh grader/test/services.sh
-    for lesson; do run sh grader/test/lesson.sh "$lesson"; done
-    run sh grader/test/nvcc.sh "$@"
+# The files of each stage, by their hashes, into $out/keys/STAGE.
+files_of_stages() {
+    git ls-files -z --cached --others --exclude-standard | xargs -0 sha256sum 2>/dev/null >$out/files
+    stages | awk -F ' *[|] *' -v out=$out/keys/ '
+        NR == FNR { name[NR] = $1; words[NR] = $2 " grader/test/tell.sh " $3; stages = NR; next }
+        {
+            hash = substr($0, 1, 64)
+            file = substr($0, 67)
+            lesson = match(file, /^(lessons|solutions|exercises|grader)\/[0-9][0-9]_/) ? substr(file, RLENGTH - 2, 2) : ""
+            course = lesson == "" && file ~ /^(Makefile|setup.sh|lessons|grader)/ &&
+                file !~ /^grader\/(test|class|bench|trace|cpu\/test|cpu\/bench)\//
+            for (s = 1; s <= stages; s++) {
+                n = split(words[s], word, " ")
+                for (w = 1; w <= n; w++) {
+                    is = word[w]
+                    sub(/\.sh$/, "", is)
+                    if (is == "." || is == "course" && course || is == "lessons" && lesson != "" || is == lesson ||
+                        index(is, "/") && index(file, is) == 1 || is == file) {
+                        print hash, file > (out name[s])
+                        break
+                    }
+                }
+            }
+        }' - $out/files
+}
+
+# group NAME: a folder for it; the jobs are the lines of stdin
+group() {
+    mkdir -p "$out/$1"
+    sed "s|^|$1 |" >"$out/$1/list"
+    wc -l <"$out/$1/list" >"$out/$1/count"
+    cat "$out/$1/list" >>$out/jobs
+}
+
+: >$out/jobs
+: >$out/groups
+if [ "$only" != none ]; then
+    files_of_stages
+    machine=$({ g++ --version && uname -mr && stages; } | sha256sum | cut -c 1-16)
+    stages | sed 's/ *| */|/g' | grep -E "^[^|]*($only)" >$out/stages
+    while IFS='|' read -r name _ script; do
+        key=$name-$machine-$(sha256sum <"$out/keys/$name" | cut -c 1-32)
+        if ledger_has stages "$key"; then
+            echo "ok    $name: nothing that it tests has changed since it was green"
+            continue
+        fi
+        echo "$script" | group "$name"
+        echo "$key" >"$out/$name/key"
+    done <$out/stages
 fi
-echo "== $(($(date +%s) - start)) s"
-[ "$status" = 0 ] && echo "All tests passed." || echo "Failed:$broken"
-exit $status
+if echo exploits | grep -qE "^($only)"; then
+    mkdir -p $out/exploits
+    sh grader/test/exploits.sh plan | tee $out/exploits/said
+    group exploits <build/test/exploits/jobs
+    echo "exploits.sh close" >$out/exploits/close
+fi
+# What the lessons have to prove, and what of it is left to run
+for lesson; do mkdir -p "$out/$lesson"; done
+[ $# = 0 ] || printf '%s\n' "$@" | xargs -P "$(nproc)" -I L sh -c \
+    'sh grader/test/lesson.sh plan L >build/test/run/L/said 2>&1 || echo "FAIL  L: as it stands" >>build/test/run/L/said'
+# The later ones take longer.
+for lesson in $(printf '%s\n' "$@" | sort -r); do
+    cat "$out/$lesson/said"
+    close="lesson.sh close $lesson"
+    if [ -s "build/test/$lesson/jobs" ]; then
+        group "$lesson" <"build/test/$lesson/jobs"
+        echo "$close" >"$out/$lesson/close"
+    else
+        echo "$close" | group "$lesson"
+    fi
+done
+
+# Two makes at once must not build the same file.
+[ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
+xargs -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
+
+echo "== $(($(date +%s) - start)) s. Seconds of each group, and of each kind of job:"
+sort -k3 -rn $out/groups | awk '{ printf "%6d  %s\n", $3 / 1000 + 0.5, $1 }'
+cat $out/*/done | awk '{ kind = $3 " " ($3 == "kernel.sh" ? $6 : $3 == "nvcc.sh" ? $4 : ""); ms[kind] += $1; n[kind]++ }
+    END { for (kind in ms) printf "%6d  %d x %s\n", ms[kind] / 1000 + 0.5, n[kind], kind }' | sort -rn
+[ "$(wc -l <$out/groups)" = "$(find $out -name count | wc -l)" ] && ! grep -q '^[^ ]* 1' $out/groups && {
+    echo "All tests passed."
+    exit
+}
+echo "Failed:"
+for dir in "$out"/*/; do
+    name=$(basename "$dir")
+    [ ! -e "${dir}count" ] || grep -q "^$name 0" $out/groups || grep -hs -m 5 '^FAIL' "${dir}said" || echo "$name: see $dir"
+done
+exit 1

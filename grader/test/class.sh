@@ -37,7 +37,6 @@ fails_with() { # fails_with TEXT COMMAND...
     "$@" && return 1
     said "$text"
 }
-no_survivor() { sleep 1 && [ "$(survivors)" = 0 ]; }
 
 # Killed at any point: what was graded is kept.
 make -s --no-print-directory ready "$build/class"

@@ -39,6 +39,7 @@ jobs_of() { # jobs_of KIND LESSON...
 for kind in ${KINDS:-stub right exploit wrong step}; do jobs_of "$kind" "$@"; done >"$out/jobs"
 
 cat >"$out/one.sh" <<'TEXT'
+. grader/test/tell.sh
 lesson=$1 kind=$2 file=$3
 if [ "$kind" = exploit ]; then
     sh grader/test/exploit.sh "$file" "$("$build/doctor" | awk '$2 == "yes" { print $1; exit }')" cuda
@@ -46,19 +47,18 @@ if [ "$kind" = exploit ]; then
 fi
 stop=
 [ "$kind" != wrong ] || stop=--stop
-found=$("$build/grader/$lesson/check" "$file" --format json --device cuda $stop 2>/dev/null |
-    awk -f grader/test/verdict.awk)
+found=$("$build/grader/$lesson/check" "$file" --format verdict --device cuda $stop 2>/dev/null | head -n 1)
 # shellcheck disable=SC2086  # words
 set -- $found
 want=$(sed -n '1s|^// cause: ||p' "$file")
 verdict=ok
 case $kind in
-stub) [ "$1" = 0 ] || verdict=FAIL ;;
-right) [ "$1" = 100 ] || verdict=FAIL ;;
-step) [ "$1" -gt 50 ] || verdict=FAIL ;;
-wrong) [ "$1" != 100 ] || verdict=skip ;;
+stub) [ "${1:-1}" = 0 ] || verdict=FAIL ;;
+right) [ "${1:-0}" = 100 ] || verdict=FAIL ;;
+step) [ "${1:-0}" -gt 50 ] || verdict=FAIL ;;
+wrong) [ "${1:-0}" != 100 ] || verdict=skip ;;
 esac
-[ "$2" -gt 0 ] || verdict=FAIL # there was no grade; a wrong kernel's ends at the item it fails
+[ "${2:-0}" -gt 0 ] || verdict=FAIL # there was no grade; a wrong kernel's ends at the item it fails
 printf '%-5s %-5s %s/%s %s: %s%s\n' "$verdict" "$kind" "$1" "$2" "$file" "$4" "${want:+ (on the CPU: $want)}"
 TEXT
 xargs -P "${JOBS:-4}" -L 1 sh "$out/one.sh" <"$out/jobs" | tee "$out/results"

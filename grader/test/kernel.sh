@@ -1,90 +1,89 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [LEVEL]     (the strongest isolation level)
+# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]     (the strongest isolation level)
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about
 #   wrong  fails at least one item, and each one it fails names a cause of the file's first line,
 #          "// cause: the mistake, what the instrumented build makes of it"
-# Prints one line (tell.sh); the items a wrong kernel fails go to build/test/LESSON/NAME.items.
+# Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the seed's origin, the number
+# of seeds and the items that failed; those of a wrong kernel go to build/test/LESSON/NAME.items, too.
 . grader/test/tell.sh
-lesson=$1 file=$2 kind=$3 seeds=$4 level=${5:+--isolation $5}
+. grader/test/ledger.sh
+lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} level=${6:+--isolation $6}
 name="$kind $file"
-causes_declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
-[ "$kind" != wrong ] || [ -n "$causes_declared" ] || {
+check=$build/grader/$lesson/check
+declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
+[ "$kind" != wrong ] || [ -n "$declared" ] || {
     tell FAIL "$name" "its first line must be: // cause: id"
     exit 1
 }
-out=build/test/$lesson
-mkdir -p "$out"
 items=${file##*/}
-items=$out/${items%.*}.items
-[ "$kind" != wrong ] || : >"$items"
+mkdir -p "build/test/$lesson"
+items=build/test/$lesson/${items%.*}
 
-# Every failed item names a cause that the file declares: the mistake, or what the instrumented build
-# finds or counts of the same mistake.
-named_as_declared() {
-    for named in $(echo "$causes" | tr , ' '); do
-        case ",$causes_declared," in
-        *",$named,"*) ;;
-        *) return 1 ;;
-        esac
+# all_in CAUSES ALLOWED: every one of the first is among the others (lists with commas)
+all_in() {
+    for cause in $(echo "$1" | tr , ' '); do
+        case ",$2," in *",$cause,"*) ;; *) return 1 ;; esac
     done
 }
 
-# What a right but slow kernel may fail by.
-costs=$(tr -d ' \\\n' <grader/check/cause.h | grep -o 'COST([A-Za-z_]*,' | tr -d '(,' | sed 's/^COST//')
+# why_not: why the verdict is not the one there must be; nothing if it is
+why_not() {
+    if [ "$max" != 100 ]; then
+        echo "no grade: $(cat "$items.said")"
+    elif [ "$errors" != 0 ]; then
+        echo "a grader error in: $failed_items"
+    else
+        case $kind in
+        stub) [ "$score" = 0 ] || echo "scores $score, not 0" ;;
+        right) [ "$score" = 100 ] || echo "scores $score: $causes in $failed_items" ;;
+        # A step on the way is right; what it may lack is thrift.
+        step)
+            costs=$("$check" --causes | awk '$2 == "cost" { printf "%s,", $1 }')
+            all_in "$causes" "-,$costs" || echo "scores $score: $causes in $failed_items"
+            ;;
+        wrong)
+            if [ "$score" = 100 ]; then
+                echo "passes everything"
+            elif ! all_in "$causes" "$declared"; then
+                echo "named $causes, not $declared, in $failed_items"
+            fi
+            ;;
+        esac
+    fi
+}
 
-seed=0 repeat=
-[ "$kind" != right ] || repeat="--repeat $seeds" seeds=1
-while [ "$seed" -lt "$seeds" ]; do
-    seed=$((seed + 1))
+done=0
+while [ "$done" -lt "$seeds" ]; do
+    # One program grades a right kernel several times, and less is lost when a long run is ended.
+    now=1
+    [ "$kind" != right ] || now=$((seeds - done))
+    [ "$now" -le 10 ] || now=10
     # Fresh seeds, printed on a failure.
     # TEST_SEED=n: the same ones again, as on a CI machine, where a red run must be one's own doing.
     if [ -n "${TEST_SEED:-}" ]; then
-        value=$(echo "$TEST_SEED $file $seed" | cksum | cut -d' ' -f1)
+        value=$(echo "$TEST_SEED $file $((done + 1))" | cksum | cut -d' ' -f1)
     else
         value=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
     fi
     # shellcheck disable=SC2086  # two words or none
-    json=$("$build/grader/$lesson/check" "$file" --format json --device cpu --seed "$value" $level $repeat 2>&1)
-    found=$(printf '%s\n' "$json" | awk -f grader/test/verdict.awk)
-    read -r score max errors causes failed_items <<TEXT
-$found
+    verdict=$("$check" "$file" --format verdict --device cpu --seed "$value" $level --repeat $now 2>"$items.said")
+    {
+        read -r score max errors causes failed_items
+        read -r value
+    } <<TEXT
+$verdict
 TEXT
-    why=
-    if [ "$max" != 100 ]; then
-        why="no grade: $json"
-    elif [ "$errors" != 0 ]; then
-        why="a grader error in: $failed_items"
-    else
-        case $kind in
-        stub) [ "$score" = 0 ] || why="scores $score, not 0" ;;
-        # A step on the way is right; what it may lack is thrift.
-        step)
-            case ,$causes, in
-            ,-,) ;;
-            *)
-                rest=$(echo "$causes" | tr , '\n' | grep -vxF "$costs")
-                [ -z "$rest" ] || why="scores $score: $causes in $failed_items"
-                ;;
-            esac
-            ;;
-        right) [ "$score" = 100 ] || why="scores $score: $causes in $failed_items" ;;
-        wrong)
-            if [ "$score" = 100 ]; then
-                why="passes everything"
-            elif ! named_as_declared; then
-                why="named $causes, not $causes_declared, in $failed_items"
-            fi
-            echo "$failed_items" >>"$items"
-            ;;
-        esac
-    fi
+    why=$(why_not)
     [ -z "$why" ] || {
-        value=$(printf '%s\n' "$json" | sed -n 's/^  "seed": "\(.*\)",$/\1/p')
         tell FAIL "$name" "$why (SEED=$value)"
         exit 1
     }
+    [ "$kind" != wrong ] || echo "$failed_items" >>"$items.items"
+    [ -z "$key" ] || ledger_add "$lesson" "$key" "${TEST_SEED:-fresh} $now $failed_items"
+    done=$((done + now))
 done
+rm -f "$items.said"
 tell ok "$name"

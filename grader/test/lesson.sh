@@ -1,29 +1,44 @@
 #!/bin/sh
 # lesson.sh: everything a lesson must prove about itself.
-# usage: lesson.sh LESSON
+# usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes the jobs that are
+#                                  left to build/test/LESSON/jobs, a command a line
+#        lesson.sh close LESSON    when they are done: what they prove together
+# KINDS="wrong right" in the environment: these kernels alone. SOAK=1: so many fresh seeds as a kernel must have seen
+# before it is called done; else as many as show that nothing is broken. What the ledger has is not run again.
 . grader/test/tell.sh
+. grader/test/ledger.sh
 . grader/make/file.sh
-lesson=$1
+mode=$1 lesson=$2
 function=${lesson#*_}
 ending=$(ending_of "$lesson")
 solution=solutions/$lesson/$(name_of "$lesson")
 exercise=exercises/$lesson/$(name_of "$lesson")
 out=build/test/$lesson
+stub=$out/$function.$ending
+wrong=$out/wrong
+[ -n "${SOAK:-}${KINDS:-}" ] || whole=yes
+
+if [ "$mode" = close ]; then
+    # No check is idle: for every item there is a wrong kernel that fails it and no other, so that it
+    # would pass if the item were not there.
+    [ -z "${whole:-}" ] || expect "$lesson no check is idle" sh grader/test/mutate.sh "$lesson"
+    # What only this lesson can prove about itself.
+    [ -z "${whole:-}" ] || [ ! -e "grader/$lesson/test.sh" ] || sh "grader/$lesson/test.sh" || failed=$((failed + 1))
+    [ "$failed" = 0 ]
+    exit
+fi
+
 rm -rf "$out"
 mkdir -p "$out"
-
+: >"$out/jobs"
 set -- "lessons/$lesson/README.md" "lessons/$lesson/hints.md" "$solution" "$exercise"
 [ "$ending" != cu ] || set -- "$@" "lessons/$lesson/$function.h"
 for file; do
     [ -s "$file" ] || tell FAIL "$lesson" "$file is missing"
 done
-[ "$failed" = 0 ] || {
-    finish
-    exit
-}
+[ "$failed" = 0 ] || exit 1
 
 # The stub: cut from the solution, committed as cut, and a student's own edit is not our business.
-stub=$out/$function.$ending
 expect "$lesson stub is cut" sh -c "awk -f grader/make/cut.awk $solution >$stub"
 if git cat-file -e "HEAD:$exercise" 2>/dev/null; then
     expect "$lesson stub is committed" sh -c "git show HEAD:$exercise | cmp - $stub"
@@ -34,7 +49,6 @@ fi
 kernels() { # kernels FOLDER: the files in it that can be graded, none if there is no such folder
     find "$1" -name "*.$ending" 2>/dev/null | sort
 }
-wrong=$out/wrong
 sh grader/test/wrong.sh list "$lesson" >"$wrong" 2>"$wrong.why" ||
     tell FAIL "$lesson wrong kernels" "$(cat "$wrong.why")"
 [ "$(wc -l <"$wrong")" -ge 6 ] || tell FAIL "$lesson" "fewer than 6 wrong kernels"
@@ -57,38 +71,53 @@ expect "$lesson has hints for every cause" awk '
         exit bad
     }' "$out/causes" "lessons/$lesson/hints.md"
 
-# One job a line; two at a time is what a laptop has. The hundreds of runs of our own kernels are at the
-# quickest isolation level; what it does not hold back is the exploits' business.
+# ---- the kernels: FILE KIND SEEDS LEVEL, on how many seeds each has to do what it must
+
+# The hundreds of runs of our own kernels are at the quickest isolation level; what that does not hold back is the
+# exploits' business.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
-jobs=$out/jobs
-# Where the seeds are replayed (TEST_SEED), they were fresh when they were tried first: a few say as much as many.
-few=3 some=20 many=100
-[ -z "${TEST_SEED:-}" ] || few=1 some=2 many=2
+few=1 some=2
+[ -z "${SOAK:-}" ] || few=20 some=100
 {
     echo "$stub stub 1"
     echo "$solution right $few"
     kernels "solutions/$lesson/steps" | sed "s/\$/ step $few $quickest/"
     sed "s/\$/ wrong $few $quickest/" "$wrong"
-    # Two other designs on a hundred seeds; more of them are there for the shape of the code.
-    kernels "grader/$lesson/right" | awk -v q="$quickest" -v some="$some" -v many="$many" '{ print $0, "right", (NR > 2 ? some : many), q }'
-} >"$jobs"
-results=$out/results
-xargs -P "$(nproc)" -L 1 sh grader/test/kernel.sh "$lesson" <"$jobs" >"$results"
-cat "$results"
-passed=$((passed + $(grep -c '^ok' "$results")))
-failed=$((failed + $(grep -c '^FAIL' "$results")))
-[ "$(grep -cE '^(ok|FAIL)' "$results")" = "$(wc -l <"$jobs")" ] ||
-    tell FAIL "$lesson" "a test ended without a word"
+    kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
+} | awk -v kinds="${KINDS:-stub right step wrong}" 'index(" " kinds " ", " " $2 " ")' >"$out/kernels"
 
-# No check is idle: for every item there is a wrong kernel that fails it and no other, so that it
-# would pass if the item were not there.
-expect "$lesson no check is idle" sh grader/test/mutate.sh "$lesson"
-
-# What only this lesson can prove about itself.
-if [ -e "grader/$lesson/test.sh" ]; then
-    sh "grader/$lesson/test.sh" >"$results"
-    cat "$results"
-    passed=$((passed + $(grep -c '^ok' "$results")))
-    failed=$((failed + $(grep -c '^FAIL' "$results")))
-fi
-finish
+# Their keys, and what the ledger has of them: FILE KIND SEEDS LEVEL KEY, SEEDS being those that are left. A soak
+# counts fresh seeds only.
+basis=$(basis "$lesson" grader/test/kernel.sh)
+cut -d' ' -f1 "$out/kernels" | xargs -r sha256sum | paste -d' ' "$out/kernels" - >"$out/keys"
+mkdir -p build/ledger
+touch "build/ledger/$lesson"
+awk -v basis="$basis" -v replayed="${TEST_SEED:-fresh}" -v soak="${SOAK:-}" -v out="$out/" '
+    FILENAME ~ /^build.ledger/ {
+        n = split($0, part, "\t")
+        if (n != 3 || part[3] != "." || split(part[2], word, " ") < 3) next
+        key = part[1]
+        if (word[1] != "fresh" && (soak || word[1] != replayed)) next
+        if (word[1] == "fresh") fresh[key] += word[2]
+        else if (word[2] > again[key]) again[key] = word[2]
+        text = part[2]
+        sub(/^[^ ]* [^ ]* /, "", text)
+        items[key] = items[key] text "\n"
+        next
+    }
+    {
+        level = NF == 6 ? $4 : ""
+        key = basis "-" substr($(NF - 1), 1, 24) "-" $2 level
+        left = $3 - fresh[key] - again[key]
+        name = $1
+        sub(/.*\//, "", name)
+        sub(/\.[^.]*$/, "", name)
+        if ($2 == "wrong" && key in items) printf "%s", items[key] > (out name ".items")
+        if (left > 0) print "kernel.sh", lesson, $1, $2, left, key (level ? " " level : "") > (out "jobs")
+        else if (soak) printf "ok    %s %s: %d fresh seeds before\n", $2, $1, fresh[key]
+        else known++
+    }
+    END { if (known) printf "ok    %s: %d of %d kernels, as in an earlier run\n", lesson, known, FNR }
+    ' lesson="$lesson" "build/ledger/$lesson" "$out/keys"
+[ -z "${whole:-}" ] || sh grader/test/nvcc.sh plan "$lesson" >>"$out/jobs"
+[ "$failed" = 0 ]

@@ -1,55 +1,107 @@
 #!/bin/sh
-# nvcc.sh: every .cu compiles for sm_80 and sm_90a without a warning. What compiled once and has not
-# changed since is not compiled again.
-# usage: nvcc.sh LESSON...
+# nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning.
+# usage: nvcc.sh plan LESSON              prints the jobs that are left, a command a line: what compiled once is not
+#                                         compiled again
+#        nvcc.sh one LESSON FILE KEY      compiles one file
+#        nvcc.sh wrong LESSON             the wrong kernels of build/test/LESSON/nvcc, lines of FILE KEY: all in one
+#                                         program, since most of the time goes to CUDA's headers; if that does not
+#                                         compile, one after another
+#        nvcc.sh instructions             all functions of ptx.h; a kernel that calls those of tile.h and flash_tile.h
+#        nvcc.sh bench LESSON             its bench, which runs on a GPU only
 . grader/test/tell.sh
+. grader/test/ledger.sh
 . grader/make/file.sh
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+mode=$1 lesson=${2:-}
 if [ ! -x "$nvcc" ]; then
-    tell skip "nvcc" "is not installed: the kernels were not compiled for a GPU"
-    finish
-    exit
+    [ "$mode" = plan ] || tell skip "nvcc" "is not installed: the kernels were not compiled for a GPU"
+    exit 0
 fi
-done=build/test/nvcc
-mkdir -p "$done"
-version=$("$nvcc" --version | tail -n 1)
-for lesson; do
-    has_kernel "$lesson" || continue
-    headers=$(cat lessons/*.h "lessons/$lesson"/*.h)
-    sh grader/test/wrong.sh list "$lesson" >"$done/wrong" || exit 1
-    for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
-        "grader/$lesson"/right/*.cu $(cat "$done/wrong"); do
-        [ -e "$file" ] || continue # no steps, say
-        key=$({ echo "$version$headers"; cat "$file"; } | sha256sum | cut -c1-32)
-        [ -e "$done/$key" ] || echo "$lesson $file $key"
+
+# compile LESSON FILE OBJECT REAL FLAG...: REAL is compute_ if PTX is enough, sm_ if not
+compile() {
+    include=lessons/$1 input=$2 object=$3 real=$4
+    shift 4
+    "$nvcc" "$@" -std=c++17 -Werror all-warnings -gencode "arch=compute_80,code=${real}80" \
+        -gencode "arch=compute_90a,code=${real}90a" -Ilessons "-I$include" "$input" -o "$object" 2>&1
+    code=$?
+    rm -f "$object"
+    return $code
+}
+
+# one LESSON FILE KEY. Speed is for the solutions; of the others only what the compiler says of the device code
+# matters. A wrong kernel is an edit of one of these: as far as PTX, which is what the compiler proper makes.
+one() {
+    object=build/test/nvcc/$3.o
+    if said=$(case $2 in
+        solutions/*/steps/*) compile "$1" "$2" "$object" sm_ -fatbin -Xcicc -O0 -Xptxas -O0 ;;
+        solutions/*) compile "$1" "$2" "$object" sm_ -c ;;
+        */wrong/*) compile "$1" "$2" "$object" compute_ -fatbin -Xcicc -O0 ;;
+        *) compile "$1" "$2" "$object" sm_ -fatbin -Xcicc -O0 -Xptxas -O0 ;;
+        esac); then
+        ledger_add nvcc "$3"
+        tell ok "nvcc $2"
+    else
+        tell FAIL "nvcc $2" "$said"
+    fi
+}
+
+# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a launcher and macros of
+# its own.
+together() {
+    files=$(cat)
+    # shellcheck disable=SC2086  # one word a file
+    cat $files | grep -h '^ *# *include' | sort -u
+    number=0
+    for file in $files; do
+        number=$((number + 1))
+        printf '#define %s %s_%d\nnamespace wrong_%d {\n#include "%s"\n}\n#undef %s\n' "$1" "$1" $number $number \
+            "$(pwd)/$file" "$1"
+        sed -n 's/^ *# *define  *\([A-Za-z_0-9]*\).*/#undef \1/p' "$file" | sort -u
     done
-done >"$done/jobs"
-# With all lessons: also what is compared with a GPU word by word, every function of ptx.h.
-file=grader/cpu/test/hardware/instructions.cu
-key=$({ echo "$version"; cat lessons/ptx.h "$file"; } | sha256sum | cut -c1-32)
-[ $# = 1 ] || [ -e "$done/$key" ] || echo "- $file $key" >>"$done/jobs"
-cat >"$done/one.sh" <<TEXT
-# Speed is for the solutions; of the others only what the compiler says of the device code matters. A wrong kernel
-# is an edit of one of these: as far as PTX, which is what the compiler proper makes.
-real=sm_
-case \$2 in
-solutions/*) how=-c ;;
-*/wrong/*) how="-fatbin -Xcicc -O0" real=compute_ ;;
-*) how="-fatbin -Xcicc -O0 -Xptxas -O0" ;;
-esac
-if said=\$("$nvcc" \$how -std=c++17 -Werror all-warnings -gencode arch=compute_80,code=\${real}80 \\
-    -gencode arch=compute_90a,code=\${real}90a -Ilessons "-Ilessons/\$1" "\$2" -o "$done/\$3.o" 2>&1)
-then : >"$done/\$3"; else echo "FAIL  nvcc \$2: \$said"; fi
-rm -f "$done/\$3.o"
+}
+
+mkdir -p build/test/nvcc
+case $mode in
+plan)
+    has_kernel "$lesson" || exit 0
+    out=build/test/$lesson
+    headers=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "lessons/$lesson"/*.h; } | sha256sum | cut -c 1-12)
+    for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
+        "grader/$lesson"/right/*.cu $(cat "$out/wrong"); do
+        [ ! -e "$file" ] || echo "$file" # no steps, say
+    done | xargs sha256sum | while read -r hash file; do
+        key=$headers-$(echo "$hash" | cut -c 1-24)
+        ledger_has nvcc "$key" || echo "$file $key"
+    done >"$out/nvcc.all"
+    grep '/wrong/' "$out/nvcc.all" >"$out/nvcc" && echo "nvcc.sh wrong $lesson"
+    grep -v '/wrong/' "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
+    [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"
+    ;;
+one) one "$lesson" "$3" "$4" ;;
+wrong)
+    list=build/test/$lesson/nvcc
+    source=build/test/nvcc/$lesson.cu
+    cut -d' ' -f1 "$list" | together "${lesson#*_}" >"$source"
+    if compile "$lesson" "$source" "${source%.cu}.o" compute_ -fatbin -Xcicc -O0 >"$list.said"; then
+        while read -r _ key; do ledger_add nvcc "$key"; done <"$list"
+        tell ok "nvcc $lesson: $(wc -l <"$list") wrong kernels in one program"
+    else
+        while read -r file key; do one "$lesson" "$file" "$key"; done <"$list"
+    fi
+    ;;
+instructions)
+    while read -r lesson file; do
+        key=$({ "$nvcc" --version | tail -n 1 && cat lessons/*.h "$file"; } | sha256sum | cut -c 1-36)
+        if ledger_has nvcc "$key"; then tell ok "nvcc $file, as in an earlier run"; else one "$lesson" "$file" "$key"; fi
+    done <<'TEXT'
+- grader/cpu/test/hardware/instructions.cu
+17_gqa grader/test/exploits/control_taught_stages.cu
 TEXT
-xargs -r -P "$(nproc)" -L 1 sh "$done/one.sh" <"$done/jobs" >"$done/said"
-cat "$done/said"
-if [ -s "$done/said" ]; then failed=$((failed + $(grep -c '^FAIL' "$done/said"))); else
-    tell ok "nvcc: every .cu compiles for sm_80 and sm_90a ($(wc -l <"$done/jobs") compiled now)"
-fi
-# The benches run on a GPU only; they compile everywhere.
-for lesson; do
-    [ ! -e "grader/$lesson/bench.c" ] ||
-        expect "$lesson bench compiles" make -s --no-print-directory "build/grader/$lesson/bench"
-done
-finish
+    ;;
+bench)
+    # One at a time: two makes must not build the same file.
+    expect "$lesson bench compiles" flock build/.lock make -s --no-print-directory "$build/grader/$lesson/bench"
+    ;;
+esac
+[ "$failed" = 0 ]

@@ -42,3 +42,13 @@ survivors() {
         echo "$link"
     done | wc -l
 }
+
+# no_survivor: waits until there is none; others may grade at the same time, and end one just now.
+no_survivor() {
+    for _ in 1 2 3 4 5 6 7 8; do
+        sleep 1
+        [ "$(survivors)" != 0 ] || return 0
+    done
+    find /proc -maxdepth 2 -name exe -lname '*memfd:program*' 2>/dev/null
+    return 1
+}

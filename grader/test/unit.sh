@@ -13,4 +13,5 @@ for test in grader/test/unit/*.c; do
     fi
 done
 expect "cut: malformed regions are errors" sh grader/test/unit/cut.sh
+expect "headers: first lines, and what is cut from solutions" sh grader/test/unit/headers.sh
 finish

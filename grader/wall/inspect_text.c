@@ -4,6 +4,7 @@
 // Both builds, the plain and the instrumented one, are compiled from texts that are read here, and
 // what the student wrote is the same in both, word for word.
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,12 +133,18 @@ struct where {
     size_t size;
 };
 
-#define REFUSE(w, r, ...)                                                                    \
-    do {                                                                                     \
-        int used = snprintf((w)->message, (w)->size, "%s:%d: ", (w)->shown_name, (r)->line); \
-        snprintf((w)->message + used, (w)->size - (size_t)used, __VA_ARGS__);                \
-        return false;                                                                        \
-    } while (0)
+// Says what the reader stands on, and why it may not be there. Always false.
+static bool refuse(const struct where* w, const struct reader* r, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+static bool refuse(const struct where* w, const struct reader* r, const char* format, ...) {
+    int used = snprintf(w->message, w->size, "%s:%d: ", w->shown_name, r->line);
+    if (used < 0 || (size_t)used >= w->size) return false;  // the name alone fills it
+    va_list values;
+    va_start(values, format);
+    vsnprintf(w->message + used, w->size - (size_t)used, format, values);
+    va_end(values);
+    return false;
+}
 
 // The reader stands on __attribute__ (depth 0) or on the second [ of [[ (depth 2): every attribute in it,
 // by its name.
@@ -149,8 +156,9 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
         if (depth <= 0) return true;
         if (depth == NAMES && (isalpha((unsigned char)*r->word) || *r->word == '_') &&
             !is(r, "gnu") && !is_one_of(r, attributes))
-            REFUSE(w, r, "the attribute %.*s: a graded file has none but noinline and aligned",
-                   (int)r->length, r->word);
+            return refuse(w, r,
+                          "the attribute %.*s: a graded file has none but noinline and aligned",
+                          (int)r->length, r->word);
     }
     return true;
 }
@@ -159,31 +167,36 @@ static bool read_word(struct reader* r, const struct where* w) {
     const char* const* name = instrumentation;
     if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
     if (r->bracket && r->after_bracket) return read_attributes(r, 2, w);
-    if (is(r, "__declspec")) REFUSE(w, r, "__declspec has no place in CUDA C");
+    if (is(r, "__declspec")) return refuse(w, r, "__declspec has no place in CUDA C");
     if (is(r, "#")) {
         next(r);
-        if (!is(r, "pragma")) REFUSE(w, r, "a directive has no place here");
+        if (!is(r, "pragma")) return refuse(w, r, "a directive has no place here");
         next(r);
         if (!is_one_of(r, pragmas) && !starts(r, "nv_"))
-            REFUSE(w, r, "#pragma %.*s: only #pragma unroll means something to both compilers",
-                   (int)r->length, r->word);
+            return refuse(w, r,
+                          "#pragma %.*s: only #pragma unroll means something to both compilers",
+                          (int)r->length, r->word);
         return true;
     }
     if (is_one_of(r, assembly))
-        REFUSE(w, r,
-               "inline assembly, which is not possible on the CPU device; lessons/ptx.h lists what "
-               "there is");
+        return refuse(
+            w, r,
+            "inline assembly, which is not possible on the CPU device; lessons/ptx.h lists what "
+            "there is");
     if (is_one_of(r, per_thread))
-        REFUSE(w, r, "%.*s: host threads have no place in a launcher", (int)r->length, r->word);
+        return refuse(w, r, "%.*s: host threads have no place in a launcher", (int)r->length,
+                      r->word);
     if (starts(r, "__builtin_") && !is_one_of(r, builtins))
-        REFUSE(w, r, "%.*s belongs to one compiler; use the function that CUDA or C has for it",
-               (int)r->length, r->word);
+        return refuse(w, r,
+                      "%.*s belongs to one compiler; use the function that CUDA or C has for it",
+                      (int)r->length, r->word);
     for (; *name; name++)
-        if (starts(r, *name)) REFUSE(w, r, "%.*s belongs to the grader", (int)r->length, r->word);
+        if (starts(r, *name))
+            return refuse(w, r, "%.*s belongs to the grader", (int)r->length, r->word);
     if (memmem(r->word, r->length, "cudev", 5) && is_word_char(*r->word) &&
         !is_one_of(r, rewritten))
-        REFUSE(w, r, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
-               (int)r->length, r->word);
+        return refuse(w, r, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                      (int)r->length, r->word);
     return true;
 }
 
@@ -196,9 +209,10 @@ bool inspect_text(const char* plain, const char* watched, const char* shown_name
         bool more = next(&a), more_watched = next(&b);
         if (!more && !more_watched) break;
         if (more != more_watched || a.length != b.length || memcmp(a.word, b.word, a.length) != 0)
-            REFUSE(&w, more ? &a : &b,
-                   "this line reads differently when the kernel is watched; a kernel cannot ask "
-                   "how it is compiled");
+            return refuse(
+                &w, more ? &a : &b,
+                "this line reads differently when the kernel is watched; a kernel cannot ask "
+                "how it is compiled");
     }
     a = (struct reader){.at = plain, .file = shown_name, .line = 1, .line_start = true};
     while (next(&a))

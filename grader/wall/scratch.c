@@ -113,13 +113,36 @@ int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data)
     return result;
 }
 
-static int copy(const char* from, const char* to, void* work) {
-    char path[PATH_MAX];
-    const char* slash = strrchr(from, '/');
+// The first lesson whose kernels may include this header: its first line says "// from lesson 14: ...".
+// 0 for a file without such a line, -1 for one that cannot be read.
+static int first_lesson(const char* path) {
+    char line[64];
+    int lesson = 0;
+    FILE* file = fopen(path, "r");
+    if (!file) return -1;
+    if (fgets(line, sizeof line, file)) sscanf(line, "// from lesson %d:", &lesson);
+    fclose(file);
+    return lesson;
+}
+
+struct destination {
+    const char* work;
+    int lesson;
+};
+
+// For an earlier lesson than a header's first one, an #error takes its place.
+static int copy(const char* from, const char* to, void* data) {
+    const struct destination* d = data;
+    char path[PATH_MAX], refusal[512];
+    const char* name = strrchr(from, '/') + 1;
     bool folder = *to && to[strlen(to) - 1] == '/';
     if (!*to) return 0;
-    snprintf(path, sizeof path, "%s/%s%s", (const char*)work, to, folder ? slash + 1 : "");
-    return file_copy(from, path, access(from, X_OK) == 0 ? 0755 : 0644);
+    snprintf(path, sizeof path, "%s/%s%s", d->work, to, folder ? name : "");
+    int first = first_lesson(from);
+    if (first < 0) return -1;
+    if (first <= d->lesson) return file_copy(from, path, access(from, X_OK) == 0 ? 0755 : 0644);
+    snprintf(refusal, sizeof refusal, "#error %s is there from lesson %d on\n", name, first);
+    return file_write(path, refusal, strlen(refusal), 0644);
 }
 
 int scratch_fill(const char* work, const struct build_request* q, const char* shown,
@@ -134,5 +157,6 @@ int scratch_fill(const char* work, const struct build_request* q, const char* sh
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
-    return scratch_each(q->lesson, q->gpu, copy, (void*)work);
+    struct destination destination = {work, atoi(q->lesson)};
+    return scratch_each(q->lesson, q->gpu, copy, &destination);
 }

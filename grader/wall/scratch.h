@@ -1,5 +1,6 @@
 // scratch.h: the folder in which a submission is compiled: the contract, the headers, what the programs are
-// linked with and the tools. Nothing else of this repository is in it, so nothing else can be included.
+// linked with and the tools. Nothing else of this repository is in it, so nothing else can be included. A header
+// of lessons/ is in it for the lessons that may use it; for an earlier one an #error says from which on.
 #ifndef SCRATCH_H
 #define SCRATCH_H
 

@@ -2,16 +2,16 @@
 // `make tune LESSON=16` measures the candidates on your GPU and writes this file.
 //
 // Of the kernel for dK and dV:
-//     BLOCK_K, BLOCK_Q  keys of a block, queries in a tile
-//     SHARES            how many warps share 32 keys: 1, or 2 with a BLOCK_Q of at least 64
-//     BLOCKS            how many blocks a multiprocessor shall hold: the compiler saves registers for it
+//     BLOCK_K, TILE_Q   keys of a block, queries in a tile
+//     SHARES            how many warps share 32 keys: 1, or 2 with a TILE_Q of at least 64
+//     BLOCKS_K          how many blocks a multiprocessor shall hold: the compiler saves registers for it
 // Of the kernel for dQ:
-//     BLOCK_Q, BLOCK_K  queries of a block, 32 for each warp; keys in a tile
-//     BLOCKS            as above
+//     BLOCK_Q, TILE_K   queries of a block, 32 for each warp; keys in a tile
+//     BLOCKS_Q          like BLOCKS_K
 #ifndef TILES_H
 #define TILES_H
 
-//              BLOCK_K, BLOCK_Q, SHARES, BLOCKS,  BLOCK_Q, BLOCK_K, BLOCKS
+//              BLOCK_K, TILE_Q, SHARES, BLOCKS_K, BLOCK_Q, TILE_K, BLOCKS_Q
 #define TILES_64 128, 32, 1, 2, 128, 64, 2
 #define TILES_64_CAUSAL 128, 32, 1, 2, 128, 64, 2
 #define TILES_128 64, 64, 2, 2, 128, 32, 2

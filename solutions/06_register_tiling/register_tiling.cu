@@ -1,8 +1,8 @@
 // register_tiling.cu: C = A B in fp32, each thread computing 8 x 8 elements of C in its registers.
 //
-// A block owns a tile of C and walks along K (lesson 05). New here: a thread owns 64 sums instead of one,
-// and 16 numbers from shared memory serve 64 multiplications. While it makes them, the next numbers are
-// on their way, on both legs of the way:
+// A block owns a tile of C and walks along K (lesson 05). New here: a thread owns 64 sums instead
+// of one, and 16 numbers from shared memory serve 64 multiplications. While it makes them, the next
+// numbers are on their way, on both legs of the way:
 //
 //     global memory  --float4-->  registers  -->  two buffers in  --float4-->  registers  -->  sums
 //                      tile + 1                   shared memory     k + 1                      k
@@ -19,7 +19,7 @@ enum {
     BLOCK_M = 128,  // a block's tile of C
     BLOCK_N = 128,
     BLOCK_K = 16,  // columns of a tile of A, rows of a tile of B: even
-    THREAD_M = 8,  // a thread's rows and columns of the tile, in fours that lie apart
+    THREAD_M = 8,  // a thread's rows and columns of the tile: float4s that lie apart
     THREAD_N = 8,
     LANES_M = 4,  // lanes of a warp, down and across
     LANES_N = 8,
@@ -27,12 +27,12 @@ enum {
     WARP_N = LANES_N * THREAD_N,
     WARPS_N = BLOCK_N / WARP_N,
     THREADS = 32 * (BLOCK_M / WARP_M) * WARPS_N,
-    A_TEAM = BLOCK_K / 4,        // threads that fetch a row of A's tile, a four each
-    B_TEAM = BLOCK_N / 4,        // and one of B's
-    A_APART = THREADS / A_TEAM,  // rows from one four of a thread to its next
-    B_APART = THREADS / B_TEAM,
-    A_FOURS = BLOCK_M / A_APART,  // fours of a tile that a thread fetches
-    B_FOURS = BLOCK_K / B_APART,
+    A_THREADS_PER_ROW = BLOCK_K / 4,  // that load a row of A's tile, a float4 each
+    B_THREADS_PER_ROW = BLOCK_N / 4,
+    A_ROWS_PER_LOAD = THREADS / A_THREADS_PER_ROW,  // that all threads load together
+    B_ROWS_PER_LOAD = THREADS / B_THREADS_PER_ROW,
+    A_LOADS_PER_THREAD = BLOCK_M / A_ROWS_PER_LOAD,  // float4s of a tile
+    B_LOADS_PER_THREAD = BLOCK_K / B_ROWS_PER_LOAD,
     PAD = 4,    // columns behind each row of A_smem: put_A() then meets half the bank conflicts
     GROUP = 8,  // rows of tiles of C that are worked on together
 };
@@ -49,9 +49,9 @@ __device__ __forceinline__ void store4(float* to, const float from[4]) {
     *(float4*)to = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-// from[0 .. 3]: part of a row of a matrix, if that row exists, with `left` elements from there on. Outside of
-// the matrix there are zeros, chosen and not multiplied in: 0 * NaN is NaN. vector: from is aligned to 16
-// bytes, and left a multiple of 4.
+// from[0 .. 3]: part of a row of a matrix, if that row exists, with `left` elements from there on.
+// Outside of the matrix there are zeros, chosen and not multiplied in: 0 * NaN is NaN. vector: from
+// is aligned to 16 bytes, and left a multiple of 4.
 template <bool vector>
 __device__ __forceinline__ float4 fetch4(const float* from, bool exists, int left) {
     float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -66,44 +66,47 @@ __device__ __forceinline__ float4 fetch4(const float* from, bool exists, int lef
     return v;
 }
 
-// A thread's share of a tile: `count` fours one below the other, `apart` rows apart. The first begins at `from`,
-// in row `row` of n_rows; there and in the rows below, `left` elements are left.
-template <bool vector, int count, int apart>
-__device__ __forceinline__ void fetch(float4 share[count], const float* from, int64_t stride,
+// A thread's share of a tile: `loads` float4s one below the other, `rows_per_load` rows apart. The
+// first begins at `from`, in row `row` of n_rows; there and in the rows below, `left` elements are
+// left.
+template <bool vector, int loads, int rows_per_load>
+__device__ __forceinline__ void fetch(float4 share[loads], const float* from, int64_t stride,
                                       int row, int n_rows, int left) {
 #pragma unroll
-    for (int i = 0; i < count; i++)
-        share[i] = fetch4<vector>(from + i * apart * stride, row + i * apart < n_rows, left);
+    for (int i = 0; i < loads; i++)
+        share[i] = fetch4<vector>(from + i * rows_per_load * stride,
+                                  row + i * rows_per_load < n_rows, left);
 }
 
-// A_smem[k][row] = A_tile[row][k], for what fetch() fetched from (row, k) on: transposed, so that what the
-// step k needs lies side by side.
+// A_smem[k][row] = A_tile[row][k], for what fetch() fetched from (row, k) on: transposed, so that
+// what the step k needs lies side by side.
 __device__ __forceinline__ void put_A(float A_smem[BLOCK_K][BLOCK_M + PAD],
-                                      const float4 share[A_FOURS], int row, int k) {
-    // BEGIN SOLUTION (about 6 lines): store the elements of each four; the fours are A_APART rows apart
+                                      const float4 share[A_LOADS_PER_THREAD], int row, int k) {
+    // BEGIN SOLUTION (about 6 lines): store the elements of each float4, A_ROWS_PER_LOAD rows apart
 #pragma unroll
-    for (int i = 0; i < A_FOURS; i++) {
-        A_smem[k + 0][row + i * A_APART] = share[i].x;
-        A_smem[k + 1][row + i * A_APART] = share[i].y;
-        A_smem[k + 2][row + i * A_APART] = share[i].z;
-        A_smem[k + 3][row + i * A_APART] = share[i].w;
+    for (int i = 0; i < A_LOADS_PER_THREAD; i++) {
+        A_smem[k + 0][row + i * A_ROWS_PER_LOAD] = share[i].x;
+        A_smem[k + 1][row + i * A_ROWS_PER_LOAD] = share[i].y;
+        A_smem[k + 2][row + i * A_ROWS_PER_LOAD] = share[i].z;
+        A_smem[k + 3][row + i * A_ROWS_PER_LOAD] = share[i].w;
     }
     // END SOLUTION
 }
 
 // B_smem[k][col] = B_tile[k][col], for what fetch() fetched from (k, col) on.
-__device__ __forceinline__ void put_B(float B_smem[BLOCK_K][BLOCK_N], const float4 share[B_FOURS],
-                                      int k, int col) {
+__device__ __forceinline__ void put_B(float B_smem[BLOCK_K][BLOCK_N],
+                                      const float4 share[B_LOADS_PER_THREAD], int k, int col) {
 #pragma unroll
-    for (int i = 0; i < B_FOURS; i++) *(float4*)&B_smem[k + i * B_APART][col] = share[i];
+    for (int i = 0; i < B_LOADS_PER_THREAD; i++)
+        *(float4*)&B_smem[k + i * B_ROWS_PER_LOAD][col] = share[i];
 }
 
-// The thread's operands of a step k: of A_smem[k] the rows y + 0 .. 3, of B_smem[k] the columns x + 0 .. 3,
-// then the fours 4 LANES_M rows below and 4 LANES_N columns to the right of these, and so on.
+// The thread's operands of a step k: of A_smem[k] the rows y + 0 .. 3, of B_smem[k] the columns x +
+// 0 .. 3; then the float4 that begins 4 LANES_M rows, or 4 LANES_N columns, further on; and so on.
 __device__ __forceinline__ void load_step(float A_reg[THREAD_M], float B_reg[THREAD_N],
                                           const float A_row[BLOCK_M + PAD],
                                           const float B_row[BLOCK_N], int y, int x) {
-    // BEGIN SOLUTION (about 4 lines): load4() each four
+    // BEGIN SOLUTION (about 4 lines): load4() each float4
 #pragma unroll
     for (int i = 0; i < THREAD_M; i += 4) load4(&A_reg[i], &A_row[y + i * LANES_M]);
 #pragma unroll
@@ -170,21 +173,24 @@ __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
     int row0 = (first_tile_row + t % tile_rows) * BLOCK_M;  // [0, M)
     int col0 = t / tile_rows * BLOCK_N;                     // [0, N)
 
-    // Where the thread's sums begin in the tile. Lanes 2n and 2n + 1 want the same columns of B, lanes n and
-    // n + 2 the same rows of A: loads of 16 bytes a lane then take half the time (README).
+    // Where the thread's sums begin in the tile. Lanes 2n and 2n + 1 want the same columns of B,
+    // lanes n and n + 2 the same rows of A: loads of 16 bytes a lane then take half the time
+    // (README).
     int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     int y = warp / WARPS_N * WARP_M + (lane / 16 * 2 + lane % 2) * 4;
     int x = warp % WARPS_N * WARP_N + lane % 16 / 2 * 4;
     // Where its shares of the tiles of A and B begin.
-    int A_row = thread / A_TEAM, A_k = thread % A_TEAM * 4;
-    int B_k = thread / B_TEAM, B_col = thread % B_TEAM * 4;
+    int A_row = thread / A_THREADS_PER_ROW, A_k = thread % A_THREADS_PER_ROW * 4;
+    int B_k = thread / B_THREADS_PER_ROW, B_col = thread % B_THREADS_PER_ROW * 4;
     const float* A_from = A + (row0 + A_row) * stride_A + A_k;
     const float* B_from = B + B_k * stride_B + col0 + B_col;
 
     float C_reg[THREAD_M][THREAD_N] = {};
-    float4 A_share[A_FOURS], B_share[B_FOURS];
-    fetch<vector, A_FOURS, A_APART>(A_share, A_from, stride_A, row0 + A_row, M, K - A_k);
-    fetch<vector, B_FOURS, B_APART>(B_share, B_from, stride_B, B_k, K, N - col0 - B_col);
+    float4 A_share[A_LOADS_PER_THREAD], B_share[B_LOADS_PER_THREAD];
+    fetch<vector, A_LOADS_PER_THREAD, A_ROWS_PER_LOAD>(A_share, A_from, stride_A, row0 + A_row, M,
+                                                       K - A_k);
+    fetch<vector, B_LOADS_PER_THREAD, B_ROWS_PER_LOAD>(B_share, B_from, stride_B, B_k, K,
+                                                       N - col0 - B_col);
     A_from += BLOCK_K;
     B_from += BLOCK_K * stride_B;
     put_A(A_smem[0], A_share, A_row, A_k);
@@ -192,16 +198,16 @@ __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
     __syncthreads();  // the first tiles are written -> read below
 
     // C = sum over the tiles of A_tile B_tile      (README eq. 3)
-    // BEGIN SOLUTION (about 22 lines): for each tile: fetch the next, multiply in BLOCK_K steps, put, wait
+    // BEGIN SOLUTION (about 22 lines): a tile: fetch the next, multiply in BLOCK_K steps, put, wait
     float A_reg[2][THREAD_M], B_reg[2][THREAD_N];  // of even steps, of odd steps
     load_step(A_reg[0], B_reg[0], A_smem[0][0], B_smem[0][0], y, x);
     for (int tile = 0; tile < CEIL_DIV(K, BLOCK_K); tile++) {
         int now = tile % 2, next = 1 - now;  // buffers
         int next_k0 = (tile + 1) * BLOCK_K;
-        fetch<vector, A_FOURS, A_APART>(A_share, A_from, stride_A, row0 + A_row, M,
-                                        K - next_k0 - A_k);
-        fetch<vector, B_FOURS, B_APART>(B_share, B_from, stride_B, next_k0 + B_k, K,
-                                        N - col0 - B_col);
+        fetch<vector, A_LOADS_PER_THREAD, A_ROWS_PER_LOAD>(A_share, A_from, stride_A, row0 + A_row,
+                                                           M, K - next_k0 - A_k);
+        fetch<vector, B_LOADS_PER_THREAD, B_ROWS_PER_LOAD>(B_share, B_from, stride_B, next_k0 + B_k,
+                                                           K, N - col0 - B_col);
         A_from += BLOCK_K;
         B_from += BLOCK_K * stride_B;
 #pragma unroll
@@ -234,11 +240,11 @@ extern "C" int register_tiling(float* C_gpu, const float* A_gpu, const float* B_
     if (C_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (K > 0 && (A_gpu == NULL || B_gpu == NULL)) return COURSE_BAD_ARGUMENT;
 
-    // Does every four of elements begin at a multiple of 16 bytes, and lie within its row or outside?
-    bool fours = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
+    // Does every float4 begin at a multiple of 16 bytes, and lie within its row or outside?
+    bool whole = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
     bool aligned = ((uintptr_t)C_gpu | (uintptr_t)A_gpu | (uintptr_t)B_gpu) % 16 == 0;
     int blocks = CEIL_DIV(M, BLOCK_M) * CEIL_DIV(N, BLOCK_N);
-    if (fours && aligned)
+    if (whole && aligned)
         register_tiling_kernel<true>
             <<<blocks, THREADS>>>(C_gpu, A_gpu, B_gpu, M, N, K, stride_C, stride_A, stride_B);
     else

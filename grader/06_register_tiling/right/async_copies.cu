@@ -1,6 +1,7 @@
 // async_copies.cu: tiles travel by cp.async, into one buffer while the other is multiplied.
 //
-// cp.async copies a row's pieces as they are, so the tile of A is not transposed: a thread reads it along k.
+// cp.async copies a row's pieces as they are, so the tile of A is not transposed: a thread reads it
+// along k.
 #include "register_tiling.h"
 
 #include "ptx.h"
@@ -9,7 +10,7 @@ enum {
     THREAD = 8,             // a thread's sums: THREAD x THREAD, in rows SIDE apart
     SIDE = 16,              // threads of a block, down and across
     BLOCK = SIDE * THREAD,  // a block's tile of C: 128 x 128
-    HALF = BLOCK / 2,       // from one four of columns to the other
+    HALF = BLOCK / 2,       // from one float4 of columns to the other
     BLOCK_K = 16,           // columns of a tile of A, rows of a tile of B
     THREADS = SIDE * SIDE,
     PAD = 4,  // behind each row of A_smem: rows one below the other begin in other banks
@@ -114,10 +115,10 @@ extern "C" int register_tiling(float* C_gpu, const float* A_gpu, const float* B_
     if (C_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (K > 0 && (A_gpu == NULL || B_gpu == NULL)) return COURSE_BAD_ARGUMENT;
 
-    bool fours = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
+    bool whole = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
     bool aligned = ((uintptr_t)C_gpu | (uintptr_t)A_gpu | (uintptr_t)B_gpu) % 16 == 0;
     dim3 grid(CEIL_DIV(N, BLOCK), CEIL_DIV(M, BLOCK));
-    if (fours && aligned)
+    if (whole && aligned)
         register_tiling_kernel<4>
             <<<grid, THREADS>>>(C_gpu, A_gpu, B_gpu, M, N, K, stride_C, stride_A, stride_B);
     else

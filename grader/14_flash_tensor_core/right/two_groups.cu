@@ -1,56 +1,20 @@
-// two_groups.cu: 32 rows of Q a warp, so that each fragment of K and V serves twice; K and V have two
-// buffers each, filled together; tiles of 32 keys from the first one on, rows swizzled.
+// two_groups.cu: 32 rows of Q a warp, so that each fragment of K and V serves twice; K and V have
+// two buffers each, filled together; tiles of 32 keys from the first one on, rows swizzled.
 #include "flash_tensor_core.h"
 
-#include <cuda_bf16.h>
 #include <math.h>
 
-#include "ptx.h"
+#include "tile.h"
 
-#define BLOCK_Q 128       // query rows per block, 32 for each warp
-#define BLOCK_K 32        // keys per tile
-#define GROUPS 2          // of 16 rows, for each warp
-#define THREADS BLOCK_Q   // 32 for every 32 rows
-#define MAX_GRID_Y 65535  // the limit of gridDim.y
-#define PIECE 8           // elements that are copied together: 16 bytes
-#define LOG2_E 1.44269504f
-#define LN_2 0.693147181f
-
-// ---- device helpers ------------------------------------------------------------------------
-
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q (lesson 13).
-__device__ int keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    return (int)(seen < 0 ? 0 : seen > N_k ? N_k : seen);
-}
-
-// Where element (n, x) of a tile is.
-template <int d> __device__ int swizzled(int n, int x) {
-    return n * d + (x / PIECE ^ n % 8) * PIECE + x % PIECE;
-}
-
-// Starts to copy tile[n][x] = rows[n * stride_n + x], n < ROWS, x < d; rows from n_rows on become zeros
-// and are not read.
-template <int d, int ROWS>
-__device__ void copy_tile(bf16* tile, const bf16* rows, int64_t stride_n, int n_rows) {
-    for (int e = threadIdx.x * PIECE; e < ROWS * d; e += THREADS * PIECE) {
-        int n = e / d, x = e % d;
-        cp_async16_zfill(&tile[swizzled<d>(n, x)], rows + n * stride_n + x, n < n_rows ? 16 : 0);
-    }
-}
+#define BLOCK_Q 128      // query rows per block, 32 for each warp
+#define BLOCK_K 32       // keys per tile
+#define GROUPS 2         // of 16 rows, for each warp
+#define THREADS BLOCK_Q  // 32 for every 32 rows
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
 // Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS.
-template <int d>
-__global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q, H, d)
-                                         float* LSE,                  // (B, H, N_q)
-                                         const bf16* __restrict__ Q,  // (B, N_q, H, d)
-                                         const bf16* __restrict__ K,  // (B, N_k, H, d)
-                                         const bf16* __restrict__ V,  // (B, N_k, H, d)
-                                         int N_q, int N_k, int H, struct strides stride_o,
-                                         struct strides stride_q, struct strides stride_k,
-                                         struct strides stride_v, float scale, int causal) {
+template <int d> __global__ void flash_tensor_core_kernel(const struct forward all_heads) {
     extern __shared__ uint4 smem[];
     bf16* Q_smem = (bf16*)smem;               // (BLOCK_Q, d)
     bf16* K_smem = Q_smem + BLOCK_Q * d;      // (2, BLOCK_K, d)
@@ -60,40 +24,33 @@ __global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q
     int warp_row = threadIdx.x / 32 * 32;  // the warp's first row in the block
     int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;
 
-    // From here on every pointer starts where this block's work starts.
-    int batch = blockIdx.y / H, head = blockIdx.y % H;
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += ((int64_t)batch * H + head) * N_q + first_row;
-    int n_rows = N_q - first_row < BLOCK_Q ? (int)(N_q - first_row) : BLOCK_Q;
-    int end =
-        keys_seen(first_row + n_rows - 1, N_q, N_k, causal);  // no row sees a key from here on
+    struct forward p = of_head(all_heads, blockIdx.y);
+    int n_rows = p.N_q - first_row < BLOCK_Q ? (int)(p.N_q - first_row) : BLOCK_Q;
+    // No row sees a key from `end` on.
+    int end = keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal);
 
-    // This lane's rows are g + 16 r and g + 16 r + 8, h = 0 and 1; its columns 8n + 2t and 8n + 2t + 1.
+    // This lane's rows are g + 16 r and g + 16 r + 8, h = 0 and 1; its columns 8n + 2t and 8n + 2t
+    // + 1.
     int g = warp_row + lane / 4, t = lane % 4;
     int visible[GROUPS][2];
     for (int r = 0; r < GROUPS; r++)
         for (int h = 0; h < 2; h++)
-            visible[r][h] = keys_seen(first_row + g + 16 * r + 8 * h, N_q, N_k, causal);
-    float c = scale * LOG2_E;
+            visible[r][h] = keys_seen(first_row + g + 16 * r + 8 * h, p.N_q, p.N_k, p.causal);
+    float c = p.scale * LOG2_E;
     float m[GROUPS][2], l[GROUPS][2] = {};  // l: of this lane's columns
     for (int r = 0; r < GROUPS; r++) m[r][0] = m[r][1] = -INFINITY;
     float O_reg[GROUPS][d / 8][4] = {};
 
-    copy_tile<d, BLOCK_Q>(Q_smem, Q, stride_q.n, n_rows);
-    copy_tile<d, BLOCK_K>(K_smem, K, stride_k.n, N_k);
-    copy_tile<d, BLOCK_K>(V_smem, V, stride_v.n, N_k);
+    copy_tile<d, BLOCK_Q, THREADS>(Q_smem, p.Q, first_row, n_rows);
+    copy_tile<d, BLOCK_K, THREADS>(K_smem, p.K, 0, p.N_k);
+    copy_tile<d, BLOCK_K, THREADS>(V_smem, p.V, 0, p.N_k);
     cp_async_commit();
     for (int first_key = 0; first_key < end; first_key += BLOCK_K) {
         int next_key = first_key + BLOCK_K;
         int at = first_key / BLOCK_K % 2 * BLOCK_K * d, next = BLOCK_K * d - at;
         if (next_key < end) {
-            copy_tile<d, BLOCK_K>(K_smem + next, K + next_key * stride_k.n, stride_k.n,
-                                  N_k - next_key);
-            copy_tile<d, BLOCK_K>(V_smem + next, V + next_key * stride_v.n, stride_v.n,
-                                  N_k - next_key);
+            copy_tile<d, BLOCK_K, THREADS>(K_smem + next, p.K, next_key, p.N_k - next_key);
+            copy_tile<d, BLOCK_K, THREADS>(V_smem + next, p.V, next_key, p.N_k - next_key);
         }
         cp_async_commit();
         cp_async_wait<1>();
@@ -190,50 +147,33 @@ __global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q
             if (row >= n_rows) continue;
 #pragma unroll
             for (int n = 0; n < d / 8; n++)
-                *(unsigned*)&O[row * stride_o.n + 8 * n + 2 * t] =
+                *(unsigned*)&p.O.elements[(first_row + row) * p.O.stride.n + 8 * n + 2 * t] =
                     pack_bf16(O_reg[r][n][2 * h] * factor, O_reg[r][n][2 * h + 1] * factor);
-            if (t == 0) LSE[row] = (m[r][h] + log2f(sum)) * LN_2;
+            if (t == 0) p.LSE[first_row + row] = (m[r][h] + log2f(sum)) * LN_2;
         }
 }
 
 // ---- launcher ------------------------------------------------------------------------------
-
-// No stride is negative, and rows do not overlap.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
-}
-
-// Every row begins at a multiple of 16 bytes.
-static int is_aligned(const bf16* p, struct strides stride) {
-    return (uintptr_t)p % 16 == 0 && (stride.b | stride.n | stride.h) % PIECE == 0;
-}
 
 extern "C" int flash_tensor_core(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
                                  const bf16* V_gpu, int B, int N_q, int N_k, int H, int d,
                                  struct strides stride_o, struct strides stride_q,
                                  struct strides stride_k, struct strides stride_v, float scale,
                                  int causal) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if ((d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y || !(scale > 0))
-        return COURSE_UNSUPPORTED;
-    if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-    if (!is_aligned(O_gpu, stride_o) || !is_aligned(Q_gpu, stride_q) ||
-        !is_aligned(K_gpu, stride_k) || !is_aligned(V_gpu, stride_v))
-        return COURSE_UNSUPPORTED;
+    struct forward p;
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.causal = causal, p.scale = scale;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || N_q == 0 || H == 0) return status;
 
-    decltype(&flash_tensor_core_kernel<64>) kernel =
+    void (*kernel)(struct forward) =
         d == 64 ? flash_tensor_core_kernel<64> : flash_tensor_core_kernel<128>;
     int shared_bytes = (BLOCK_Q + 4 * BLOCK_K) * d * (int)sizeof(bf16);
     COURSE_TRY(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     dim3 grid(CEIL_DIV((int64_t)N_q, BLOCK_Q), B * H);
-    kernel<<<grid, THREADS, shared_bytes>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k, H,
-                                            stride_o, stride_q, stride_k, stride_v, scale, causal);
+    kernel<<<grid, THREADS, shared_bytes>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

@@ -1,9 +1,9 @@
 // 2_eight_by_eight.cu: 8 x 8 sums a thread, a number at a time.
 //
-// What was wrong with 1_one_sum_each.cu: two loads from shared memory for each multiplication. Here 16
-// loads serve 64 of them. A thread's rows, and its columns, are 16 apart: so the 16 threads of a row read
-// 16 neighbours of B_smem at once, and write 16 neighbours of C. Next: a load may bring four numbers,
-// 3_four_at_a_time.cu.
+// What was wrong with 1_one_sum_each.cu: two loads from shared memory for each multiplication. Here
+// 16 loads serve 64 of them. A thread's rows, and its columns, are 16 apart: so the 16 threads of a
+// row read 16 neighbours of B_smem at once, and write 16 neighbours of C. Next: a load may bring
+// four numbers, 3_four_at_a_time.cu.
 #include "register_tiling.h"
 
 enum {

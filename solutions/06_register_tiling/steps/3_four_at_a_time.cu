@@ -1,20 +1,21 @@
 // 3_four_at_a_time.cu: 8 x 8 sums a thread, and float4 wherever four numbers lie side by side.
 //
-// What was wrong with 2_eight_by_eight.cu: 16 instructions to load for 64 to multiply. Here it is four: a
-// thread's columns are two fours, 64 apart, and so are its rows. For that the tile of A is transposed on its way
-// into shared memory. Where rows do not begin at multiples of 16 bytes, global memory is read and written one
-// number at a time, as before. Still, all threads wait for the tiles, and the tiles for all threads. Next: two
-// buffers, ../register_tiling.cu.
+// What was wrong with 2_eight_by_eight.cu: 16 instructions to load for 64 to multiply. Here it is
+// four: a thread's columns are two float4s, 64 apart, and so are its rows. For that the tile of A
+// is transposed on its way into shared memory. Where rows do not begin at multiples of 16 bytes,
+// global memory is read and written one number at a time, as before. Still, all threads wait for
+// the tiles, and the tiles for all threads. Next: two buffers, ../register_tiling.cu.
 #include "register_tiling.h"
 
 enum {
     THREAD = 8,             // a thread's sums: THREAD x THREAD
     SIDE = 16,              // threads of a block, down and across
     BLOCK = SIDE * THREAD,  // a block's tile of C: 128 x 128
-    HALF = BLOCK / 2,       // from one four of a thread to its other
+    HALF = BLOCK / 2,       // from one float4 of a thread to its other
     BLOCK_K = 16,           // columns of a tile of A, rows of a tile of B
     THREADS = SIDE * SIDE,
-    PAD = 4,  // columns behind each row of A_smem: lanes that turn a four then store to more banks
+    PAD =
+        4,  // columns behind each row of A_smem: lanes that transpose a float4 then meet more banks
 };
 
 // ---- device helpers
@@ -29,8 +30,8 @@ __device__ __forceinline__ void store4(float* to, const float from[4]) {
     *(float4*)to = make_float4(from[0], from[1], from[2], from[3]);
 }
 
-// to[j] = matrix[row][col + j], and 0 outside the matrix, which has n_rows x n_cols. vector: addresses and
-// n_cols are multiples of four elements.
+// to[j] = matrix[row][col + j], and 0 outside the matrix, which has n_rows x n_cols. vector:
+// addresses and n_cols are multiples of four elements.
 template <bool vector>
 __device__ __forceinline__ void fetch4(float to[4], const float* matrix, int64_t stride, int row,
                                        int col, int n_rows, int n_cols) {
@@ -60,20 +61,20 @@ __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
     int row0 = blockIdx.y * BLOCK, col0 = blockIdx.x * BLOCK;
     float C_reg[THREAD][THREAD] = {};
     for (int k0 = 0; k0 < K; k0 += BLOCK_K) {
-        float four[4];
+        float v[4];
 #pragma unroll
         for (int i = 0; i < BLOCK * BLOCK_K / (4 * THREADS); i++) {
             int e = (i * THREADS + threadIdx.x) * 4;
             int row = e / BLOCK_K, k = e % BLOCK_K;
-            fetch4<vector>(four, A, stride_A, row0 + row, k0 + k, M, K);
-            for (int j = 0; j < 4; j++) A_smem[k + j][row] = four[j];
+            fetch4<vector>(v, A, stride_A, row0 + row, k0 + k, M, K);
+            for (int j = 0; j < 4; j++) A_smem[k + j][row] = v[j];
         }
 #pragma unroll
         for (int i = 0; i < BLOCK_K * BLOCK / (4 * THREADS); i++) {
             int e = (i * THREADS + threadIdx.x) * 4;
             int k = e / BLOCK, col = e % BLOCK;
-            fetch4<vector>(four, B, stride_B, k0 + k, col0 + col, K, N);
-            store4(&B_smem[k][col], four);
+            fetch4<vector>(v, B, stride_B, k0 + k, col0 + col, K, N);
+            store4(&B_smem[k][col], v);
         }
         __syncthreads();  // both tiles are written -> other threads' elements are read below
 
@@ -121,11 +122,11 @@ extern "C" int register_tiling(float* C_gpu, const float* A_gpu, const float* B_
     if (C_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (K > 0 && (A_gpu == NULL || B_gpu == NULL)) return COURSE_BAD_ARGUMENT;
 
-    // Does every four of elements begin at a multiple of 16 bytes, and lie within its row or outside?
-    bool fours = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
+    // Does every float4 begin at a multiple of 16 bytes, and lie within its row or outside?
+    bool whole = N % 4 == 0 && K % 4 == 0 && (stride_C | stride_A | stride_B) % 4 == 0;
     bool aligned = ((uintptr_t)C_gpu | (uintptr_t)A_gpu | (uintptr_t)B_gpu) % 16 == 0;
     dim3 grid(CEIL_DIV(N, BLOCK), CEIL_DIV(M, BLOCK));
-    if (fours && aligned)
+    if (whole && aligned)
         register_tiling_kernel<true>
             <<<grid, THREADS>>>(C_gpu, A_gpu, B_gpu, M, N, K, stride_C, stride_A, stride_B);
     else

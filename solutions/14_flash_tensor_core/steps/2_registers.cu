@@ -2,54 +2,35 @@
 //
 //     S = Q K^T        P = exp2(c S - m)        O = P V        c = scale log2(e)
 //
-// What was wrong with step 1: S, P and alpha went through shared memory, which is busy enough with K and
-// V. A row of S is in four neighbouring lanes: two shuffles find its maximum. And two D of the first
-// product, side by side, are an A of the second: P need not move at all.
+// What was wrong with step 1: S, P and alpha went through shared memory, which is busy enough with
+// K and V. A row of S is in four neighbouring lanes: two shuffles find its maximum. And two D of
+// the first product, side by side, are an A of the second: P need not move at all.
 #include "flash_tensor_core.h"
 
-#include <cuda_bf16.h>
 #include <math.h>
 
-#include "ptx.h"
+#include "tile.h"
 
 #define BLOCK_Q 64             // query rows per block, 16 for each warp
 #define BLOCK_K 64             // keys per tile
 #define THREADS (BLOCK_Q * 2)  // 32 for every 16 rows
-#define MAX_GRID_Y 65535       // the limit of gridDim.y
-#define PIECE 8                // elements that are copied together: 16 bytes
-#define LOG2_E 1.44269504f
-#define LN_2 0.693147181f
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q (lesson 13).
-__device__ int keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    return (int)(seen < 0 ? 0 : seen > N_k ? N_k : seen);
-}
-
-// Starts to copy tile[n][x] = rows[n * stride_n + x], n < 64, x < d; rows from n_rows on become zeros
+// Starts to copy tile[n][x] = a[first + n][x], n < 64, x < d; rows from n_rows on become zeros
 // and are not read.
-template <int d>
-__device__ void copy_tile(bf16* tile, const bf16* rows, int64_t stride_n, int n_rows) {
+template <int d> __device__ void copy_rows(bf16* tile, struct array a, int64_t first, int n_rows) {
     for (int e = threadIdx.x * PIECE; e < 64 * d; e += THREADS * PIECE) {
         int n = e / d, x = e % d;
-        cp_async16_zfill(&tile[n * d + x], rows + n * stride_n + x, n < n_rows ? 16 : 0);
+        cp_async16_zfill(&tile[n * d + x], &a.elements[(first + n) * a.stride.n + x],
+                         n < n_rows ? 16 : 0);
     }
 }
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
 // Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS.
-template <int d>
-__global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q, H, d)
-                                         float* LSE,                  // (B, H, N_q)
-                                         const bf16* __restrict__ Q,  // (B, N_q, H, d)
-                                         const bf16* __restrict__ K,  // (B, N_k, H, d)
-                                         const bf16* __restrict__ V,  // (B, N_k, H, d)
-                                         int N_q, int N_k, int H, struct strides stride_o,
-                                         struct strides stride_q, struct strides stride_k,
-                                         struct strides stride_v, float scale, int causal) {
+template <int d> __global__ void flash_tensor_core_kernel(const struct forward all_heads) {
     extern __shared__ uint4 smem[];
     bf16* Q_smem = (bf16*)smem;           // (BLOCK_Q, d)
     bf16* K_smem = Q_smem + BLOCK_Q * d;  // (BLOCK_K, d)
@@ -59,29 +40,24 @@ __global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q
     int warp_row = threadIdx.x / 32 * 16;  // the warp's first row in the block
     int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;
 
-    // From here on every pointer starts where this block's work starts.
-    int batch = blockIdx.y / H, head = blockIdx.y % H;
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += ((int64_t)batch * H + head) * N_q + first_row;
-    int n_rows = N_q - first_row < BLOCK_Q ? (int)(N_q - first_row) : BLOCK_Q;
-    int end =
-        keys_seen(first_row + n_rows - 1, N_q, N_k, causal);  // no row sees a key from here on
+    struct forward p = of_head(all_heads, blockIdx.y);
+    int n_rows = p.N_q - first_row < BLOCK_Q ? (int)(p.N_q - first_row) : BLOCK_Q;
+    // No row sees a key from `end` on.
+    int end = keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal);
 
     // This lane's rows are g and g + 8, h = 0 and 1; its columns 8n + 2t and 8n + 2t + 1.
     int g = warp_row + lane / 4, t = lane % 4;
     int visible[2];
-    for (int h = 0; h < 2; h++) visible[h] = keys_seen(first_row + g + 8 * h, N_q, N_k, causal);
-    float c = scale * LOG2_E;
+    for (int h = 0; h < 2; h++)
+        visible[h] = keys_seen(first_row + g + 8 * h, p.N_q, p.N_k, p.causal);
+    float c = p.scale * LOG2_E;
     float m[2] = {-INFINITY, -INFINITY}, l[2] = {};  // l: of this lane's columns
     float O_reg[d / 8][4] = {};
 
-    copy_tile<d>(Q_smem, Q, stride_q.n, n_rows);
+    copy_rows<d>(Q_smem, p.Q, first_row, n_rows);
     for (int first_key = 0; first_key < end; first_key += BLOCK_K) {
-        copy_tile<d>(K_smem, K + first_key * stride_k.n, stride_k.n, N_k - first_key);
-        copy_tile<d>(V_smem, V + first_key * stride_v.n, stride_v.n, N_k - first_key);
+        copy_rows<d>(K_smem, p.K, first_key, p.N_k - first_key);
+        copy_rows<d>(V_smem, p.V, first_key, p.N_k - first_key);
         cp_async_wait_all();
         __syncthreads();  // the tiles of all threads are here before anybody reads them
 
@@ -161,50 +137,33 @@ __global__ void flash_tensor_core_kernel(bf16* O,                     // (B, N_q
         if (row >= n_rows) continue;
 #pragma unroll
         for (int n = 0; n < d / 8; n++)
-            *(unsigned*)&O[row * stride_o.n + 8 * n + 2 * t] =
+            *(unsigned*)&p.O.elements[(first_row + row) * p.O.stride.n + 8 * n + 2 * t] =
                 pack_bf16(O_reg[n][2 * h] * factor, O_reg[n][2 * h + 1] * factor);
-        if (t == 0) LSE[row] = (m[h] + log2f(sum)) * LN_2;
+        if (t == 0) p.LSE[first_row + row] = (m[h] + log2f(sum)) * LN_2;
     }
 }
 
 // ---- launcher ------------------------------------------------------------------------------
-
-// No stride is negative, and rows do not overlap.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
-}
-
-// Every row begins at a multiple of 16 bytes.
-static int is_aligned(const bf16* p, struct strides stride) {
-    return (uintptr_t)p % 16 == 0 && (stride.b | stride.n | stride.h) % PIECE == 0;
-}
 
 extern "C" int flash_tensor_core(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
                                  const bf16* V_gpu, int B, int N_q, int N_k, int H, int d,
                                  struct strides stride_o, struct strides stride_q,
                                  struct strides stride_k, struct strides stride_v, float scale,
                                  int causal) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if ((d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y || !(scale > 0))
-        return COURSE_UNSUPPORTED;
-    if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-    if (!is_aligned(O_gpu, stride_o) || !is_aligned(Q_gpu, stride_q) ||
-        !is_aligned(K_gpu, stride_k) || !is_aligned(V_gpu, stride_v))
-        return COURSE_UNSUPPORTED;
+    struct forward p;
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.causal = causal, p.scale = scale;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || N_q == 0 || H == 0) return status;
 
-    decltype(&flash_tensor_core_kernel<64>) kernel =
+    void (*kernel)(struct forward) =
         d == 64 ? flash_tensor_core_kernel<64> : flash_tensor_core_kernel<128>;
     int shared_bytes = (BLOCK_Q + 2 * BLOCK_K) * d * (int)sizeof(bf16);
     COURSE_TRY(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     dim3 grid(CEIL_DIV((int64_t)N_q, BLOCK_Q), B * H);
-    kernel<<<grid, THREADS, shared_bytes>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k, H,
-                                            stride_o, stride_q, stride_k, stride_v, scale, causal);
+    kernel<<<grid, THREADS, shared_bytes>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

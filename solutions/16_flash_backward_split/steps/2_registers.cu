@@ -1,5 +1,5 @@
-// 2_registers.cu: both kernels on tensor cores, each the mirror image of the other: a warp owns 16 keys, or 16
-// queries, and all that belongs to them stays in its registers.
+// 2_registers.cu: both kernels on tensor cores, each the mirror image of the other: a warp owns 16
+// keys, or 16 queries, and all that belongs to them stays in its registers.
 //
 //     dk_dv_kernel                          dq_kernel
 //     S^T = K Q^T,  dP^T = V dO^T           S = Q K^T,  dP = dO V^T
@@ -7,16 +7,16 @@
 //     dS = P * (dP - delta)
 //     dV += P^T dO,  dK += dS^T Q           dQ += dS K
 //
-// What is wrong with it: a warp reads all of a tile for 16 rows of its own, so each 512 bytes from shared
-// memory feed two mma: shared memory cannot keep up. And while tiles travel, the block waits.
+// What is wrong with it: a warp reads all of a tile for 16 rows of its own, so each 512 bytes from
+// shared memory feed two mma: shared memory cannot keep up. And while tiles travel, the block
+// waits.
 //
 // FlashAttention-2 (Dao 2023), algorithm 2. Equation numbers are those of the README.
 #include "flash_backward_split.h"
 
-#include <cuda_bf16.h>
 #include <math.h>
 
-#include "ptx.h"
+#include "tile.h"
 
 #define WARPS 4
 #define ROWS 16               // of a warp
@@ -24,64 +24,13 @@
 #define TILE 32               // rows of a tile that it walks over
 #define THREADS (32 * WARPS)
 #define DELTA_WARPS WARPS  // per block of delta_kernel: rows
-#define MAX_GRID_Y 65535   // the limit of gridDim.y
-#define PIECE 8            // elements that are copied together: 16 bytes
-#define LOG2_E 1.44269504f
-
-// An array of (B, N, H, d).
-struct array {
-    bf16* elements;
-    struct strides stride;
-};
-
-// What the kernels work on: the launcher's arguments. They write dQ, dK, dV and delta.
-struct problem {
-    struct array dK, dV, K, V;  // (B, N_k, H, d)
-    struct array dQ, Q, O, dO;  // (B, N_q, H, d)
-    const float* LSE;           // (B, H, N_q)
-    float* delta;               // (B, H, N_q), the workspace
-    int N_q, N_k, H, causal;
-    float scale;
-};
 
 // ---- device helpers ------------------------------------------------------------------------
-
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q (lesson 13).
-__device__ int keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    return (int)(seen < 0 ? 0 : seen > N_k ? N_k : seen);
-}
 
 // The first query that sees key j: row i sees it if i >= seen_from. From 0 to N_q (lesson 15).
 __device__ int seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = causal ? j - N_k + N_q : 0;
     return (int)(first < 0 ? 0 : first > N_q ? N_q : first);
-}
-
-// Row n of this block's head: blockIdx.y counts batches and heads.
-__device__ __forceinline__ bf16* row(struct array a, int H, int64_t n) {
-    return a.elements + blockIdx.y / H * a.stride.b + blockIdx.y % H * a.stride.h + n * a.stride.n;
-}
-
-// Where element (n, x) of a tile with rows of `width` elements is (lesson 14). The place is an xor of n and x:
-// 16 columns further, in a row that is a multiple of 8 further, is
-//     swizzled(n + 8 i, x + 16 j) = (swizzled(n, x) ^ 16 j) + 8 i width    if x < 16
-// which costs one instruction, where to begin anew takes many, or a register for each j.
-template <int width> __device__ __forceinline__ int swizzled(int n, int x) {
-    int piece = x / PIECE ^ n % 8;
-    return n * width + piece * PIECE + x % PIECE;
-}
-
-// Copies rows first to first + N_TILE - 1 of this head to a tile; rows from N on become zeros.
-template <int d, int N_TILE>
-__device__ void copy_tile(bf16* tile,      // (N_TILE, d), shared memory
-                          struct array a,  // (B, N, H, d)
-                          int H, int first, int N) {
-    for (int e = threadIdx.x * PIECE; e < N_TILE * d; e += THREADS * PIECE) {
-        int n = e / d, x = e % d;
-        cp_async16_zfill(&tile[swizzled<d>(n, x)], row(a, H, first + n) + x,
-                         n < N - first ? 16 : 0);
-    }
 }
 
 // ---- products of a warp: C[n][2h + e] is row g + 8 h, column 8 n + 2 t + e ---------------------
@@ -130,28 +79,31 @@ __device__ __forceinline__ void multiply(float C[d / 8][4], const float A[TILE /
     }
 }
 
-// Stores row g + 8 h of factor C as row first + g + 8 h of this head, if that is before N.
+// Stores row g + 8 h of factor C as row first + g + 8 h of one head, if that is before N.
 template <int d>
-__device__ __forceinline__ void store(struct array a, int H, int first, int N,
-                                      const float C[d / 8][4], float factor) {
+__device__ __forceinline__ void store(struct array a, int first, int N, const float C[d / 8][4],
+                                      float factor) {
     int lane = threadIdx.x % 32;
 #pragma unroll
     for (int n = 0; n < d / 8; n++)
 #pragma unroll
-        for (int h = 0; h < 2; h++)
-            if (first + lane / 4 + 8 * h < N)
-                *(unsigned*)&row(a, H, first + lane / 4 + 8 * h)[8 * n + lane % 4 * 2] =
+        for (int h = 0; h < 2; h++) {
+            int64_t row = first + lane / 4 + 8 * h;
+            if (row < N)
+                *(unsigned*)&a.elements[row * a.stride.n + 8 * n + lane % 4 * 2] =
                     pack_bf16(factor * C[n][2 * h], factor * C[n][2 * h + 1]);
+        }
 }
 
 // ---- GPU kernel: delta ---------------------------------------------------------------------
 
 // delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
 // Grid (ceil(N_q / DELTA_WARPS), B * H), block 32 DELTA_WARPS: a warp per query (lesson 15).
-__global__ void delta_kernel(const struct problem p, int d) {
+__global__ void delta_kernel(const struct backward all_heads, int d) {
+    struct backward p = of_head(all_heads, blockIdx.y);
     int64_t i = (int64_t)blockIdx.x * DELTA_WARPS + threadIdx.x / 32;
     if (i >= p.N_q) return;  // a whole warp
-    const bf16 *O = row(p.O, p.H, i), *dO = row(p.dO, p.H, i);
+    const bf16 *O = p.O.elements + i * p.O.stride.n, *dO = p.dO.elements + i * p.dO.stride.n;
     float sum = 0.0f;
     for (int x = threadIdx.x % 32 * 2; x < d; x += 64) {
         float2 o = __bfloat1622float2(*(const __nv_bfloat162*)&O[x]);
@@ -159,14 +111,15 @@ __global__ void delta_kernel(const struct problem p, int d) {
         sum += o.x * g.x + o.y * g.y;
     }
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (threadIdx.x % 32 == 0) p.delta[(int64_t)blockIdx.y * p.N_q + i] = sum;
+    if (threadIdx.x % 32 == 0) p.delta[i] = sum;
 }
 
 // ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
 // Grid (ceil(N_k / BLOCK), B * H), block THREADS.
 template <int d>
-__global__ void __launch_bounds__(THREADS, 2) dk_dv_kernel(const struct problem p) {
+__global__ void __launch_bounds__(THREADS, 2) dk_dv_kernel(const struct backward all_heads) {
+    struct backward p = of_head(all_heads, blockIdx.y);
     extern __shared__ uint4 memory[];
     bf16* K_smem = (bf16*)memory;       // (BLOCK, d)
     bf16* V_smem = K_smem + BLOCK * d;  // (BLOCK, d)
@@ -181,13 +134,13 @@ __global__ void __launch_bounds__(THREADS, 2) dk_dv_kernel(const struct problem 
     int start = seen_from(first_key, p.N_q, p.N_k, p.causal) / TILE * TILE;
     float c = p.scale * LOG2_E;
     float dK[d / 8][4] = {}, dV[d / 8][4] = {};
-    copy_tile<d, BLOCK>(K_smem, p.K, p.H, first_key, p.N_k);
-    copy_tile<d, BLOCK>(V_smem, p.V, p.H, first_key, p.N_k);
+    copy_tile<d, BLOCK, THREADS>(K_smem, p.K, first_key, p.N_k - first_key);
+    copy_tile<d, BLOCK, THREADS>(V_smem, p.V, first_key, p.N_k - first_key);
 
     for (int first_query = start; first_query < p.N_q; first_query += TILE) {
         float S[TILE / 8][4] = {}, dP[TILE / 8][4] = {};
-        copy_tile<d, TILE>(Q_smem, p.Q, p.H, first_query, p.N_q);
-        copy_tile<d, TILE>(dO_smem, p.dO, p.H, first_query, p.N_q);
+        copy_tile<d, TILE, THREADS>(Q_smem, p.Q, first_query, p.N_q - first_query);
+        copy_tile<d, TILE, THREADS>(dO_smem, p.dO, first_query, p.N_q - first_query);
         cp_async_wait_all();
         __syncthreads();  // the tiles are written before anybody reads them
         // S^T = K Q^T,  dP^T = V dO^T                                           (README eq. 1, 4)
@@ -199,10 +152,9 @@ __global__ void __launch_bounds__(THREADS, 2) dk_dv_kernel(const struct problem 
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 int query = first_query + 8 * n + lane % 4 * 2 + i % 2;
-                int64_t at = (int64_t)blockIdx.y * p.N_q + query;
                 bool seen = query >= visible_from[i / 2] && query < p.N_q;
-                S[n][i] = seen ? exp2_approx(c * S[n][i] - LOG2_E * p.LSE[at]) : 0.0f;
-                dP[n][i] = seen ? S[n][i] * (dP[n][i] - p.delta[at]) : 0.0f;
+                S[n][i] = seen ? exp2_approx(c * S[n][i] - LOG2_E * p.LSE[query]) : 0.0f;
+                dP[n][i] = seen ? S[n][i] * (dP[n][i] - p.delta[query]) : 0.0f;
             }
         // dV += P^T dO,  dK += dS^T Q                                          (README eq. 6, 7)
         multiply<d>(dV, S, dO_smem);
@@ -210,14 +162,16 @@ __global__ void __launch_bounds__(THREADS, 2) dk_dv_kernel(const struct problem 
         __syncthreads();  // everybody has read the tiles before the next ones overwrite them
     }
     cp_async_wait_all();  // with no tile at all, K and V are still on their way
-    store<d>(p.dK, p.H, first_key + warp_row, p.N_k, dK, p.scale);
-    store<d>(p.dV, p.H, first_key + warp_row, p.N_k, dV, 1.0f);
+    store<d>(p.dK, first_key + warp_row, p.N_k, dK, p.scale);
+    store<d>(p.dV, first_key + warp_row, p.N_k, dV, 1.0f);
 }
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
 // Grid (ceil(N_q / BLOCK), B * H), block THREADS.
-template <int d> __global__ void __launch_bounds__(THREADS, 2) dq_kernel(const struct problem p) {
+template <int d>
+__global__ void __launch_bounds__(THREADS, 2) dq_kernel(const struct backward all_heads) {
+    struct backward p = of_head(all_heads, blockIdx.y);
     extern __shared__ uint4 memory[];
     bf16* Q_smem = (bf16*)memory;        // (BLOCK, d)
     bf16* dO_smem = Q_smem + BLOCK * d;  // (BLOCK, d)
@@ -231,20 +185,19 @@ template <int d> __global__ void __launch_bounds__(THREADS, 2) dq_kernel(const s
     float base[2], delta[2];
     for (int h = 0; h < 2; h++) {
         int query = first_row + warp_row + lane / 4 + 8 * h;
-        int64_t at = (int64_t)blockIdx.y * p.N_q + query;
         visible[h] = keys_seen(query, p.N_q, p.N_k, p.causal);
-        base[h] = query < p.N_q ? p.LSE[at] * LOG2_E : 0.0f;
-        delta[h] = query < p.N_q ? p.delta[at] : 0.0f;
+        base[h] = query < p.N_q ? p.LSE[query] * LOG2_E : 0.0f;
+        delta[h] = query < p.N_q ? p.delta[query] : 0.0f;
     }
     float c = p.scale * LOG2_E;
     float dQ[d / 8][4] = {};
-    copy_tile<d, BLOCK>(Q_smem, p.Q, p.H, first_row, p.N_q);
-    copy_tile<d, BLOCK>(dO_smem, p.dO, p.H, first_row, p.N_q);
+    copy_tile<d, BLOCK, THREADS>(Q_smem, p.Q, first_row, p.N_q - first_row);
+    copy_tile<d, BLOCK, THREADS>(dO_smem, p.dO, first_row, p.N_q - first_row);
 
     for (int first_key = 0; first_key < end; first_key += TILE) {
         float S[TILE / 8][4] = {}, dP[TILE / 8][4] = {};
-        copy_tile<d, TILE>(K_smem, p.K, p.H, first_key, p.N_k);
-        copy_tile<d, TILE>(V_smem, p.V, p.H, first_key, p.N_k);
+        copy_tile<d, TILE, THREADS>(K_smem, p.K, first_key, p.N_k - first_key);
+        copy_tile<d, TILE, THREADS>(V_smem, p.V, first_key, p.N_k - first_key);
         cp_async_wait_all();
         __syncthreads();  // the tiles are written before anybody reads them
         // S = Q K^T,  dP = dO V^T                                               (README eq. 1, 4)
@@ -264,20 +217,10 @@ template <int d> __global__ void __launch_bounds__(THREADS, 2) dq_kernel(const s
         __syncthreads();  // everybody has read the tiles before the next ones overwrite them
     }
     cp_async_wait_all();
-    store<d>(p.dQ, p.H, first_row + warp_row, p.N_q, dQ, p.scale);
+    store<d>(p.dQ, first_row + warp_row, p.N_q, dQ, p.scale);
 }
 
 // ---- launcher ------------------------------------------------------------------------------
-
-// No stride is negative, and rows do not overlap.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
-}
-
-// Every row begins at a multiple of 16 bytes.
-static int is_aligned(struct array a) {
-    return (uintptr_t)a.elements % 16 == 0 && (a.stride.b | a.stride.n | a.stride.h) % PIECE == 0;
-}
 
 extern "C" int
 flash_backward_split(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const bf16* K_gpu,
@@ -286,35 +229,18 @@ flash_backward_split(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu
                      struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
                      struct strides stride_k, struct strides stride_v, struct strides stride_o,
                      struct strides stride_do, float scale, int causal, void* workspace_gpu) {
-    const struct problem p = {{dK_gpu, stride_dk},
-                              {dV_gpu, stride_dv},
-                              {(bf16*)K_gpu, stride_k},
-                              {(bf16*)V_gpu, stride_v},
-                              {dQ_gpu, stride_dq},
-                              {(bf16*)Q_gpu, stride_q},
-                              {(bf16*)O_gpu, stride_o},
-                              {(bf16*)dO_gpu, stride_do},
-                              LSE_gpu,
-                              (float*)workspace_gpu,
-                              N_q,
-                              N_k,
-                              H,
-                              causal,
-                              scale};
-    const struct array arrays[8] = {p.dK, p.dV, p.K, p.V, p.dQ, p.Q, p.O, p.dO};
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if ((d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    for (int a = 0; a < 8; a++)
-        if (!is_valid(arrays[a].stride, d)) return COURSE_BAD_ARGUMENT;
-    if (B == 0 || H == 0) return COURSE_OK;
-    for (int a = 0; a < 8; a++)
-        if ((a < 4 ? N_k : N_q) > 0 && !arrays[a].elements) return COURSE_BAD_ARGUMENT;
-    if (N_q > 0 && (!LSE_gpu || !workspace_gpu)) return COURSE_BAD_ARGUMENT;
-    for (int a = 0; a < 8; a++)
-        if (!is_aligned(arrays[a])) return COURSE_UNSUPPORTED;
+    struct backward p;
+    p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
+    p.dQ = array_of(dQ_gpu, stride_dq), p.Q = array_of(Q_gpu, stride_q);
+    p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
+    p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.causal = causal, p.scale = scale;
+    int status = check_backward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0) return status;
 
-    void (*dk_dv)(struct problem) = d == 64 ? dk_dv_kernel<64> : dk_dv_kernel<128>;
-    void (*dq)(struct problem) = d == 64 ? dq_kernel<64> : dq_kernel<128>;
+    void (*dk_dv)(struct backward) = d == 64 ? dk_dv_kernel<64> : dk_dv_kernel<128>;
+    void (*dq)(struct backward) = d == 64 ? dq_kernel<64> : dq_kernel<128>;
     int bytes = 2 * (BLOCK + TILE) * d * (int)sizeof(bf16);
     COURSE_TRY(cudaFuncSetAttribute(dk_dv, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     COURSE_TRY(cudaFuncSetAttribute(dq, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

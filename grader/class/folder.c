@@ -1,0 +1,109 @@
+// folder.c: OUT, the folder of a class: who may enter it, its paths, what goes when a row goes. See
+// class.h.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "class/class.h"
+
+void class_refuse(const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
+    exit(2);
+}
+
+// ---- paths
+
+const char* class_path(const struct class* class, const char* format, ...) {
+    static char path[4][2048];
+    static int next;
+    char* p = path[next++ % 4];
+    int n = snprintf(p, sizeof path[0], "%s/", class->out);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(p + n, sizeof path[0] - (size_t)n, format, values);
+    va_end(values);
+    return p;
+}
+
+const char* file_ending(const char* file) {
+    const char* dot = strrchr(file, '.');
+    return dot ? dot : "";
+}
+
+const char* taken_path(const struct class* class, const char* id, const struct class_lesson* l) {
+    return class_path(class, "submissions/%s/%s%s", id, l->name, file_ending(l->file));
+}
+
+char* class_read(const char* path, size_t* size) {
+    size_t n;
+    return file_read(path, 1 << 20, size ? size : &n);
+}
+
+static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
+    (void)st, (void)what, (void)place;
+    return remove(path);
+}
+
+void class_forget(const struct class* class, const char* folder, bool folders) {
+    DIR* d = opendir(class_path(class, "%s", folder));
+    for (struct dirent* e; d && (e = readdir(d));) {
+        bool known = e->d_name[0] == '.';
+        for (int i = 0; i < class->rows && !known; i++) {
+            size_t n = strlen(class->row[i].id);
+            known =
+                !strncmp(e->d_name, class->row[i].id, n) && e->d_name[n] == (folders ? '\0' : '.');
+        }
+        if (!known)
+            nftw(class_path(class, "%s/%s", folder, e->d_name), remove_one, 8,
+                 FTW_DEPTH | FTW_PHYS);
+    }
+    if (d) closedir(d);
+}
+
+// ---- opening it
+
+static bool is_inside(const char* path, const char* folder) {
+    size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
+}
+
+// OUT, for its owner only, and one run at a time. The lock is held until the program ends.
+void class_open(struct class* class) {
+    static char whole[PATH_MAX];
+    char from[PATH_MAX], parent[PATH_MAX];
+    if (!realpath(class->submissions, from))
+        class_refuse("SUBMISSIONS=%s: %s", class->submissions, strerror(errno));
+    // Before anything is made or changed there.
+    snprintf(parent, sizeof parent, "%s", class->out);
+    for (char* slash; !realpath(parent, whole) && (slash = strrchr(parent, '/'));) *slash = '\0';
+    if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", class->out, strerror(errno));
+    if (is_inside(whole, from))
+        class_refuse("OUT=%s lies inside SUBMISSIONS; give another folder", class->out);
+    if (mkdir(class->out, 0700) != 0 && errno != EEXIST)
+        class_refuse("OUT=%s: %s", class->out, strerror(errno));
+    if (chmod(class->out, 0700) != 0 || !realpath(class->out, whole))
+        class_refuse("OUT=%s: %s", class->out, strerror(errno));
+    if (is_inside(from, whole))
+        class_refuse("SUBMISSIONS=%s lies inside OUT; keep what was handed in elsewhere",
+                     class->submissions);
+    // Wherever a job runs, and in what a compiler and a shell are told.
+    if (strpbrk(whole, "'\"\\\n"))
+        class_refuse("OUT=%s: no quotes in its path, please", class->out);
+    class->out = whole;
+    int lock = open(class_path(class, ".lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)
+        class_refuse("OUT=%s: %s", class->out,
+                     errno == EWOULDBLOCK ? "another run is working in it" : strerror(errno));
+}

@@ -1,0 +1,36 @@
+# taught.awk: renews a teaching header of lessons/, of which parts are cut from solutions. Below a line
+#     // ---- from solutions/NN_name/name.cu -----
+# stands the section of that file whose title names the header,
+#     // ---- the stages of a tile (flash_tile.h) -----
+# up to the next title, without the marks of its gaps. The last line is the header's #endif.
+# A file without such a section is an error: exit 1.
+# usage: awk -f taught.awk lessons/flash_tile.h
+
+function take(file,    line, on, found) {
+    while ((getline line < file) > 0) {
+        if (line ~ /^\/\/ ---- /) {
+            on = index(line, "(" name ")") > 0
+            found += on
+        } else if (on && line !~ /^ *\/\/ (BEGIN|END) SOLUTION/) {
+            print line
+        }
+    }
+    close(file)
+    if (!found) {
+        print file ": no section whose title names (" name ")" > "/dev/stderr"
+        exit 1
+    }
+}
+
+FNR == 1 {
+    name = FILENAME
+    sub(/.*\//, "", name)
+}
+/^\/\/ ---- from / {
+    print
+    take($4)
+    cut = 1
+    next
+}
+/^#endif/ { cut = 0 }
+!cut { print }

@@ -1,0 +1,31 @@
+#!/bin/sh
+# fuzz.sh: what `make fuzz` does: libFuzzer makes inputs for whatever reads what strangers wrote
+# (the programs of grader/test/fuzz), with the address and undefined-behaviour sanitizers. A crash,
+# a hang of 10 seconds or a use of 2 GB is a failure; its input is kept. So is what has been
+# covered, for the next time.
+# usage: fuzz.sh [NAME...]    all without a name; FUZZ_SECONDS for each of them (8), TEST_SEED in the environment
+. grader/test/tell.sh
+command -v clang >/dev/null 2>&1 || {
+    tell skip "fuzz" "clang is not installed (sh setup.sh --dev)"
+    exit 77
+}
+seconds=${FUZZ_SECONDS:-8}
+# shellcheck disable=SC2046  # one word each
+[ $# -gt 0 ] || set -- $(basename -s .c grader/test/fuzz/*.c)
+# shellcheck disable=SC2046  # one word each
+make -s --no-print-directory BUILD=fuzz -j"$(nproc)" $(printf 'build/fuzz/test/fuzz/%s ' "$@") || exit 1
+[ -d build/fuzz/corpus ] || sh grader/test/fuzz/corpus.sh build/fuzz/corpus || exit 1
+for name; do
+    log=build/fuzz/$name.log
+    "build/fuzz/test/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -seed="${TEST_SEED:-0}" \
+        -artifact_prefix="build/fuzz/$name-" -print_final_stats=1 -close_fd_mask=3 \
+        "build/fuzz/corpus/$name" >"$log" 2>&1
+    status=$?
+    ran=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    if [ "$status" = 0 ] && [ "${ran:-0}" -gt 0 ]; then
+        tell ok "fuzz $name: $ran inputs in $seconds s"
+    else
+        tell FAIL "fuzz $name" "$(grep -v '^#' "$log" | tail -n 30)"
+    fi
+done
+finish

@@ -1,0 +1,36 @@
+# ledger.sh: what was green, so that it need not be run again. Sourced, not run.
+# shellcheck shell=sh
+# build/ledger/NAME holds a line for each success: KEY, a tab, what a test wants to know of it later, a tab and a full stop.
+# Several programs may write at once. A line without its end counts for nothing, a lost file costs time only.
+
+# ledger_add NAME KEY [TEXT]
+ledger_add() {
+    mkdir -p build/ledger
+    {
+        flock 8
+        printf '%s\t%s\t.\n' "$2" "${3:-}" >>"build/ledger/$1"
+    } 8>>build/ledger/.lock
+}
+
+# ledger_has NAME KEY
+ledger_has() {
+    grep -qs "^$2	.*	\\.\$" "build/ledger/$1"
+}
+
+# ledger_trim: keeps the newest 4000 lines of each file.
+ledger_trim() {
+    mkdir -p build/ledger
+    {
+        flock 8
+        for trimmed in build/ledger/*; do
+            [ -f "$trimmed" ] && [ "$(wc -l <"$trimmed")" -gt 4000 ] || continue
+            tail -n 4000 "$trimmed" >"$trimmed.new" && mv "$trimmed.new" "$trimmed"
+        done
+    } 8>>build/ledger/.lock
+}
+
+# basis LESSON SCRIPT: a hash of all that decides what SCRIPT says of a file of this lesson, besides that file: the
+# check, what the file is compiled and linked with, and the script.
+basis() {
+    { "$build/grader/$1/check" --key && cat "$build/grader/$1/check" "$2"; } | sha256sum | cut -c 1-24
+}

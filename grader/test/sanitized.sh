@@ -1,0 +1,30 @@
+#!/bin/sh
+# sanitized.sh: a grader that is built with the address and undefined-behaviour sanitizers (BUILD=debug) grades
+# the solution and five wrong kernels of a lesson, and the answers of lesson 21, as the usual one does. It
+# neither breaks a rule of C nor leaves memory behind.
+# usage: sanitized.sh [LESSON]     05_tiled_matmul
+BUILD=debug
+export BUILD
+. grader/test/tell.sh
+lesson=${1:-05_tiled_matmul}
+make -s --no-print-directory ready || exit 1
+logs=build/test/sanitized
+rm -rf "$logs" && mkdir -p "$logs" || exit 1
+ASAN_OPTIONS=log_path=$PWD/$logs/log
+export ASAN_OPTIONS
+expect "sanitized: solution of $lesson" \
+    sh grader/test/kernel.sh "$lesson" "solutions/$lesson/${lesson#*_}.cu" right 1
+sh grader/test/wrong.sh list "$lesson" >/dev/null || tell FAIL "sanitized: wrong kernels of $lesson"
+count=0
+for file in "build/wrong/$lesson"/*.cu; do
+    [ "$count" -lt 5 ] || break
+    count=$((count + 1))
+    expect "sanitized: $file" sh grader/test/kernel.sh "$lesson" "$file" wrong 1
+done
+expect "sanitized: answers" "$build/grader/21_flop_counting/check" solutions/21_flop_counting/answers.txt
+expect "sanitized: a profile" "$build/grader/$lesson/check" "solutions/$lesson/${lesson#*_}.cu" --device cpu --profile table
+found=$(find "$logs" -type f -exec head -n 40 {} +)
+if [ -z "$found" ]; then tell ok "sanitized: nothing is reported"; else
+    tell FAIL "sanitized: nothing is reported" "$found"
+fi
+finish

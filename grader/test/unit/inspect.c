@@ -1,0 +1,188 @@
+// inspect.c: what a graded file may do: each thing that is refused, with its line, and what is not.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "check/check.h"
+#include "wall/inspect.h"
+
+#define LINE3 "# 3 \"x.cu\"\n"
+
+// ---- the text
+
+static const struct {
+    const char *text, *says;  // "" for what is allowed
+} texts[] = {
+    {"int f() { return 1; }", ""},
+    {"__attribute__((aligned(16))) float x;", ""},
+    {"[[maybe_unused]] int y; a[b[0]] = 1;", ""},
+    {"const char* s = \"asm __builtin_trap\"; // cudev", ""},
+    {"#pragma unroll 4\n", ""},
+    {"float z = __builtin_inff();", ""},
+    {"asm(\"nop\");", "x.cu:3: inline assembly"},
+    {"\n__asm__ volatile(\"\");", "x.cu:4: inline assembly"},
+    {"__attribute__((constructor)) void g();", "x.cu:3: the attribute constructor"},
+    {"__attribute__((aligned(8), section(\"x\"))) int s;", "x.cu:3: the attribute section"},
+    {"[[gnu::constructor]] void g();", "x.cu:3: the attribute constructor"},
+    {"#pragma GCC optimize(\"O0\")\n", "x.cu:3: #pragma GCC"},
+    {"thread_local int t;", "x.cu:3: thread_local"},
+    {"__builtin_trap();", "x.cu:3: __builtin_trap"},
+    {"__tsan_init();", "x.cu:3: __tsan_init belongs to the grader"},
+    {"gate_printf(\"\");", "x.cu:3: gate_printf belongs to the grader"},
+    {"cudev_last_failure(0);", "x.cu:3: cudev_last_failure belongs to the CPU device"},
+    {"# 1 \"other.h\"\nasm(\"a header's\");\n" LINE3 "int f;", ""},
+};
+enum { TEXTS = sizeof texts / sizeof texts[0] };
+
+START_TEST(test_text) {
+    char text[512], message[512] = "";
+    snprintf(text, sizeof text, LINE3 "%s", texts[_i].text);
+    bool fine = inspect_text(text, text, "x.cu", message, sizeof message);
+    ck_assert_msg(fine == !*texts[_i].says, "%s: %s", texts[_i].text, message);
+    ck_assert_msg(strstr(message, texts[_i].says), "%s, not %s", message, texts[_i].says);
+}
+END_TEST
+
+START_TEST(test_both_texts_are_the_same) {
+    char message[512];
+    const char plain[] = LINE3 "int f() { return 1; }";
+    ck_assert(inspect_text(plain, "# 1 \"h\"\nint g;\n" LINE3 "int  f()\n{ return 1; }", "x.cu",
+                           message, sizeof message));
+    ck_assert(!inspect_text(plain, LINE3 "int f() { return 2; }", "x.cu", message, sizeof message));
+    ck_assert(strstr(message, "x.cu:3: this line reads differently"));
+    ck_assert(!inspect_text(plain, LINE3 "int f() { return 1; } int g;", "x.cu", message,
+                            sizeof message));
+}
+END_TEST
+
+START_TEST(test_has_word) {
+    ck_assert(inspect_has_word("malloc\nfree\n", "free"));
+    ck_assert(!inspect_has_word("malloc\nfreed _free free_\n", "free"));
+    ck_assert(!inspect_has_word("", "free"));
+}
+END_TEST
+
+// ---- what the compiler leaves
+
+static const struct {
+    const char *file, *text;
+} left[] = {
+    {"deps", "out/unit.s: out/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
+    {"unit.ii", LINE3 "int f;"},
+    {"watched.ii", LINE3 "int f;"},
+    {"unit.s", "\tret\n"},
+    {"symbols", "add T 0 9\tx.cu:5\nadd_all T 0 9\nsqrtf U         \nprintf U\n_Z1kv W 0 1\n"},
+    {"symbols-watched", "add T 0 9\nmemcpy U\n__tsan_read4 U\n"},
+    {"sections", "  [ 1] .text PROGBITS\n  [ 2] .data PROGBITS\n"},
+    {"device", "int cudev_launch(int);"},
+    {"watching", "void cudev_watch(void);"},
+    {"runner", "main\nrun_gpu\n"},
+    {"gated", "printf\nmalloc\n"},
+    {"wanted", "add\nrun_gpu\n"}};
+enum { LEFT = sizeof left / sizeof left[0], READ_ALWAYS = LEFT - 1 };
+
+static void leave(const char* file, const char* text) {
+    ck_assert_int_eq(file_write(file, text, strlen(text), 0600), 0);
+}
+
+// Each test has a folder of its own.
+static void begin(void) {
+    char folder[] = "/tmp/inspect.XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    for (int i = 0; i < LEFT; i++) leave(left[i].file, left[i].text);
+}
+
+static void end(void) {
+    char folder[64];
+    for (int i = 0; i < LEFT; i++) unlink(left[i].file);
+    unlink("symbols-gpu");
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    ck_assert_int_eq(chdir("/"), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static enum inspection inspect(char message[512]) {
+    message[0] = '\0';
+    return inspect_unit(".", "x.cu", "add", message, 512);
+}
+
+static const struct {
+    const char *file, *text, *says;
+} refused[] = {
+    {"deps", "out/unit.s: out/unit.cpp ../solutions/x.cu", "includes ../solutions/x.cu"},
+    {"deps", "out/unit.s: include/../secret.h", "includes secret.h"},
+    {"unit.s", "#APP\n# 7 \"x.cu\" 1\n\tnop\n", "x.cu:7: inline assembly"},
+    {"unit.s", "\t.incbin \"/etc/passwd\"\n", "assembler directives"},
+    {"symbols", "add T 0 9\nmain T 0 9\tx.cu:6\n", "x.cu:6: defines the C symbol main"},
+    {"symbols", "add T 0 9\nadding T 0 9\n", "defines the C symbol adding"},
+    {"symbols", "_Znwm T 0 9\n", "replaces _Znwm"},
+    {"symbols", "f i 0 9\n", "ifunc"},
+    {"symbols", "run_gpu U\n", "uses run_gpu, which belongs to the grader"},
+    {"symbols", "fopen U\tx.cu:9\n", "x.cu:9: uses fopen"},
+    {"symbols", "cudaGraphLaunch U\n", "calls cudaGraphLaunch"},
+    {"symbols-watched", "system U\n", "uses system"},
+    {"symbols-gpu", "system U\n", "uses system"},
+    {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
+    {"unit.ii", LINE3 "int g;", "reads differently"},
+};
+enum { REFUSED = sizeof refused / sizeof refused[0] };
+
+START_TEST(test_refused) {
+    char message[512];
+    begin();
+    ck_assert_int_eq(inspect(message), INSPECTION_FINE);
+    leave(refused[_i].file, refused[_i].text);
+    ck_assert_int_eq(inspect(message), INSPECTION_REFUSES);
+    ck_assert_msg(strstr(message, refused[_i].says), "%s, not %s", message, refused[_i].says);
+    end();
+}
+END_TEST
+
+// What is not there is nobody's fault but the grader's.
+START_TEST(test_nothing_left) {
+    char message[512];
+    begin();
+    unlink(left[_i].file);
+    ck_assert_int_eq(inspect(message), INSPECTION_HAS_NOTHING);
+    ck_assert_str_eq(message, "");
+    end();
+}
+END_TEST
+
+START_TEST(test_missing) {
+    char name[64];
+    begin();
+    ck_assert(!inspect_missing(".", "add", name, sizeof name));
+    leave("wanted", "run_gpu\nadd\nadd_backward\n");
+    ck_assert(inspect_missing(".", "add", name, sizeof name));
+    ck_assert_str_eq(name, "add_backward");
+    leave("symbols", "add_all T 0 9\n");
+    ck_assert(inspect_missing(".", "add", name, sizeof name));
+    ck_assert_str_eq(name, "add");
+    end();
+}
+END_TEST
+
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    Suite* suite = suite_create("inspect");
+    TCase* t = tcase_create("inspect");
+    tcase_add_loop_test(t, test_text, 0, TEXTS);
+    tcase_add_test(t, test_both_texts_are_the_same);
+    tcase_add_test(t, test_has_word);
+    tcase_add_loop_test(t, test_refused, 0, REFUSED);
+    tcase_add_loop_test(t, test_nothing_left, 0, READ_ALWAYS);
+    tcase_add_test(t, test_missing);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != 3 + TEXTS + REFUSED + READ_ALWAYS ? EXIT_FAILURE : EXIT_SUCCESS;
+}
