@@ -166,11 +166,6 @@ int64_t check_leaked(struct check* c);
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// True if got equals the hypothesis where want does not: every element within the budget of the
-// hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
-// want somewhere. This is how explain() recognises a mistake: compute what the mistake would give.
-bool check_matches(const struct tensor* t, const double* hypothesis, struct budget budget);
-
 // ---- lessons without a kernel (they have no call.c): the file is a text that the items read
 
 // The file, *size bytes and a NUL behind them; it may hold anything.
