@@ -3,7 +3,7 @@
 #
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
-#   sh setup.sh --dev    also what the project's own tests need (make test): 280 MB more
+#   sh setup.sh --dev    also what the project's own tests need (make test): 290 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
 # Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
@@ -52,6 +52,8 @@ prove        | perl            | perl-Test-Harness | perl           | perl-utils
 slurmctld    | slurm-wlm       | slurm-slurmctld  | slurm-llnl      | slurm         | a class on Slurm
 munged       | munge           | munge            | munge           | munge         | a class on Slurm
 shellcheck   | shellcheck      | ShellCheck       | shellcheck      | shellcheck    | checks the scripts
+clang        | clang           | clang            | clang           | clang         | make fuzz
+/usr/share/doc/libclang-rt-dev | libclang-rt-dev | compiler-rt | compiler-rt | compiler-rt | make fuzz
 clang-format | clang-format    | clang-tools-extra | clang          | clang-extra-tools | make format
 qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch64  | make test-aarch64
 aarch64-linux-gnu-g++ | g++-aarch64-linux-gnu | gcc-c++-aarch64-linux-gnu | aarch64-linux-gnu-gcc | - | make test-aarch64

@@ -30,19 +30,6 @@ struct budget budget_from(const struct tensor* t, const double* standard) {
     return (struct budget){8 * worst + 8 * ulp, 8 * (finite ? sum / (double)finite : 0) + 2 * ulp};
 }
 
-bool check_matches(const struct tensor* t, const double* hypothesis, struct budget budget) {
-    bool differs = false;
-    for (int64_t i = 0; i < t->count; i++) {
-        if (t->untouched[i]) continue;
-        bool poison = t->state->poison[t->got - t->state->got + i];
-        if (compare_element(hypothesis[i], t->got[i], poison, false, budget.max) != RIGHT)
-            return false;
-        if (compare_element(t->want[i], hypothesis[i], false, false, budget.max) != RIGHT)
-            differs = true;
-    }
-    return differs;
-}
-
 // ---- the picture of a failure
 
 // One character for each of up to 16 x 16 cells: '.' right, '+' some wrong, '#' all wrong, 'o' all

@@ -34,6 +34,8 @@ make wrong LESSON=05          the kernels that must fail, in build/wrong/ (autho
 make test [LESSON=12]         everything the course checks about itself
 make soak [LESSON=12]         the kernels on many fresh seeds; goes on where it stopped
 make test-gpu [LESSON=12]     every kernel on a GPU, as a table
+make fuzz                     inputs that libFuzzer makes, for all that reads strangers' files
+make analyze, coverage        static analysis; the lines that no test reaches
 make mutate-grader            is every graded item needed?
 make proof                    the CPU device's counters and findings beside the hardware's
 make test-cpu, test-aarch64   the CPU device alone; emulated on aarch64

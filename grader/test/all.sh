@@ -38,6 +38,8 @@ plots     | course plots README.md 12                          | grader/test/plo
 fingerprint | course                                           | grader/test/fingerprint.sh
 unit      | course                                             | grader/test/unit.sh
 sanitized | course 05                                          | grader/test/sanitized.sh
+fuzz      | course grader/class 21                             | grader/test/fuzz.sh
+analyze   | course grader/class lessons                        | grader/test/analyze.sh
 map       | .                                                  | grader/test/map.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
@@ -94,7 +96,7 @@ if [ "$only" != none ]; then
         echo "$key" >"$out/$name/key"
     done <$out/stages
 fi
-if [ "$only" = . ]; then
+if echo exploits | grep -qE "^($only)"; then
     mkdir -p $out/exploits
     sh grader/test/exploits.sh plan | tee $out/exploits/said
     group exploits <build/test/exploits/jobs
