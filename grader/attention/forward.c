@@ -180,13 +180,13 @@ struct forward_traffic forward_traffic(struct problem p) {
     struct forward_traffic found = {0};
     double bytes[2];
     check_watch(p.check, WATCH_PROFILE);
-    for (int causal = 1; causal >= 0; causal--) {
+    for (int causal = 0; causal < 2; causal++) {
         p.causal = causal;
         forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
         const struct arena_traffic* t = check_traffic(p.check);
         bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
         found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p.N_q);
-        found.mma = (double)t->mma;
+        if (!causal) found.mma = (double)t->mma;
     }
     found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];

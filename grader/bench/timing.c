@@ -21,11 +21,44 @@
 
 enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
 
+// How a version fared at a size. VERIFIED: it was timed, and every output was right. From WRONG_SAMPLE on it
+// computed something else.
+enum outcome {
+    VERIFIED,
+    NO_MEMORY,
+    NOT_OFFERED,
+    NOT_THIS_SIZE,
+    CUDA_REFUSES,
+    REFUSES_ARGUMENTS,
+    NO_COMPARISON,
+    TOO_SLOW,
+    WRONG_SAMPLE,
+    WRONG_UNWRITTEN,
+    WRONG_DIFFERS,
+    WRONG_TIMED,
+};
+
+// As the record has it.
+static const char* const outcome_names[] = {
+    "verified",
+    "out of memory",
+    "not offered",
+    "does not take this size",
+    "CUDA refuses a call",
+    "refuses its arguments",
+    "no version to compare with",
+    "too slow for the seconds given",
+    "WRONG in a sample",
+    "WRONG: elements are NaN or not written",
+    "WRONG: differs from the first version",
+    "WRONG in a timed run",
+};
+
 struct version {
     char kind[16], name[64];
     bench_launcher launch[2];  // as many as the contract has; NULL: a peer
     int peer;
-    const char* trouble;  // why it is not timed, NULL if it is
+    enum outcome outcome;
     double ms[MAX_ROUNDS];
     int runs;
 };
@@ -87,23 +120,23 @@ static double looser(const struct version* v) {
     return v->launch[0] ? 1 : peers->looser;
 }
 
-static const char* refusal(const struct version* v, int status) {
+static enum outcome outcome_of(const struct version* v, int status) {
     if (!v->launch[0])
-        return status == BENCH_PEER_OK          ? NULL
-               : status == BENCH_PEER_NO_MEMORY ? "out of memory"
-                                                : "not offered";
-    return status == COURSE_OK            ? NULL
-           : status == COURSE_UNSUPPORTED ? "does not take this size"
-           : status == COURSE_CUDA_ERROR  ? "CUDA refuses a call"
-                                          : "refuses its arguments";
+        return status == BENCH_PEER_OK          ? VERIFIED
+               : status == BENCH_PEER_NO_MEMORY ? NO_MEMORY
+                                                : NOT_OFFERED;
+    return status == COURSE_OK            ? VERIFIED
+           : status == COURSE_UNSUPPORTED ? NOT_THIS_SIZE
+           : status == COURSE_CUDA_ERROR  ? CUDA_REFUSES
+                                          : REFUSES_ARGUMENTS;
 }
 
 // One call between two events, everything around it in stream order: poison, cold cache, call. Waits for it,
-// and for what it computed to be in the run's outputs. Returns why there is none, or NULL. *late: the GPU had
+// and for what it computed to be in the run's outputs. VERIFIED, or why there is none. *late: the GPU had
 // come to the call before all of it was in the stream, so that the time may be that of the processor, not
 // of the GPU. With `sample` the clock is looked at meanwhile.
-static const char* run_once(const struct version* v, struct bench_run* run, const int64_t* n,
-                            bool sample, double* ms, bool* late) {
+static enum outcome run_once(const struct version* v, struct bench_run* run, const int64_t* n,
+                             bool sample, double* ms, bool* late) {
     arrays_poison(run);
     for (int i = 0; i < flushes; i++) ceiling_flush();
     bench_must(cudaEventRecord(begin, NULL), "event");
@@ -114,13 +147,13 @@ static const char* run_once(const struct version* v, struct bench_run* run, cons
     bench_must(cudaEventRecord(end, NULL), "event");
     if (sample) clocks_sample();
     bench_must(cudaEventSynchronize(end), "the kernel");
-    const char* trouble = refusal(v, status);
-    if (trouble) return trouble;
+    enum outcome outcome = outcome_of(v, status);
+    if (outcome != VERIFIED) return outcome;
     float elapsed = 0;
     bench_must(cudaEventElapsedTime(&elapsed, begin, end), "event");
     *ms = (double)elapsed;
     if (!v->launch[0]) peers->deliver(v->peer);
-    return NULL;
+    return VERIFIED;
 }
 
 static unsigned wrong_elements(const struct version* v, const struct bench_run* run) {
@@ -138,24 +171,23 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
     bool late;
     double ms;
     v->runs = 0;
-    v->trouble = run_once(v, run, n, false, &ms, &late);
-    if (v->trouble) return;
+    v->outcome = run_once(v, run, n, false, &ms, &late);
+    if (v->outcome != VERIFIED) return;
     if (!(bench.error(run, n) <= looser(v))) {
-        v->trouble = "WRONG in a sample";
+        v->outcome = WRONG_SAMPLE;
     } else if (!*agreed && v->launch[0]) {
         arrays_keep(run, bench.spread);
         *agreed = wrong_elements(v, run) == 0;  // beside itself, only NaN is wrong
-        if (!*agreed) v->trouble = "WRONG: elements are NaN or not written";
+        if (!*agreed) v->outcome = WRONG_UNWRITTEN;
     } else if (!*agreed) {
-        v->trouble = "no version to compare with";
+        v->outcome = NO_COMPARISON;
     } else if (wrong_elements(v, run)) {
-        v->trouble = "WRONG: differs from the first version";
+        v->outcome = WRONG_DIFFERS;
     }
-    if (v->trouble || ms <= 1e3 * seconds / MIN_ROUNDS) return;
+    if (v->outcome != VERIFIED || ms <= 1e3 * seconds / MIN_ROUNDS) return;
     // A first call may be slow for other reasons: code is loaded, a library makes its plans.
-    v->trouble = run_once(v, run, n, false, &ms, &late);
-    if (!v->trouble && ms > 1e3 * seconds / MIN_ROUNDS)
-        v->trouble = "too slow for the seconds given";
+    v->outcome = run_once(v, run, n, false, &ms, &late);
+    if (v->outcome == VERIFIED && ms > 1e3 * seconds / MIN_ROUNDS) v->outcome = TOO_SLOW;
 }
 
 static void time_versions(struct bench_run* run, const int64_t* n, double seconds) {
@@ -164,12 +196,12 @@ static void time_versions(struct bench_run* run, const int64_t* n, double second
         if (round >= MIN_ROUNDS && clock_seconds() - start >= seconds) break;
         for (int i = 0; i < versions; i++) {
             struct version* v = &version[(i + round) % versions];
-            if (v->trouble) continue;
+            if (v->outcome != VERIFIED) continue;
             bool late;
             double ms;
-            v->trouble = run_once(v, run, n, i == 0, &ms, &late);
-            if (v->trouble) continue;
-            if (wrong_elements(v, run)) v->trouble = "WRONG in a timed run";
+            v->outcome = run_once(v, run, n, i == 0, &ms, &late);
+            if (v->outcome != VERIFIED) continue;
+            if (wrong_elements(v, run)) v->outcome = WRONG_TIMED;
             // Let the GPU flush for longer the next time; from here on, for every version.
             if (!v->launch[0] && late && flushes < MAX_FLUSHES)
                 flushes *= 2, i--;
@@ -198,8 +230,8 @@ static const char columns[] =
 static void csv_row(FILE* csv, const struct spot* spot, const struct bench_size* size,
                     const struct version* v, double gbytes, double tflops) {
     fprintf(csv, "%s,%s,%s,", size->label, v->name, v->kind);
-    if (v->trouble)
-        fprintf(csv, ",,,0,,,%s", v->trouble);
+    if (v->outcome != VERIFIED)
+        fprintf(csv, ",,,0,,,%s", outcome_names[v->outcome]);
     else
         fprintf(csv, "%.5f,%.5f,%.5f,%d,%.1f,%.2f,verified", v->ms[v->runs / 2],
                 v->ms[v->runs / 10], v->ms[v->runs - 1 - v->runs / 10], v->runs, gbytes, tflops);
@@ -219,8 +251,8 @@ static void report(FILE* csv, const struct spot* spot, const struct bench_size* 
            flops > 0 ? "TFLOP/s" : "GB/s", flops > 0 ? "of cuBLAS" : "of copy");
     for (int i = 0; i < versions; i++) {
         struct version* v = &version[i];
-        if (v->trouble) {
-            printf("  %-24s %s\n", v->name, v->trouble);
+        if (v->outcome != VERIFIED) {
+            printf("  %-24s %s\n", v->name, outcome_names[v->outcome]);
             csv_row(csv, spot, size, v, 0, 0);
             continue;
         }
@@ -274,7 +306,7 @@ static void time_size(const struct bench_size* size, double seconds) {
     bench_must(cudaMalloc((void**)&run.scratch_gpu, sizeof(unsigned)), "counter");
     bench.prepare(&run, size->n);
     if (run.no_memory) {
-        for (int i = 0; i < versions; i++) version[i].trouble = "out of memory";
+        for (int i = 0; i < versions; i++) version[i].outcome = NO_MEMORY;
     } else {
         if (peers) peers->prepare(&run, size);
         for (int i = 0; i < versions; i++) admit(&version[i], &run, size->n, seconds, &agreed);
@@ -320,8 +352,7 @@ int bench_main(int argc, char** argv, const struct bench_peers* with) {
         time_size(size, share);
         sizes_left--;
         report(csv, &spot, size);
-        for (int i = 0; i < versions; i++)
-            wrong |= version[i].trouble && strncmp(version[i].trouble, "WRONG", 5) == 0;
+        for (int i = 0; i < versions; i++) wrong |= version[i].outcome >= WRONG_SAMPLE;
     }
     if (fclose(csv) != 0) {
         perror(argv[1]);
