@@ -41,6 +41,7 @@ sanitized | course 05                                          | grader/test/san
 fuzz      | course grader/class 21                             | grader/test/fuzz.sh
 analyze   | course grader/class lessons                        | grader/test/analyze.sh
 map       | .                                                  | grader/test/map.sh
+rooms     | course grader/class lessons                        | grader/test/rooms.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
 TABLE
