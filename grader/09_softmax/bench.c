@@ -2,20 +2,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/bench.h"
+#include "rows/bench.h"
+#include "rows/row.h"
 #include "softmax.h"
-
-// n = {rows, cols}
-static const struct bench_size sizes[] = {
-    {"8192 x 4096", {8192, 4096}},
-    {"8765 x 4096", {8765, 4096}},
-    {"4096 x 50257", {4096, 50257}},
-    {0},
-};
-
-static double bytes(const int64_t* n) {
-    return 2.0 * 4 * (double)(n[0] * n[1]);
-}
 
 static void prepare(struct bench_run* run, const int64_t* n) {
     bench_output(run, "y", F32, n[0] * n[1]);
@@ -23,32 +12,28 @@ static void prepare(struct bench_run* run, const int64_t* n) {
 }
 
 static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n) {
-    return ((int (*)(float*, const float*, int64_t, int64_t, int64_t, int64_t))launcher)(
-        bench_gpu(run, "y"), bench_gpu(run, "x"), n[0], n[1], n[1], n[1]);
+    return ((__typeof__(softmax)*)launcher)(bench_gpu(run, "y"), bench_gpu(run, "x"), n[0], n[1],
+                                            n[1], n[1]);
 }
 
-// Rows, element by element. 256 roundings of y allow an l that one thread adds up from 50257 terms one by one,
+// Element by element. 256 roundings of y allow an l that one thread adds up from 50257 terms one by one,
 // and an exp of 2 ulp; no single term of a row this wide can be lost in them.
-static double error(struct bench_run* run, const int64_t* n) {
-    enum { SAMPLES = 16 };
-    double* x = malloc((size_t)n[1] * sizeof *x);
+static double of_row(struct bench_run* run, const int64_t* n, int64_t row, const double* x) {
+    double m = row_max(x, n[1]), l = row_sum_exp(x, n[1], m), worst = 0;
     double* y = malloc((size_t)n[1] * sizeof *y);
-    double worst = x && y ? 0 : NAN;
-    for (int sample = 0; x && y && sample < SAMPLES; sample++) {
-        int64_t row = sample == 0 ? n[0] - 1 : bench_pick(run, n[0]);
-        double m = -INFINITY, l = 0;
-        bench_read(run, "x", row * n[1], n[1], 1, n[1], x);
-        bench_read(run, "y", row * n[1], n[1], 1, n[1], y);
-        for (int64_t j = 0; j < n[1]; j++) m = fmax(m, x[j]);
-        for (int64_t j = 0; j < n[1]; j++) l += exp(x[j] - m);
-        for (int64_t j = 0; j < n[1]; j++) {
-            double want = exp(x[j] - m) / l, e = fabs(y[j] - want) / (256 * 0x1p-24 * want);
-            if (!(e <= worst)) worst = e;
-        }
+    if (!y) return NAN;
+    bench_read(run, "y", row * n[1], n[1], 1, n[1], y);
+    for (int64_t j = 0; j < n[1]; j++) {
+        double want = exp(x[j] - m) / l, e = fabs(y[j] - want) / (256 * 0x1p-24 * want);
+        if (!(e <= worst)) worst = e;
     }
-    free(x);
     free(y);
     return worst;
 }
 
-const struct bench bench = {"softmax", sizes, bytes, 0, F32, prepare, call, error, 3e-5};
+static double error(struct bench_run* run, const int64_t* n) {
+    return rows_error(run, n, of_row);
+}
+
+const struct bench bench = {"softmax", rows_sizes, rows_bytes_rows, 0,   F32,
+                            prepare,   call,       error,           3e-5};

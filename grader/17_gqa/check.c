@@ -231,11 +231,6 @@ static void safe(struct check* c) {
     }
 }
 
-static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    bool backward = problem_of_case(c)->contract->backward;
-    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
-}
-
 static const struct item items[] = {
     {9, "forward: heads that share keys", forward_groups},
     {6, "forward: a group of three", forward_group_of_three},
@@ -257,4 +252,5 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {.name = "17_gqa", .items = items, .explain = explain};
+const struct lesson lesson = {
+    .name = "17_gqa", .items = items, .explain = backward_or_forward_explain};

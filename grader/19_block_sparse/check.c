@@ -337,9 +337,5 @@ static const struct item items[] = {
     {0},
 };
 
-static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    bool backward = problem_of_case(c)->contract->backward;
-    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
-}
-
-const struct lesson lesson = {.name = "19_block_sparse", .items = items, .explain = explain};
+const struct lesson lesson = {
+    .name = "19_block_sparse", .items = items, .explain = backward_or_forward_explain};

@@ -334,19 +334,19 @@ static enum cause explain_unseen(const struct suspect* s) {
     const struct tensor* t = s->tensor;
     int64_t pool = pooling_of(p)->pool;
     int64_t n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k), offset = p->N_k - p->N_q;
-    bool any = false, all_hidden = p->causal, all_empty = p->causal;
+    bool any = false, written = true, all_hidden = p->causal, all_empty = p->causal;
     for (int64_t e = 0; e < t->count; e++) {
         int64_t first = e / n_J % n_I * pool, end = first + pool, J = e % n_J;
+        written &= check_was_written(t, e);
         if (fabs(t->got[e] - t->want[e]) <= s->budget.max) continue;
         if (isfinite(t->got[e])) return CAUSE_NONE;
         all_hidden &= J * pool >= (end < p->N_q ? end : p->N_q) + offset;
         all_empty &= first + offset < 0;
         any = true;
     }
-    // What was never written does not even match itself.
-    bool written = any && check_matches(t, t->got, s->budget);
-    if (any && !written && all_hidden) return CAUSE_never_written;
-    return written && all_empty ? CAUSE_masked_row : CAUSE_NONE;
+    if (!any) return CAUSE_NONE;
+    if (!written) return all_hidden ? CAUSE_never_written : CAUSE_NONE;
+    return all_empty ? CAUSE_masked_row : CAUSE_NONE;
 }
 
 // What the student most likely did. O and LSE are explained as in lesson 13.

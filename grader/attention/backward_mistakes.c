@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "attention/forward.h"
+
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool rounded = p->contract->rounded_weights;
@@ -409,4 +411,10 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause) cause = hypothesis_search(&s, in_places);
     if (!cause) cause = explain_nonfinite(&s);
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+}
+
+enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
+                                       struct budget budget) {
+    bool backward = problem_of_case(c)->contract->backward;
+    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
 }

@@ -8,8 +8,12 @@
 // lesson.explain() for a gradient that was found wrong.
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget);
 
-// The same, where the products are made by tensor cores; and where equal inputs have to give equal
-// bits: a budget of 0 says that outputs are compared with each other.
+// The same in lessons of two passes: for O and LSE it is forward_explain().
+enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
+                                       struct budget budget);
+
+// backward_explain(), where the products are made by tensor cores; and where equal inputs have to
+// give equal bits: a budget of 0 says that outputs are compared with each other.
 enum cause backward_explain_products(struct check* c, const struct tensor* t, struct budget budget);
 
 // ---- for the lists of mistakes of both

@@ -20,11 +20,11 @@ void forward_fill(struct problem* p);
 // Puts the same number into column x of every row of an array.
 void set_column(struct problem* p, enum which a, int64_t x, double value);
 
-// Moves the scores of key j, of batch 0 and head 0, to a level: by column 0, where Q holds a 1.
+// Adds about `level` to the scores of key j of batch 0 and head 0, by column 0, where Q holds a 1.
 void set_level(struct problem* p, int64_t j, double level);
 
-// Fills Q and K with integers of -2 .. 2, of which fp32 holds even large scores exactly, and their
-// columns 0 with q and k.
+// Fills Q and K with integers of -2 .. 2, and their columns 0 with q and k: fp32 holds even large
+// scores exactly.
 void forward_integers(struct problem* p, double q, double k);
 
 // ---- cases
@@ -40,7 +40,7 @@ struct forward_budgets {
 };
 struct forward_budgets forward_want(struct problem* p);
 
-enum { JUDGE_O = 1, JUDGE_LSE = 2 };  // to be added
+enum { JUDGE_O = 1, JUDGE_LSE = 2 };  // or both, JUDGE_O | JUDGE_LSE
 
 // Compares outputs of the selected call, and those of the contract's judge_more().
 void forward_judge(struct problem* p, int what);
@@ -54,12 +54,10 @@ void forward_case(struct problem p, enum layout layout, const char* what, int ju
 // Scores of 30 times the usual size.
 void forward_case_large(struct problem p, const char* what);
 
-// The scores of each `keys` keys are higher by `step` than those of the keys before. One batch, one
-// head.
+// From key to key scores grow: after every `keys` keys by `step`. One batch, one head.
 void forward_case_growing(struct problem p, const char* what, int64_t keys, double step);
 
-// Q and K hold integers of -2 .. 2, of which fp32 holds even large scores exactly, but in their
-// columns 0: there they are q and k.
+// Q and K as forward_integers() fills them.
 void forward_case_integers(struct problem p, const char* what, double q, double k);
 
 // Few keys have most weight, and the last one is among them. One batch, one head.
@@ -74,9 +72,11 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A case in which the launcher has nothing to do; an ordinary case, then such cases without
-// queries, heads or batches, and one for each of the bad arguments, which end with {0}.
+// A case in which the launcher has nothing to do.
 void forward_idle(struct problem p, const char* name);
+
+// An ordinary case; forward_idle() without queries, without heads and without batches; and
+// problem_refused().
 void forward_arguments(struct problem p, const struct bad_argument* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.

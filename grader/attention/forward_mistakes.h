@@ -1,5 +1,5 @@
-// forward_mistakes.h: a forward kernel with something wrong, and what it writes. For the files that
-// explain a wrong O or LSE.
+// forward_mistakes.h: a forward kernel with a mistake, and the O and LSE that it writes. For the
+// files that explain a wrong O or LSE.
 #ifndef ATTENTION_FORWARD_MISTAKES_H
 #define ATTENTION_FORWARD_MISTAKES_H
 
@@ -12,7 +12,7 @@ struct view {
     struct strides stride;
 };
 
-// forward_right() and one change, mostly.
+// How the kernel computes. forward_right() makes a right one; a mistake is a change in it.
 struct forward_mistake {
     struct view view[ARRAYS];  // of Q, K, V, O, LSE
     double scale;
@@ -58,10 +58,10 @@ struct forward_mistake {
         bool half_products;   // Q K is multiplied in fp16
         enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
-        bool by_zero;  // O is divided by an l of 0 as well
+        bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;
-    int64_t rows;    // not 0: every so many rows of O, one is where it belongs again
-    bool needs_LSE;  // an O of NaN proves it only if LSE is NaN in just the rows where it should be
+    int64_t rows;    // if not 0: of every so many rows of O the first is where it belongs
+    bool needs_LSE;  // proved only if LSE is NaN in the same rows, too
 };
 
 struct forward_mistake forward_right(const struct problem* p);
@@ -71,20 +71,21 @@ struct forward_mistake forward_right(const struct problem* p);
 void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                       double* LSE);
 
-// An output that was found wrong, and what is said of it.
+// The output that was found wrong. Is it O, and not LSE? Does it hold this guess, which is counted
+// like it? Is it what a kernel with this mistake writes?
 struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget);
 bool is_O(const struct suspect* s);
-bool is_guess(const struct suspect* s, const double* guess);  // counted like the suspect
+bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
-// What is written into LSE is another function of m and l, or in another order.
+// LSE is another function of m and l, or stands in another order.
 enum cause explain_LSE(const struct suspect* s);
 
 // Rows looked for in wrong places: some of Q, K, V and O have wrong strides, in the same way; or
 // the inputs are those of an earlier call.
 enum cause explain_forward_places(const struct suspect* s);
 
-// All that is wrong is in rows that see no key.
+// All wrong elements are in rows that see no key.
 enum cause explain_empty_rows(const struct suspect* s);
 
 // exp with the range of fp32: overflows to infinity, underflows to 0.

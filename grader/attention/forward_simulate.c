@@ -97,6 +97,10 @@ static void score_row(const struct problem* p, const struct forward_mistake* w, 
     }
 }
 
+static double weight_of(const struct online* f, double S, double m) {
+    return S == -INFINITY && !f->unguarded ? 0 : exp32(S - m);
+}
+
 // One row of O and its LSE, from its scores, tile by tile.
 static double sum_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t kh, struct range keys, const double* S, double* O) {
@@ -111,22 +115,23 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         for (int64_t j = j0; j < end; j++)
             if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
                 m_new = fmax(m_new, S[j]);
-        double alpha = m_new == m ? 1 : exp32(f->reversed ? m_new - m : m - m_new);
+        double alpha = exp32(f->reversed ? m_new - m : m - m_new);
+        if (m_new == -INFINITY && !f->unguarded) alpha = 1;
         if (f->unscaled_first && j0 == keys.first) alpha = 1;
         if (end > counted) end = counted;
-        for (int64_t j = j0; j < end; j++) sum += S[j] == -INFINITY ? 0 : exp32(S[j] - m_new);
+        for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], m_new);
         l = (f->l_kept ? 1 : alpha) * l + sum;
         for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : alpha;
         for (int64_t j = j0; j < end; j++) {
             const double* v = V->value + place(V->stride, b, kh, j);
-            double weight = S[j] == -INFINITY ? 0 : exp32(S[j] - m_new);
+            double weight = weight_of(f, S[j], m_new);
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
             for (int64_t x = 0; x < p->d && j < p->N_k; x++) O[x] += weight * v[x];
         }
         if (!f->m_kept) m = m_new;
     }
     bool divided = f->divided == AT_END || f->divided == IN_LOOP_AND_AT_END;
-    for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->by_zero ? O[x] / l : 0;
+    for (int64_t x = 0; x < p->d && divided; x++) O[x] = l > 0 || f->unguarded ? O[x] / l : 0;
     return m + log(l);
 }
 

@@ -3,10 +3,10 @@
 
 #include "attention/forward_mistakes.h"
 
-// A kernel for queries that see all keys: it does not ask whether l is 0.
+// A kernel for queries that see all keys.
 static struct forward_mistake online_right(const struct problem* p) {
     struct forward_mistake w = forward_right(p);
-    w.online.by_zero = true;
+    w.online.unguarded = true;
     return w;
 }
 
@@ -14,7 +14,7 @@ static bool is_online(const struct suspect* s, int64_t tile, struct online flaw)
     struct forward_mistake w = online_right(s->problem);
     w.tile = tile;
     w.online = flaw;
-    w.online.by_zero = true;
+    w.online.unguarded = true;
     w.needs_LSE = flaw.half_products;
     return is_forward(s, &w);
 }

@@ -1,5 +1,5 @@
-// problem.h: one attention problem, forward or backward: the case that runs, and where everything
-// in it is.
+// problem.h: one attention problem, forward or backward: the sizes of the case that runs, and the
+// places of its arrays.
 //
 // An item of a lesson makes a problem, changes what its case is about, and declares it:
 //
@@ -8,7 +8,8 @@
 //     problem_begin(&p, GAPS, "");
 //     problem_declare(&p, GAPS);
 //
-// All other functions of this folder get it passed. explain() finds it by problem_of_case().
+// The other functions of this folder take it as an argument. explain() gets it from
+// problem_of_case().
 #ifndef ATTENTION_PROBLEM_H
 #define ATTENTION_PROBLEM_H
 
@@ -23,8 +24,7 @@ enum {
     MAX_HEAD = 256,  // the largest d
 };
 
-// All but LSE have rows of d elements, of LSE a row is one number. Q, K, V, O and dO are inputs of
-// the backward pass.
+// A row has d elements; a row of LSE is one number. Inputs of the backward pass come first.
 enum which {
     ARRAY_Q,
     ARRAY_K,
@@ -45,7 +45,8 @@ struct array {
     struct strides stride;
 };
 
-// A running case. No want and no budget depend on anything else. Made by problem_of().
+// The case that runs. What is wanted, and the budgets, depend on nothing else. Made by
+// problem_of().
 struct problem {
     struct check* check;
     const struct contract* contract;
@@ -55,10 +56,10 @@ struct problem {
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct array array[ARRAYS];  // set by problem_declare()
-    void* own;                   // what else the lesson has to know; its own
+    void* own;                   // the lesson's: data for the hooks of its contract
 };
 
-// What a launcher of a lesson takes. One that never changes, for each launcher.
+// The arguments of a launcher, and the arrays of its cases. A constant for each launcher.
 struct contract {
     bool backward;  // takes Q, K, V, O, LSE, dO and gives dQ, dK, dV; else Q, K, V and gives O, LSE
     bool no_heads;  // arrays are (B, N, d); the names of strides are "stride_qb" and "stride_qn"
@@ -66,16 +67,16 @@ struct contract {
     bool rounded_weights;  // P and dS are rounded to dtype before they are multiplied
     int64_t d;             // the usual head dimension
 
-    // Layout GAPS: elements after each head of a row, and rows after each batch; and how many times
-    // as many elements come after each row.
+    // In layout GAPS an array has gap[] elements after each head, row_gaps * gap[] elements after
+    // each row, and gap[] rows after each batch.
     int64_t gap[ARRAYS], row_gaps;
     int64_t LSE_gap;  // with no_heads, in all layouts but PACKED: numbers after each batch
 
-    // May be NULL. Bytes of the argument "workspace".
+    // Hooks, each of which may be NULL: the bytes of the argument "workspace"; declares the
+    // arguments that only this launcher has; compares the outputs among them, in every case of a
+    // forward pass that is judged.
     int64_t (*workspace_bytes)(const struct problem* p);
-    // Declares the arguments that only this launcher has.
     void (*declare_more)(struct problem* p);
-    // Compares the outputs among them, whenever outputs are compared.
     void (*judge_more)(const struct problem* p);
 };
 
@@ -100,11 +101,11 @@ struct problem with_d(struct problem p, int64_t d);
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
-// Declares all arguments of the case, and describes it for explain(). Arrays of no keys are passed
-// as NULL to a forward pass. SHARED: in a forward pass K and V are shared, in a backward pass all
-// inputs; the other arrays are PACKED. Arguments: the arrays by their names; B, N_q, N_k, H (of
-// queries), H_k, d, causal and backward; "stride_dq.n" and the like; scale; "workspace" if the
-// contract has one.
+// Declares all arguments of the case, and describes the case for explain(). They are: the arrays,
+// by their names; their strides, "stride_dq.n" and the like; B, N_q, N_k, H (of queries), H_k, d,
+// causal, backward, scale; "workspace" if the contract has one. A forward pass gets NULL for K and
+// V without keys. In layout SHARED the heads share K and V in a forward pass, all inputs in a
+// backward pass; the other arrays are PACKED. p has to live as long as the case.
 void problem_declare(struct problem* p, enum layout layout);
 
 // Starts a case that is named by its sizes, its layout and `what`; the second one declares it, too.
@@ -157,21 +158,20 @@ static inline int64_t place_in(const struct problem* p, enum which a, int64_t b,
     return place(p->array[a].stride, b, h / sharing(p, a), n);
 }
 
-// That row of the value that the kernel reads.
+// That row of an input's values.
 static inline double* row_of(const struct problem* p, enum which a, int64_t b, int64_t h,
                              int64_t n) {
     return p->array[a].tensor->value + place_in(p, a, b, h, n);
 }
 
-// True if all rows of the array, found by these strides, would lie within its tensor, and there are
-// any.
+// True if the array has rows, and with these strides they all lie within its tensor.
 bool rows_fit(const struct problem* p, enum which a, struct strides s);
 
 static inline bool same_strides(struct strides s, struct strides t) {
     return s.b == t.b && s.n == t.n && s.h == t.h;
 }
 
-// Marks what lies between the rows of the array as not to be written.
+// Says of the elements between the rows of an output that they must not be written.
 void guard_gaps(const struct problem* p, enum which a);
 
 // Every query i of every head h of every batch b.

@@ -83,10 +83,10 @@ struct bad_argument {
     int status;     // what the launcher must return
 };
 
-// From here on the case passes something else in place of the argument that is declared by this name:
-// an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
-// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument is
-// declared between check_case() and check_run().
+// From here on the case passes something else in place of the argument that is declared by this
+// name: an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
+// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument
+// is declared between check_case() and check_run().
 void check_replace(struct check* c, const char* name, int64_t value);
 
 // The same, and the status is expected. A list of calls with one or more such arguments each, good
@@ -102,6 +102,7 @@ void check_fail_call(struct check* c, const char* function, int n);
 uint64_t check_random(struct check* c);                          // 64 random bits
 int64_t check_pick(struct check* c, int64_t low, int64_t high);  // one of low..high, both included
 double check_normal(struct check* c);                            // mean 0, standard deviation 1
+double check_uniform(struct check* c, double low, double high);  // evenly in [low, high)
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
 void fill_uniform(struct check* c, struct tensor* t, double low, double high);
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
@@ -164,11 +165,6 @@ int64_t check_leaked(struct check* c);
 // Ends the item as failed, for what only a lesson can know.
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
-
-// True if got equals the hypothesis where want does not: every element within the budget of the
-// hypothesis (or both NaN, or the same infinity), and the hypothesis itself outside the budget of
-// want somewhere. This is how explain() recognises a mistake: compute what the mistake would give.
-bool check_matches(const struct tensor* t, const double* hypothesis, struct budget budget);
 
 // ---- lessons without a kernel (they have no call.c): the file is a text that the items read
 

@@ -17,6 +17,10 @@ static double uniform(struct check* c) {
     return (double)(check_random(c) >> 11) * 0x1p-53;
 }
 
+double check_uniform(struct check* c, double low, double high) {
+    return low + (high - low) * uniform(c);
+}
+
 int64_t check_pick(struct check* c, int64_t low, int64_t high) {
     return low + (int64_t)(check_random(c) % (uint64_t)(high - low + 1));
 }
@@ -33,7 +37,7 @@ void fill_normal(struct check* c, struct tensor* t, double mean, double deviatio
 
 void fill_uniform(struct check* c, struct tensor* t, double low, double high) {
     for (int64_t i = 0; i < t->count; i++)
-        t->value[i] = dtype_round(t->dtype, low + (high - low) * uniform(c));
+        t->value[i] = dtype_round(t->dtype, check_uniform(c, low, high));
 }
 
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high) {

@@ -75,7 +75,7 @@ int64_t run_int(const char* name) {
                  {"N_q", now->N_q},
                  {"N_k", now->N_k},
                  {"causal", now->causal},
-                 {"is_backward", 0},
+                 {"backward", 0},
                  {"stride_on", D},
                  {"stride_qn", D},
                  {"stride_kn", D},

@@ -1,41 +1,45 @@
 // check.c: what lesson 00, new_lesson, is graded on.
 //
 // Each item sets one trap. What is no item's trap has whole blocks of any usual size, and the factor 2.
+#include "check/arguments.h"
 #include "check/check.h"
+#include "check/hypothesis.h"
 #include "new_lesson.h"
 #include "wall/arena.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { WHOLE = 4096 };
 
+// The running case: its mistakes, below, look at it, too.
 struct vectors {
-    struct tensor *y, *x;
     int64_t n;
     double factor;
+    struct tensor *y, *x;  // set by declare()
 };
 
-static struct vectors begin(struct check* c, int64_t n, double factor) {
-    check_case(c, "n = %lld, factor = %.9g", (long long)n, factor);
-    check_int(c, "n", n);
-    check_real(c, "factor", factor);
-    struct vectors v = {check_output(c, "y", F32, SHAPE(n)), check_input(c, "x", F32, SHAPE(n)), n,
-                        factor};
-    fill_normal(c, v.x, 0, 1);
-    return v;
+static void declare(struct check* c, void* vectors) {
+    struct vectors* v = vectors;
+    check_describe(c, v);
+    check_int(c, "n", v->n);
+    check_real(c, "factor", v->factor);
+    v->y = check_output(c, "y", F32, SHAPE(v->n));
+    v->x = check_input(c, "x", F32, SHAPE(v->n));
+}
+
+static void run_case(struct check* c, struct vectors* v) {
+    check_case(c, "n = %lld, factor = %.9g", (long long)v->n, v->factor);
+    declare(c, v);
+    fill_normal(c, v->x, 0, 1);
+    check_run(c);
 }
 
 // The product of two floats fits a double: rounded once, it is what a GPU computes, in every bit.
-static void compare(struct check* c, struct vectors v) {
-    for (int64_t i = 0; i < v.n; i++) v.y->want[i] = dtype_round(F32, v.factor * v.x->value[i]);
-    check_compare(c, v.y, budget_exact());
-}
-
 static void run(struct check* c, int64_t n, double factor) {
-    struct vectors v = begin(c, n, factor);
-    check_run(c);
-    compare(c, v);
+    struct vectors v = {.n = n, .factor = factor};
+    run_case(c, &v);
+    for (int64_t i = 0; i < n; i++) v.y->want[i] = dtype_round(F32, factor * v.x->value[i]);
+    check_compare(c, v.y, budget_exact());
 }
 
 // ---- items
@@ -51,34 +55,17 @@ static void any_length(struct check* c) {
     for (int i = 0; i < 7; i++) run(c, lengths[i], 2);
 }
 
-// A call that must write nothing. The arrays have 256 elements whatever the launcher is told.
-static void call_untouched(struct check* c, int64_t n, const char* missing, int status,
-                           enum cause otherwise) {
-    check_case(c, "n = %lld, NULL: %s", (long long)n, missing ? missing : "none");
-    check_int(c, "n", n);
-    check_real(c, "factor", 2);
-    struct tensor* y = NULL;
-    if (missing && *missing == 'y') {
-        check_null(c, "y");
-    } else {
-        y = check_output(c, "y", F32, SHAPE(256));
-        for (int i = 0; i < 256; i++) y->untouched[i] = true;
-    }
-    if (missing && *missing == 'x')
-        check_null(c, "x");
-    else
-        fill_normal(c, check_input(c, "x", F32, SHAPE(256)), 0, 1);
-    check_expect(c, status, otherwise);
-    check_run(c);
-    if (y) check_compare(c, y, budget_exact());
-}
-
 static void arguments(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_OK, {{"n", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"y", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"x", 0}}},
+        {0},
+    };
+    struct vectors v = {.n = 256, .factor = 2};
     run(c, WHOLE, 2);
-    call_untouched(c, 0, NULL, COURSE_OK, CAUSE_empty_input);
-    call_untouched(c, -1, NULL, COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-    call_untouched(c, 256, "y", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-    call_untouched(c, 256, "x", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+    check_idle_calls(c, calls, declare, &v);
 }
 
 // Right where all is even; of lengths that no block divides only the accesses count here.
@@ -87,8 +74,8 @@ static void safe(struct check* c) {
     run(c, WHOLE, 2);
     const int64_t lengths[] = {1, 33, check_pick(c, 300, 2000) * 2 + 1};
     for (int i = 0; i < 3; i++) {
-        begin(c, lengths[i], 2);
-        check_run(c);
+        struct vectors v = {.n = lengths[i], .factor = 2};
+        run_case(c, &v);
     }
 }
 
@@ -115,20 +102,21 @@ static const struct item items[] = {
 // ---- diagnosis: what would a mistake leave, and is it what is there?
 
 // The factor is not the one that is given: y is x, or twice x.
-static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    const struct tensor* x = check_tensor(c, "x");
-    double* hypothesis = malloc((size_t)t->count * sizeof *hypothesis);
-    enum cause cause = CAUSE_NONE;
-    for (int factor = 1; hypothesis && x && x->count == t->count && factor <= 2; factor++) {
-        for (int64_t i = 0; i < t->count; i++) hypothesis[i] = factor * x->value[i];
-        if (check_matches(t, hypothesis, budget)) cause = CAUSE_scale_ignored;
-    }
-    free(hypothesis);
-    return cause;
+static bool other_factor(const struct suspect* s, const struct hypothesis* h, int variant,
+                         double* guess) {
+    const struct vectors* v = s->problem;
+    (void)h;
+    for (int64_t i = 0; i < v->n; i++) guess[i] = (variant + 1) * v->x->value[i];
+    return true;
 }
+
+static const struct hypothesis mistakes[] = {
+    {CAUSE_scale_ignored, other_factor, .variants = 2},
+    {0},
+};
 
 const struct lesson lesson = {
     .name = "00_new_lesson",
     .items = items,
-    .explain = explain,
+    .mistakes = mistakes,
 };

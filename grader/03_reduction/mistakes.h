@@ -1,0 +1,139 @@
+// mistakes.h: what the known mistakes of lesson 03 leave in sum and max. For check.c. Who reads past the
+// end of x, or races, is left to the instrumented build, which knows the line.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "rows/mistakes.h"
+
+// sum and max of n numbers.
+static struct pair reduce(const double* x, int64_t n) {
+    struct pair p = {{0, row_max(x, n)}};
+    for (int64_t j = 0; j < n; j++) p.number[0] += x[j];
+    return p;
+}
+
+static struct pair right(const struct batch* b, int64_t row) {
+    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+// The stride is ignored.
+static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
+    (void)variant;
+    return reduce(b->x->value + row * b->cols, b->cols);
+}
+
+// Does what thread j % T has reach the end? The variants stand for: T, 32 to 1024 threads; how many
+// lanes of a warp are merged, 1 to 32; the first so many of them, or every 32nd, 16th, ...; and all
+// warps, or only the first.
+enum { LOSSES = 6 * 6 * 2 * 2 };
+static bool reaches(int variant, int64_t j) {
+    int64_t threads = (int64_t)32 << variant % 6, lanes = (int64_t)1 << variant / 6 % 6;
+    int64_t thread = j % threads, lane = thread % 32;
+    if (variant / 72 == 1 && thread >= 32) return false;
+    return variant / 36 % 2 == 1 ? lane % (32 / lanes) == 0 : lane < lanes;
+}
+
+static struct pair threads_lost(const struct batch* b, int64_t row, int variant) {
+    const double* x = batch_row(b, row);
+    struct pair p = reduce(x, 0);
+    for (int64_t j = 0; j < b->cols; j++) {
+        if (!reaches(variant, j)) continue;
+        p.number[0] += x[j];
+        p.number[1] = fmax(p.number[1], x[j]);
+    }
+    return p;
+}
+
+// What does not fill a sweep of 1 << variant elements.
+static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
+    int64_t sweep = (int64_t)1 << variant;
+    if (sweep > 1024 && sweep > b->cols) return right(b, row);
+    return reduce(batch_row(b, row), b->cols - b->cols % sweep);
+}
+
+// The last sweep is filled up with the row's last element.
+static struct pair rest_repeated(const struct batch* b, int64_t row, int variant) {
+    int64_t sweep = (int64_t)1 << variant, pad = (sweep - b->cols % sweep) % sweep;
+    struct pair p = right(b, row);
+    if (pad) p.number[0] += (double)pad * batch_row(b, row)[b->cols - 1];
+    return p;
+}
+
+static struct pair first_only(const struct batch* b, int64_t row, int variant) {
+    return reduce(batch_row(b, row), smaller((int64_t)1 << variant, b->cols));
+}
+
+// The sum is added up several times.
+static struct pair times(const struct batch* b, int64_t row, int variant) {
+    struct pair p = right(b, row);
+    p.number[0] *= (double)((int64_t)1 << variant);
+    return p;
+}
+
+// The maximum starts at a finite number: what the first wrong one shows.
+static struct pair max_started(const struct batch* b, int64_t row, int variant) {
+    const struct tensor* max = b->out[1];
+    struct pair p = right(b, row);
+    int64_t i = 0;
+    (void)variant;
+    while (i < b->rows - 1 && max->got[i] == max->want[i]) i++;
+    p.number[1] = fmax(p.number[1], max->got[i]);
+    return p;
+}
+
+// No element arrives.
+static struct pair nothing(const struct batch* b, int64_t row, int variant) {
+    struct pair p = reduce(NULL, 0);
+    (void)variant;
+    if (b->out[1]->got[row] == 0) p.number[1] = 0;
+    return p;
+}
+
+// In this order: of 31 columns, 16 lanes take the same elements as one sweep of 16.
+static const struct hypothesis mistakes[] = {
+    PAIR_OR_ONE(stride_ignored, 1, rows_packed),
+    PAIR_OR_ONE(merge_lost, LOSSES, threads_lost),
+    PAIR_OR_ONE(inner_tail, 14, rest_dropped),
+    PAIR_OR_ONE(inner_tail, 14, rest_repeated),
+    PAIR_OR_ONE(merge_lost, 13, first_only),
+    PAIR_OR_ONE(constant_ratio, 11, times),
+    PAIR_OR_ONE(max_init, 1, max_started),
+    PAIR_OR_ONE(merge_lost, 1, nothing),
+    {0},
+};
+
+static bool same(double want, double got, double tolerance) {
+    return want == got || (isnan(want) && isnan(got)) || fabs(got - want) <= tolerance;
+}
+
+// A NaN or infinity that came from elsewhere, or a maximum that a NaN in its row spoilt.
+static bool leaked(const struct batch* b) {
+    const struct tensor *sum = b->out[0], *max = b->out[1];
+    bool any = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        bool has_nan = false;
+        for (int64_t j = 0; j < b->cols; j++) has_nan |= isnan(batch_row(b, row)[j]);
+        if (!same(sum->want[row], sum->got[row], b->tolerance[0])) {
+            if (!isnan(sum->got[row])) return false;
+            any = true;
+        }
+        if (!same(max->want[row], max->got[row], 0)) {
+            if (!has_nan && !isnan(max->got[row])) return false;
+            any = true;
+        }
+    }
+    for (int64_t i = 0; i < b->x->count; i++)
+        if (any && !isfinite(b->x->value[i])) return true;
+    return false;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    (void)t, (void)budget;
+    return leaked(check_description(c)) ? CAUSE_nan_leak : CAUSE_NONE;
+}
+
+#endif

@@ -1,0 +1,203 @@
+// mistakes.h: what the known mistakes of lesson 09 leave in y. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "rows/mistakes.h"
+
+// m = max_j x_j,  l = sum_j exp(x_j - m),  y_j = exp(x_j - m) / l         (README eq. 1 to 3)
+static void softmax_of(double* y, const double* x, int64_t n) {
+    double m = row_max(x, n), l = row_sum_exp(x, n, m);
+    for (int64_t j = 0; j < n; j++) y[j] = m > -INFINITY ? exp(x[j] - m) / l : 0;
+}
+
+static const double* got_of(const struct batch* b, int64_t row) {
+    return b->out[0]->got + row * b->stride_out;
+}
+
+static double* want_of(const struct batch* b, int64_t row) {
+    return b->out[0]->want + row * b->stride_out;
+}
+
+// How exact an element must be, as a share of it.
+static double relative_of(const struct batch* b) {
+    return b->slack[0].of_element;
+}
+
+// Rows of x read, or rows of y written, with another stride than their own: as far as there are numbers.
+static bool other_strides(const struct suspect* s, const struct hypothesis* h, int variant,
+                          double* guess) {
+    const struct batch* b = s->problem;
+    const int64_t strides[] = {b->cols, b->stride_out, b->stride};
+    int64_t stride_y = strides[variant % 3], stride_x = strides[variant / 3];
+    (void)h;
+    if (stride_y == b->stride_out && stride_x == b->stride) return false;
+    for (int64_t e = 0; e < s->tensor->count; e++) guess[e] = ANYTHING;
+    for (int64_t row = 0; row < b->rows; row++) {
+        int64_t x = row * stride_x, y = row * stride_y;
+        if (x + b->cols > b->x->count || y + b->cols > s->tensor->count) break;
+        softmax_of(guess + y, b->x->value + x, b->cols);
+        for (int64_t j = 0; j < b->cols; j++)
+            if (isnan(guess[y + j]) || hypothesis_refuted(s, y + j, guess[y + j])) return false;
+    }
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {{CAUSE_stride_ignored, other_strides, 9, NULL}, {0}};
+
+static bool row_right(const struct batch* b, int64_t row) {
+    for (int64_t j = 0; j < b->cols; j++)
+        if (!(fabs(got_of(b, row)[j] - want_of(b, row)[j]) <= b->tolerance[0])) return false;
+    return true;
+}
+
+// Every element a NaN or 0: l is infinite, or 0, or NaN.
+static bool row_lost(const struct batch* b, int64_t row) {
+    for (int64_t j = 0; j < b->cols; j++)
+        if (!isnan(got_of(b, row)[j]) && got_of(b, row)[j] != 0) return false;
+    return true;
+}
+
+// Elements at the end of rows that hold NaN, so perhaps nothing was written; before them there is none.
+static enum cause from_unwritten(const struct batch* b) {
+    int64_t most = 0, least = b->cols;
+    for (int64_t row = 0; row < b->rows; row++) {
+        int64_t n = 0;
+        while (n < b->cols && isnan(got_of(b, row)[b->cols - 1 - n])) n++;
+        for (int64_t j = 0; j < b->cols - n; j++)
+            if (isnan(got_of(b, row)[j])) return CAUSE_NONE;
+        most = n > most ? n : most;
+        least = n < least ? n : least;
+    }
+    if (most == 0 || most == b->cols) return CAUSE_NONE;
+    if (most < 32) return CAUSE_inner_tail;
+    for (int64_t p = 2; p <= 1024 && most == least; p *= 2)
+        if (most == b->cols % p) return CAUSE_inner_tail;
+    return CAUSE_never_written;
+}
+
+// Rows that are lost: where exp leaves its range.
+static enum cause from_lost(const struct batch* b) {
+    bool large = false, low = true, right = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        double m = row_max(batch_row(b, row), b->cols);
+        if (row_right(b, row)) {
+            right |= m > -INFINITY;
+        } else if (!row_lost(b, row)) {
+            return CAUSE_NONE;
+        } else {
+            large |= m > 80.0;
+            low &= m < -80.0;
+        }
+    }
+    return large ? CAUSE_overflow : low && right ? CAUSE_max_init : CAUSE_NONE;
+}
+
+static bool near(double a, double b, double share) {
+    return fabs(a - b) <= share * fabs(b);
+}
+
+// Is what is too much in l that of some of the numbers that follow the row in memory?
+static bool from_next(const struct batch* b, int64_t row, double m, double extra, double share) {
+    const double* next = batch_row(b, row) + b->cols;
+    double sum = 0;
+    for (int64_t p = 0; p < 64 && next + p < b->x->value + b->x->count; p++) {
+        sum += exp(next[p] - m);
+        if (near(sum, extra, share)) return true;
+    }
+    return extra == 0;
+}
+
+// Every row is off by one factor: l is wrong. By what? Lost rows say little, the last one may have met NaN.
+static enum cause from_ratio(const struct batch* b) {
+    bool small = true, less = true, zeros = true, undivided = true, next = true, lost = false;
+    int64_t measured = 0;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double* x = batch_row(b, row);
+        double m = row_max(x, b->cols), low = INFINITY, high = -INFINITY;
+        if (m == -INFINITY || (row_lost(b, row) && (m < -80.0 || row == b->rows - 1))) {
+            lost |= m > -INFINITY;
+            continue;
+        }
+        for (int64_t j = 0; j < b->cols; j++) {
+            double want = want_of(b, row)[j], got = got_of(b, row)[j];
+            if (want < 1e-30) continue;
+            if (!(got > 0)) return CAUSE_NONE;
+            low = fmin(low, got / want);
+            high = fmax(high, got / want);
+        }
+        if (!(high - low <= 4 * relative_of(b) * high)) return CAUSE_NONE;
+        if (fabs(high - 1) <= relative_of(b)) continue;  // by luck nothing, or too little to tell
+        measured++;
+        double l = row_sum_exp(x, b->cols, m), extra = l / high - l, many = extra * exp(m);
+        double share = fmin(0.1, 0.01 + 4 * relative_of(b) * l / fabs(extra));
+        small &= fabs(high - 1) < 0.005;
+        less &= extra < 0;
+        undivided &= near(high, l, 0.01);
+        zeros &= many > 0.9 && many < 1e5 && (many > 10 || near(many, round(many), share));
+        next &= row < b->rows - 1 && extra > 0 && from_next(b, row, m, extra, share);
+    }
+    if (measured == 0) return CAUSE_NONE;
+    if (next || zeros) return CAUSE_inner_tail;
+    if (lost) return CAUSE_NONE;
+    if (small) return CAUSE_low_precision;
+    if (undivided) return CAUSE_not_divided;
+    return less ? CAUSE_merge_lost : CAUSE_NONE;
+}
+
+// Are all elements of a thread, or of a warp, off by one factor of their own? `threads` share a row, `group` of them
+// know the same of it. They begin at the row's first column, or at a multiple of 32 elements.
+static bool groups_differ(const struct batch* b, int64_t threads, int64_t group, bool shifted) {
+    enum { MOST = 1024 };
+    for (int64_t row = 0; row < b->rows; row++) {
+        double low[MOST], high[MOST];
+        int64_t shift = shifted ? row * b->stride_out % 32 : 0;
+        for (int64_t g = 0; g < threads / group; g++) low[g] = INFINITY, high[g] = -INFINITY;
+        for (int64_t j = 0; j < b->cols; j++) {
+            int64_t g = (j + shift) % threads / group;
+            double want = want_of(b, row)[j];
+            double ratio = got_of(b, row)[j] / want;
+            if (want < 1e-30) continue;
+            if (!isfinite(ratio)) return false;
+            low[g] = fmin(low[g], ratio);
+            high[g] = fmax(high[g], ratio);
+            if (!(high[g] - low[g] <= 4 * relative_of(b) * high[g])) return false;
+        }
+    }
+    return true;
+}
+
+// No element is too small: what should have been in l is not. Or groups of threads disagree about the row.
+static enum cause from_groups(const struct batch* b) {
+    bool none_less = true;
+    for (int64_t row = 0; row < b->rows; row++)
+        for (int64_t j = 0; j < b->cols; j++)
+            none_less &= got_of(b, row)[j] >= want_of(b, row)[j] - b->tolerance[0] &&
+                         isfinite(got_of(b, row)[j]);
+    if (none_less) return CAUSE_merge_lost;
+    for (int64_t threads = 32; threads <= 1024; threads *= 2)
+        for (int shifted = 0; shifted < 2; shifted++)
+            if ((b->cols >= 3 * threads && groups_differ(b, threads, 1, shifted)) ||
+                (b->cols >= 3 * 32 && threads > 32 && groups_differ(b, threads, 32, shifted)))
+                return CAUSE_merge_lost;
+    return CAUSE_NONE;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct batch* b = check_description(c);
+    int64_t wrong = 0, wrong_empty = 0;
+    (void)t, (void)budget;
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (row_right(b, row)) continue;
+        wrong++;
+        wrong_empty += row_max(batch_row(b, row), b->cols) == -INFINITY;
+    }
+    if (wrong == 0) return CAUSE_NONE;  // but for the mean
+    if (wrong == wrong_empty) return CAUSE_empty_row;
+
+    enum cause cause = from_unwritten(b);
+    if (!cause) cause = from_lost(b);
+    if (!cause) cause = from_ratio(b);
+    return cause ? cause : from_groups(b);
+}
+
+#endif

@@ -1,0 +1,163 @@
+// mistakes.h: what the known mistakes of lesson 10 leave in m and l. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "rows/mistakes.h"
+
+// m = max_j x_j,  l = sum_j exp(x_j - m)                                  (README eq. 1, 2)
+static struct pair state_of(const double* x, int64_t n) {
+    double m = row_max(x, n);
+    return (struct pair){{m, m > -INFINITY ? row_sum_exp(x, n, m) : 0}};
+}
+
+static struct pair right(const struct batch* b, int64_t row) {
+    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
+}
+
+// What a kernel writes: l overflows where a float does. Where it is NaN, nobody knows.
+static struct pair written(double m, double l) {
+    return (struct pair){{m, isnan(l) ? ANYTHING : dtype_round(F32, l)}};
+}
+
+// The same of the first n numbers.
+static struct pair written_of(const double* x, int64_t n) {
+    struct pair p = state_of(x, n);
+    return written(p.number[0], p.number[1]);
+}
+
+static int64_t sweep_of(int variant) {
+    return (int64_t)1 << variant;
+}
+
+// What the last sweep lacks.
+static int64_t missing(const struct batch* b, int variant) {
+    int64_t sweep = sweep_of(variant);
+    return (sweep - b->cols % sweep) % sweep;
+}
+
+// The stride is ignored.
+static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
+    (void)variant;
+    return written_of(b->x->value + row * b->cols, b->cols);
+}
+
+// The maximum is not subtracted before exp.
+static struct pair max_kept(const struct batch* b, int64_t row, int variant) {
+    (void)variant;
+    return written(b->out[0]->want[row], row_sum_exp(batch_row(b, row), b->cols, 0));
+}
+
+// The maximum starts at a finite number: what the first wrong m shows.
+static struct pair max_started(const struct batch* b, int64_t row, int variant) {
+    const struct tensor* m = b->out[0];
+    int64_t i = 0;
+    (void)variant;
+    while (i < b->rows - 1 && m->got[i] == m->want[i]) i++;
+    double start = fmax(m->want[row], m->got[i]);
+    return written(start, row_sum_exp(batch_row(b, row), b->cols, start));
+}
+
+// The sum starts at 1 in some threads; it shows where nothing follows.
+static struct pair sum_started(const struct batch* b, int64_t row, int variant) {
+    struct pair p = right(b, row);
+    if (p.number[0] == -INFINITY) p.number[1] = (double)sweep_of(variant);
+    return p;
+}
+
+// What does not fill a sweep at the end of the row.
+static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
+    int64_t sweep = sweep_of(variant);
+    if (sweep > b->cols) return right(b, row);
+    return written_of(batch_row(b, row), b->cols - b->cols % sweep);
+}
+
+// The last sweep reads on into the next row. Past the end of x lies a guard band: NaN, and a maximum may
+// take it in or not.
+static struct pair rest_from_next(const struct batch* b, int64_t row, int variant) {
+    int64_t end = b->cols + missing(b, variant);
+    if (row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};
+    return written_of(batch_row(b, row), end);
+}
+
+// The last sweep is filled up with zeros.
+static struct pair rest_zero(const struct batch* b, int64_t row, int variant) {
+    int64_t pad = missing(b, variant);
+    double m = b->out[0]->want[row];
+    if (pad) m = fmax(m, 0);
+    return written(m, row_sum_exp(batch_row(b, row), b->cols, m) + (double)pad * exp(-m));
+}
+
+// Past the end, the last sweep still holds the one before it.
+static struct pair rest_from_before(const struct batch* b, int64_t row, int variant) {
+    struct pair p = right(b, row);
+    int64_t sweep = sweep_of(variant);
+    const double* x = batch_row(b, row);
+    if (sweep <= b->cols)
+        p.number[1] += row_sum_exp(x + b->cols - sweep, missing(b, variant), p.number[0]);
+    return written(p.number[0], p.number[1]);
+}
+
+static const struct hypothesis mistakes[] = {
+    PAIR(stride_ignored, 1, rows_packed),
+    PAIR(overflow, 1, max_kept),
+    PAIR(max_init, 1, max_started),
+    PAIR(sum_init, 11, sum_started),
+    PAIR(inner_tail, 15, rest_dropped),
+    PAIR(inner_tail, 15, rest_from_next),
+    PAIR(inner_tail, 15, rest_zero),
+    PAIR(inner_tail, 15, rest_from_before),
+    {0},
+};
+
+// From the smallest to the largest finite score.
+static double reach(const struct batch* b) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t row = 0; row < b->rows; row++)
+        for (int64_t j = 0; j < b->cols; j++) {
+            double x = batch_row(b, row)[j];
+            if (!isfinite(x)) continue;
+            low = fmin(low, x);
+            high = fmax(high, x);
+        }
+    return high - low;
+}
+
+// m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
+// alpha above 1, so an l above cols has been rescaled the wrong way round.
+static enum cause from_l(const struct batch* b, double budget) {
+    const struct tensor* l = b->out[1];
+    int64_t wrong = 0, first = 0, nan = 0, not_finite = 0, small = 0, above = 0;
+    double largest = 0;
+    for (int64_t row = 0; row < b->rows; row++) {
+        double want = l->want[row], got = l->got[row];
+        if (fabs(got - want) <= budget) continue;
+        if (wrong++ == 0) first = row;
+        nan += isnan(got);
+        not_finite += !isfinite(got);
+        small += fabs(got - want) <= 0.005 * want;
+        above += got > want;
+        largest = fmax(largest, got);
+    }
+    // the last rows, and only they: perhaps never reached
+    if (nan == wrong && first > 0 && first + wrong == b->rows) return CAUSE_NONE;
+    if (not_finite == wrong && reach(b) > 80.0) return CAUSE_overflow;
+    if (nan == wrong) return CAUSE_empty_state;
+    if (small == wrong) return CAUSE_low_precision;
+    if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
+    if (above == wrong) return CAUSE_no_rescale;
+    return above == 0 && nan == 0 ? CAUSE_merge_lost : CAUSE_NONE;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct batch* b = check_description(c);
+    const struct tensor* m = b->out[0];
+    const struct suspect s = batch_suspect(b, t);
+    enum cause cause = hypothesis_search(&s, mistakes);
+    if (cause) return cause;
+    if (t != m) return from_l(b, budget.max);
+    for (int64_t row = 0; row < b->rows; row++)
+        if (!(m->got[row] <= m->want[row])) return CAUSE_NONE;
+    return CAUSE_merge_lost;  // no m is too large: not all elements have been looked at
+}
+
+#endif

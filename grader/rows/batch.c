@@ -1,0 +1,87 @@
+// batch.c: see batch.h.
+#include "rows/batch.h"
+
+#include <stdio.h>
+
+struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int64_t cols) {
+    return (struct batch){.check = c,
+                          .of = of,
+                          .rows = rows,
+                          .cols = cols,
+                          .stride = cols,
+                          .stride_out = cols,
+                          .calls = 1};
+}
+
+// What lies between the rows of an output must not be written.
+static void guard_gaps(const struct batch* b) {
+    for (int call = 0; call < b->calls; call++) {
+        check_round(b->check, call);
+        for (int64_t e = 0; e < b->out[0]->count; e++)
+            b->out[0]->untouched[e] = e % b->stride_out >= b->cols;
+    }
+    check_round(b->check, 0);
+}
+
+static void declare(struct check* c, void* batch) {
+    struct batch* b = batch;
+    check_describe(c, b);
+    check_int(c, "rows", b->rows);
+    check_int(c, "cols", b->cols);
+    if (b->of->writes_rows) check_int(c, "stride_y", b->stride_out);
+    check_int(c, b->of->writes_rows ? "stride_x" : "stride_row", b->stride);
+    for (int i = 0; i < 2 && b->of->out[i]; i++)
+        b->out[i] =
+            check_output(c, b->of->out[i], F32,
+                         b->of->writes_rows ? SHAPE(b->rows, b->stride_out) : SHAPE(b->rows));
+    b->x = check_input(c, "x", F32, SHAPE((b->rows - 1) * b->stride + b->cols));
+    if (b->of->writes_rows && b->out[0]) guard_gaps(b);
+}
+
+void batch_begin(struct batch* b, const char* what) {
+    char out[40] = "";
+    if (b->of->writes_rows)
+        snprintf(out, sizeof out, "stride_y = %lld, ", (long long)b->stride_out);
+    check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld", what, (long long)b->rows,
+               (long long)b->cols, out, b->of->writes_rows ? "stride_x" : "stride_row",
+               (long long)b->stride);
+    check_rounds(b->check, b->calls);
+    declare(b->check, b);
+}
+
+// ---- data
+
+void batch_fill_row(const struct batch* b, int64_t row, double low, double high) {
+    for (int64_t j = 0; j < b->cols; j++) batch_row(b, row)[j] = check_uniform(b->check, low, high);
+}
+
+void batch_fill(const struct batch* b, double low, double high) {
+    for (int64_t row = 0; row < b->rows; row++) batch_fill_row(b, row, low, high);
+}
+
+void batch_fill_rising(const struct batch* b) {
+    batch_fill(b, -9, -8);
+    for (int64_t row = 0; row < b->rows; row++)
+        for (int64_t j = 0; j < b->cols; j++)
+            batch_row(b, row)[j] += 10.0 * (double)(j + 1) / (double)b->cols;
+}
+
+static bool is_hidden(const struct batch* b, int64_t row, int64_t j) {
+    int64_t percent = check_pick(b->check, 1, 100);
+    const bool hide[8] = {true,          j != 700, j < b->cols - 124, j >= 124,
+                          percent <= 95, true,     percent <= 50,     false};
+    return hide[row];
+}
+
+void batch_hide(const struct batch* b) {
+    for (int64_t row = 0; row < b->rows; row++)
+        for (int64_t j = 0; j < b->cols; j++)
+            if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
+}
+
+// ---- nothing to do
+
+void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls) {
+    struct batch b = batch_of(c, of, 4, 128);
+    check_idle_calls(c, calls, declare, &b);
+}

@@ -1,0 +1,75 @@
+// batch.h: rows of fp32 numbers that a kernel reduces or transforms: the case that runs, and its data.
+//
+//     struct batch b = batch_of(c, &contract, 8, 1024);
+//     b.stride = 1030;
+//     batch_begin(&b, "gaps between the rows");
+//     batch_fill(&b, -9, 1);
+//     check_run(c);
+//     ... sets b.out[0]->want, and compares
+//
+// A lesson's mistakes find the batch as their problem (mistakes.h).
+#ifndef ROWS_BATCH_H
+#define ROWS_BATCH_H
+
+#include "check/arguments.h"
+#include "check/check.h"
+#include "check/hypothesis.h"
+#include "course.h"
+#include "rows/row.h"
+
+// What the launcher of a lesson takes. One that never changes, for each lesson.
+struct rows {
+    // Its outputs: one number of a row each, and a NULL if there is but one.
+    const char* out[2];
+    // out[0] has rows of cols numbers instead: the launcher takes "stride_y" and "stride_x", else
+    // "stride_row".
+    bool writes_rows;
+};
+
+// A running case. Set stride, stride_out and calls, if at all, before batch_begin().
+struct batch {
+    struct check* check;
+    const struct rows* of;
+    int64_t rows, cols;
+    int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
+    int calls;                   // in the same arrays: rounds of the case
+    struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
+    // For mistakes: how far each output may be from what one would give. The lesson sets it before it
+    // compares.
+    double tolerance[2];
+    struct slack slack[2];
+};
+
+// Packed rows, one call.
+struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int64_t cols);
+
+// Starts the case, whose name begins with `what`; declares its arguments, "rows", "cols", the strides,
+// the outputs and "x"; marks what lies between the rows of an output; and describes it for the mistakes:
+// b has to live as long as the case.
+void batch_begin(struct batch* b, const char* what);
+
+// Row `row` of x in the selected call.
+static inline double* batch_row(const struct batch* b, int64_t row) {
+    return b->x->value + row * b->stride;
+}
+
+// ---- data, row by row
+
+// Evenly between low and high.
+void batch_fill_row(const struct batch* b, int64_t row, double low, double high);
+void batch_fill(const struct batch* b, double low, double high);
+
+// From -9 at the left end to between 1 and 2 at the right: every few elements raise the maximum, and
+// elements lost at the end are not small.
+void batch_fill_rising(const struct batch* b);
+
+// For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last 124, all
+// but the first 124, most, all, half, none.
+void batch_hide(const struct batch* b);
+
+// ---- nothing to do
+
+// check_idle_calls() with arrays of 4 rows of 128.
+void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);
+
+#endif

@@ -1,0 +1,46 @@
+// mistakes.h: what known mistakes leave in the two numbers that a kernel writes for each row. For
+// hypothesis lists whose problem is a batch:
+//
+//     PAIR(stride_ignored, 1, rows_packed),
+//     PAIR(inner_tail, 14, rest_dropped),
+#ifndef ROWS_MISTAKES_H
+#define ROWS_MISTAKES_H
+
+#include "rows/batch.h"
+
+// What stands in out[0] and out[1] for a row; ANYTHING if nobody knows.
+struct pair {
+    double number[2];
+};
+
+// A mistake: the pair it leaves for a row, in each of its variants.
+struct pair_mistake {
+    struct pair (*left)(const struct batch* b, int64_t row, int variant);
+};
+
+// A hypothesis' make(): like is a struct pair_mistake. The mistake has to fit the output that is not
+// the suspect, too.
+bool make_pairs(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// The same, but that other output may be right throughout: what is done to the one is sometimes
+// forgotten for the other.
+bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int variant,
+                       double* guess);
+
+#define PAIR(cause, variants, left)                                         \
+    {                                                                       \
+        CAUSE_##cause, make_pairs, variants, &(const struct pair_mistake) { \
+            left                                                            \
+        }                                                                   \
+    }
+#define PAIR_OR_ONE(cause, variants, left)                                         \
+    {                                                                              \
+        CAUSE_##cause, make_pairs_or_one, variants, &(const struct pair_mistake) { \
+            left                                                                   \
+        }                                                                          \
+    }
+
+// The suspect for an output of the running batch, with the tolerance and slack that it says.
+struct suspect batch_suspect(const struct batch* b, const struct tensor* t);
+
+#endif
