@@ -42,7 +42,7 @@ fuzz      | course grader/class 21                             | grader/test/fuz
 analyze   | course grader/class lessons                        | grader/test/analyze.sh
 map       | .                                                  | grader/test/map.sh
 style     | .                                                  | grader/test/style.sh
-nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
+nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions
 TABLE
 }
 
