@@ -23,11 +23,11 @@ struct idle_call {
     } but[4];           // as many as have a name, at least one
 };
 
-// One case for each call of the list, which ends with {0}. declare() declares all arguments of a good
-// call, with check_int(), check_input() and so on, which here put the others in their places (see
-// check_replace(); a tensor that is NULL is returned as NULL). It may fill inputs. problem is passed on.
-// The launcher must return the status, and every output must stay as it was; the cause is else
-// empty_input if the status is COURSE_OK, argument_check if not.
+// One case for each call of the list, which ends with {0}. declare() declares all arguments of a
+// good call, with check_int(), check_input() and so on, which here put the others in their places
+// (see check_replace(); a tensor that is NULL is returned as NULL). It may fill inputs. problem is
+// passed on. The launcher must return the status, and every output must stay as it was; the cause
+// is else empty_input if the status is COURSE_OK, argument_check if not.
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem);
 

@@ -83,10 +83,10 @@ struct bad_argument {
     int status;     // what the launcher must return
 };
 
-// From here on the case passes something else in place of the argument that is declared by this name:
-// an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
-// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument is
-// declared between check_case() and check_run().
+// From here on the case passes something else in place of the argument that is declared by this
+// name: an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
+// check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument
+// is declared between check_case() and check_run().
 void check_replace(struct check* c, const char* name, int64_t value);
 
 // The same, and the status is expected. A list of calls with one or more such arguments each, good

@@ -1,8 +1,8 @@
 // hypothesis.h: would this mistake have given these outputs?
 //
-// A lesson lists the mistakes it knows. For each one a function makes the numbers that a kernel with
-// this mistake would have left in the output that was found wrong, and one comparer says whether they
-// are there. A check.c that needs nothing but a list sets lesson.mistakes:
+// A lesson lists the mistakes it knows. For each one a function makes the numbers that a kernel
+// with this mistake would have left in the output that was found wrong, and one comparer says
+// whether they are there. A check.c that needs nothing but a list sets lesson.mistakes:
 //
 //     static bool other_factor(const struct suspect* s, const struct hypothesis* h, int variant,
 //                              double* guess) {
@@ -32,11 +32,12 @@
 // By how much an element may differ from a guess, and when a guess proves anything. All zero: the
 // budget, and one element that the mistake makes wrong.
 struct slack {
-    // On top of the budget: shares of the largest finite number of the guess, and of the element's own
-    // guess. A mistake may give far larger numbers than are wanted; their own rounding is no evidence.
+    // On top of the budget: shares of the largest finite number of the guess, and of the element's
+    // own guess. A mistake may give far larger numbers than are wanted; their own rounding is no
+    // evidence.
     double of_largest, of_element;
-    // A mistake that shows by little more than the budget: if this is not 0, it is proved if the guess
-    // leaves unexplained less than this share of the error, sum |got - guess| < share * sum |got - want|.
+    // For mistakes that show by little more than the budget, if it is not 0: the guess is evidence
+    // if sum |got - guess| is below this share of sum |got - want|.
     double unexplained;
     // A NaN of the guess has to be there, but it is no evidence: many mistakes give one.
     bool nan_proves_nothing;
@@ -53,9 +54,9 @@ struct suspect {
 // One mistake.
 struct hypothesis {
     enum cause cause;
-    // Fills guess, s->tensor->count elements, with what a kernel with mistake h would have left. Each is
-    // NaN at first: never written. variant is 0 .. h->variants - 1. Returns false if this variant does
-    // not exist here, or cannot be it: see hypothesis_refuted().
+    // Fills guess, s->tensor->count elements, with what a kernel with mistake h would have left.
+    // Each is NaN at first: never written. variant is 0 .. h->variants - 1. Returns false if this
+    // variant does not exist here, or cannot be it: see hypothesis_refuted().
     bool (*make)(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
     int variants;      // tile sizes, row lengths, sets of strides; 0 is one
     const void* like;  // whatever make() has to know about this mistake, constant
@@ -63,26 +64,26 @@ struct hypothesis {
 
 enum fit {
     FIT_NONE,   // some element is not what the guess says
-    FIT_RIGHT,  // all are, and the guess is what is wanted: the mistake does not show in this output
-    FIT_SHOWN,  // all are, and what is wanted is something else: this may be the mistake
+    FIT_RIGHT,  // all are, but the guess is what is wanted: the mistake does not show here
+    FIT_SHOWN,  // all are, and something else is wanted: this may be the mistake
 };
 
-// The one rule by which an output is called like a guess. An element
-//   that is never written, or must not be and is not, is NaN, and so is the guess for it;
-//   of a guess that is NaN or infinite has to be the same;
-//   of any other guess is within budget.max and the slack of it.
-// The guess differs from what is wanted where one of both is NaN or infinite and the other one is not
-// the same, or (unless slack.unexplained asks for sums) where they are further apart than that.
-// guess has t->count elements; only the round that is selected is looked at.
+// The one rule by which an output is like a guess. The guess for an element is
+//   NaN: the element is NaN, or was never written, or must not be written and is not;
+//   infinite: the element is the same;
+//   any other number: the element differs from it by at most budget.max and the slack.
+// The guess is evidence if it is not what is wanted: one of both is NaN or infinite and the other
+// is not; or they differ by more than that. With slack.unexplained, sums decide about the latter.
+// guess has t->count elements. The round that is selected is compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);
 
-// True if one element of the guess rules the hypothesis out; make() may stop there and return false.
-// With a slack.of_largest this cannot be said of one element: then it is false.
+// True if one element of the guess rules the hypothesis out; make() may stop there and return
+// false. With a slack.of_largest this cannot be said of one element: then it is false.
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess);
 
-// The cause of the first mistake in the list, which ends with {0}, that fits and shows; or CAUSE_NONE.
-// hypothesis_search() tries all variants of one mistake, then the next mistake;
+// The cause of the first mistake in the list, which ends with {0}, that fits and shows; or
+// CAUSE_NONE. hypothesis_search() tries all variants of one mistake, then the next mistake;
 // hypothesis_search_variants() variant 0 of all mistakes, then variant 1.
 enum cause hypothesis_search(const struct suspect* s, const struct hypothesis* list);
 enum cause hypothesis_search_variants(const struct suspect* s, const struct hypothesis* list);
