@@ -221,7 +221,8 @@ update:
 
 # ---- instructors
 
-$(B)/class: private LIBS += -larchive -lcsv -lxml2 -lresolv
+CLASSLIBS = -larchive -lcsv -lxml2 -lresolv
+$(B)/class: private LIBS += $(CLASSLIBS)
 $(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
 $(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a
 	$(link)
@@ -269,13 +270,14 @@ soak: $(if $(LESSON),lesson) ready $(B)/doctor
 
 # A program of each unit test; grader/test/unit.sh runs them, built with the sanitizers.
 UNITS = $(patsubst grader/%.c,$(B)/%,$(wildcard grader/test/unit/*.c))
-$(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libgrader.a
+$(B)/test/unit/%: private LIBS += $(CLASSLIBS)
+$(B)/test/unit/%: $(B)/grader/test/unit/%.o $(B)/libclass.a $(B)/libgrader.a
 	$(link)
 units: $(UNITS)
 
 # A program of each part that reads what strangers wrote; grader/test/fuzz.sh feeds them.
 FUZZERS = $(patsubst grader/%.c,build/fuzz/%,$(wildcard grader/test/fuzz/*.c))
-build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer -larchive -lcsv -lxml2 -lresolv
+build/fuzz/test/fuzz/%: private LIBS += -fsanitize=fuzzer $(CLASSLIBS)
 build/fuzz/test/fuzz/rewrite: $(REWRITE)
 build/fuzz/test/fuzz/%: build/fuzz/grader/test/fuzz/%.o build/fuzz/libclass.a build/fuzz/libgrader.a
 	$(link)

@@ -1,9 +1,10 @@
 // cause.h: the one list of causes a grade can name.
 //
 // CAUSE(id, sentence): the id stands in results, in wrong kernels ("// cause: id") and in hints.md;
-// the sentence is what a student reads after "likely cause:". A lesson's check.c may answer with any
-// of them; a new cause is a new line here. COST() instead says that the answers may be right all the same: a slower
-// version on the way to a solution may fail by it, and by nothing else (grader/test/kernel.sh).
+// the sentence is what a student reads after "likely cause:". A lesson's check.c may answer with
+// any of them; a new cause is a new line here. COST() instead says that the answers may be right
+// all the same: a slower version on the way to a solution may fail by it, and by nothing else
+// (grader/test/kernel.sh).
 #ifndef CAUSE_H
 #define CAUSE_H
 

@@ -15,18 +15,19 @@ struct command {
     bool colour;    // on the terminal
 };
 
-// Each does what its name says with the file and returns the exit status. `command` is prepared: the options are
-// read, device and isolation are chosen.
+// Each does what its name says with the file and returns the exit status. `command` is prepared:
+// the options are read, device and isolation are chosen.
 int command_grade(struct command* command);
 int command_profile(struct command* command);
 int command_debug(struct command* command);
 
-// Prints what a result says that was saved, for scripts: "SCORE MAX"; the cause to give a hint for, or "-"; why
-// nothing was graded, if nothing was, and the compiler's first error. Returns the exit status.
+// Prints what a result says that was saved, for scripts: "SCORE MAX"; the cause to give a hint for,
+// or "-"; why nothing was graded, if nothing was, and the compiler's first error. Returns the exit
+// status.
 int command_last(const char* path);
 
-// Builds the file, or reads it if it is a text, and tells what the compiler says: in the log, and on stderr unless
-// a report will show it.
+// Builds the file, or reads it if it is a text, and tells what the compiler says: in the log, and
+// on stderr unless a report will show it.
 void command_build(struct command* command, bool in_report);
 
 // True if CASE= chooses this item.
@@ -35,8 +36,8 @@ bool item_chosen(const struct options* o, const struct item* item);
 // The next record of the result, with the item's name and points.
 struct result_item* item_record(struct result* r, const struct item* item);
 
-// Runs one item of the lesson, by its index, in a process of its own: whatever check.c does wrong there is an error
-// of the grader there.
+// Runs one item of the lesson, by its index, in a process of its own: whatever check.c does wrong
+// there is an error of the grader there.
 void item_run(const struct session* session, int index, struct result_item* record);
 
 #endif

@@ -1,7 +1,7 @@
 // diagnose.c: the likely cause, read from the picture of the errors alone.
 //
-// These patterns know nothing of a lesson's mathematics: a lesson's explain() is asked first. They go
-// from the most to the least specific; the first that fits is named.
+// These patterns know nothing of a lesson's mathematics: a lesson's explain() is asked first. They
+// go from the most to the least specific; the first that fits is named.
 #include <math.h>
 #include <stdlib.h>
 
@@ -108,9 +108,9 @@ static int64_t large_rows(const struct tensor* in) {
     return large;
 }
 
-// An exp() that overflows spoils its row and no other: l is infinite and the row NaN or 0 from end to
-// end, or only a sum is, and the elements beside it are right. Rows without large numbers are right,
-// so if none is right all of some input's are large.
+// An exp() that overflows spoils its row and no other: l is infinite and the row NaN or 0 from end
+// to end, or only a sum is, and the elements beside it are right. Rows without large numbers are
+// right, so if none is right all of some input's are large.
 static enum cause nonfinite(const struct picture* p) {
     int64_t bad = 0;
     if (p->found->nonfinite == 0) return CAUSE_NONE;

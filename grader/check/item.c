@@ -7,7 +7,8 @@
 
 enum { ITEM_SECONDS = 120 };
 
-// The item that the new process runs. Static, because libcheck hands nothing but a number to a test.
+// The item that the new process runs. Static, because libcheck hands nothing but a number to a
+// test.
 static struct {
     const struct session* session;
     int index;

@@ -12,9 +12,9 @@ struct budget budget_exact(void) {
     return (struct budget){0, 0};
 }
 
-// Why 8: right kernels that sum in another order, use exp2 or fused multiply-adds were measured at up
-// to 3.2 times the error of a plain implementation, the smallest wrong one at 61 times. Why 8 ulp:
-// with few elements the plain implementation is sometimes exact by luck.
+// Why 8: right kernels that sum in another order, use exp2 or fused multiply-adds were measured at
+// up to 3.2 times the error of a plain implementation, the smallest wrong one at 61 times. Why 8
+// ulp: with few elements the plain implementation is sometimes exact by luck.
 struct budget budget_from(const struct tensor* t, const double* standard) {
     double worst = 0, sum = 0, largest = 0;
     int64_t finite = 0;
@@ -139,12 +139,13 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// The surest sign first: a race, with its lines; a wrong index that gives exactly this result; what else
-// was read or written outside an array, which may end as anything; a mistake in the arithmetic; what the
-// picture looks like; anything else that the instrumented build finds. The race goes before the mistake,
-// because what a missing barrier leaves may be just what the mistake would: partial sums that never
-// arrive, say. Where two threads only write the same element, no barrier is missing: a wrong row length
-// that explains it exactly says more. *finding is what the instrumented build found, whatever is named.
+// The surest sign first: a race, with its lines; a wrong index that gives exactly this result; what
+// else was read or written outside an array, which may end as anything; a mistake in the
+// arithmetic; what the picture looks like; anything else that the instrumented build finds. The
+// race goes before the mistake, because what a missing barrier leaves may be just what the mistake
+// would: partial sums that never arrive, say. Where two threads only write the same element, no
+// barrier is missing: a wrong row length that explains it exactly says more. *finding is what the
+// instrumented build found, whatever is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {

@@ -76,7 +76,8 @@ static FILE* open_log(const char** path) {
     return fopen("/dev/null", "we");
 }
 
-// Fills in what the result says of this grade before it begins. The processes of the items write into it.
+// Fills in what the result says of this grade before it begins. The processes of the items write
+// into it.
 static void prepare_result(struct command* command) {
     const struct options* o = &command->options;
     struct result* r =

@@ -33,8 +33,8 @@ struct options {
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
-// Reads the command line; ends the program with STATUS_NOTHING and a sentence if it cannot. What make
-// passes on is named as it is typed there: SEED=, not --seed.
+// Reads the command line; ends the program with STATUS_NOTHING and a sentence if it cannot. What
+// make passes on is named as it is typed there: SEED=, not --seed.
 void options_parse(int argc, char** argv, struct options* o);
 
 // "json" of FORMAT_JSON.

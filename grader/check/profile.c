@@ -1,5 +1,5 @@
-// profile.c: make profile: where a case's memory traffic comes from, as the device counts it. No cost is
-// judged. See command.h.
+// profile.c: make profile: where a case's memory traffic comes from, as the device counts it. No
+// cost is judged. See command.h.
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,8 +91,8 @@ static void print_json(const struct check* c, char* output) {
 
 // ---- the run
 
-// Prints what the case moves, and comes back: the case is judged. Only cases with WATCH_PROFILE are taken, and
-// of an item the first.
+// Prints what the case moves, and comes back: the case is judged. Only cases with WATCH_PROFILE are
+// taken, and of an item the first.
 static void print_profile(struct check* c) {
     const char* format = c->session->format;
     if (c->watch != WATCH_PROFILE) check_end();

@@ -49,8 +49,8 @@ struct session {
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
     double seconds;  // wall-clock limit of one case
-    // What make debug and make profile do with a case that is laid out, before it runs; NULL in a grade. It ends
-    // the item (check_end), or returns and the case is judged.
+    // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
+    // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);
     const char* format;  // of what visit() prints; NULL if it prints nothing
     bool judges_costs;   // counts above their limits fail; make profile only shows them
@@ -107,8 +107,8 @@ void record_append(struct result_item* record, const char* format, ...)
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found);
 
-// What the instrumented build found: the cause that the first finding names, and the text of the first ones;
-// CAUSE_NONE and "" if nothing.
+// What the instrumented build found: the cause that the first finding names, and the text of the
+// first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
     char text[sizeof((struct arena_answer*)NULL)->finding_text];

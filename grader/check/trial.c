@@ -13,8 +13,8 @@ enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
 // ---- before
 
-// Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else. ghost: no kernel
-// shall run.
+// Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else.
+// ghost: no kernel shall run.
 static void pack(struct check* c, struct arena* a, bool ghost) {
     *a = (struct arena){.fd = -1};
     a->layout.rounds = (uint32_t)c->rounds;
@@ -113,7 +113,8 @@ static void unpack(struct check* c, const struct arena* a, bool ghost) {
 static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    // A launch is ended for what it computes. The limit of the case says how long it may take beside others.
+    // A launch is ended for what it computes. The limit of the case says how long it may take
+    // beside others.
     char clock[48];
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
@@ -132,8 +133,8 @@ static struct wall_result run_program(const struct check* c, const struct arena*
     return wall_run(s->level, &job);
 }
 
-// Runs the same case once more, in an arena of its own; the caller frees it. If it could be sealed, its bytes are
-// there. True if the program ended as it should as well.
+// Runs the same case once more, in an arena of its own; the caller frees it. If it could be sealed,
+// its bytes are there. True if the program ended as it should as well.
 static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
     pack(c, left, ghost);
     struct wall_result r = run_program(c, left, watched);
@@ -177,7 +178,8 @@ static _Noreturn void fail_finding(struct check* c) {
                c->answer.findings > 1 ? "and more; the log has them all" : "");
 }
 
-// Guard bands tell that memory was overwritten. Which line did it, only the instrumented build can say.
+// Guard bands tell that memory was overwritten. Which line did it, only the instrumented build can
+// say.
 static _Noreturn void fail_guards(struct check* c, const char* text) {
     struct finding found;
     trial_find(c, &found);
@@ -221,7 +223,8 @@ static const char* status_name(int status, char number[16]) {
     return number;
 }
 
-// A launcher that passes on an error is not to blame for its status, but for the call that was refused.
+// A launcher that passes on an error is not to blame for its status, but for the call that was
+// refused.
 static void judge_call(struct check* c, int status) {
     char number[16];
     if (c->otherwise != CAUSE_wrong_status || !c->answer.refused_text[0]) return;
@@ -328,8 +331,8 @@ void check_run(struct check* c) {
     // Without kernels, for the first case of each item: see judge_ghost().
     if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch && !run_ghost(c))
         check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
-    // A finding costs the points of the item on safety. Where that item has passed, it costs those of the item
-    // that finds it: the kernel does something else for these sizes.
+    // A finding costs the points of the item on safety. Where that item has passed, it costs those
+    // of the item that finds it: the kernel does something else for these sizes.
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
 }
 

@@ -2,7 +2,8 @@
 //
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
-//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause, sentence}
+// submission, message, items[] {name, points, max_points, outcome, seconds, message, cause,
+// sentence}
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H
@@ -15,7 +16,8 @@ enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
-// What make debug and make profile made of an item: it has no case for them; they have one; its program failed.
+// What make debug and make profile made of an item: it has no case for them; they have one; its
+// program failed.
 enum visit { VISIT_NONE, VISIT_DONE, VISIT_FAILED };
 
 struct result_item {
@@ -61,8 +63,8 @@ char* result_to_json(const struct result* r);
 // Prints the result for scripts, in two lines:
 //     SCORE MAX ERRORS CAUSE,CAUSE... ITEM|ITEM...
 //     SEED
-// ERRORS is the number of items that ended with an error of the grader. The causes, each once ("?": none is
-// named), and the names are those of the items that did not pass; "-" if all did.
+// ERRORS is the number of items that ended with an error of the grader. The causes, each once ("?":
+// none is named), and the names are those of the items that did not pass; "-" if all did.
 void result_print_verdict(const struct result* r, FILE* to);
 
 // Reads what result_to_json() wrote. False if it is not a result of this version.
@@ -75,7 +77,8 @@ bool result_from_json(const char* text, struct result* r);
 void text_print(FILE* to, const char* indent, const char* text);
 
 void text_begin(const struct result* r, bool colour);
-// The item with this index. What an earlier one with the same cause has shown in full is short here.
+// The item with this index. What an earlier one with the same cause has shown in full is short
+// here.
 void text_item(const struct result* r, int index, bool colour);
 // log: the path of the full log; unchecked: what was not checked here, one sentence a line.
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour);

@@ -1,6 +1,6 @@
-// gate.c: see gate.h. The student's object calls gate_printf() where it says printf() (run/gated; the
-// names are changed in the object): C's functions that follow pointers do so for the student without
-// being watched, so each is looked at here first.
+// gate.c: see gate.h. The student's object calls gate_printf() where it says printf() (run/gated;
+// the names are changed in the object): C's functions that follow pointers do so for the student
+// without being watched, so each is looked at here first.
 #include "run/gate.h"
 
 #ifdef CPU_DEVICE
@@ -124,8 +124,8 @@ DELETE(gate__ZdlPvm)
 DELETE(gate__ZdaPv)
 DELETE(gate__ZdaPvm)
 
-// What instrumented host code is about to write, and what a kernel is about to write that is no memory
-// of the device (cudev.h).
+// What instrumented host code is about to write, and what a kernel is about to write that is no
+// memory of the device (cudev.h).
 extern char __data_start[], __bss_start[], border_data[], border_bss[];
 int cudev_may_write(const void* address, size_t bytes) {
     const char *p = address, *end = p + bytes, *frame = __builtin_frame_address(0);

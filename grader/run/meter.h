@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none), and if ghost no
-// kernel runs: a launch does nothing and returns success.
+// From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none), and if ghost
+// no kernel runs: a launch does nothing and returns success.
 void meter_start(const char* fail_call, int fail_at, bool ghost);
 
 struct meter {

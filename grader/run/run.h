@@ -23,8 +23,8 @@ void* run_cpu(const char* name);
 int64_t run_int(const char* name);
 double run_real(const char* name);
 
-// The strides of a (B, N, H, d) array, which the case passes as three numbers: for "q" these are "stride_q.b",
-// "stride_q.n" and "stride_q.h".
+// The strides of a (B, N, H, d) array, which the case passes as three numbers: for "q" these are
+// "stride_q.b", "stride_q.n" and "stride_q.h".
 struct strides run_strides(const char* array);
 
 // Written by the lesson: calls the launcher with the case's arguments and returns its status.

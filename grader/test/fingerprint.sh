@@ -1,6 +1,6 @@
 #!/bin/sh
-# fingerprint.sh: the fingerprint in a result is the same in every clone, and another after a change of anything that
-# decides a grade of that lesson.
+# fingerprint.sh: the fingerprint in a result is the same in every clone, and another after a change
+# of anything that decides a grade of that lesson.
 # usage: fingerprint.sh
 . grader/test/tell.sh
 top=$(mktemp -d) || exit 1
@@ -12,24 +12,27 @@ clone() {
 }
 # fingerprint FOLDER LESSON. How it was compiled makes no difference.
 fingerprint() {
-    (cd "$1" && make -s CFLAGS=-O0 -j"$(nproc)" "build/grader/$2/sources" && "build/grader/$2/check" --fingerprint) 2>&1
+    (cd "$1" && make -s CFLAGS=-O0 -j"$(nproc)" "build/grader/$2/sources" &&
+        "build/grader/$2/check" --fingerprint) 2>&1
 }
 clone "$one"
 clone "$other"
 tiled=$(fingerprint "$one" 05_tiled_matmul)
 counting=$(fingerprint "$one" 21_flop_counting)
 expect "a fingerprint" test "${#tiled} ${#counting}" = "64 64"
-expect "two clones have the same fingerprint" test "$tiled" = "$(fingerprint "$other" 05_tiled_matmul)"
+again=$(fingerprint "$other" 05_tiled_matmul)
+expect "two clones have the same fingerprint" test "$tiled" = "$again"
 expect "and each lesson its own" test "$tiled" != "$counting"
 
-# after FILE tiled|- counting|-: a line more in the file changes the fingerprints of the lessons that are named.
+# after FILE tiled|- counting|-: a line more in the file changes the fingerprints of the lessons
+# that are named.
 after() {
     cp "$one/$1" "$top/kept"
     echo >>"$one/$1"
     [ "$(fingerprint "$one" 05_tiled_matmul)" = "$tiled" ] && now=- || now=tiled
-    [ "$(fingerprint "$one" 21_flop_counting)" = "$counting" ] && now="$now -" || now="$now counting"
+    [ "$(fingerprint "$one" 21_flop_counting)" = "$counting" ] && also=- || also=counting
     cp "$top/kept" "$one/$1"
-    expect "after a change of $1" test "$now" = "$2 $3"
+    expect "after a change of $1" test "$now $also" = "$2 $3"
 }
 after grader/check/judge.c tiled counting
 after grader/wall/inspect.c tiled counting

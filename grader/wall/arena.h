@@ -1,10 +1,10 @@
 // arena.h: one case, laid out in shared memory between the grader and the student's process.
 //
 // A sealed memfd of fixed size: first the layout (written by the grader, read by the runner), then
-// the answer (written by the runner), then the tensors. Every tensor has a
-// guard band of ARENA_GUARD bytes on both sides; outputs, workspaces and guard bands are filled with
-// a keyed NaN pattern, so that "never written" and "written outside" are told apart. The grader
-// keeps its own copy of the layout and never reads it back.
+// the answer (written by the runner), then the tensors. Every tensor has a guard band of
+// ARENA_GUARD bytes on both sides; outputs, workspaces and guard bands are filled with a keyed NaN
+// pattern, so that "never written" and "written outside" are told apart. The grader keeps its own
+// copy of the layout and never reads it back.
 #ifndef ARENA_H
 #define ARENA_H
 
@@ -49,8 +49,9 @@ struct arena_layout {
     struct arena_tensor tensor[ARENA_TENSORS];
 };
 
-// What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's ideas:
-// a request is one instruction of one warp, a sector 32 bytes, a wavefront one pass over the banks.
+// What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's
+// ideas: a request is one instruction of one warp, a sector 32 bytes, a wavefront one pass over the
+// banks.
 struct arena_traffic {
     int64_t launches;
     int64_t global_load_bytes, global_load_requests, global_load_sectors;
@@ -62,9 +63,9 @@ struct arena_traffic {
     int64_t allocated_bytes;                          // by the launcher, at its peak
 };
 
-// Written in the process that runs the student's code. No answer in it makes wrong output bytes right.
-// But what is found, counted, allocated, launched and copied is known only from here: these are as good
-// as what keeps the student's code away from them, inspect.h and run/vault.h.
+// Written in the process that runs the student's code. No answer in it makes wrong output bytes
+// right. But what is found, counted, allocated, launched and copied is known only from here: these
+// are as good as what keeps the student's code away from them, inspect.h and run/vault.h.
 struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
@@ -119,8 +120,8 @@ bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64
 // True if the element of `size` (2 or 4) bytes at `offset` in the arena still holds the poison.
 bool arena_is_poison(const struct arena* arena, uint64_t offset, int size);
 
-// True if the element holds the poison as arithmetic passes it on: the quiet bit is set. Something was
-// added to what nobody had written. (fp32 and bf16; a GPU returns another NaN.)
+// True if the element holds the poison as arithmetic passes it on: the quiet bit is set. Something
+// was added to what nobody had written. (fp32 and bf16; a GPU returns another NaN.)
 bool arena_was_added_to(const struct arena* arena, uint64_t offset, int size);
 
 void arena_free(struct arena* arena);

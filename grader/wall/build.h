@@ -40,8 +40,8 @@ struct build {
 
 // Compiles, inspects and links in a scratch directory behind the wall, in a place where nothing of
 // this repository but the contract and the headers can be included. The current directory is the
-// repository's root; objects of the grader lie in build/ (make puts them there). What was built once
-// is taken from build/cache.
+// repository's root; objects of the grader lie in build/ (make puts them there). What was built
+// once is taken from build/cache.
 struct build build_submission(const struct build_request* request);
 
 // A lesson without a call.c has no kernel: a text is handed in.
@@ -50,8 +50,8 @@ bool build_has_kernel(const char* lesson);
 // Reads a submission that is a text: nothing is compiled. BUILD_OK or BUILD_UNREADABLE.
 struct build build_text(const char* file);
 
-// The key of all that a program of this lesson is made of on the CPU device, besides the submission; of a
-// lesson without a kernel that of nothing. Returns 0, or -1 with errno.
+// The key of all that a program of this lesson is made of on the CPU device, besides the
+// submission; of a lesson without a kernel that of nothing. Returns 0, or -1 with errno.
 int build_key(const char* lesson, char hex[65]);
 
 // "flash_forward" of "12_flash_forward".

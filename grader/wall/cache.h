@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it), what
-// the compiler said (the caller frees it), and whether that names a variable without a value.
+// What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it),
+// what the compiler said (the caller frees it), and whether that names a variable without a value.
 struct cache_entry {
     int program;
     int watched;
@@ -14,18 +14,18 @@ struct cache_entry {
     bool unset;
 };
 
-// The key of a program: everything it is made of. That is each file of the scratch folder `work` before the
-// compiler runs, by its name and its bytes; the compilers that are installed; the sources of wall/, which
-// say how a program is compiled and what is refused; and `more`, what else the request asks for.
+// The key of a program: everything it is made of. That is each file of the scratch folder `work`
+// before the compiler runs, by its name and its bytes; the compilers that are installed; the sources
+// of the inspection, which say what is refused; and `more`, what else the request asks for.
 // SHA-256, in hex. Returns 0, or -1 with errno if a file cannot be read.
 int cache_key(const char* work, const char* more, char hex[65]);
 
 // False if there is no such program.
 bool cache_fetch(const char* key, struct cache_entry* entry);
 
-// Keeps out/program, out/watched, the log and `unset`. What was not used for the longest time goes when all
-// programs together exceed the limit: 1 GiB, or COURSE_CACHE_MB in the environment. Whatever fails, the
-// program is built again next time.
+// Keeps out/program, out/watched, the log and `unset`. What was not used for the longest time goes
+// when all programs together exceed the limit: 1 GiB, or COURSE_CACHE_MB in the environment.
+// Whatever fails, the program is built again next time.
 void cache_store(const char* key, const char* out, const char* log, bool unset);
 
 // A program as a memfd that nobody can change, or -1 with errno.

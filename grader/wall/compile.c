@@ -13,8 +13,8 @@
 
 enum { SECONDS = 60, SECONDS_NVCC = 180, MEMORY_GB = 4 };
 
-// The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source has no
-// $ (cpu/rewrite/output.c).
+// The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source
+// has no $ (cpu/rewrite/output.c).
 static void name_parts(char* log) {
     char* to = log;
     for (const char* p = log; *p; p++) {

@@ -4,7 +4,8 @@
 
 #include "wall/build.h"
 
-// How compile.sh ends: its exit statuses. The script finds them in its environment, under these names.
+// How compile.sh ends: its exit statuses. The script finds them in its environment, under these
+// names.
 enum compile_end {
     COMPILED = 0,
     NOT_REWRITTEN = 10,  // the rewriter refuses the file
@@ -14,9 +15,9 @@ enum compile_end {
     NOT_STARTED = 14,    // there was no process for the compiler, or there is no compiler
 };
 
-// Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`. Sets the
-// outcome, the log, the message and `unset` of b; with BUILD_OK the programs are work/out/program and
-// work/out/watched.
+// Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
+// Sets the outcome, the log, the message and `unset` of b; with BUILD_OK the programs are
+// work/out/program and work/out/watched.
 void compile(struct build* b, const struct build_request* q, const char* work, const char* shown);
 
 #endif

@@ -1,16 +1,17 @@
 #!/bin/sh
-# compile.sh: makes two programs of the submission: out/program, and out/watched, in which every memory access
-# is reported to the CPU device. It runs behind the wall, in the folder that scratch.c has filled, and leaves
-# in out/ what inspect.h reads.
+# compile.sh: makes two programs of the submission: out/program, and out/watched, in which every
+# memory access is reported to the CPU device. It runs behind the wall, in the folder that scratch.c
+# has filled, and leaves in out/ what inspect.h reads.
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
-# It exits with 0 or with one of the statuses of compile.h, which are in its environment under these names.
+# It exits with 0 or with one of the statuses of compile.h, which are in its environment under these
+# names.
 file=$1 arch=$2
 include='-Iinclude -Iinclude/cpu' calls=
 # Calls through pointers arrive in run/calls.S.
 [ "$(uname -m)" != x86_64 ] || calls='-fcf-protection=none -mindirect-branch=thunk-extern'
 
-# compiler ARGUMENT...: g++. What it compiled is wrong (4: it took too much time or memory), or it could not
-# be started at all; then it has no times to write.
+# compiler ARGUMENT...: g++. What it compiled is wrong (4: it took too much time or memory), or it
+# could not be started at all; then it has no times to write.
 compiler() {
     rm -f out/times
     g++ -time=out/times "$@"
@@ -20,8 +21,8 @@ compiler() {
     return 1
 }
 
-# rename OBJECT SYMBOLS: C's functions that follow pointers or files become the runner's (run/gate.c), and the
-# submission's variables its own, whatever they are called.
+# rename OBJECT SYMBOLS: C's functions that follow pointers or files become the runner's
+# (run/gate.c), and the submission's variables its own, whatever they are called.
 rename() {
     sed 's/.*/& gate_&/' lib/gated >"$2.renamed" &&
         awk 'BEGIN { print "none" } $2 ~ /^[BDGRS]$/ { print $1 }' "$2" >"$2.variables" &&
@@ -30,8 +31,8 @@ rename() {
 
 lib/rewrite "$file" out/unit.cpp "$file" out/unset || exit "$NOT_REWRITTEN"
 
-# Both objects are made side by side, each from the very text that is inspected. What the compiler says to the
-# second it has said to the first.
+# Both objects are made side by side, each from the very text that is inspected. What the compiler
+# says to the second it has said to the first.
 # shellcheck disable=SC2086  # the flags are words
 {
     watched=$(cat lib/cxxflags-watched)
@@ -48,14 +49,16 @@ compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
 cat out/said >&2
 [ "$status" = 0 ] || exit "$NOT_COMPILED"
-# Is one of the warnings about a variable that has no value? Then it fails when such warnings are errors.
+# Is one of the warnings about a variable that has no value? Then it fails when such warnings are
+# errors.
 # shellcheck disable=SC2086
 if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-uninitialized \
     -S out/unit.ii -o out/unset.s 2>/dev/null; then
     : >out/unset
 fi
 g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
-    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols && wait $! || exit "$NO_OBJECTS"
+    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols && wait $! ||
+    exit "$NO_OBJECTS"
 
 # What inspection compares the submission's symbols with.
 cp include/cpu/cudev/watching.h out/watching
@@ -68,8 +71,8 @@ link() { # link PROGRAM OBJECT OPTION...
     program=$1 object=$2
     shift 2
     # shellcheck disable=SC2046  # the flags are words
-    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" "$object" lib/border-cpu.o lib/call-cpu.o \
-        lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o "$program" 2>out/linker || exit "$NOT_LINKED"
+    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" "$object" \
+        lib/border-cpu.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o "$program" 2>out/linker || exit "$NOT_LINKED"
 }
 link out/watched out/watched.o -Wl,-u,cudev_write_profile
 if [ -z "$arch" ]; then
@@ -77,7 +80,8 @@ if [ -z "$arch" ]; then
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
-nvcc -std=c++17 -O3 -lineinfo -arch="$arch" -Iinclude -c "$file" -o out/gpu.o || exit "$NOT_COMPILED"
+nvcc -std=c++17 -O3 -lineinfo -arch="$arch" -Iinclude -c "$file" -o out/gpu.o ||
+    exit "$NOT_COMPILED"
 nm -P out/gpu.o >out/symbols-gpu
 # shellcheck disable=SC2046  # the flags are words
 g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call-cuda.o lib/librun-cuda.a -L"$cuda/lib64" \

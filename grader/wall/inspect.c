@@ -1,8 +1,8 @@
 // inspect.c: what a graded file may not do, read from its assembly, its dependencies, its
 // symbols and its sections. See inspect.h.
 //
-// None of this protects the verdict: that comes from the bytes of another process. It keeps what runs
-// in the student's process honest: the runner's copies, the findings, the counters.
+// None of this protects the verdict: that comes from the bytes of another process. It keeps what
+// runs in the student's process honest: the runner's copies, the findings, the counters.
 #include "wall/inspect.h"
 
 #include <ctype.h>
@@ -48,8 +48,8 @@ static char* next_line(char** text) {
 
 // ---- inline assembly
 
-// The compiler marks what it copied from asm statements with #APP, and the line it came from; there is
-// no way to write one that it does not mark.
+// The compiler marks what it copied from asm statements with #APP, and the line it came from; there
+// is no way to write one that it does not mark.
 static bool find_assembly(char* text, struct verdict* v) {
     for (char* line; (line = next_line(&text));) {
         char file[512] = "";
@@ -74,7 +74,8 @@ static bool find_assembly(char* text, struct verdict* v) {
 
 // ---- included files
 
-// Resolves "." and ".." in a path by its text alone, in place: "include/cpu/../x.h" is "include/x.h".
+// Resolves "." and ".." in a path by its text alone, in place: "include/cpu/../x.h" is
+// "include/x.h".
 static void simplify(char* path) {
     char* out = path;
     for (const char* part = path; *part;) {
@@ -108,8 +109,8 @@ static bool find_foreign_include(char* deps, struct verdict* v) {
 
 // ---- symbols
 
-// A contract's functions are called like its lesson: gqa(), or gqa_forward() and gqa_backward(). Nothing of
-// the runner's is.
+// A contract's functions are called like its lesson: gqa(), or gqa_forward() and gqa_backward().
+// Nothing of the runner's is.
 static bool is_contract_symbol(const char* name, const char* function) {
     size_t n = strlen(function);
     return !strncmp(name, function, n) && (!name[n] || name[n] == '_');
@@ -164,7 +165,8 @@ static bool find_bad_symbol(char* symbols, struct verdict* v) {
 
 // ---- what it calls
 
-// Calls of the CUDA runtime that the runner follows (run/wrapped) or that move and allocate nothing.
+// Calls of the CUDA runtime that the runner follows (run/wrapped) or that move and allocate
+// nothing.
 static const char* const allowed_calls[] = {"cudaMalloc",
                                             "cudaMallocAsync",
                                             "cudaMallocPitch",

@@ -12,17 +12,17 @@ enum inspection {
 };
 
 // Reads out/ of a finished compile and says whether a graded file may do what this one does: no
-// inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors, no
-// function but CUDA's, C's mathematics and the few in `gated`.
+// inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors,
+// no function but CUDA's, C's mathematics and the few in `gated`.
 enum inspection inspect_unit(const char* out, const char* shown_name, const char* function,
                              char* message, size_t message_size);
 
-// True if out/wanted asks for a function of the contract (called like `function`, or function_...) that the
-// submission does not define; then its name is in `name`.
+// True if out/wanted asks for a function of the contract (called like `function`, or function_...)
+// that the submission does not define; then its name is in `name`.
 bool inspect_missing(const char* out, const char* function, char* name, size_t size);
 
-// The same for the text: `plain` and `watched` are the two preprocessed texts of the submission that
-// the compiler calls shown_name.
+// The same for the text: `plain` and `watched` are the two preprocessed texts of the submission
+// that the compiler calls shown_name.
 bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
                   size_t message_size);
 

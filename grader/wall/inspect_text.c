@@ -1,5 +1,5 @@
-// inspect_text.c: what a graded file may not say, read from the text that is compiled: after the preprocessor, so
-// that no macro hides anything. See inspect.h.
+// inspect_text.c: what a graded file may not say, read from the text that is compiled: after the
+// preprocessor, so that no macro hides anything. See inspect.h.
 //
 // Both builds, the plain and the instrumented one, are compiled from texts that are read here, and
 // what the student wrote is the same in both, word for word.
@@ -13,8 +13,8 @@
 
 // ---- words of the student's own lines
 
-// Goes through a preprocessed text. Lines of other files (headers) are skipped; the rewriter has seen to
-// it that no line of a .cu claims to be another file's.
+// Goes through a preprocessed text. Lines of other files (headers) are skipped; the rewriter has
+// seen to it that no line of a .cu claims to be another file's.
 struct reader {
     const char* at;
     const char* file;  // the student's, as the compiler names it
@@ -146,8 +146,8 @@ static bool refuse(const struct where* w, const struct reader* r, const char* fo
     return false;
 }
 
-// The reader stands on __attribute__ (depth 0) or on the second [ of [[ (depth 2): every attribute in it,
-// by its name.
+// The reader stands on __attribute__ (depth 0) or on the second [ of [[ (depth 2): every attribute
+// in it, by its name.
 static bool read_attributes(struct reader* r, int depth, const struct where* w) {
     enum { NAMES = 2 };
     while (next(r)) {

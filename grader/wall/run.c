@@ -139,7 +139,8 @@ static void kill_one(pid_t pid, void* data) {
 }
 
 // Kills and reaps every descendant. This process is a subreaper, so whoever left its parent is a
-// child of ours by now. A process that forks while it is hunted has a limit on its number, and loses.
+// child of ours by now. A process that forks while it is hunted has a limit on its number, and
+// loses.
 static void kill_descendants(int user) {
     for (int i = 0; i < 400; i++) {
         if (user >= 0) {

@@ -113,8 +113,8 @@ int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data)
     return result;
 }
 
-// The first lesson whose kernels may include this header: its first line says "// from lesson 14: ...".
-// 0 for a file without such a line, -1 for one that cannot be read.
+// The first lesson whose kernels may include this header: its first line says "// from lesson 14:
+// ...". 0 for a file without such a line, -1 for one that cannot be read.
 static int first_lesson(const char* path) {
     char line[64];
     int lesson = 0;

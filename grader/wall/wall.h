@@ -1,11 +1,11 @@
 // wall.h: running a program that nobody trusts.
 //
-// Three isolation levels, from the strongest down. Each is probed with exactly the flags it will use
-// later, by running /usr/bin/true behind it.
+// Three isolation levels, from the strongest down. Each is probed with exactly the flags it will
+// use later, by running /usr/bin/true behind it.
 //
 //   bubblewrap  no network, own process namespace, read-only system, private /tmp, nothing of this
 //               repository in sight; as root first a throw-away user id
-//   userid      a throw-away user id (root only), files limited by Landlock where the kernel has it,
+// userid      a throw-away user id (root only), files limited by Landlock where the kernel has it,
 //               everything of that id killed afterwards
 //   limits      the caller's own id; files limited by Landlock where the kernel has it; descendants
 //               found through a subreaper and killed. For one's own code on one's own machine

@@ -1,8 +1,9 @@
 // assert() and __trap() in a kernel; what does not exist here.
 #include <stdio.h>
 #include <stdlib.h>
+#include "cpu/device/lines.h"
+#include "cpu/device/report.h"
 #include "cpu/include/cudev.h"
-#include "cpu/device/runtime.h"
 
 static _Noreturn void report_assert(const char* what, const char* file, unsigned line,
                                     const char* function) {
@@ -42,12 +43,9 @@ void cudev_not_here(const char* what, const char* next, const char* file, int li
 }
 
 void cudev_refuse(const char* what, const char* next) {
-    void* frames[MAX_FRAMES];
-    struct source_line line[MAX_FRAMES];
-    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
-    while (i < count && cudev_is_ours(&line[i])) i++;
-    if (i == count) line[i = 0] = (struct source_line){"", "?", 0, 0};
-    cudev_not_here(what, next, cudev_shown_file(line[i].file), line[i].line);
+    struct source_line line = {.file = "?"};
+    cudev_program_line(&line);
+    cudev_not_here(what, next, cudev_shown_file(line.file), line.line);
 }
 
 int cudev_is_kernel(void) {

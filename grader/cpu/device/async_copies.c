@@ -4,10 +4,15 @@
 // as it may: at the issue the destination is filled with 0xFF, which is NaN in every format, and the
 // bytes move when the thread waits for their group. So a wait that is missing, or counts one group
 // too few, shows in the result each time, and not only when the memory is slow.
+#include "cpu/device/async_copies.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/device/runtime.h"
+#include "cpu/device/memory.h"
+#include "cpu/device/report.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/device/waiting.h"
+#include "cpu/device/watcher.h"
 
 enum {
     FIRST_COPIES = 32,
@@ -30,17 +35,25 @@ struct queue {
     uint32_t groups;  // committed so far; what is issued now belongs to this number
 };
 
-static struct queue queue_of[MAX_WORKERS][MAX_THREADS];
+struct pending_copies {
+    bool used;  // by the block that runs
+    struct queue queue[MAX_THREADS];
+};
 
-static struct queue* own_queue(struct worker* w) {
-    return &queue_of[w->number][cudev_current(w)];
+void cudev_async_copies_create(struct worker* w) {
+    w->pending_copies = cudev_worker_memory(sizeof *w->pending_copies);
 }
 
-// What an ended block has not waited for never arrives: nobody could look.
-void cudev_copies_forget(struct worker* w) {
-    for (unsigned t = 0; t < MAX_THREADS; t++)
-        queue_of[w->number][t].first = queue_of[w->number][t].end = 0;
-    w->copies = false;
+// A copy that the last block has not waited for never arrives: nobody could look.
+void cudev_async_copies_begin(struct worker* w) {
+    struct pending_copies* pending = w->pending_copies;
+    for (unsigned t = 0; pending->used && t < MAX_THREADS; t++)
+        pending->queue[t].first = pending->queue[t].end = 0;
+    pending->used = false;
+}
+
+static struct queue* own_queue(struct worker* w) {
+    return &w->pending_copies->queue[cudev_current(w)];
 }
 
 static void arrive(struct worker* w, const struct copy* c) {
@@ -88,14 +101,10 @@ static void report_space(struct worker* w, const struct place* at, const char* v
     report(w, "bad_address", at, text, next);
 }
 
-static bool in_window(const struct worker* w, const void* p, unsigned bytes) {
-    return (size_t)((const char*)p - w->window) <= SHARED_WINDOW - bytes;
-}
-
-// Mapped global memory: the exact bounds are the watchers' matter, and the guards'.
+// Global memory that is mapped. The exact bounds are the matter of the watchers and of the guards.
 static bool in_global(const char* p) {
     extern const char __executable_start[], _end[];
-    if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_device_memory_top();
+    if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_heap.top;
     return (p >= __executable_start && p < _end) || cudev_allocation_at(p);
 }
 
@@ -106,7 +115,7 @@ static void check(struct worker* w, const struct place* at, const void* to, cons
         snprintf(text, sizeof text, "is to take %d bytes of %u", (int)used, bytes);
         report(w, "bad_address", at, text, "the last argument is at least 0 and at most the size");
     }
-    if (!in_window(w, to, bytes))
+    if (!cudev_in_window(w, to, bytes))
         report_space(w, at, "writes to", to, "shared memory",
                      "the first argument is where the bytes go, in a __shared__ array; the second "
                      "is where they come from, in global memory");
@@ -135,7 +144,7 @@ void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used,
     if (w->watch && used <= bytes) cudev_watcher->copy_issued(w, to, from, bytes, used, pc);
     check(w, &at, to, from, bytes, used);
     struct queue* q = own_queue(w);
-    w->copies = true;
+    w->pending_copies->used = true;
     if (q->end == q->room) make_room(w, q);
     q->copy[q->end++] = (struct copy){to, from, pc, q->groups, (uint8_t)bytes, (uint8_t)used};
     memset(to, POISON, bytes);

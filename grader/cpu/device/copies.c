@@ -1,8 +1,11 @@
-// Copies and fills, with the checks that turn a mixed-up pointer or a wrong length into an error and
-// a sentence instead of a crash.
-#include <stdio.h>
+// Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a sentence
+// instead of a crash.
+#include "cpu/device/copies.h"
 #include <string.h>
-#include "cpu/device/runtime.h"
+#include "cpu/device/errors.h"
+#include "cpu/device/memory.h"
+#include "cpu/device/watcher.h"
+#include "cpu/device/worker.h"
 
 // called by include/cudev/api.h
 cudaError_t cudev_symbol_address(void** p, const void* symbol);

@@ -1,9 +1,10 @@
 // Errors of the runtime API: remembered per host thread, named and explained as CUDA does.
+#include "cpu/device/errors.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "cpu/device/lines.h"
 #include "cpu/include/cudev.h"
-#include "cpu/device/runtime.h"
 
 static __thread cudaError_t last_error;
 
@@ -39,7 +40,6 @@ static const struct {
     {cudaErrorNotSupported, "cudaErrorNotSupported", "operation not supported"},
 };
 
-// Remembers an error and returns it; success leaves an earlier error standing.
 cudaError_t cudev_error(cudaError_t error) {
     if (error != cudaSuccess) last_error = error;
     return error;
@@ -50,15 +50,12 @@ static __thread cudaError_t failed_with;
 
 // The line of the program that has called the API, as " at k.cu:12"; "" if that is not known.
 static void add_line(char* text, size_t size) {
-    void* frames[MAX_FRAMES];
-    static struct source_line line[MAX_FRAMES];
-    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), line, MAX_FRAMES), i = 0;
-    while (i < count && cudev_is_ours(&line[i])) i++;
+    struct source_line line;
     text[0] = '\0';
-    if (i < count) snprintf(text, size, " at %s:%d", cudev_shown_file(line[i].file), line[i].line);
+    if (cudev_program_line(&line))
+        snprintf(text, size, " at %s:%d", cudev_shown_file(line.file), line.line);
 }
 
-// The same with a sentence for the programmer on stderr. function: of the API, or a kernel at its line.
 cudaError_t cudev_fail(cudaError_t error, const char* function, const char* format, ...) {
     char text[600], line[200] = "";
     va_list args;

@@ -1,5 +1,6 @@
 // Faults: a kernel's bad address, host code in device memory, a stack that is full; and asking a
 // running worker where it is, for the watchdog. All of it happens in signal handlers.
+#include "cpu/device/fault.h"
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,32 +9,13 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
-#include "cpu/device/runtime.h"
+#include "cpu/device/allocations.h"
+#include "cpu/device/lines.h"
+#include "cpu/device/report.h"
+#include "cpu/device/stacks.h"
 
 enum { HANDLER_STACK = 64 << 10 };
 #define ASK_SIGNAL (SIGRTMIN + 4)
-
-struct walk {
-    void** frames;
-    int count, max;
-};
-
-static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* p) {
-    struct walk* walk = p;
-    int exact = 0;  // or a return address, which belongs to the instruction before it
-    uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
-    if (!pc || walk->count == walk->max) return _URC_END_OF_STACK;
-    walk->frames[walk->count++] = (void*)(pc - !exact);
-    return _URC_NO_REASON;
-}
-
-// The call stack of the caller, innermost first; through a signal frame, too.
-int cudev_unwind(void** frames, int max) {
-    struct walk walk = {frames, 0, max};
-    _Unwind_Backtrace(visit, &walk);
-    return walk.count;
-}
 
 // Was it an instruction that takes multiples of 16 bytes only (movaps, movapd, movdqa: a float4)? For a wrong
 // address x86 raises the same signal as for no address at all, and does not say which it was.
@@ -133,8 +115,8 @@ static void on_ask(int number) {
     struct worker* w = cudev_self;
     if (!w) return;
     w->asked_x = cudev_current(w) - w->row;
-    int n = cudev_unwind(w->frames, MAX_FRAMES);
-    atomic_store(&w->frame_count, n);
+    int n = cudev_unwind(w->call_stack->frames, MAX_FRAMES);
+    atomic_store(&w->call_stack->count, n);
     for (;;) pause();  // the process is about to end
 }
 
@@ -152,19 +134,19 @@ void cudev_faults_init(void) {
     sigaction(ASK_SIGNAL, &action, NULL);
 }
 
-// Handlers of a worker need a stack of their own: the fiber's may be the problem.
 void cudev_faults_thread(struct worker* w) {
-    (void)w;
+    w->call_stack = cudev_worker_memory(sizeof *w->call_stack);
     stack_t stack = {.ss_size = HANDLER_STACK};
     stack.ss_sp =
         mmap(NULL, HANDLER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp != MAP_FAILED) sigaltstack(&stack, NULL);
 }
 
-// Stops a worker for good and has its call stack written to w->frames; waits at most a second.
-void cudev_ask_where(struct worker* w) {
-    atomic_store(&w->frame_count, -1);
+const struct call_stack* cudev_ask_where(struct worker* w) {
+    atomic_store(&w->call_stack->count, -1);
     pthread_kill(w->os_thread, ASK_SIGNAL);
     const struct timespec pause = {0, 1000000};
-    for (int ms = 0; ms < 1000 && atomic_load(&w->frame_count) < 0; ms++) nanosleep(&pause, NULL);
+    for (int ms = 0; ms < 1000 && atomic_load(&w->call_stack->count) < 0; ms++)
+        nanosleep(&pause, NULL);
+    return w->call_stack;
 }

@@ -1,28 +1,29 @@
 // Launching: checks the configuration, spreads the blocks over OS threads ("workers"), waits, and
 // watches the time. Launches are synchronous and never overlap.
+#include "cpu/device/launch.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "cpu/device/runtime.h"
-
-dim3 blockDim, gridDim;
-__thread struct worker* cudev_self;
-const struct cudev_watcher* cudev_watcher;
-struct worker* cudev_worker[MAX_WORKERS];
+#include "cpu/device/async_copies.h"
+#include "cpu/device/block.h"
+#include "cpu/device/errors.h"
+#include "cpu/device/fault.h"
+#include "cpu/device/kernels.h"
+#include "cpu/device/memory.h"
+#include "cpu/device/named_barriers.h"
+#include "cpu/device/report.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/device/stacks.h"
+#include "cpu/device/waiting.h"
+#include "cpu/device/watcher.h"
 
 enum { WATCHED_SLOWDOWN = 4 };  // allowed to a watched kernel before it counts as endless
 
 static int workers;
 static sem_t all_done;
-static struct launch the_launch;
-
-struct launch* cudev_current_launch(void) {
-    return &the_launch;
-}
 
 static double env_number(const char* name, double otherwise) {
     const char* text = getenv(name);
@@ -46,6 +47,9 @@ static void* worker_main(void* p) {
     cudev_self = w;
     cudev_faults_thread(w);
     cudev_stacks_map(w);
+    cudev_waiting_create(w);
+    cudev_named_barriers_create(w);
+    cudev_async_copies_create(w);
     cudev_shared_map(w);
     for (;;) {
         while (sem_wait(&w->go) != 0) {
@@ -102,12 +106,12 @@ static void report_endless(int used, double limit) {
                        "endless loop: the kernel is still running after %g s (CUDEV_TIMEOUT)",
                        limit);
     for (int i = 0; i < used; i++) {
-        struct worker* w = cudev_worker[i];
-        int count = atomic_load(&w->frame_count);
+        const struct worker* w = cudev_worker[i];
+        int count = atomic_load(&w->call_stack->count);
         if (count <= 0) continue;
         cudev_report_launch(w);
         cudev_report_threads(w);
-        cudev_report_frames(w->frames, count);
+        cudev_report_frames(w->call_stack->frames, count);
         break;
     }
     cudev_report_add("  next: which condition ends the loop there, and who makes it true? (waiting "
@@ -186,7 +190,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     if (error != cudaSuccess) return (int)error;
     if (!cudev_memory_init()) return (int)cudev_error(cudaErrorInitializationError);
     cudev_lock();
-    struct launch* l = &the_launch;
+    struct launch* l = &cudev_current_launch;
     l->site = *site;
     l->run = run;
     l->body = body;

@@ -1,5 +1,6 @@
-// From addresses in the program to lines of the source, by asking addr2line (binutils, which comes
-// with every compiler). Used only when a diagnosis is about to end the program.
+// Call stacks, and from addresses in the program to lines of its source. addr2line knows those: it is
+// one of the binutils, which come with every compiler. Used only for reports.
+#include "cpu/device/lines.h"
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -7,9 +8,35 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "cpu/device/runtime.h"
+#include <unwind.h>
+#include "cpu/device/allocations.h"
+#include "cpu/device/worker.h"
 
 extern char** environ;
+
+// ---- call stacks -------------------------------------------------------------------------------
+
+struct walk {
+    void** frames;
+    int count, max;
+};
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context* context, void* p) {
+    struct walk* walk = p;
+    int exact = 0;  // or a return address, which belongs to the instruction before it
+    uintptr_t pc = _Unwind_GetIPInfo(context, &exact);
+    if (!pc || walk->count == walk->max) return _URC_END_OF_STACK;
+    walk->frames[walk->count++] = (void*)(pc - !exact);
+    return _URC_NO_REASON;
+}
+
+int cudev_unwind(void** frames, int max) {
+    struct walk walk = {frames, 0, max};
+    _Unwind_Backtrace(visit, &walk);
+    return walk.count;
+}
+
+// ---- lines -------------------------------------------------------------------------------------
 
 // Starts addr2line for the addresses; returns a descriptor to read its answer from, -1 on failure.
 static int start(void* const* pcs, int count, pid_t* pid) {
@@ -48,8 +75,6 @@ static bool read_line(const char** p, const char* end, char* line, size_t size) 
     return true;
 }
 
-// The source lines of the addresses, innermost first, functions inlined there included. Skips what
-// has no line information (libraries). At most MAX_FRAMES addresses. Returns how many were found.
 int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_lines) {
     static char answer[32768];
     pid_t pid;
@@ -82,4 +107,34 @@ int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_
         if (s->line > 0) found++;
     }
     return found;
+}
+
+// ---- whose line it is --------------------------------------------------------------------------
+
+bool cudev_is_ours(const struct source_line* s) {
+    return strstr(s->file, "grader/cpu/device/") || strstr(s->file, "grader/cpu/watch/") ||
+           strstr(s->file, "/cudev/") || strstr(s->file, "grader/run/") ||
+           strstr(s->file, "include/cuda_") || strncmp(s->function, "cudev_", 6) == 0 ||
+           strstr(s->function, "cudev::") || strstr(s->function, "auto:") ||
+           strncmp(s->function, "on_fault", 8) == 0 || strncmp(s->function, "on_ask", 6) == 0 ||
+           strncmp(s->function, "fiber_main", 10) == 0 ||
+           strncmp(s->function, "worker_main", 11) == 0;
+}
+
+const char* cudev_shown_file(const char* path) {
+    const char* known[] = {cudev_current_launch.site.file, cudev_allocation_file()};
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(path), k = known[i] ? strlen(known[i]) : n;
+        if (k < n && path[n - k - 1] == '/' && strcmp(path + n - k, known[i]) == 0) return known[i];
+    }
+    return path;
+}
+
+bool cudev_program_line(struct source_line* line) {
+    void* frames[MAX_FRAMES];
+    struct source_line found[MAX_FRAMES];
+    int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), found, MAX_FRAMES), i = 0;
+    while (i < count && cudev_is_ours(&found[i])) i++;
+    if (i < count) *line = found[i];
+    return i < count;
 }

@@ -2,12 +2,16 @@
 // GPU, each its share; the last one to come computes for all. Lane l has g = l / 4 and t = l % 4.
 #include <stdio.h>
 #include <string.h>
-#include "cpu/device/runtime.h"
+#include "cpu/device/allocations.h"
+#include "cpu/device/report.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/device/warp.h"
+#include "cpu/device/watcher.h"
 
 enum { ROW_BYTES = 16 };  // of an 8 x 8 matrix of 16-bit numbers
 
-// The worker, if a kernel calls. What comes out goes to the thread's own variables, as ptx.h has it: the
-// watchers would not see it elsewhere.
+// The worker, if a kernel calls. The results go to the thread's own variables, as in ptx.h: elsewhere the
+// watchers would not see them.
 static struct worker* local(const void* p, const char* what) {
     struct worker* w = cudev_in_kernel(what);
     const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
@@ -58,10 +62,30 @@ static void multiply(const struct lane* lane) {
     }
 }
 
+static const char* text_of_mma(struct worker* w, unsigned half, unsigned width) {
+    (void)w, (void)width;
+    return half ? "mma_m16n8k16_fp16()" : "mma_m16n8k16_bf16()";
+}
+
+static bool complete_mma(struct worker* w, unsigned warp, uint32_t lanes) {
+    (void)lanes;
+    struct lane* lane = cudev_lanes(w, warp);
+    multiply(lane);
+    const struct cudev_mma* first = (const struct cudev_mma*)(uintptr_t)lane->value;
+    if (w->watch) cudev_watcher->multiplies(w, first->pc);
+    return true;
+}
+
+static const struct warp_function mma = {  // arg: fp16
+    .text = text_of_mma,
+    .complete = complete_mma,
+    .whole_warp = true,
+    .with_all_32 = true};
+
 void cudev_multiply(struct cudev_mma* operands, int half, const char* file, int line) {
     struct worker* w = local(operands, "mma_m16n8k16()");
     operands->pc = __builtin_return_address(0);
-    cudev_warp_call(w, CUDEV_MMA, ~0u, (uintptr_t)operands, half != 0, 0, file, line);
+    cudev_warp_call(w, &mma, ~0u, (uintptr_t)operands, half != 0, 0, file, line);
 }
 
 // ---- ldmatrix.sync.aligned.m8n8 ----------------------------------------------------------------
@@ -98,7 +122,7 @@ static void load(const struct lane* lane) {
 static void check_row(struct worker* w, const void* row, unsigned matrices, const char* file,
                       int line) {
     char what[300] = "a NULL pointer";
-    bool shared = (size_t)((const char*)row - w->window) <= SHARED_WINDOW - ROW_BYTES;
+    bool shared = cudev_in_window(w, row, ROW_BYTES);
     if (shared && (uintptr_t)row % ROW_BYTES == 0) return;
     if ((uintptr_t)row >= 4096) cudev_describe_address(what, sizeof what, row);
     cudev_report_begin(shared ? "misaligned" : "bad_address",
@@ -115,6 +139,27 @@ static void check_row(struct worker* w, const void* row, unsigned matrices, cons
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
+static const char* text_of_load(struct worker* w, unsigned matrices, unsigned transposed) {
+    static const char* const loads[2][3] = {
+        {"ldmatrix_x1()", "ldmatrix_x2()", "ldmatrix_x4()"},
+        {"ldmatrix_x1_trans()", "ldmatrix_x2_trans()", "ldmatrix_x4_trans()"},
+    };
+    (void)w;
+    return loads[transposed][matrices / 2];
+}
+
+static bool complete_load(struct worker* w, unsigned warp, uint32_t lanes) {
+    (void)lanes;
+    load(cudev_lanes(w, warp));
+    return true;
+}
+
+static const struct warp_function ldmatrix = {  // arg: the number of matrices; width: transposed
+    .text = text_of_load,
+    .complete = complete_load,
+    .whole_warp = true,
+    .with_all_32 = true};
+
 void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, int transposed,
                          const char* file, int line) {
     struct worker* w = local(words, "ldmatrix()");
@@ -126,27 +171,5 @@ void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, in
         if (w->watch) cudev_watcher->matrix_row(w, row, pc);
         check_row(w, row, matrices, file, line);
     }
-    cudev_warp_call(w, CUDEV_LDMATRIX, ~0u, (uintptr_t)&own, matrices, transposed != 0, file, line);
-}
-
-// ---- for warp.c --------------------------------------------------------------------------------
-
-const char* cudev_matrix_text(enum cudev_warp_op op, unsigned arg, unsigned width) {
-    static const char* const loads[2][3] = {
-        {"ldmatrix_x1()", "ldmatrix_x2()", "ldmatrix_x4()"},
-        {"ldmatrix_x1_trans()", "ldmatrix_x2_trans()", "ldmatrix_x4_trans()"},
-    };
-    if (op == CUDEV_MMA) return arg ? "mma_m16n8k16_fp16()" : "mma_m16n8k16_bf16()";
-    return loads[width][arg / 2];
-}
-
-void cudev_matrix_complete(struct worker* w, unsigned warp) {
-    struct lane* lane = &w->lane_of[warp * WARP_SIZE];
-    if (lane->op == CUDEV_LDMATRIX) {
-        load(lane);
-        return;
-    }
-    multiply(lane);
-    const struct cudev_mma* first = (const struct cudev_mma*)(uintptr_t)lane->value;
-    if (w->watch) cudev_watcher->multiplies(w, first->pc);
+    cudev_warp_call(w, &ldmatrix, ~0u, (uintptr_t)&own, matrices, transposed != 0, file, line);
 }

@@ -1,59 +1,75 @@
-// Named barriers (bar.sync, bar.arrive): a barrier opens when the number of threads it was told of has
-// come. Whole warps come; those that only arrive go on at once.
+// Named barriers (bar.sync, bar.arrive): a barrier opens when as many threads have come as it was told of.
+// Whole warps come; a warp that only arrives goes on at once.
+#include "cpu/device/named_barriers.h"
 #include <stdio.h>
 #include <string.h>
-#include "cpu/device/runtime.h"
+#include "cpu/device/report.h"
+#include "cpu/device/scheduler.h"
+#include "cpu/device/warp.h"
+#include "cpu/device/watcher.h"
+#include "cpu/include/cudev/watching.h"
 
 enum { NAMED_BARRIERS = 16 };  // number 0 is __syncthreads()
 
 struct named_barrier {
     unsigned wanted;  // threads; 0: nobody has come since it opened
     unsigned arrived;
-    unsigned first;               // thread that came first
+    unsigned first;               // the thread that came first
     struct place place;           // and where
     uint32_t waiting[MAX_WARPS];  // lanes
     struct cudev_clock clock;
 };
 
-static struct {
+struct named_barriers {
+    bool used;  // by the block that runs
     struct named_barrier barrier[NAMED_BARRIERS];
     struct {
         unsigned threads;
         char text[32];
-    } name[2][NAMED_BARRIERS];
-} named[MAX_WORKERS];
+    } name[2][NAMED_BARRIERS];  // for reports: of named_arrive(), of named_sync()
+};
+
+void cudev_named_barriers_create(struct worker* w) {
+    w->named_barriers = cudev_worker_memory(sizeof *w->named_barriers);
+}
+
+void cudev_named_barriers_begin(struct worker* w) {
+    struct named_barriers* all = w->named_barriers;
+    if (all->used) memset(all->barrier, 0, sizeof all->barrier);
+    all->used = false;
+}
 
 // "named_sync(1, 64)"; lives as long as the block.
-const char* cudev_named_text(struct worker* w, enum cudev_warp_op op, unsigned id,
-                             unsigned threads) {
-    bool waits = op == CUDEV_NAMED_SYNC;
-    char* text = named[w->number].name[waits][id].text;
-    if (named[w->number].name[waits][id].threads != threads)
-        snprintf(text, sizeof named[0].name[0][0].text, "named_%s(%u, %u)",
+static const char* text_of(struct worker* w, bool waits, unsigned id, unsigned threads) {
+    struct named_barriers* all = w->named_barriers;
+    char* text = all->name[waits][id].text;
+    if (all->name[waits][id].threads != threads)
+        snprintf(text, sizeof all->name[waits][id].text, "named_%s(%u, %u)",
                  waits ? "sync" : "arrive", id, threads);
-    named[w->number].name[waits][id].threads = threads;
+    all->name[waits][id].threads = threads;
     return text;
 }
 
-void cudev_named_forget(struct worker* w) {
-    memset(named[w->number].barrier, 0, sizeof named[0].barrier);
-    memset(w->in_named, 0, sizeof w->in_named);
-    w->named = false;
+static const char* text_of_sync(struct worker* w, unsigned id, unsigned threads) {
+    return text_of(w, true, id, threads);
+}
+
+static const char* text_of_arrive(struct worker* w, unsigned id, unsigned threads) {
+    return text_of(w, false, id, threads);
 }
 
 static void report(struct worker* w, const char* text, const char* next) {
     cudev_report_begin("bad_barrier", "%s", text);
     cudev_report_launch(w);
     cudev_report_threads(w);
-    cudev_named_report(w);
+    cudev_named_barriers_report(w);
     cudev_report_add("  next: %s\n", next);
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
-// For a report: the barriers that have not opened.
-void cudev_named_report(const struct worker* w) {
-    for (unsigned id = 0; w->named && id < NAMED_BARRIERS; id++) {
-        const struct named_barrier* b = &named[w->number].barrier[id];
+void cudev_named_barriers_report(const struct worker* w) {
+    for (unsigned id = 0; w->named_barriers->used && id < NAMED_BARRIERS; id++) {
+        const struct named_barrier* b = &w->named_barriers->barrier[id];
         if (b->wanted)
             cudev_report_add("  named barrier %u: %u of %u threads have come, the first (%s) at "
                              "%s:%d\n",
@@ -63,13 +79,14 @@ void cudev_named_report(const struct worker* w) {
 }
 
 static void report_counts(struct worker* w, unsigned t, unsigned id) {
-    const struct named_barrier* b = &named[w->number].barrier[id];
-    const struct place* at = &w->lane_of[t].place;
+    const struct named_barrier* b = &w->named_barriers->barrier[id];
+    const struct lane* lane = &w->waiting->lane[t];
+    const struct place* at = &lane->place;
     char text[400];
     snprintf(text, sizeof text,
              "named barrier %u: thread %s comes to it for %u threads at %s:%d, thread %s has come "
              "for %u at %s:%d",
-             id, cudev_thread_name(w, t), w->lane_of[t].width, at->file, at->line,
+             id, cudev_thread_name(w, t), lane->width, at->file, at->line,
              cudev_thread_name(w, b->first), b->wanted, b->place.file, b->place.line);
     report(w, text,
            "all that use a barrier together, to wait or to arrive, give the same count: "
@@ -82,19 +99,19 @@ static void open_barrier(struct worker* w, struct named_barrier* b, unsigned las
         uint32_t lanes = b->waiting[i];
         if (!lanes) continue;
         if (w->watch) cudev_watcher->acquire(w, &b->clock, i, lanes);
-        w->in_named[i] &= ~lanes;
+        w->waiting->in_call[i] &= ~lanes;
         if (i != last_warp) cudev_make_ready(w, i, lanes);
     }
     b->wanted = b->arrived = 0;
     memset(b->waiting, 0, sizeof b->waiting);
-    b->clock.block = 0;  // who comes next knows nothing of these
+    b->clock.block = 0;  // a thread that comes later learns nothing from these
 }
 
-bool cudev_named_arrive(struct worker* w, unsigned warp, uint32_t lanes) {
+// All lanes of a warp have come to their barrier. Returns whether they can go on.
+static bool arrive(struct worker* w, unsigned warp, uint32_t lanes, bool waits) {
     unsigned t = warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes);
-    const struct lane* lane = &w->lane_of[t];
-    struct named_barrier* b = &named[w->number].barrier[lane->arg];
-    bool waits = lane->op == CUDEV_NAMED_SYNC;
+    const struct lane* lane = &w->waiting->lane[t];
+    struct named_barrier* b = &w->named_barriers->barrier[lane->arg];
     if (!b->wanted) {
         b->wanted = lane->width;
         b->first = t;
@@ -106,12 +123,26 @@ bool cudev_named_arrive(struct worker* w, unsigned warp, uint32_t lanes) {
     b->arrived += WARP_SIZE;  // also for a warp that has fewer lanes
     if (waits) {
         b->waiting[warp] = lanes;
-        w->in_named[warp] = lanes;
+        w->waiting->in_call[warp] |= lanes;
     }
     if (b->arrived < b->wanted) return !waits;
     open_barrier(w, b, waits ? warp : MAX_WARPS);
     return true;
 }
+
+static bool complete_sync(struct worker* w, unsigned warp, uint32_t lanes) {
+    return arrive(w, warp, lanes, true);
+}
+
+static bool complete_arrive(struct worker* w, unsigned warp, uint32_t lanes) {
+    return arrive(w, warp, lanes, false);
+}
+
+// arg: the barrier; width: the number of threads
+static const struct warp_function named_sync = {
+    .text = text_of_sync, .complete = complete_sync, .whole_warp = true};
+static const struct warp_function named_arrive = {
+    .text = text_of_arrive, .complete = complete_arrive, .whole_warp = true};
 
 void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, const char* file,
                          int line) {
@@ -130,6 +161,7 @@ void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, c
                "whole warps come to a barrier: the count is a multiple of 32, and no more "
                "than the block has");
     }
-    w->named = true;
-    cudev_warp_call(w, op, ~0u, 0, id, threads, file, line);
+    w->named_barriers->used = true;
+    cudev_warp_call(w, op == CUDEV_NAMED_SYNC ? &named_sync : &named_arrive, ~0u, 0, id, threads,
+                    file, line);
 }

@@ -1,9 +1,17 @@
 // An access to memory: decides what kind of memory it is and asks the watchers that are on. This is
 // what every load and store of a watched kernel runs through; the rare cases are elsewhere.
+#include "cpu/watch/access.h"
 #include <string.h>
+#include "cpu/device/allocations.h"
+#include "cpu/device/fault.h"
+#include "cpu/device/stacks.h"
+#include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
-#include "profile.h"
-#include "watch.h"
+#include "cpu/watch/bounds.h"
+#include "cpu/watch/fence_order.h"
+#include "cpu/watch/lockstep.h"
+#include "cpu/watch/race.h"
+#include "cpu/watch/sites.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -41,11 +49,11 @@ static bool within(const volatile void* p, const void* object, size_t bytes) {
 }
 
 // An address outside the arena: its offset, or WATCHED_BYTES when there is nothing to watch.
-static __attribute__((noinline)) uint64_t outside(struct watch* k, const volatile void* p,
+static __attribute__((noinline)) uint64_t outside(struct watch* watch, const volatile void* p,
                                                   size_t bytes, enum cudev_access access,
                                                   const void* pc) {
     const char* address = (const char*)p;
-    if (is_local(k->worker, p, bytes)) return WATCHED_BYTES;
+    if (is_local(watch->worker, p, bytes)) return WATCHED_BYTES;
     if (within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
         return WATCHED_BYTES;
@@ -53,20 +61,20 @@ static __attribute__((noinline)) uint64_t outside(struct watch* k, const volatil
     if (address >= __executable_start && address + bytes <= _end && image < IMAGE_SPACE &&
         (!is_write(access) || !cudev_may_write || cudev_may_write(address, bytes)))
         return IMAGE_OFFSET + image;
-    cudev_bounds_foreign(k, p, bytes, access, pc);
+    cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;
 }
 
 // ---- the rare cases, and everything that changes more than one slot -----------------------------
 
-static void check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_access access,
+static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cudev_access access,
                   const void* pc) {
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) {
-        cudev_bounds_stray(k, offset, bytes, access, pc);
+        cudev_bounds_stray(watch, offset, bytes, access, pc);
         return;
     }
     const bool write = is_write(access);
-    uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
+    uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
     if (access == CUDEV_ATOMIC) me |= SLOT_ATOMIC;
     if (access >= CUDEV_VOLATILE_READ) me |= SLOT_ATOMIC | SLOT_VOLATILE;
     for (unsigned done = 0; done < bytes;) {
@@ -74,32 +82,32 @@ static void check(struct watch* k, uint64_t offset, unsigned bytes, enum cudev_a
         unsigned mask = ((1u << part) - 1) << at;
         uint8_t* init = &INIT_SHADOW[(offset + done) >> 2];
         if ((!write || access == CUDEV_ATOMIC) && (*init & mask) != mask)
-            cudev_bounds_uninitialised(k, offset, bytes, access, pc);
+            cudev_bounds_uninitialised(watch, offset, bytes, access, pc);
         if (write) *init |= (uint8_t)mask;
-        cudev_race_access(k, offset + done, me | (uint64_t)mask << SLOT_MASK_SHIFT, write);
+        cudev_race_access(watch, offset + done, me | (uint64_t)mask << SLOT_MASK_SHIFT, write);
         done += part;
     }
 }
 
-static void log_access(struct watch* k, uint64_t offset, unsigned bytes, enum log_kind kind,
+static void log_access(struct watch* watch, uint64_t offset, unsigned bytes, enum log_kind kind,
                        const void* pc) {
-    struct worker* w = k->worker;
+    struct worker* w = watch->worker;
     unsigned lane = w->current % WARP_SIZE;
-    if (w->current / WARP_SIZE != k->log_warp) cudev_profile_change_warp(k);
-    unsigned warp = k->log_warp, n = k->length[warp][lane];
-    k->log[k->log_of[warp]][lane][n] = log_entry_of(offset, site_at(pc), kind, bytes);
-    k->length[warp][lane] = n + 1;
-    if (n + 1 == LOG_ENTRIES) cudev_profile_log_full(k);
+    if (w->current / WARP_SIZE != watch->logs.warp) cudev_lockstep_change_warp(watch);
+    unsigned warp = watch->logs.warp, n = watch->logs.length[warp][lane];
+    watch->log[watch->logs.of[warp]][lane][n] = log_entry_of(offset, site_at(pc), kind, bytes);
+    watch->logs.length[warp][lane] = n + 1;
+    if (n + 1 == LOG_ENTRIES) cudev_lockstep_log_full(watch);
 }
 
 // The offset of what a kernel may touch: WATCHED_BYTES when there is nothing to watch. Does not return
 // when the access must not be made.
-static uint64_t offset_of(struct watch* k, const volatile void* p, unsigned bytes,
+static uint64_t offset_of(struct watch* watch, const volatile void* p, unsigned bytes,
                           enum cudev_access access, const void* pc) {
     uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
-    if (offset >= WATCHED_BYTES) offset = outside(k, p, bytes, access, pc);
+    if (offset >= WATCHED_BYTES) offset = outside(watch, p, bytes, access, pc);
     if (offset < WATCHED_BYTES && offset & (bytes - 1))
-        cudev_bounds_misaligned(k, offset, bytes, access, pc);
+        cudev_bounds_misaligned(watch, offset, bytes, access, pc);
     return offset;
 }
 
@@ -111,21 +119,22 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
         host_access(p, bytes, access);
         return;
     }
-    struct watch* k = w->watch;
-    if (!k) return;
-    uint64_t offset = offset_of(k, p, bytes, access, pc);
+    struct watch* watch = w->watch;
+    if (!watch) return;
+    uint64_t offset = offset_of(watch, p, bytes, access, pc);
     if (offset == WATCHED_BYTES) return;
     // a loop that waits for another thread with volatile reads lets it run
-    if (access == CUDEV_VOLATILE_READ && ++k->spins % 64 == 0) cudev_yield();
-    if (k->check) check(k, offset, bytes, access, pc);
-    if (k->profile)
-        log_access(k, offset, bytes,
+    if (access == CUDEV_VOLATILE_READ && ++watch->spins % 64 == 0) cudev_yield();
+    if (watch->check) check(watch, offset, bytes, access, pc);
+    if (watch->profile)
+        log_access(watch, offset, bytes,
                    access == CUDEV_ATOMIC ? LOG_ATOMIC
                    : is_write(access)     ? LOG_STORE
                                           : LOG_LOAD,
                    pc);
-    if (access != CUDEV_READ && access != CUDEV_WRITE && k->check)
-        cudev_order_sync(k, offset, access != CUDEV_VOLATILE_WRITE, access != CUDEV_VOLATILE_READ);
+    if (access != CUDEV_READ && access != CUDEV_WRITE && watch->check)
+        cudev_order_sync(watch, offset, access != CUDEV_VOLATILE_WRITE,
+                         access != CUDEV_VOLATILE_READ);
 }
 
 // ---- instructions of the runtime's own ---------------------------------------------------------
@@ -134,43 +143,43 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
 // what it uses.
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc) {
-    struct watch* k = w->watch;
-    uint64_t source = used ? offset_of(k, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
-    uint64_t target = offset_of(k, to, bytes, CUDEV_WRITE, pc);
+    struct watch* watch = w->watch;
+    uint64_t source = used ? offset_of(watch, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
+    uint64_t target = offset_of(watch, to, bytes, CUDEV_WRITE, pc);
     if (source < WATCHED_BYTES) {
-        if (k->check) check(k, source, used, CUDEV_READ, pc);
-        if (k->profile) log_access(k, source, bytes, LOG_COPY_LOAD, pc);
+        if (watch->check) check(watch, source, used, CUDEV_READ, pc);
+        if (watch->profile) log_access(watch, source, bytes, LOG_COPY_LOAD, pc);
     }
     if (target == WATCHED_BYTES) return;
-    if (k->check) {
-        check(k, target, bytes, CUDEV_WRITE, pc);
+    if (watch->check) {
+        check(watch, target, bytes, CUDEV_WRITE, pc);
         cudev_bounds_unwritten(target, bytes);
     }
-    if (k->profile) log_access(k, target, bytes, LOG_COPY_STORE, pc);
+    if (watch->profile) log_access(watch, target, bytes, LOG_COPY_STORE, pc);
 }
 
 // It arrives: pc is still that of the issue. What others have written to the same place meanwhile was
 // not ordered, whatever barriers were between.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc) {
-    struct watch* k = w->watch;
+    struct watch* watch = w->watch;
     uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
-    if (!k->check || offset >= WATCHED_BYTES) return;
-    uint64_t source = used ? offset_of(k, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
-    if (source < WATCHED_BYTES) check(k, source, used, CUDEV_READ, pc);
-    uint64_t me = k->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
+    if (!watch->check || offset >= WATCHED_BYTES) return;
+    uint64_t source = used ? offset_of(watch, from, bytes, CUDEV_READ, pc) : WATCHED_BYTES;
+    if (source < WATCHED_BYTES) check(watch, source, used, CUDEV_READ, pc);
+    uint64_t me = watch->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
     for (unsigned i = 0; i < bytes; i += 4)
-        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(k, offset + i, me);
-    check(k, offset, bytes, CUDEV_WRITE, pc);
+        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me);
+    check(watch, offset, bytes, CUDEV_WRITE, pc);
 }
 
 // A lane loads 16 bytes on behalf of its warp.
 void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) {
-    struct watch* k = w->watch;
-    uint64_t offset = offset_of(k, row, 16, CUDEV_READ, pc);
+    struct watch* watch = w->watch;
+    uint64_t offset = offset_of(watch, row, 16, CUDEV_READ, pc);
     if (offset == WATCHED_BYTES) return;
-    if (k->check) check(k, offset, 16, CUDEV_READ, pc);
-    if (k->profile) log_access(k, offset, 16, LOG_MATRIX_LOAD, pc);
+    if (watch->check) check(watch, offset, 16, CUDEV_READ, pc);
+    if (watch->profile) log_access(watch, offset, 16, LOG_MATRIX_LOAD, pc);
 }
 
 // ---- the common case: everything is in order -----------------------------------------------------
@@ -178,12 +187,12 @@ void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) 
 // These functions change nothing before they know that it is; else they return false and watch_any()
 // starts again.
 
-ALWAYS_INLINE bool check_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                               unsigned site) {
     static const uint32_t all_set = 0x0f0f0f0f;
     uint64_t(*slot)[4] = &RACE_SHADOW[offset >> 2];
-    const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
-    const uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT |
+    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->launch_floor;
+    const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)15 << SLOT_MASK_SHIFT | site;
     uint8_t* init = &INIT_SHADOW[offset >> 2];
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
@@ -205,12 +214,12 @@ ALWAYS_INLINE bool check_fast(struct watch* k, uint64_t offset, unsigned bytes, 
 }
 
 // The same for 1 or 2 bytes.
-ALWAYS_INLINE bool check_fast_part(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+ALWAYS_INLINE bool check_fast_part(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                                    unsigned site) {
     uint64_t* slot = RACE_SHADOW[offset >> 2];
-    const uint64_t floor = offset >= WINDOW_OFFSET ? k->shared_floor : k->launch_floor;
+    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->launch_floor;
     const unsigned mask = ((1u << bytes) - 1) << offset % 4;
-    const uint64_t me = k->now | (uint64_t)k->worker->current << SLOT_THREAD_SHIFT |
+    const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)mask << SLOT_MASK_SHIFT | site;
     uint8_t* init = &INIT_SHADOW[offset >> 2];
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
@@ -229,33 +238,34 @@ ALWAYS_INLINE bool check_fast_part(struct watch* k, uint64_t offset, unsigned by
     return (slot[2] ^ me) >> SLOT_THREAD_SHIFT == 0 && (slot_mask(slot[2]) & mask) == mask;
 }
 
-ALWAYS_INLINE bool log_fast(struct watch* k, uint64_t offset, unsigned bytes, bool write,
+ALWAYS_INLINE bool log_fast(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                             unsigned site) {
-    const unsigned thread = k->worker->current, warp = thread / WARP_SIZE,
+    const unsigned thread = watch->worker->current, warp = thread / WARP_SIZE,
                    lane = thread % WARP_SIZE;
-    const unsigned n = k->length[warp][lane];
-    if (warp != k->log_warp || n + 1 >= LOG_ENTRIES) return false;
-    k->log[k->log_of[warp]][lane][n] =
+    const unsigned n = watch->logs.length[warp][lane];
+    if (warp != watch->logs.warp || n + 1 >= LOG_ENTRIES) return false;
+    watch->log[watch->logs.of[warp]][lane][n] =
         log_entry_of(offset, site, write ? LOG_STORE : LOG_LOAD, bytes);
-    k->length[warp][lane] = n + 1;
+    watch->logs.length[warp][lane] = n + 1;
     return true;
 }
 
 ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool write,
                                 const void* pc) {
     struct worker* w = cudev_self;
-    struct watch* k = w ? w->watch : NULL;
+    struct watch* watch = w ? w->watch : NULL;
     uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
     size_t distance = (size_t)((const char*)pc - __executable_start);
-    if (likely(k && offset < WATCHED_BYTES && !(offset & (bytes - 1)) && distance < TEXT_BYTES)) {
+    if (likely(watch && offset < WATCHED_BYTES && !(offset & (bytes - 1)) &&
+               distance < TEXT_BYTES)) {
         unsigned site = SITE_OF[distance];
         bool done = site != 0;
-        if (k->check)
-            done = done && (bytes < 4 ? check_fast_part(k, offset, bytes, write, site)
-                                      : check_fast(k, offset, bytes, write, site));
-        if (k->profile) done = done && log_fast(k, offset, bytes, write, site);
+        if (watch->check)
+            done = done && (bytes < 4 ? check_fast_part(watch, offset, bytes, write, site)
+                                      : check_fast(watch, offset, bytes, write, site));
+        if (watch->profile) done = done && log_fast(watch, offset, bytes, write, site);
         if (likely(done)) return;
-    } else if (w ? !k || is_local(w, p, bytes) : offset >= DEVICE_SPACE && !write) {
+    } else if (w ? !watch || is_local(w, p, bytes) : offset >= DEVICE_SPACE && !write) {
         return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
@@ -285,7 +295,7 @@ ENTRIES(4)
 ENTRIES(8)
 ENTRIES(16)
 
-// ---- for callbacks.c ---------------------------------------------------------------------------
+// ---- for compiler_calls.c -------------------------------------------------------------------
 
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc) {
     struct worker* w = cudev_self;
@@ -310,9 +320,9 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
         return;
     }
     const volatile char* end = (const volatile char*)p + bytes;
-    struct watch* k = cudev_self->watch;
-    if (!k || is_local(cudev_self, p, bytes)) return;
-    k->range = true;
+    struct watch* watch = cudev_self->watch;
+    if (!watch || is_local(cudev_self, p, bytes)) return;
+    watch->range = true;
     for (const volatile char* q = p; q < end;) {
         size_t left = (size_t)(end - q);
         size_t piece = (uintptr_t)q % 4 == 0 && left >= 4   ? 4
@@ -321,5 +331,5 @@ void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access 
         cudev_access(q, piece, access, pc);
         q += piece;
     }
-    k->range = false;
+    watch->range = false;
 }

@@ -1,9 +1,12 @@
 // The names of arrays: what a __shared__ declaration is called, which kernel parameter points into
 // an allocation, and which element lies at an address.
+#include "cpu/watch/array_names.h"
 #include <stdio.h>
 #include <string.h>
-#include "finding.h"
-#include "watch.h"
+#include "cpu/device/allocations.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/watch/device_variables.h"
+#include "cpu/watch/shadow.h"
 
 // ---- pointers that the next launch gets --------------------------------------------------------
 
@@ -76,21 +79,22 @@ static void add_extent(char* text, size_t size, const unsigned* extent, size_t e
 
 // ---- shared memory -----------------------------------------------------------------------------
 
-// What a finding far behind an array belongs to: the array before it.
+// An address far behind an array belongs to the array before it.
 static void name_shared(struct array_name* n, const struct worker* w, uint64_t offset,
                         size_t bytes) {
     const char* p = ARENA_BASE + offset;
     const struct cudev_shared_array* a = NULL;
-    const char* data = w->window;
-    for (unsigned i = 0; i < w->shared_count; i++) {
-        const char* d = w->shared[w->declared[i]->id].data;
+    const struct shared_memory* m = w->shared;
+    const char* data = m->window;
+    for (unsigned i = 0; i < m->declared_count; i++) {
+        const char* d = m->place[m->declared[i]->id].data;
         if (d > p) continue;
-        a = w->declared[i];
+        a = m->declared[i];
         data = d;
     }
     if (!a) {
         const struct cudev_launch_site* s = &w->launch->site;
-        const struct cudev_shared_array* d = w->dynamic;
+        const struct cudev_shared_array* d = m->dynamic;
         size_t element = d && d->element ? d->element : bytes;
         snprintf(n->name, sizeof n->name, "%s", d && d->name ? d->name : "dynamic shared memory");
         snprintf(n->element, sizeof n->element, "%s", n->name);
@@ -134,7 +138,7 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
     }
     const char* data = best < 0 ? a->data + a->named_at : arguments[best].p;
     size_t element = best < 0 || !arguments[best].bytes ? bytes : arguments[best].bytes;
-    const struct cudev_launch_site* site = &cudev_current_launch()->site;
+    const struct cudev_launch_site* site = &cudev_current_launch.site;
     if (best < 0 && a->name)
         snprintf(n->name, sizeof n->name, "%s", a->name);
     else if (best < 0)
@@ -167,7 +171,6 @@ static void name_allocation(struct array_name* n, const struct allocation* a, co
     n->id = (best < 0 ? 1u << 20 | a->number : 1u << 21 | (unsigned)arguments[best].index);
 }
 
-// Names the array at `offset`. w: the worker whose shared memory it may be; NULL: host code asks.
 void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t offset, size_t bytes) {
     memset(n, 0, sizeof *n);
     if (offset >= WINDOW_OFFSET) {

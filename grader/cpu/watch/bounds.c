@@ -1,14 +1,16 @@
-// Where memory ends, whether it has been written, and whose it is.
+// Where arrays end, whether their bytes have been written, and whose memory an address is.
 //
 // Every 128-byte page belongs to at most one array; the owner shadow has the offset of that array's
 // end. So an access is in bounds if its last byte lies before the end noted for its first byte's
-// page. Another shadow has one bit for every byte that has been written.
+// page. A second shadow has one bit for every byte that has been written.
+#include "cpu/watch/bounds.h"
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include "finding.h"
-#include "watch.h"
+#include "cpu/device/allocations.h"
+#include "cpu/device/block.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/watch/findings.h"
+#include "cpu/watch/sites.h"
 
 // ---- what is known of memory -------------------------------------------------------------------
 
@@ -49,19 +51,15 @@ static size_t first_unwritten(uint64_t offset, size_t bytes) {
     return bytes;
 }
 
-static bool in_heap(const void* p) {
-    return cudev_is_device_address(p);
-}
-
 // The line of the program that called the API function we are in.
 static struct source_line api_caller(void) {
     static struct source_line lines[64];
     void* frames[MAX_FRAMES];
     int count = cudev_lines(frames, cudev_unwind(frames, MAX_FRAMES), lines, 64), i = 0;
-    for (int k = 0; k < count; k++)
-        if (strncmp(lines[k].function, "cuda", 4) == 0 ||
-            strncmp(lines[k].function, "__wrap_cuda", 11) == 0)
-            i = k + 1;
+    for (int j = 0; j < count; j++)
+        if (strncmp(lines[j].function, "cuda", 4) == 0 ||
+            strncmp(lines[j].function, "__wrap_cuda", 11) == 0)
+            i = j + 1;
     while (i < count && cudev_is_ours(&lines[i])) i++;
     return i < count ? lines[i] : (struct source_line){"", "", 0, 0};
 }
@@ -81,9 +79,10 @@ static void copies_unwritten(const char* function, uint64_t offset) {
 void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes) {
     uint64_t to = (uint64_t)((const char*)dst - ARENA_BASE);
     uint64_t from = (uint64_t)((const char*)src - ARENA_BASE);
-    size_t unwritten = src && in_heap(src) ? first_unwritten(from, bytes) : bytes;
-    if (unwritten < bytes && !in_heap(dst)) copies_unwritten(function, from + unwritten);
-    if (!in_heap(dst)) return;
+    size_t unwritten = src && cudev_is_device_address(src) ? first_unwritten(from, bytes) : bytes;
+    if (unwritten < bytes && !cudev_is_device_address(dst))
+        copies_unwritten(function, from + unwritten);
+    if (!cudev_is_device_address(dst)) return;
     cudev_bounds_written(to, bytes);
     for (size_t i = unwritten; i < bytes; i++)
         if (first_unwritten(from + i, 1) == 0) cudev_bounds_unwritten(to + i, 1);
@@ -91,67 +90,66 @@ void cudev_bounds_copies(const char* function, const void* dst, const void* src,
 
 // ---- findings ----------------------------------------------------------------------------------
 
-static struct finding* found(struct watch* k, enum found kind, enum cudev_access access,
+static struct finding* found(struct watch* watch, enum found kind, enum cudev_access access,
                              const void* pc) {
-    struct finding* f = cudev_finding(kind, site_at(pc), 0, k->worker->block, k->worker->current);
+    struct finding* f =
+        cudev_finding(kind, site_at(pc), 0, watch->worker->block, watch->worker->current);
     if (f) f->access = access;
     return f;
 }
 
 // Can the access be made without a fault?
-static bool is_mapped(const struct watch* k, uint64_t offset, size_t bytes) {
-    if (offset < HOST_OFFSET) return offset + bytes <= cudev_device_memory_top();
+static bool is_mapped(const struct watch* watch, uint64_t offset, size_t bytes) {
+    if (offset < HOST_OFFSET) return offset + bytes <= cudev_heap.top;
     if (offset < IMAGE_OFFSET) return true;
-    const char* p = ARENA_BASE + offset;
-    return p >= k->worker->window && p + bytes <= k->worker->window + SHARED_WINDOW;
+    return cudev_in_window(watch->worker, ARENA_BASE + offset, (unsigned)bytes);
 }
 
-// An access that no array owns. Returns whether it may be made.
-bool cudev_bounds_stray(struct watch* k, uint64_t offset, size_t bytes, enum cudev_access access,
-                        const void* pc) {
+bool cudev_bounds_stray(struct watch* watch, uint64_t offset, size_t bytes,
+                        enum cudev_access access, const void* pc) {
     const char* p = ARENA_BASE + offset;
     const struct allocation* freed = cudev_freed_at(p);
     bool live = OWNER_SHADOW[offset >> PAGE_SHIFT] != 0;
-    struct finding* f = found(k, freed && !live ? FOUND_FREED : FOUND_OUT_OF_BOUNDS, access, pc);
+    struct finding* f =
+        found(watch, freed && !live ? FOUND_FREED : FOUND_OUT_OF_BOUNDS, access, pc);
     if (f && freed && !live) {
         snprintf(f->what, sizeof f->what, "byte %td of freed memory", p - freed->data);
         snprintf(f->origin, sizeof f->origin, "%zu bytes of cudaMalloc%s%s:%d, freed since",
                  freed->bytes, freed->file ? " at " : " ", freed->file ? freed->file : "number",
                  freed->file ? freed->line : (int)freed->number);
     } else if (f) {
-        cudev_finding_where(f, k->worker, offset, bytes);
+        cudev_finding_where(f, watch->worker, offset, bytes);
     }
-    if (is_mapped(k, offset, bytes)) return true;
-    cudev_stop_launch(k->worker, cudaErrorIllegalAddress);
+    if (is_mapped(watch, offset, bytes)) return true;
+    cudev_stop_launch(watch->worker, cudaErrorIllegalAddress);
 }
 
-void cudev_bounds_uninitialised(struct watch* k, uint64_t offset, size_t bytes,
+void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t bytes,
                                 enum cudev_access access, const void* pc) {
-    if (bytes > 4 || k->range) {
+    if (bytes > 4 || watch->range) {
         // padding of a structure need not be written: a word counts when some byte of it was
         uint64_t end = offset + bytes;
         while (offset < end && INIT_SHADOW[offset >> 2]) offset = (offset | 3) + 1;
         if (offset >= end) return;
         if (bytes > 4) bytes = 4;
     }
-    struct finding* f = found(k, FOUND_UNINITIALISED, access, pc);
-    if (f) cudev_finding_where(f, k->worker, offset, bytes);
+    struct finding* f = found(watch, FOUND_UNINITIALISED, access, pc);
+    if (f) cudev_finding_where(f, watch->worker, offset, bytes);
 }
 
-void cudev_bounds_misaligned(struct watch* k, uint64_t offset, size_t bytes,
+void cudev_bounds_misaligned(struct watch* watch, uint64_t offset, size_t bytes,
                              enum cudev_access access, const void* pc) {
-    struct finding* f = found(k, FOUND_MISALIGNED, access, pc);
+    struct finding* f = found(watch, FOUND_MISALIGNED, access, pc);
     if (f) {
-        cudev_finding_where(f, k->worker, offset, bytes);
+        cudev_finding_where(f, watch->worker, offset, bytes);
         snprintf(f->text, sizeof f->text, "%zu-byte %s", bytes,
                  access == CUDEV_READ ? "read" : "write");
         snprintf(f->detail, sizeof f->detail, ", whose address is no multiple of %zu", bytes);
     }
     // a GPU stops here; so does this machine, for 16 bytes
-    cudev_stop_launch(k->worker, cudaErrorMisalignedAddress);
+    cudev_stop_launch(watch->worker, cudaErrorMisalignedAddress);
 }
 
-// An index beyond the declared size of a dimension, "float [16]"; pc is the call in the kernel.
 void cudev_bounds_index(long long index, const char* type, const char* file, int line,
                         const void* pc) {
     struct worker* w = cudev_self;
@@ -163,15 +161,14 @@ void cudev_bounds_index(long long index, const char* type, const char* file, int
     f->line = line;
 }
 
-// A kernel touches what is not memory of the device.
-void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,
+void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t bytes,
                           enum cudev_access access, const void* pc) {
     uintptr_t address = (uintptr_t)p;
     bool shadow =
         (const char*)p + bytes > SHADOW_BASE && (const char*)p < SHADOW_BASE + SHADOW_SIZE;
     bool null = address < 65536, local = (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS;
-    struct finding* f =
-        found(k, shadow || null || local ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
+    struct finding* f = found(
+        watch, shadow || null || local ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
     if (f && null)
         snprintf(f->what, sizeof f->what, "a NULL pointer%s", address ? " plus an index" : "");
     else if (f && local)
@@ -181,5 +178,5 @@ void cudev_bounds_foreign(struct watch* k, const volatile void* p, size_t bytes,
         snprintf(f->what, sizeof f->what, "%#lx, which is %s", (unsigned long)address,
                  shadow ? "memory of the device that no kernel may use" : "host memory");
     if (f) f->bytes = bytes;
-    cudev_stop_launch(k->worker, cudaErrorIllegalAddress);
+    cudev_stop_launch(watch->worker, cudaErrorIllegalAddress);
 }

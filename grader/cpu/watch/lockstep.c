@@ -5,8 +5,10 @@
 // As long as all lanes name the same instruction next, that is one request. Where they differ (a
 // branch, a loop that some leave earlier), those go first that will soonest arrive where others
 // wait: so the lanes meet again after the branch, as they do on a GPU.
+#include "cpu/watch/lockstep.h"
 #include <string.h>
-#include "profile.h"
+#include "cpu/watch/request.h"
+#include "cpu/watch/sites.h"
 
 enum { LOOK_AHEAD = 256 };
 
@@ -27,7 +29,7 @@ static unsigned distance(const struct reader* r, log_entry e) {
 
 // The lanes to go first when they are at different instructions: one entry of that group.
 static log_entry choose(const struct reader* r, uint32_t active) {
-    const void* const* pc = watch_state()->pc_of_site;
+    const void* const* pc = sites()->pc;
     unsigned leader[WARP_SIZE], groups = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
@@ -69,7 +71,7 @@ static uint32_t take(struct reader* r, uint32_t active, log_entry e, struct requ
 
 // While all 32 lanes are at the same instruction: the common case. Returns when they are not, or
 // when one is at its end.
-static void merge_together(struct watch* k, struct reader* r, struct request* q) {
+static void merge_together(struct watch* watch, struct reader* r, struct request* q) {
     ptrdiff_t rounds = r[0].end - r[0].next, done = 0;
     for (int i = 1; i < WARP_SIZE; i++)
         if (r[i].end - r[i].next < rounds) rounds = r[i].end - r[i].next;
@@ -84,26 +86,26 @@ static void merge_together(struct watch* k, struct reader* r, struct request* q)
             q->offset[i] = (uint32_t)e;
         }
         if (different) break;
-        cudev_request(k, q);
+        cudev_request(watch, q);
     }
     for (int i = 0; i < WARP_SIZE; i++) r[i].next += done;
 }
 
 // Turns the logs of a warp into requests. Unless `all`, stops where the log of a lane that is still
 // running breaks off, and keeps the rest.
-void cudev_profile_merge(struct watch* k, unsigned warp, bool all) {
-    log_entry(*log)[LOG_STRIDE] = k->log[k->log_of[warp]];
+static void merge(struct watch* watch, unsigned warp, bool all) {
+    log_entry(*log)[LOG_STRIDE] = watch->log[watch->logs.of[warp]];
     struct reader r[WARP_SIZE];
     struct request q;
     uint32_t active = 0, cut = 0;  // lanes: have entries; break off
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
-        r[lane] = (struct reader){log[lane], log[lane] + k->length[warp][lane]};
-        if (k->length[warp][lane]) active |= 1u << lane;
-        if (k->length[warp][lane] == LOG_ENTRIES && !all) cut |= 1u << lane;
+        r[lane] = (struct reader){log[lane], log[lane] + watch->logs.length[warp][lane]};
+        if (watch->logs.length[warp][lane]) active |= 1u << lane;
+        if (watch->logs.length[warp][lane] == LOG_ENTRIES && !all) cut |= 1u << lane;
     }
     bool broken_off = false;
     while (active && !broken_off) {
-        if (active == ~0u) merge_together(k, r, &q);
+        if (active == ~0u) merge_together(watch, r, &q);
         for (uint32_t rest = active; rest; rest &= rest - 1) {
             unsigned lane = (unsigned)__builtin_ctz(rest);
             if (r[lane].next < r[lane].end) continue;
@@ -117,7 +119,7 @@ void cudev_profile_merge(struct watch* k, unsigned warp, bool all) {
             log_entry better = choose(r, active);
             if (instruction(better) != instruction(e)) taken = take(r, active, better, &q);
         }
-        cudev_request(k, &q);
+        cudev_request(watch, &q);
         for (uint32_t rest = taken; rest; rest &= rest - 1) r[__builtin_ctz(rest)].next++;
     }
     bool empty = true;
@@ -125,51 +127,51 @@ void cudev_profile_merge(struct watch* k, unsigned warp, bool all) {
         size_t left = (size_t)(r[lane].end - r[lane].next);
         if (left && r[lane].next > log[lane])
             memmove(log[lane], r[lane].next, left * sizeof *log[0]);
-        k->length[warp][lane] = (uint32_t)left;
+        watch->logs.length[warp][lane] = (uint32_t)left;
         empty = empty && !left;
     }
     if (!empty) return;
-    k->logged_warps &= ~(1u << warp);
-    k->free_log[k->free_logs++] = k->log_of[warp];
+    watch->logs.logged &= ~(1u << warp);
+    watch->logs.free[watch->logs.free_count++] = watch->logs.of[warp];
 }
 
 // The warp has a log from now on.
-static void begin_log(struct watch* k, unsigned warp) {
-    k->log_warp = warp;
-    if (k->logged_warps >> warp & 1) return;
-    k->logged_warps |= 1u << warp;
-    k->log_of[warp] = k->free_log[--k->free_logs];
+static void begin_log(struct watch* watch, unsigned warp) {
+    watch->logs.warp = warp;
+    if (watch->logs.logged >> warp & 1) return;
+    watch->logs.logged |= 1u << warp;
+    watch->logs.of[warp] = watch->logs.free[--watch->logs.free_count];
 }
 
-void cudev_profile_first_warp(struct watch* k) {
-    k->logged_warps = 0;
-    k->free_logs = 0;
-    for (unsigned i = MAX_WARPS; i-- > 0;) k->free_log[k->free_logs++] = (uint8_t)i;
-    begin_log(k, 0);
+void cudev_lockstep_block(struct watch* watch) {
+    watch->logs.logged = 0;
+    watch->logs.free_count = 0;
+    for (unsigned i = MAX_WARPS; i-- > 0;) watch->logs.free[watch->logs.free_count++] = (uint8_t)i;
+    begin_log(watch, 0);
 }
 
-// A thread of another warp runs now. If all lanes of the last one wait, their logs are as far as
-// each other; if some can go on, they have to come as far first.
-void cudev_profile_change_warp(struct watch* k) {
-    const struct worker* w = k->worker;
-    unsigned last = k->log_warp;
-    if (k->logged_warps >> last & 1 && !w->ready[last] && !w->yielded[last])
-        cudev_profile_merge(k, last, false);
-    begin_log(k, w->current / WARP_SIZE);
+// If all lanes of the last warp wait, their logs are as far as each other; if some can go on, they have to
+// come as far first.
+void cudev_lockstep_change_warp(struct watch* watch) {
+    const struct worker* w = watch->worker;
+    unsigned last = watch->logs.warp;
+    if (watch->logs.logged >> last & 1 && !w->ready[last] && !w->yielded[last])
+        merge(watch, last, false);
+    begin_log(watch, w->current / WARP_SIZE);
 }
 
-// The current lane's log has no room: the other lanes shall come as far, too.
-void cudev_profile_log_full(struct watch* k) {
-    unsigned warp = k->log_warp, lane = k->worker->current % WARP_SIZE;
+// The other lanes shall come as far, too.
+void cudev_lockstep_log_full(struct watch* watch) {
+    unsigned warp = watch->logs.warp, lane = watch->worker->current % WARP_SIZE;
     cudev_yield();
-    begin_log(k, warp);
-    if (k->length[warp][lane] == LOG_ENTRIES) cudev_profile_merge(k, warp, false);
-    if (k->length[warp][lane] == LOG_ENTRIES) cudev_profile_merge(k, warp, true);
-    begin_log(k, warp);
+    begin_log(watch, warp);
+    if (watch->logs.length[warp][lane] == LOG_ENTRIES) merge(watch, warp, false);
+    if (watch->logs.length[warp][lane] == LOG_ENTRIES) merge(watch, warp, true);
+    begin_log(watch, warp);
 }
 
-void cudev_profile_merge_all(struct watch* k) {
-    for (uint32_t rest = k->logged_warps; rest; rest &= rest - 1)
-        cudev_profile_merge(k, (unsigned)__builtin_ctz(rest), true);
-    begin_log(k, k->log_warp);
+void cudev_lockstep_merge_all(struct watch* watch) {
+    for (uint32_t rest = watch->logs.logged; rest; rest &= rest - 1)
+        merge(watch, (unsigned)__builtin_ctz(rest), true);
+    begin_log(watch, watch->logs.warp);
 }

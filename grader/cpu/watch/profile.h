@@ -1,107 +1,18 @@
-// Counting memory traffic as the hardware would: per warp, not per thread.
+// Counting memory traffic as the hardware would: for each warp, not for each thread.
 #ifndef CUDEV_PROFILE_H
 #define CUDEV_PROFILE_H
 
-#include "watch.h"
+#include "cpu/watch/watch.h"
 
-enum {
-    MAX_PROFILED = 256,  // kernels: a name and a launch line each
-    MAX_ROWS = 1 << 14,
-    // Behind them, for what comes after: a row for each kernel, kind and memory, so that sums stay right.
-    REST_ROWS = MAX_PROFILED * 2 * LOG_KINDS,
-    ALL_ROWS = MAX_ROWS + REST_ROWS,
-};
-
-// What is counted of one instruction, on one array. Shared memory fills wavefronts, global sectors.
-struct counts {
-    uint64_t requests;  // executions by a warp
-    uint64_t lanes;     // threads that took part
-    uint64_t bytes;     // they asked for
-    uint64_t distinct;  // of these; of loads alone
-    uint64_t sectors, ideal_sectors;
-    uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
-    uint64_t wavefronts, ideal_wavefronts;
-};
-
-struct row {
-    unsigned kernel, site;
-    unsigned array;  // id, see array_names.c
-    enum log_kind kind;
-    unsigned bytes;  // of one access
-    bool shared;
-    char name[48];  // of the array
-};
-
-// What is counted of a kernel as a whole; the sum over its launches.
-struct kernel_counts {
-    uint64_t blocks, barriers;
-    uint64_t read_bytes, written_bytes;  // distinct in each launch
-    uint64_t read_sectors, written_sectors;
-};
-
-struct kernel {
-    char name[96], file[160];
-    int line;
-    uint64_t launches;
-    unsigned grid[3], block[3];
-};
-
-struct profile {
-    unsigned kernels, rows;
-    unsigned current;  // kernel that runs
-    uint64_t launches;
-    uint32_t epoch;  // of the caches in worker_profile: upper half; their own count is below
-    struct kernel kernel[MAX_PROFILED];
-    struct row row[ALL_ROWS];
-    uint16_t row_hash[4 * MAX_ROWS];  // index + 1
-    struct worker_profile {
-        struct counts counts[ALL_ROWS];
-        struct kernel_counts kernel[MAX_PROFILED];
-        uint64_t read_bytes, written_bytes;  // distinct since the reset
-        uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block
-        unsigned placed_count;
-        uint32_t epoch;
-        struct row_cache {
-            uint32_t begin, end;  // the array that the site touched last
-            uint32_t epoch, what;
-            uint32_t row;
-        } cache[MAX_SITES];
-    } worker[MAX_WORKERS];
-};
-
-static inline struct profile* profile(void) {
-    return (struct profile*)PROFILE_BASE;
-}
-
-// profile.c
 void cudev_profile_launch_begins(const struct launch* l);
-void cudev_profile_launch_ends(const struct launch* l, int workers);
-void cudev_profile_block_begins(struct watch* k);
-void cudev_profile_block_ends(struct watch* k);
-void cudev_profile_barrier(struct watch* k);
-void cudev_profile_count_mma(struct watch* k, const void* pc);
-void cudev_profile_shared_array(struct watch* k, const char* data, size_t bytes, unsigned id);
-// The counters of one instruction on the array at `offset`.
-struct counts* cudev_profile_row(struct watch* k, log_entry e);
-struct kernel_counts* cudev_profile_kernel(struct watch* k);
-
-// profile_print.c
-void cudev_profile_write(FILE* out, bool csv);
-
-// lockstep.c: from the accesses of threads to the requests of warps
-void cudev_profile_first_warp(struct watch* k);
-void cudev_profile_merge_all(struct watch* k);
-void cudev_profile_change_warp(struct watch* k);
-void cudev_profile_log_full(struct watch* k);
-void cudev_profile_merge(struct watch* k, unsigned warp, bool all);
-
-// request.c: what one request costs
-struct request {
-    log_entry instruction;  // of one of the lanes
-    unsigned lanes;         // that take part
-    uint8_t lane[WARP_SIZE];
-    uint32_t offset[WARP_SIZE];
-};
-void cudev_request(struct watch* k, const struct request* q);
+void cudev_profile_launch_ends(void);
+void cudev_profile_block_begins(struct watch* watch);
+void cudev_profile_block_ends(struct watch* watch);
+void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
+void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
+// A warp multiplies matrices.
+void cudev_profile_count_mma(struct watch* watch, const void* pc);
+// An array of shared memory has got its place.
+void cudev_profile_shared_array(struct watch* watch, const char* data, size_t bytes, unsigned id);
 
 #endif

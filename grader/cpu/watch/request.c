@@ -1,6 +1,6 @@
 // What one request of a warp costs: 32-byte sectors of global memory, or wavefronts of shared memory.
-#include <string.h>
-#include "profile.h"
+#include "cpu/watch/request.h"
+#include "cpu/watch/counters.h"
 
 // ---- global memory -----------------------------------------------------------------------------
 
@@ -41,12 +41,12 @@ static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
     return bits & ~*before;
 }
 
-static void note_touched(struct watch* k, const struct sector* s, enum log_kind kind) {
+static void note_touched(struct watch* watch, const struct sector* s, enum log_kind kind) {
     uint64_t bits = log_loads(kind) ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
-    struct kernel_counts* c = cudev_profile_kernel(k);
-    struct worker_profile* total = &profile()->worker[k->worker->number];
+    struct kernel_counts* c = cudev_counters_kernel(watch);
+    struct worker_profile* total = &profile()->worker[watch->worker->number];
     c->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
     c->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
     c->read_sectors += (uint32_t)bits && !(uint32_t)before;
@@ -73,18 +73,18 @@ static unsigned repeated_sectors(const struct request* q) {
     return more;
 }
 
-static void count_global(struct watch* k, struct counts* c, const struct request* q) {
+static void count_global(struct watch* watch, struct counts* c, const struct request* q) {
     const enum log_kind kind = log_kind(q->instruction);
     struct sector sector[WARP_SIZE];
     unsigned sectors = find_sectors(sector, q->offset, q->lanes, log_bytes(q->instruction));
     unsigned useful = 0;
     if (kind == LOG_ATOMIC) c->sectors += repeated_sectors(q);
-    uint32_t* read_by = BLOCK_READ[k->worker->number];
+    uint32_t* read_by = BLOCK_READ[watch->worker->number];
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
-        note_touched(k, &sector[i], kind);
-        if (!log_loads(kind) || read_by[sector[i].number] == k->block_number) continue;
-        read_by[sector[i].number] = k->block_number;
+        note_touched(watch, &sector[i], kind);
+        if (!log_loads(kind) || read_by[sector[i].number] == watch->block_number) continue;
+        read_by[sector[i].number] = watch->block_number;
         c->block_sectors++;
     }
     c->sectors += sectors;
@@ -172,15 +172,15 @@ static void count_shared(struct counts* c, const struct request* q) {
     if (log_kind(q->instruction) == LOG_LOAD) c->distinct += distinct_bytes(q, bytes);
 }
 
-void cudev_request(struct watch* k, const struct request* q) {
+void cudev_request(struct watch* watch, const struct request* q) {
     // the row of all lanes is that of the first: no warp accesses two arrays at once, or hardly ever
     log_entry first = (q->instruction & ~(uint64_t)UINT32_MAX) | q->offset[0];
-    struct counts* c = cudev_profile_row(k, first);
+    struct counts* c = cudev_counters_row(watch, first);
     c->requests++;
     c->lanes += q->lanes;
     c->bytes += (uint64_t)q->lanes * log_bytes(first);
     if (q->offset[0] >= WINDOW_OFFSET)
         count_shared(c, q);
     else
-        count_global(k, c, q);
+        count_global(watch, c, q);
 }

@@ -1,4 +1,5 @@
-// build.c: what surrounds a compile: reading the submission, the scratch folder, the cache of programs, the fingerprint.
+// build.c: what surrounds a compile: reading the submission, the scratch folder, the cache of
+// programs, the fingerprint.
 #include "wall/build.h"
 
 #include <check.h>
@@ -152,7 +153,7 @@ static void take_key(const char* more, char hex[65]) {
 START_TEST(test_key) {
     char first[65], now[65];
     begin();
-    put("grader/wall/build.c", "build");
+    put("grader/wall/inspect.c", "inspect");
     put("work/add.cu", "kernel");
     put("work/lib/flags", "-O2");
     take_key("cpu", first);
@@ -161,7 +162,7 @@ START_TEST(test_key) {
     take_key("sm_90", now);
     ck_assert_str_ne(first, now);
     static const char* const parts[] = {"work/add.cu", "work/lib/flags", "work/lib/new",
-                                        "grader/wall/build.c"};
+                                        "grader/wall/inspect.c"};
     for (int i = 0; i < 4; i++) {
         put(parts[i], "another");
         take_key("cpu", now);

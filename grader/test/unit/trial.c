@@ -1,5 +1,5 @@
-// trial.c: from a case to a verdict: case.c, trial.c, judge.c, diagnose.c and item.c of check/, with a program behind the
-// wall that does each thing that a kernel can do wrong (behind/runner.c).
+// trial.c: from a case to a verdict: case.c, trial.c, judge.c, diagnose.c and item.c of check/,
+// with a program behind the wall that does each thing that a kernel can do wrong (behind/runner.c).
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,8 +85,8 @@ int main(void) {
     if (system("gcc -O1 -static -Igrader grader/test/unit/behind/runner.c -o '" BUILD_FOLDER
                "/test/unit/runner'") != 0)
         return EXIT_FAILURE;
-    // Between the limit on its memory and the program, the new process allocates a little. The address sanitizer
-    // has passed that limit, and needs what was allocated and freed before.
+    // Between the limit on its memory and the program, the new process allocates a little. The
+    // address sanitizer has passed that limit, and needs what was allocated and freed before.
     void* warm[256];
     for (size_t i = 0; i < 256; i++) warm[i] = malloc(16 * i + 1);
     for (size_t i = 0; i < 256; i++) free(warm[i]);

@@ -1,5 +1,5 @@
-// runner.c: stands in for the runner and a student's kernel in test/unit/trial.c: does to the case what its scalar
-// `mode` says (modes.h).
+// runner.c: stands in for the runner and a student's kernel in test/unit/trial.c: does to the case
+// what its scalar `mode` says (modes.h).
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 // The profile as text: a table that says what is wasted where, or everything as CSV.
+#include "cpu/watch/profile_text.h"
 #include <stdlib.h>
 #include <string.h>
-#include "finding.h"
-#include "profile.h"
+#include "cpu/watch/counters.h"
+#include "cpu/watch/sites.h"
 
 // A row of the output: all instructions of one line that do the same to one array.
 struct line_row {

@@ -3,7 +3,11 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
-#include "watch.h"
+#include "cpu/device/worker.h"
+#include "cpu/include/cudev/watching.h"
+#include "cpu/watch/access.h"
+#include "cpu/watch/bounds.h"
+#include "cpu/watch/watcher.h"
 
 #define CALLER __builtin_return_address(0)
 // declared and defined: nobody but the compiler knows these names

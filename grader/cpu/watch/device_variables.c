@@ -1,4 +1,5 @@
 // Names of __device__ and __constant__ variables, from the program's own symbol table.
+#include "cpu/watch/device_variables.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,7 +7,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "finding.h"
 
 // Finds the variable around `address`; fills in its name and size in bytes. `elf`: the whole file.
 static bool find(const char* elf, size_t size, uintptr_t address, struct variable* out) {
@@ -22,20 +22,20 @@ static bool find(const char* elf, size_t size, uintptr_t address, struct variabl
             strings->sh_offset + strings->sh_size > size)
             return false;
         const Elf64_Sym* symbol = (const Elf64_Sym*)(elf + section[i].sh_offset);
-        for (size_t k = 0; k < section[i].sh_size / sizeof *symbol; k++) {
-            if (ELF64_ST_TYPE(symbol[k].st_info) != STT_OBJECT ||
-                address - symbol[k].st_value >= symbol[k].st_size ||
-                symbol[k].st_name >= strings->sh_size)
+        for (size_t j = 0; j < section[i].sh_size / sizeof *symbol; j++) {
+            if (ELF64_ST_TYPE(symbol[j].st_info) != STT_OBJECT ||
+                address - symbol[j].st_value >= symbol[j].st_size ||
+                symbol[j].st_name >= strings->sh_size)
                 continue;
-            const char* name = elf + strings->sh_offset + symbol[k].st_name;
+            const char* name = elf + strings->sh_offset + symbol[j].st_name;
             // _ZL4hits: static int hits; names in namespaces stay as the linker knows them
             unsigned length;
             int digits = 0;
             if (sscanf(name, "_ZL%u%n", &length, &digits) == 1 && strlen(name + digits) == length)
                 name += digits;
             snprintf(out->name, sizeof out->name, "%s", name);
-            out->begin = symbol[k].st_value;
-            out->bytes = symbol[k].st_size;
+            out->begin = symbol[j].st_value;
+            out->bytes = symbol[j].st_size;
             return true;
         }
     }

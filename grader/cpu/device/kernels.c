@@ -1,6 +1,10 @@
-// What is known about kernels and their arguments at a launch.
-#include <stdio.h>
-#include "cpu/device/runtime.h"
+// What is known of a kernel at its launch: how much shared memory it may have, and its pointer arguments.
+#include "cpu/device/kernels.h"
+#include "cpu/device/allocations.h"
+#include "cpu/device/copies.h"
+#include "cpu/device/errors.h"
+#include "cpu/device/report.h"
+#include "cpu/device/watcher.h"
 
 enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
 static struct {
@@ -32,8 +36,6 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
     return cudaSuccess;
 }
 
-// Shared memory a launch may ask for, in bytes. Returns whether the program has asked for more than
-// the usual 48 KB. A kernel that the rewriter could not name gets the largest limit of any kernel.
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
     size_t asked = 0;
     for (int i = 0; i < limit_count; i++)

@@ -4,9 +4,11 @@
 // Each atomic write after a fence is a *release*: an entry in the list of that address. An atomic
 // read *acquires* all entries made so far. An access of block A comes before one of thread t now if
 // some release of A covers it and t has acquired that release, itself or through releases of others.
+#include "cpu/watch/fence_order.h"
 #include <string.h>
 #include "cpu/include/cudev.h"
-#include "watch.h"
+#include "cpu/include/cudev/watching.h"
+#include "cpu/watch/thread_order.h"
 
 enum {
     MAX_RELEASES = 1 << 20,
@@ -62,7 +64,7 @@ struct order {
         uint64_t time, block;
     } block[MAX_BLOCKS];
 };
-_Static_assert(sizeof(struct order) <= ROOM_SPACE, "order.c has 1 GiB of address space");
+_Static_assert(sizeof(struct order) <= OWN_SPACE, "fence_order.c has 1 GiB of address space");
 
 static struct order* order(void) {
     return (struct order*)ORDER_BASE;
@@ -80,15 +82,14 @@ void cudev_order_launch(void) {
     memset(o->list_of_block, 0, sizeof o->list_of_block);
 }
 
-void cudev_order_block(struct watch* k) {
+void cudev_order_block(struct watch* watch) {
     struct order* o = order();
     o->acquires = 0;
     if (o->blocks == MAX_BLOCKS) too_many();
-    o->block[o->blocks].time = k->now;
-    o->block[o->blocks++].block = k->worker->block;
+    o->block[o->blocks].time = watch->now;
+    o->block[o->blocks++].block = watch->worker->block;
 }
 
-// The block that ran at that time of this launch.
 bool cudev_order_block_at(uint64_t time, uint64_t* block) {
     const struct order* o = order();
     uint32_t low = 0, high = o->blocks;  // the last one that began by then
@@ -104,14 +105,14 @@ bool cudev_order_block_at(uint64_t time, uint64_t* block) {
 }
 
 // The number of an address from 1, given now when `make`; 0: it has none.
-static uint32_t find_variable(struct watch* k, uint64_t offset, bool make) {
+static uint32_t find_variable(struct watch* watch, uint64_t offset, bool make) {
     struct order* o = order();
     uint32_t i = (uint32_t)(offset >> 1) * 2654435761u % MAX_VARIABLES;
     // shared memory is another one in each block
-    uint64_t since = offset >= WINDOW_OFFSET ? k->block_floor : k->launch_floor;
+    uint64_t since = offset >= WINDOW_OFFSET ? watch->block_floor : watch->launch_floor;
     for (uint32_t probes = 0; probes < 64; probes++, i = (i + 1) % MAX_VARIABLES) {
         if (o->variable[i].since == since && o->variable[i].offset == offset + 1) return i + 1;
-        if (o->variable[i].since >= k->launch_floor) continue;  // of another address
+        if (o->variable[i].since >= watch->launch_floor) continue;  // of another address
         if (!make) return 0;
         o->variable[i].since = since;
         o->variable[i].offset = offset + 1;
@@ -122,8 +123,8 @@ static uint32_t find_variable(struct watch* k, uint64_t offset, bool make) {
     too_many();
 }
 
-static bool same_block_since(struct watch* k, uint64_t time) {
-    return time > k->block_floor;
+static bool same_block_since(struct watch* watch, uint64_t time) {
+    return time > watch->block_floor;
 }
 
 // What a thread has acquired of an address becomes one entry. Other threads may take it for acquired
@@ -132,91 +133,93 @@ static void merge_acquires(struct order* o) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < o->acquires; i++) {
         const struct acquire* a = &o->acquire[i];
-        uint32_t k = 0;
-        while (k < kept && (o->acquire[k].thread != a->thread ||
-                            o->acquire[k].prefix.variable != a->prefix.variable))
-            k++;
-        if (k == kept)
+        uint32_t j = 0;
+        while (j < kept && (o->acquire[j].thread != a->thread ||
+                            o->acquire[j].prefix.variable != a->prefix.variable))
+            j++;
+        if (j == kept)
             o->acquire[kept++] = *a;
-        else if (o->acquire[k].prefix.count < a->prefix.count)
-            o->acquire[k].prefix.count = a->prefix.count;
+        else if (o->acquire[j].prefix.count < a->prefix.count)
+            o->acquire[j].prefix.count = a->prefix.count;
     }
     o->acquires = kept;
     if (kept > MAX_ACQUIRES / 2) too_many();
 }
 
-static uint64_t name_of(struct watch* k, unsigned thread) {
-    return k->worker->block * MAX_THREADS + thread;
+static uint64_t name_of(struct watch* watch, unsigned thread) {
+    return watch->worker->block * MAX_THREADS + thread;
 }
 
-static void acquire(struct watch* k, uint32_t variable, unsigned thread) {
+static void acquire(struct watch* watch, uint32_t variable, unsigned thread) {
     struct order* o = order();
     uint32_t count = o->variable[variable - 1].count;
     if (!count) return;
     // from itself a thread learns nothing
     if (!o->variable[variable - 1].several &&
-        o->variable[variable - 1].releaser == name_of(k, thread))
+        o->variable[variable - 1].releaser == name_of(watch, thread))
         return;
     for (uint32_t i = o->acquires; i-- > 0 && i + 64 > o->acquires;)
         if (o->acquire[i].thread == thread && o->acquire[i].prefix.variable == variable &&
             o->acquire[i].prefix.count == count)
             return;
     if (o->acquires == MAX_ACQUIRES) merge_acquires(o);
-    o->acquire[o->acquires++] = (struct acquire){k->now, thread, {variable, count}};
-    k->now += ONE_TICK;
+    o->acquire[o->acquires++] = (struct acquire){watch->now, thread, {variable, count}};
+    watch->now += ONE_TICK;
 }
 
 // Was the acquire made by the thread, or handed to it by a barrier since?
-static bool visible(struct watch* k, const struct acquire* a, unsigned thread) {
-    return a->time < cudev_race_known(k, thread, a->thread);
+static bool visible(struct watch* watch, const struct acquire* a, unsigned thread) {
+    return a->time < cudev_order_known(watch, thread, a->thread);
 }
 
-static uint32_t copy_fences(struct watch* k) {
+static uint32_t copy_fences(struct watch* watch) {
     struct order* o = order();
-    unsigned threads = k->worker->launch->threads;
+    unsigned threads = watch->worker->launch->threads;
     if (o->fence_copies + threads + 1 > FENCE_COPIES) too_many();
     uint32_t* copy = &o->fence[++o->fence_copies];
     for (unsigned t = 0; t < threads; t++)
-        copy[t] = same_block_since(k, k->device_fence[t]) && k->device_fence[t] < k->shared_floor
-                      ? (uint32_t)(k->device_fence[t] >> SLOT_TIME_SHIFT)
+        copy[t] = same_block_since(watch, watch->fences.device[t]) &&
+                          watch->fences.device[t] < watch->shared_floor
+                      ? (uint32_t)(watch->fences.device[t] >> SLOT_TIME_SHIFT)
                       : 0;
     o->fence_copies += threads;
     return (uint32_t)(copy - o->fence);
 }
 
-static void release(struct watch* k, uint32_t variable, unsigned thread) {
+static void release(struct watch* watch, uint32_t variable, unsigned thread) {
     struct order* o = order();
-    bool own = same_block_since(k, k->device_fence[thread]);
+    bool own = same_block_since(watch, watch->fences.device[thread]);
     // fences of others that a __syncthreads() has put before this
-    bool others = k->fenced_before_barrier;
-    bool in_block = same_block_since(k, k->block_fence[thread]);
+    bool others = watch->fences.before_barrier;
+    bool in_block = same_block_since(watch, watch->fences.block[thread]);
     if (!own && !others && !in_block) return;
-    uint32_t* list = &o->list_of_block[k->worker->block % BLOCK_LISTS];
+    uint32_t* list = &o->list_of_block[watch->worker->block % BLOCK_LISTS];
     const struct release* last = &o->release[*list];
-    if (*list && last->block == k->worker->block && last->thread == thread &&
-        last->variable == variable && last->block_fence == k->block_fence[thread])
+    if (*list && last->block == watch->worker->block && last->thread == thread &&
+        last->variable == variable && last->block_fence == watch->fences.block[thread])
         return;  // nothing new since
     if (o->releases + 1 == MAX_RELEASES) too_many();
-    if (!o->variable[variable - 1].count) o->variable[variable - 1].releaser = name_of(k, thread);
-    if (o->variable[variable - 1].releaser != name_of(k, thread))
+    if (!o->variable[variable - 1].count)
+        o->variable[variable - 1].releaser = name_of(watch, thread);
+    if (o->variable[variable - 1].releaser != name_of(watch, thread))
         o->variable[variable - 1].several = true;
     struct release* r = &o->release[++o->releases];
     *r = (struct release){
-        .block = k->worker->block,
-        .device_fence = own ? k->device_fence[thread] : 0,
-        .block_fence = in_block ? k->block_fence[thread] : 0,
-        .device_barrier = own ? k->fence_barrier[thread] : 0,
+        .block = watch->worker->block,
+        .device_fence = own ? watch->fences.device[thread] : 0,
+        .block_fence = in_block ? watch->fences.block[thread] : 0,
+        .device_barrier = own ? watch->fences.barrier[thread] : 0,
         .thread = thread,
         .variable = variable,
         .number = o->variable[variable - 1].count++,
         .next_of_block = *list,
-        .fences = others ? copy_fences(k) : 0,
+        .fences = others ? copy_fences(watch) : 0,
         .includes = o->includes,
     };
     *list = o->releases;
     for (uint32_t i = 0; i < o->acquires; i++) {
         const struct acquire* a = &o->acquire[i];
-        if (a->prefix.variable == variable || !visible(k, a, thread)) continue;
+        if (a->prefix.variable == variable || !visible(watch, a, thread)) continue;
         if (o->includes == MAX_INCLUDES) too_many();
         o->include[o->includes++] = a->prefix;
         r->include_count++;
@@ -227,32 +230,33 @@ static void release(struct watch* k, uint32_t variable, unsigned thread) {
     }
 }
 
-// The current thread's atomic access to `offset`.
-void cudev_order_sync(struct watch* k, uint64_t offset, bool reads, bool writes) {
-    unsigned thread = k->worker->current;
-    bool fenced = same_block_since(k, k->last_fence) || same_block_since(k, k->block_fence[thread]);
-    uint32_t variable = find_variable(k, offset, writes && fenced);
+void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool writes) {
+    unsigned thread = watch->worker->current;
+    bool fenced = same_block_since(watch, watch->fences.last) ||
+                  same_block_since(watch, watch->fences.block[thread]);
+    uint32_t variable = find_variable(watch, offset, writes && fenced);
     if (!variable) return;
-    if (reads) acquire(k, variable, thread);
-    if (writes) release(k, variable, thread);
+    if (reads) acquire(watch, variable, thread);
+    if (writes) release(watch, variable, thread);
 }
 
 void cudev_fence(int device) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     struct worker* w = cudev_self;
-    struct watch* k = w ? w->watch : NULL;
-    if (!k || !k->check) return;
-    k->now += ONE_TICK;
-    k->block_fence[w->current] = k->now;
+    struct watch* watch = w ? w->watch : NULL;
+    if (!watch || !watch->check) return;
+    watch->now += ONE_TICK;
+    watch->fences.block[w->current] = watch->now;
     if (!device) return;
-    k->device_fence[w->current] = k->last_fence = k->now;
-    k->fence_barrier[w->current] = k->shared_floor;
+    watch->fences.device[w->current] = watch->fences.last = watch->now;
+    watch->fences.barrier[w->current] = watch->shared_floor;
 }
 
 // Does the release put the earlier access before what acquires it?
-static bool covers(struct watch* k, const struct release* r, uint64_t offset, uint64_t earlier) {
+static bool covers(struct watch* watch, const struct release* r, uint64_t offset,
+                   uint64_t earlier) {
     unsigned thread = slot_thread(earlier);
-    bool same_block = r->block == k->worker->block;
+    bool same_block = r->block == watch->worker->block;
     uint64_t fence = same_block ? r->block_fence : r->device_fence;
     if (thread == r->thread && earlier < fence) return true;
     if (earlier < r->device_barrier) return true;
@@ -282,18 +286,18 @@ static bool reaches(const struct release* r, struct prefix p, int depth, int* st
     return false;
 }
 
-// Does an access made earlier in this launch come before what `thread` does now, by way of memory?
-bool cudev_order_covers(struct watch* k, uint64_t offset, uint64_t earlier, unsigned thread) {
+bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread) {
     struct order* o = order();
-    uint64_t block = k->worker->block;
-    if (earlier < k->block_floor && !cudev_order_block_at(earlier, &block)) return true;
+    uint64_t block = watch->worker->block;
+    if (earlier < watch->block_floor && !cudev_order_block_at(earlier, &block)) return true;
     for (uint32_t i = o->list_of_block[block % BLOCK_LISTS]; i; i = o->release[i].next_of_block) {
         const struct release* r = &o->release[i];
-        if (r->block != block || !covers(k, r, offset, earlier)) continue;
+        if (r->block != block || !covers(watch, r, offset, earlier)) continue;
         int steps = 0;
         o->search++;
         for (uint32_t a = o->acquires; a-- > 0;)
-            if (visible(k, &o->acquire[a], thread) && reaches(r, o->acquire[a].prefix, 0, &steps))
+            if (visible(watch, &o->acquire[a], thread) &&
+                reaches(r, o->acquire[a].prefix, 0, &steps))
                 return true;
     }
     return false;

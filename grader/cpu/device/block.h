@@ -1,0 +1,12 @@
+// One block of a launch.
+#ifndef CUDEV_BLOCK_H
+#define CUDEV_BLOCK_H
+
+#include "cpu/device/worker.h"
+
+// Runs the block with this linear index.
+void cudev_run_block(struct worker* w, uint64_t block);
+// Ends the running block and starts no other; the launch returns `error`, which stays. For watchers.
+void cudev_stop_launch(struct worker* w, cudaError_t error) __attribute__((noreturn));
+
+#endif

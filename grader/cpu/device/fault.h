@@ -1,0 +1,24 @@
+// Faults of kernels and of host code: their diagnoses.
+#ifndef CUDEV_FAULT_H
+#define CUDEV_FAULT_H
+
+#include "cpu/device/lines.h"
+#include "cpu/device/worker.h"
+
+// Where a worker was when the watchdog asked it.
+struct call_stack {
+    void* frames[MAX_FRAMES];
+    atomic_int count;  // of frames; -1 until the worker has answered
+};
+
+void cudev_faults_init(void);  // installs the signal handlers
+// The calling worker gets a stack of its own for the handlers: that of its fiber may be the problem.
+void cudev_faults_thread(struct worker* w);
+// Stops a worker for good and asks for its call stack; waits at most a second.
+const struct call_stack* cudev_ask_where(struct worker* w);
+// Ends the program: host code touches what is not its own.
+void cudev_report_host_access(const void* address);
+// For a debugger to stop at: a fault that the device does not explain.
+void cudev_unexplained_fault(void);
+
+#endif

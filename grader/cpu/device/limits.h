@@ -1,0 +1,41 @@
+// The limits that the device enforces, and where its memory lies.
+#ifndef CUDEV_LIMITS_H
+#define CUDEV_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WARP_SIZE = 32,
+    MAX_THREADS = 1024,  // per block
+    MAX_WARPS = MAX_THREADS / WARP_SIZE,
+    MAX_WORKERS = 8,
+    MAX_SHARED_ARRAYS = 1024,  // __shared__ declarations (and template instances) of a program
+    GUARD_BYTE = 0xc5,         // fills the guards around arrays
+    FRESH_BYTE = 0xff,         // fills fresh memory: NaN in every format
+};
+
+#define STATIC_SHARED_LIMIT ((size_t)48 << 10)
+#define OPT_IN_SHARED_LIMIT ((size_t)227 << 10)
+#define GLOBAL_MEMORY ((size_t)2 << 30)
+
+// All memory lies at constant addresses: a watcher computes the shadow of an address from it.
+// 2^45 on x86-64; aarch64 kernels may offer only 39 bits of address space.
+#ifdef __aarch64__
+#define ARENA_BASE ((char*)0x2000000000)
+#else
+#define ARENA_BASE ((char*)0x200000000000)
+#endif
+#define HEAP_SPACE ((size_t)5 << 29)     // cudaMalloc: 2.5 GiB for 2 GiB and the guards
+#define HOST_SPACE ((size_t)1 << 30)     // cudaMallocHost, cudaMallocManaged
+#define SHARED_WINDOW ((size_t)1 << 20)  // shared memory of the block that a worker runs
+#define HEAP_BASE ARENA_BASE
+#define HOST_BASE (HEAP_BASE + HEAP_SPACE)
+#define WINDOW_BASE (ARENA_BASE + ((size_t)15 << 28))
+#define STACK_BASE (ARENA_BASE + ((size_t)1 << 32))
+// The stack of a thread: 256 KB and a guard page. The number of pages is odd, or all stacks would
+// compete for the same few TLB entries.
+#define STACK_SIZE (((size_t)256 << 10) + 4096)
+#define WORKER_STACKS (STACK_SIZE * MAX_THREADS)  // all stacks of one worker
+
+#endif

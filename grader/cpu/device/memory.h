@@ -1,0 +1,23 @@
+// Device memory as a whole, and the lock of the API.
+#ifndef CUDEV_MEMORY_H
+#define CUDEV_MEMORY_H
+
+#include "cpu/device/allocations.h"
+
+// Reserves the address space; repeated calls do nothing. false, with a sentence on stderr, when that is
+// impossible.
+bool cudev_memory_init(void);
+// Kernels and copies may touch device memory from open to close; the calls nest.
+void cudev_memory_open(void);
+void cudev_memory_close(void);
+// One CUDA call at a time; the same host thread may enter again.
+void cudev_lock(void);
+void cudev_unlock(void);
+// End the program if a guard byte of any allocation, of this one has changed. when: for the report.
+void cudev_memory_check(const char* when);
+void cudev_memory_check_allocation(const struct allocation* a, const char* when);
+// For cudev_get_stats(): bytes.
+void cudev_count_launch(void);
+void cudev_count_copy(size_t to_device, size_t to_host);
+
+#endif

@@ -1,0 +1,30 @@
+// Shared memory of the block that a worker runs.
+#ifndef CUDEV_SHARED_MEMORY_H
+#define CUDEV_SHARED_MEMORY_H
+
+#include "cpu/device/worker.h"
+
+struct shared_memory {
+    char* window;         // SHARED_WINDOW bytes
+    size_t used;          // bytes of it
+    size_t static_bytes;  // of __shared__ arrays, without dynamic memory and guards
+    const struct cudev_shared_array* dynamic;  // how the kernel declares it; NULL: not known
+    // the arrays of this block in the order of first use
+    unsigned declared_count;
+    const struct cudev_shared_array* declared[MAX_SHARED_ARRAYS];
+    uint64_t generation;  // number of the block
+    struct {
+        uint64_t generation;  // of the block for which `data` holds
+        void* data;
+    } place[MAX_SHARED_ARRAYS];  // by id
+};
+
+void cudev_shared_map(struct worker* w);    // once for each worker; ends the program on failure
+void cudev_shared_begin(struct worker* w);  // a block begins: fresh memory
+void cudev_shared_end(struct worker* w);    // it ends: checks the guards
+
+static inline bool cudev_in_window(const struct worker* w, const void* p, unsigned bytes) {
+    return (size_t)((const char*)p - w->shared->window) <= SHARED_WINDOW - bytes;
+}
+
+#endif

@@ -1,0 +1,17 @@
+// Stacks for the threads of a block, numbered from 0.
+#ifndef CUDEV_STACKS_H
+#define CUDEV_STACKS_H
+
+#include "cpu/device/worker.h"
+
+void cudev_stacks_map(struct worker* w);    // once for each worker; ends the program on failure
+void cudev_stacks_reset(struct worker* w);  // all stacks are free, whatever runs on them
+// Takes a stack, the one that was used last: it is still in the cache.
+unsigned cudev_stack_take(struct worker* w);
+void cudev_stack_release(struct worker* w, unsigned stack);
+char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new thread starts
+const char* cudev_stack_end(const struct worker* w);            // of the stack in use
+// Is the address in the guard page of the stack in use, or just below it, as with large frames?
+bool cudev_stack_guard_hit(const struct worker* w, const void* address);
+
+#endif

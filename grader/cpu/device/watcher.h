@@ -1,0 +1,62 @@
+// What the device tells those who watch it: the only way from device/ to watch/. The device calls these
+// functions at launches, blocks, barriers, allocations and copies. The accesses of kernels to memory do
+// not come this way: the compiler's callbacks for them lie in watch/.
+#ifndef CUDEV_WATCHER_H
+#define CUDEV_WATCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct allocation;
+struct cudev_clock;
+struct cudev_launch_site;
+struct launch;
+struct worker;
+
+struct cudev_watcher {
+    bool finds;  // the checks are on: guard bytes need no look, and one worker runs all blocks
+
+    // Kernels and copies may touch device memory from `open` to `close`.
+    void (*open)(void);
+    void (*close)(void);
+    void (*allocated)(const struct allocation* a);
+    void (*freed)(const struct allocation* a);
+    // Bytes are about to be copied; src is NULL for a fill.
+    void (*copies)(const char* function, const void* dst, const void* src, size_t bytes);
+
+    // Pointer argument number `index` of a launch that has not begun; see cudev_check_argument().
+    void (*argument)(const struct cudev_launch_site* site, int index, const void* p, size_t bytes);
+    // `workers` workers run the launch. Sets and clears worker->watch.
+    void (*launch_begins)(struct launch* l, int workers);
+    void (*launch_ends)(struct launch* l, int workers);
+
+    // The functions below are called by the worker w, and only if w->watch is set.
+    void (*block_begins)(struct worker* w);
+    void (*block_ends)(struct worker* w);
+    // The array that was declared last has got its place; the first call of a block is for its
+    // dynamic shared memory.
+    void (*shared_array)(struct worker* w, const char* data, size_t bytes);
+    void (*barrier)(struct worker* w);  // __syncthreads() opens
+    void (*warp_barrier)(struct worker* w, unsigned warp, uint32_t lanes);
+    // Lanes come to a named barrier; it opens; lanes leave it.
+    void (*release)(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes);
+    void (*named_opens)(struct worker* w);
+    void (*acquire)(struct worker* w, const struct cudev_clock* clock, unsigned warp,
+                    uint32_t lanes);
+    // The running thread issues a copy at pc, which arrives later: see cudev_copy_async().
+    void (*copy_issued)(struct worker* w, const void* to, const void* from, unsigned bytes,
+                        unsigned used, const void* pc);
+    void (*copy_arrives)(struct worker* w, const void* to, const void* from, unsigned bytes,
+                         unsigned used, const void* pc);
+    // The running lane loads a row of a matrix; its warp multiplies.
+    void (*matrix_row)(struct worker* w, const void* row, const void* pc);
+    void (*multiplies)(struct worker* w, const void* pc);
+
+    void (*report)(void);  // a diagnosis is about to end the program: prints what has been found
+};
+
+// NULL unless the program is instrumented and CUDEV_WATCH is set.
+extern const struct cudev_watcher* cudev_watcher;
+
+#endif

@@ -1,0 +1,86 @@
+// The state of the device that all its files share: the launch that runs, the workers that run its
+// blocks, and for each worker which thread runs and which ones can go on. What a single file needs
+// beyond that it keeps in a struct of its own, to which the worker has a pointer.
+//
+// The watchers read this state and change none of it but worker->watch.
+#ifndef CUDEV_WORKER_H
+#define CUDEV_WORKER_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include "cpu/device/limits.h"
+#include "cpu/include/cuda_runtime_api.h"
+#include "cpu/include/cudev/abi.h"
+
+// One launch at a time.
+struct launch {
+    struct cudev_launch_site site;
+    void (*run)(void*);  // runs one block: cudev_launch() in abi.h
+    void* body;
+    unsigned threads;  // per block
+    uint64_t blocks;
+    _Atomic uint64_t next_block;
+    uint64_t chunk;             // number of blocks that a worker takes at a time
+    _Atomic cudaError_t error;  // set when a watcher has stopped the launch
+    atomic_int active;          // number of workers that still run
+    uint3 index[MAX_THREADS];   // threadIdx of each thread
+};
+
+// A worker: an OS thread that runs blocks, one after the other.
+struct worker {
+    int number;  // [0, MAX_WORKERS)
+    pthread_t os_thread;
+    sem_t go;  // posted when there is a launch to run
+    struct launch* launch;
+    uint64_t block;            // linear index of the block that runs
+    void* main_stack_pointer;  // of the worker itself, while it runs a block
+
+    // the threads of the block: scheduler.c, block.c
+    bool direct;                  // no thread of the block has waited yet: scheduler.c
+    unsigned row;                 // in direct mode: the first thread of the current row
+    unsigned current;             // the thread that runs
+    unsigned next;                // the first thread that has not started
+    unsigned running;             // number of threads that have not returned
+    uint32_t live[MAX_WARPS];     // lanes that have not returned or not started
+    uint32_t ready[MAX_WARPS];    // lanes that can go on
+    uint32_t yielded[MAX_WARPS];  // lanes that can go on after all others have
+    uint32_t all_warps;           // bit w: the block has a warp w
+    uint32_t ready_warps;         // bit w: ready[w] != 0
+    unsigned warp, lane;          // resumed last
+    unsigned turns;               // resumptions since that warp began
+    unsigned spins;               // calls of cudev_spin()
+    unsigned stack;               // number of the stack in use
+    unsigned asked_x;             // threadIdx.x when the watchdog stopped the worker: fault.c
+    void (*nobody_ready)(struct worker* w);  // see cudev_run_threads()
+
+    // what single files keep
+    struct stacks* stacks;                  // stacks.c
+    struct waiting* waiting;                // waiting.h
+    struct named_barriers* named_barriers;  // named_barriers.c
+    struct pending_copies* pending_copies;  // async_copies.c
+    struct shared_memory* shared;           // shared_memory.h
+    struct call_stack* call_stack;          // fault.h
+    struct watch* watch;                    // the watchers' (watch/watch.h); NULL: none looks
+
+    // of each thread; all that a switch touches lies close together
+    void* stack_pointer[MAX_THREADS];  // of a thread that does not run
+    uint16_t stack_of[MAX_THREADS];
+};
+
+extern struct launch cudev_current_launch;  // the one that runs, or the last one
+extern struct worker* cudev_worker[MAX_WORKERS];
+extern __thread struct worker* cudev_self;  // NULL in host code
+extern __thread uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+// Memory for a struct of a worker, all zero. It lasts as long as the program, which ends here when the
+// system has none.
+void* cudev_worker_memory(size_t bytes);
+// The index of the thread that runs. On another OS thread than the worker's own an approximation.
+unsigned cudev_current(const struct worker* w);
+// The calling worker. In host code ends the program: `what` belongs into a kernel.
+struct worker* cudev_in_kernel(const char* what);
+
+#endif

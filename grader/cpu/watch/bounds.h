@@ -1,0 +1,34 @@
+// Where arrays end, whether their bytes have been written, and whose memory an address is.
+#ifndef CUDEV_BOUNDS_H
+#define CUDEV_BOUNDS_H
+
+#include "cpu/include/cudev/watching.h"
+#include "cpu/watch/watch.h"
+
+// ---- what is known of memory -------------------------------------------------------------------
+
+void cudev_bounds_own(uint64_t offset, size_t bytes);  // an array lies there from now on
+void cudev_bounds_disown(uint64_t offset, size_t bytes);
+void cudev_bounds_written(uint64_t offset, size_t bytes);
+void cudev_bounds_unwritten(uint64_t offset, size_t bytes);
+// The API function copies; src is NULL for a fill. Reports bytes that nobody has written and the host
+// gets.
+void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes);
+
+// ---- mistakes: each makes a finding --------------------------------------------------------------
+
+// No array owns these bytes. Returns true if the access may be made all the same, else stops the launch.
+bool cudev_bounds_stray(struct watch* watch, uint64_t offset, size_t bytes,
+                        enum cudev_access access, const void* pc);
+void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t bytes,
+                                enum cudev_access access, const void* pc);
+// These two do not return: they stop the launch.
+void cudev_bounds_misaligned(struct watch* watch, uint64_t offset, size_t bytes,
+                             enum cudev_access access, const void* pc);
+void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t bytes,
+                          enum cudev_access access, const void* pc);
+// An index beyond the declared size of a dimension, of type "float [16]", at file:line.
+void cudev_bounds_index(long long index, const char* type, const char* file, int line,
+                        const void* pc);
+
+#endif

@@ -1,0 +1,80 @@
+// The counters of memory traffic: rows, one for each instruction, array and kernel.
+#ifndef CUDEV_COUNTERS_H
+#define CUDEV_COUNTERS_H
+
+#include "cpu/watch/watch.h"
+
+enum {
+    MAX_PROFILED = 256,  // kernels: a name and a launch line each
+    MAX_ROWS = 1 << 14,
+    // When those are full: a row for each kernel, kind and memory, so that sums stay right.
+    REST_ROWS = MAX_PROFILED * 2 * LOG_KINDS,
+    ALL_ROWS = MAX_ROWS + REST_ROWS,
+};
+
+// What is counted of one instruction, on one array. Shared memory fills wavefronts, global sectors.
+struct counts {
+    uint64_t requests;  // executions by a warp
+    uint64_t lanes;     // threads that took part
+    uint64_t bytes;     // they asked for
+    uint64_t distinct;  // of these; of loads alone
+    uint64_t sectors, ideal_sectors;
+    uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
+    uint64_t wavefronts, ideal_wavefronts;
+};
+
+struct row {
+    unsigned kernel, site;
+    unsigned array;  // id: array_names.h
+    enum log_kind kind;
+    unsigned bytes;  // of one access
+    bool shared;
+    char name[48];  // of the array
+};
+
+// What is counted of a kernel as a whole; the sum over its launches.
+struct kernel_counts {
+    uint64_t blocks, barriers;
+    uint64_t read_bytes, written_bytes;  // distinct in each launch
+    uint64_t read_sectors, written_sectors;
+};
+
+struct kernel {
+    char name[96], file[160];
+    int line;
+    uint64_t launches;
+    unsigned grid[3], block[3];
+};
+
+struct profile {
+    unsigned kernels, rows;
+    unsigned current;  // kernel that runs
+    uint64_t launches;
+    uint32_t epoch;  // of the caches in worker_profile: upper half; their own count is below
+    struct kernel kernel[MAX_PROFILED];
+    struct row row[ALL_ROWS];
+    uint16_t row_hash[4 * MAX_ROWS];  // index + 1
+    struct worker_profile {
+        struct counts counts[ALL_ROWS];
+        struct kernel_counts kernel[MAX_PROFILED];
+        uint64_t read_bytes, written_bytes;  // distinct since the reset
+        uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block
+        unsigned placed_count;
+        uint32_t epoch;
+        struct row_cache {
+            uint32_t begin, end;  // the array that the site touched last
+            uint32_t epoch, what;
+            uint32_t row;
+        } cache[MAX_SITES];
+    } worker[MAX_WORKERS];
+};
+
+static inline struct profile* profile(void) {
+    return (struct profile*)COUNTERS_BASE;
+}
+
+// The counters of one instruction on the array at its offset; of the kernel that runs.
+struct counts* cudev_counters_row(struct watch* watch, log_entry e);
+struct kernel_counts* cudev_counters_kernel(struct watch* watch);
+
+#endif

@@ -1,0 +1,151 @@
+// The words of a finding.
+#include "cpu/watch/finding_text.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char* const kind_name[] = {
+    "race", "out_of_bounds", "uninitialised", "misaligned", "host_pointer", "host_access", "freed",
+};
+
+const char* cudev_finding_kind(const struct finding* f) {
+    return kind_name[f->kind];
+}
+
+static bool is_write(enum cudev_access access) {
+    return access == CUDEV_WRITE || access == CUDEV_VOLATILE_WRITE;
+}
+
+bool cudev_race_of_writes(const struct finding* f) {
+    return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
+}
+
+static bool other_first(const struct located_finding* r) {
+    return r->other.line && r->other.line < r->line.line;
+}
+
+const struct source_line* cudev_first_line(const struct located_finding* r) {
+    return other_first(r) ? &r->other : &r->line;
+}
+
+const struct source_line* cudev_second_line(const struct located_finding* r) {
+    return other_first(r) ? &r->line : &r->other;
+}
+
+static char text[4096];
+static size_t used;
+
+static void add(const char* format, ...) __attribute__((format(printf, 1, 2)));
+static void add(const char* format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text + used, sizeof text - used, format, args);
+    va_end(args);
+    if (n > 0) used += (size_t)n;
+    if (used >= sizeof text) used = sizeof text - 1;
+}
+
+static const char* verb(enum cudev_access access) {
+    return access == CUDEV_READ || access == CUDEV_VOLATILE_READ ? "read"
+           : access == CUDEV_ATOMIC                              ? "atomic"
+                                                                 : "write";
+}
+
+static void add_place(const struct source_line* s) {
+    if (s->line)
+        add("%s:%d", cudev_shown_file(s->file), s->line);
+    else
+        add("an unknown line (is addr2line there?)");
+}
+
+static const char* base_name(const char* file) {
+    const char* slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+// "line 14 writes", or "k.h:14 writes" if that is not the `usual` file.
+static void add_deed(const struct source_line* s, enum cudev_access access, const char* usual) {
+    if (!s->line)
+        add("an unknown line");
+    else if (strcmp(s->file, usual) == 0)
+        add("line %d", s->line);
+    else
+        add("%s:%d", base_name(s->file), s->line);
+    add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
+}
+
+static uint3 index_of(const unsigned* size, uint64_t linear) {
+    return (uint3){(unsigned)(linear % size[0]), (unsigned)(linear / size[0] % size[1]),
+                   (unsigned)(linear / size[0] / size[1])};
+}
+
+static void add_thread(const struct finding* f, enum cudev_access access, uint64_t block,
+                       unsigned thread, const struct source_line* s) {
+    uint3 t = index_of(f->launch.block, thread), b = index_of(f->launch.grid, block);
+    add("    %-6s by thread (%u,%u,%u) of block (%u,%u,%u) at ", verb(access), t.x, t.y, t.z, b.x,
+        b.y, b.z);
+    add_place(s);
+    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
+    add("\n");
+}
+
+static const char* advice(const struct finding* f) {
+    switch (f->kind) {
+    case FOUND_RACE:
+        if (cudev_race_of_writes(f))
+            return "which of the two should write it? look at the index that they compute";
+        return f->block != f->other_block
+                   ? "blocks run in any order: use an atomic, or a kernel of its own for the\n"
+                     "        second access"
+                   : "is a __syncthreads() missing between the two, or within a warp a\n"
+                     "        __syncwarp()? (in a loop: also before the next round)";
+    case FOUND_OUT_OF_BOUNDS:
+        return "which index gets there? the last block and the last tile are the usual suspects";
+    case FOUND_UNINITIALISED:
+        return "who should have written it, and did that come first?";
+    case FOUND_MISALIGNED:
+        return "a float4 starts at a multiple of 16 bytes: is the row length a multiple of 4?";
+    case FOUND_HOST_POINTER:
+        return "allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer";
+    case FOUND_HOST_ACCESS:
+        return "copy with cudaMemcpy; only kernels may follow a device pointer";
+    default:
+        return "free it after the last kernel that uses it";
+    }
+}
+
+const char* cudev_finding_text(const struct located_finding* r, size_t* length) {
+    const struct finding* f = r->f;
+    const bool swap = other_first(r);
+    used = 0;
+    add("==CPU device== FINDING: %s", kind_name[f->kind]);
+    if (f->kind == FOUND_RACE) {
+        const struct source_line* a = cudev_first_line(r);
+        const struct source_line* b = cudev_second_line(r);
+        add(" on %s: ", f->what);
+        add_deed(a, swap ? f->other_access : f->access, a->file);
+        add(", ");
+        add_deed(b, swap ? f->access : f->other_access, a->file);
+        add("\n");
+        add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
+        add_thread(f, f->access, f->block, f->thread, &r->line);
+    } else {
+        add(": %s at ", f->text[0] ? f->text : verb(f->access));
+        if (f->launch.name && r->line.line)  // the whole path stands below
+            add("%s:%d", base_name(r->line.file), r->line.line);
+        else
+            add_place(&r->line);
+        if (f->what[0]) add(" of %s", f->what);
+        add("%s\n", f->detail);
+        if (f->launch.name) add_thread(f, f->access, f->block, f->thread, &r->line);
+    }
+    if (f->origin[0]) add("    %s\n", f->origin);
+    if (f->launch.name) {
+        const unsigned *g = f->launch.grid, *b = f->launch.block;
+        add("  kernel %s<<<(%u,%u,%u), (%u,%u,%u)>>> launched at %s:%d\n", f->launch.name, g[0],
+            g[1], g[2], b[0], b[1], b[2], f->launch.file, f->launch.line);
+    }
+    add("  next: %s\n", advice(f));
+    *length = used;
+    return text;
+}

@@ -1,0 +1,158 @@
+// Findings: one for each pair of instructions while kernels run; one for each pair of lines when printed.
+#include "cpu/watch/findings.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "cpu/include/cudev.h"
+#include "cpu/watch/array_names.h"
+#include "cpu/watch/finding_text.h"
+#include "cpu/watch/sites.h"
+
+enum { MAX_FINDINGS = 256, MAX_PRINTED = 10, MAX_KEYS = 512 };
+
+// A finding as the reader sees it: printed once.
+struct key {
+    enum found kind;
+    int line, other_line;
+    char file[100], name[40];
+};
+
+struct findings {
+    unsigned count, printed, keys;
+    bool closed;  // the limit was reached and said
+    struct finding finding[MAX_FINDINGS];
+    struct key key[MAX_KEYS];
+};
+_Static_assert(sizeof(struct findings) <= OWN_SPACE, "findings.c has 1 GiB of address space");
+
+static struct findings* findings(void) {
+    return (struct findings*)FINDINGS_BASE;
+}
+
+struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
+                              unsigned thread) {
+    struct findings* all = findings();
+    struct finding* f = all->finding;
+    for (; f < all->finding + all->count; f++) {
+        if (f->kind != kind) continue;
+        if (f->site == other_site && f->other_site == site && site != other_site) return NULL;
+        if (f->site != site || f->other_site != other_site) continue;
+        if (block > f->block || (block == f->block && thread >= f->thread)) return NULL;
+        break;
+    }
+    if (f == all->finding + MAX_FINDINGS) return NULL;
+    if (f == all->finding + all->count) all->count++;
+    memset(f, 0, sizeof *f);
+    f->kind = kind;
+    f->site = site;
+    f->other_site = other_site;
+    f->block = block;
+    f->thread = thread;
+    if (cudev_self) f->launch = cudev_self->launch->site;
+    return f;
+}
+
+void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes) {
+    struct array_name n;
+    cudev_name_array(&n, w, offset, bytes);
+    snprintf(f->what, sizeof f->what, "%s", n.element);
+    snprintf(f->origin, sizeof f->origin, "%s", n.origin);
+    f->bytes = bytes;
+}
+
+// ---- printing ----------------------------------------------------------------------------------
+
+static void print(const struct located_finding* r) {
+    struct findings* all = findings();
+    if (all->printed == MAX_PRINTED) {
+        if (!all->closed) fprintf(stderr, "==CPU device== further findings are not shown\n");
+        all->closed = true;
+        return;
+    }
+    all->printed++;
+    size_t length;
+    const char* text = cudev_finding_text(r, &length);
+    // what kernels printed comes first, unless one is inside printf at this moment
+    if (ftrylockfile(stdout) == 0) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    if (write(STDERR_FILENO, text, length) < 0) return;
+    if (cudev_on_finding)
+        cudev_on_finding(cudev_race_of_writes(r->f) ? "race_of_writes" : cudev_finding_kind(r->f),
+                         text);
+}
+
+static bool was_printed(const struct located_finding* r) {
+    struct findings* all = findings();
+    const struct source_line* a = cudev_first_line(r);
+    const struct source_line* b = cudev_second_line(r);
+    struct key key = {r->f->kind, a->line, b->line, "", ""};
+    snprintf(key.file, sizeof key.file, "%.*s", (int)sizeof key.file - 1, a->file);
+    size_t length = strcspn(r->f->what, "[");
+    snprintf(key.name, sizeof key.name, "%.*s", (int)(length < 39 ? length : 39), r->f->what);
+    for (unsigned i = 0; i < all->keys; i++) {
+        const struct key* known = &all->key[i];
+        if (known->kind == key.kind && known->line == key.line &&
+            known->other_line == key.other_line && strcmp(known->file, key.file) == 0 &&
+            strcmp(known->name, key.name) == 0)
+            return true;
+    }
+    if (all->keys < MAX_KEYS) all->key[all->keys++] = key;
+    return false;
+}
+
+// Does the finding only follow from one of the others at its line? Whether a value is there yet depends on
+// the order that is missing; and an index out of bounds is said once.
+static bool consequence(const struct located_finding* r, const struct located_finding* all,
+                        unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        const struct located_finding* o = &all[i];
+        bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
+        if (!same_line || o == r) continue;
+        if (r->f->kind == FOUND_UNINITIALISED &&
+            (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS))
+            return true;
+        if (r->f->kind == FOUND_OUT_OF_BOUNDS && o->f->kind == FOUND_OUT_OF_BOUNDS &&
+            !r->f->file[0] && o->f->file[0])
+            return true;
+    }
+    return false;
+}
+
+// Findings of a lower rank are printed first. An index that leaves its array often ends where another
+// thread is right to be, and a race follows from it. And += without an atomic is a read and a write,
+// not just two writes.
+enum { LAST_RANK = 2 };
+static int rank_of(const struct finding* f) {
+    return f->kind == FOUND_OUT_OF_BOUNDS ? 0 : cudev_race_of_writes(f) ? LAST_RANK : 1;
+}
+
+void cudev_findings_print(void) {
+    static struct located_finding located[MAX_FINDINGS];
+    static struct source_line line[2 * MAX_FINDINGS];
+    static unsigned site[2 * MAX_FINDINGS];
+    struct findings* all = findings();
+    unsigned count = all->count;
+    if (!count) return;
+    for (unsigned i = 0; i < count; i++) {
+        site[2 * i] = all->finding[i].site;
+        site[2 * i + 1] = all->finding[i].other_site;
+    }
+    memset(line, 0, sizeof line);
+    cudev_site_lines(site, line, 2 * count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct finding* f = &all->finding[i];
+        located[i] = (struct located_finding){f, line[2 * i], line[2 * i + 1]};
+        if (f->line) {
+            located[i].line.line = f->line;
+            snprintf(located[i].line.file, sizeof f->file, "%s", f->file);
+        }
+    }
+    for (int rank = 0; rank <= LAST_RANK; rank++)
+        for (unsigned i = 0; i < count; i++)
+            if (rank_of(located[i].f) == rank && !consequence(&located[i], located, count) &&
+                !was_printed(&located[i]))
+                print(&located[i]);
+    all->count = 0;
+}

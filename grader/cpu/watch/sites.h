@@ -1,0 +1,31 @@
+// Sites: the instructions of the program that access memory, numbered from 1 as they come. 0: not known.
+#ifndef CUDEV_SITES_H
+#define CUDEV_SITES_H
+
+#include "cpu/device/lines.h"
+#include "cpu/watch/shadow.h"
+
+struct sites {
+    uint32_t count;
+    const void* pc[MAX_SITES];  // where the call that announces the access returns to
+};
+
+static inline struct sites* sites(void) {
+    return (struct sites*)SITES_BASE;
+}
+
+unsigned cudev_new_site(const void* pc);
+
+// The number of the site whose call returns to pc.
+static inline unsigned site_at(const void* pc) {
+    size_t distance = (size_t)((const char*)pc - __executable_start);
+    if (distance >= TEXT_BYTES) return 0;
+    unsigned site = SITE_OF[distance];
+    return site ? site : cudev_new_site(pc);
+}
+
+// The line of the program to which each site belongs (line 0: not known). Functions of the device's
+// headers are skipped.
+void cudev_site_lines(const unsigned* site, struct source_line* line, unsigned count);
+
+#endif

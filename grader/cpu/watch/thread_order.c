@@ -1,0 +1,120 @@
+// Order between the threads of one block. An access of a thread comes after
+//
+//   - its own thread's past
+//   - everything before the last __syncthreads(); everything before the launch
+//   - its warp's past up to the last __syncwarp() of all lanes
+//   - what it knows by other means (partial __syncwarp(), named barriers): a row of times per thread
+//
+// Shuffles and votes order nothing, as CUDA says.
+#include "cpu/watch/thread_order.h"
+#include <string.h>
+
+uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
+    if (thread == other) return ~(uint64_t)0;
+    uint64_t known = watch->shared_floor;
+    if (thread / WARP_SIZE == other / WARP_SIZE &&
+        watch->order.warp_floor[thread / WARP_SIZE] > known)
+        known = watch->order.warp_floor[thread / WARP_SIZE];
+    if (watch->order.row_block[thread] == watch->block_floor) {
+        uint64_t time = (uint64_t)watch->order.row[thread][other] << SLOT_TIME_SHIFT;
+        if (time > known) known = time;
+    }
+    return known;
+}
+
+void cudev_order_barrier(struct watch* watch) {
+    watch->now += ONE_TICK;
+    watch->shared_floor = watch->now;
+    watch->order.by_rows = false;
+    if (watch->fences.last > watch->block_floor) watch->fences.before_barrier = true;
+}
+
+// The row of a thread, empty if it has none in this block yet.
+static uint32_t* row_of(struct watch* watch, unsigned thread) {
+    uint32_t* row = watch->order.row[thread];
+    if (watch->order.row_block[thread] != watch->block_floor) {
+        watch->order.row_block[thread] = watch->block_floor;
+        for (unsigned u = 0; u < watch->worker->launch->threads; u++) row[u] = 0;
+    }
+    return row;
+}
+
+static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
+    for (unsigned u = 0; u < threads; u++)
+        if (from[u] > into[u]) into[u] = from[u];
+}
+
+// The lanes know from now on what each of them knew, and what each of them did.
+static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
+    unsigned threads = watch->worker->launch->threads, first = warp * WARP_SIZE;
+    uint32_t* sum = row_of(watch, first + (unsigned)__builtin_ctz(lanes));
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        unsigned t = first + (unsigned)__builtin_ctz(rest);
+        join(sum, row_of(watch, t), threads);
+        sum[t] = (uint32_t)(watch->now >> SLOT_TIME_SHIFT);
+    }
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1)
+        join(row_of(watch, first + (unsigned)__builtin_ctz(rest)), sum, threads);
+}
+
+void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {
+    watch->now += ONE_TICK;
+    if (lanes == watch->worker->live[warp])
+        watch->order.warp_floor[warp] = watch->now;
+    else
+        watch->order.by_rows = true;
+    if (watch->order.by_rows) join_lanes(watch, warp, lanes);
+}
+
+// What thread `t` knows, and what it did, goes into the clock.
+static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) {
+    unsigned threads = watch->worker->launch->threads, first = t / WARP_SIZE * WARP_SIZE;
+    uint32_t block = (uint32_t)(watch->shared_floor >> SLOT_TIME_SHIFT);
+    uint32_t warp = (uint32_t)(watch->order.warp_floor[t / WARP_SIZE] >> SLOT_TIME_SHIFT);
+    for (unsigned u = 0; u < threads; u++)
+        if (clock->time[u] < block) clock->time[u] = block;
+    for (unsigned u = first; u < first + WARP_SIZE; u++)
+        if (clock->time[u] < warp) clock->time[u] = warp;
+    if (watch->order.row_block[t] == watch->block_floor)
+        join(clock->time, watch->order.row[t], threads);
+    clock->time[t] = (uint32_t)(watch->now >> SLOT_TIME_SHIFT);
+}
+
+void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigned warp,
+                         uint32_t lanes) {
+    if (clock->block != watch->block_floor) {
+        memset(clock->time, 0, sizeof clock->time);
+        clock->block = watch->block_floor;
+    }
+    watch->now += ONE_TICK;
+    for (; lanes; lanes &= lanes - 1)
+        release(watch, clock, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes));
+}
+
+void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, unsigned warp,
+                         uint32_t lanes) {
+    if (clock->block != watch->block_floor) return;
+    watch->order.by_rows = true;
+    for (; lanes; lanes &= lanes - 1)
+        join(row_of(watch, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes)), clock->time,
+             watch->worker->launch->threads);
+}
+
+static struct watch* checking(void) {
+    struct worker* w = cudev_self;
+    return w && w->watch && w->watch->check ? w->watch : NULL;
+}
+
+void cudev_release(struct cudev_clock* clock) {
+    struct watch* watch = checking();
+    if (!watch) return;
+    unsigned t = watch->worker->current;
+    cudev_order_release(watch, clock, t / WARP_SIZE, 1u << t % WARP_SIZE);
+}
+
+void cudev_acquire(const struct cudev_clock* clock) {
+    struct watch* watch = checking();
+    if (!watch) return;
+    unsigned t = watch->worker->current;
+    cudev_order_acquire(watch, clock, t / WARP_SIZE, 1u << t % WARP_SIZE);
+}

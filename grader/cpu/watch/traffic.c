@@ -1,0 +1,96 @@
+// What a program can ask of the counters: cudev_get_traffic() and the like in cudev.h.
+#include <string.h>
+#include "cpu/device/memory.h"
+#include "cpu/device/watcher.h"
+#include "cpu/include/cudev.h"
+#include "cpu/watch/counters.h"
+#include "cpu/watch/profile_text.h"
+
+static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
+    if (r->kind == LOG_MMA) {
+        t->mma += c->requests;
+    } else if (r->kind == LOG_ATOMIC) {
+        t->atomics += c->lanes;
+    } else if (r->shared && log_loads(r->kind)) {
+        t->shared_load_bytes += c->bytes;
+        t->shared_load_requests += c->requests;
+        t->shared_load_wavefronts += c->wavefronts;
+        t->shared_load_conflicts += c->wavefronts - c->ideal_wavefronts;
+    } else if (r->shared) {
+        t->shared_store_bytes += c->bytes;
+        t->shared_store_requests += c->requests;
+        t->shared_store_wavefronts += c->wavefronts;
+        t->shared_store_conflicts += c->wavefronts - c->ideal_wavefronts;
+    } else if (log_loads(r->kind)) {
+        t->global_load_bytes += c->bytes;
+        t->global_load_requests += c->requests;
+        t->global_load_sectors += c->sectors;
+        t->global_load_ideal_sectors += c->ideal_sectors;
+        t->block_read_bytes += 32 * c->block_sectors;
+    } else {
+        t->global_store_bytes += c->bytes;
+        t->global_store_requests += c->requests;
+        t->global_store_sectors += c->sectors;
+        t->global_store_ideal_sectors += c->ideal_sectors;
+    }
+}
+
+void cudev_get_traffic(struct cudev_traffic* t) {
+    memset(t, 0, sizeof *t);
+    if (!cudev_watcher) return;
+    cudev_lock();
+    cudev_memory_open();
+    const struct profile* p = profile();
+    t->launches = p->launches;
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        const struct worker_profile* own = &p->worker[w];
+        for (unsigned i = 0; i < p->rows; i++) add(t, &p->row[i], &own->counts[i]);
+        for (unsigned i = 0; i < p->kernels; i++) {
+            t->barriers += own->kernel[i].barriers;
+            t->launch_read_sectors += own->kernel[i].read_sectors;
+            t->launch_written_sectors += own->kernel[i].written_sectors;
+        }
+        t->unique_read_bytes += own->read_bytes;
+        t->unique_written_bytes += own->written_bytes;
+    }
+    cudev_memory_close();
+    cudev_unlock();
+}
+
+void cudev_reset_traffic(void) {
+    if (!cudev_watcher) return;
+    cudev_lock();
+    cudev_memory_open();
+    struct profile* p = profile();
+    for (int w = 0; w < MAX_WORKERS; w++) {
+        memset(p->worker[w].counts, 0, p->rows * sizeof p->worker[w].counts[0]);
+        memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
+        p->worker[w].read_bytes = p->worker[w].written_bytes = 0;
+    }
+    memset(p->row_hash, 0, sizeof p->row_hash);
+    p->rows = p->kernels = 0;
+    p->launches = 0;
+    p->epoch += 1u << 16;
+    cudev_shadow_clear(TOTAL_TOUCHED, TOUCHED_SIZE);
+    cudev_memory_close();
+    cudev_unlock();
+}
+
+void cudev_write_profile(FILE* out, const char* format) {
+    bool csv = strcmp(format, "csv") == 0;
+    if (!csv && strcmp(format, "table") != 0) {
+        fprintf(stderr, "==CPU device== a profile is written as \"table\" or \"csv\", not \"%s\"\n",
+                format);
+        return;
+    }
+    if (!cudev_watcher) {
+        fprintf(stderr, "==CPU device== there is no profile: compile with cxxflags-watched, run "
+                        "with CUDEV_WATCH=profile\n");
+        return;
+    }
+    cudev_lock();
+    cudev_memory_open();
+    cudev_profile_write(out, csv);
+    cudev_memory_close();
+    cudev_unlock();
+}

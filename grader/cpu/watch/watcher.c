@@ -1,0 +1,173 @@
+// The watcher: passes on what the device tells (device/watcher.h), and is turned on here.
+//
+// CUDEV_WATCH=check | profile | check,profile; otherwise an instrumented program runs unwatched.
+#include "cpu/watch/watcher.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cpu/device/allocations.h"
+#include "cpu/device/report.h"
+#include "cpu/device/shared_memory.h"
+#include "cpu/watch/access.h"
+#include "cpu/watch/array_names.h"
+#include "cpu/watch/bounds.h"
+#include "cpu/watch/fence_order.h"
+#include "cpu/watch/findings.h"
+#include "cpu/watch/profile.h"
+#include "cpu/watch/thread_order.h"
+
+// ---- what the device tells ---------------------------------------------------------------------
+
+static void allocated(const struct allocation* a) {
+    uint64_t offset = (uint64_t)(a->data - ARENA_BASE);
+    cudev_bounds_own(offset, a->bytes);
+    // the host may write pinned memory unseen
+    if (a->type != cudaMemoryTypeDevice) cudev_bounds_written(offset, a->bytes);
+}
+
+static void freed(const struct allocation* a) {
+    uint64_t offset = (uint64_t)(a->data - ARENA_BASE);
+    cudev_bounds_disown(offset, a->bytes);
+    cudev_shadow_drop(&INIT_SHADOW[offset >> 2], (a->bytes + 3) / 4);
+    cudev_shadow_drop(RACE_SHADOW[offset >> 2], (a->bytes + 3) / 4 * sizeof RACE_SHADOW[0]);
+}
+
+static void copies(const char* function, const void* dst, const void* src, size_t bytes) {
+    if (watch_state()->check) cudev_bounds_copies(function, dst, src, bytes);
+}
+
+static void launch_begins(struct launch* l, int workers) {
+    struct watch_state* s = watch_state();
+    uint64_t now = s->watch[0].now + ONE_TICK;
+    for (int i = 0; i < workers; i++) {
+        struct watch* watch = &s->watch[i];
+        watch->worker = cudev_worker[i];
+        watch->worker->watch = watch;
+        watch->check = s->check;
+        watch->profile = s->profile;
+        watch->now = watch->launch_floor = watch->block_floor = watch->shared_floor = now;
+    }
+    if (s->check) cudev_order_launch();
+    if (s->profile) cudev_profile_launch_begins(l);
+}
+
+static void launch_ends(struct launch* l, int workers) {
+    (void)l;
+    struct watch_state* s = watch_state();
+    if (s->profile) cudev_profile_launch_ends();
+    for (int i = 0; i < workers; i++) cudev_worker[i]->watch = NULL;
+    cudev_findings_print();
+}
+
+static void block_begins(struct worker* w) {
+    struct watch* watch = w->watch;
+    watch->now += ONE_TICK;
+    watch->block_floor = watch->shared_floor = watch->now;
+    watch->order.by_rows = watch->fences.before_barrier = false;
+    if (watch->check) cudev_order_block(watch);
+    if (watch->profile) cudev_profile_block_begins(watch);
+}
+
+static void block_ends(struct worker* w) {
+    struct watch* watch = w->watch;
+    if (watch->profile) cudev_profile_block_ends(watch);
+    if (!watch->check) return;
+    uint64_t offset = (uint64_t)(w->shared->window - ARENA_BASE);
+    cudev_bounds_disown(offset, w->shared->used);
+    cudev_bounds_unwritten(offset, w->shared->used);
+}
+
+static void barrier(struct worker* w) {
+    struct watch* watch = w->watch;
+    if (watch->check) cudev_order_barrier(watch);
+    if (watch->profile) cudev_profile_barrier(watch);
+}
+
+static void warp_barrier(struct worker* w, unsigned warp, uint32_t lanes) {
+    if (w->watch->check) cudev_order_warp_barrier(w->watch, warp, lanes);
+}
+
+static void release(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes) {
+    if (w->watch->check) cudev_order_release(w->watch, clock, warp, lanes);
+}
+
+static void acquire(struct worker* w, const struct cudev_clock* clock, unsigned warp,
+                    uint32_t lanes) {
+    if (w->watch->check) cudev_order_acquire(w->watch, clock, warp, lanes);
+}
+
+static void named_opens(struct worker* w) {
+    if (w->watch->profile) cudev_profile_named_barrier(w->watch);
+}
+
+static void multiplies(struct worker* w, const void* pc) {
+    if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
+}
+
+static void shared_array(struct worker* w, const char* data, size_t bytes) {
+    struct watch* watch = w->watch;
+    if (watch->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
+    const struct shared_memory* m = w->shared;
+    unsigned id = m->declared_count ? m->declared[m->declared_count - 1]->id : 0;
+    if (watch->profile) cudev_profile_shared_array(watch, data, bytes, id);
+}
+
+static void report(void) {
+    cudev_shadow_open();
+    cudev_findings_print();
+}
+
+// ---- on and off --------------------------------------------------------------------------------
+
+static struct cudev_watcher watcher = {
+    .open = cudev_shadow_open,
+    .close = cudev_shadow_close,
+    .allocated = allocated,
+    .freed = freed,
+    .copies = copies,
+    .launch_begins = launch_begins,
+    .launch_ends = launch_ends,
+    .block_begins = block_begins,
+    .block_ends = block_ends,
+    .barrier = barrier,
+    .warp_barrier = warp_barrier,
+    .release = release,
+    .acquire = acquire,
+    .named_opens = named_opens,
+    .copy_issued = cudev_access_copy,
+    .copy_arrives = cudev_access_arrival,
+    .matrix_row = cudev_access_matrix_row,
+    .multiplies = multiplies,
+    .shared_array = shared_array,
+    .argument = cudev_names_argument,
+    .report = report,
+};
+
+static bool asked_for(const char* list, const char* word) {
+    size_t n = strlen(word);
+    for (const char* p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+        if (strncmp(p, word, n) == 0 && (p[n] == ',' || p[n] == '\0')) return true;
+    return false;
+}
+
+void cudev_watch_setup(void) {
+    const char* mode = getenv("CUDEV_WATCH");
+    if (!mode || !*mode || cudev_watcher) return;
+    bool check = asked_for(mode, "check"), profile = asked_for(mode, "profile");
+    if (!check && !profile) {
+        fprintf(stderr, "==CPU device== CUDEV_WATCH is check, profile or check,profile, not %s\n",
+                mode);
+        exit(EXIT_DIAGNOSIS);
+    }
+    cudev_shadow_map();
+    struct watch_state* s = watch_state();
+    s->check = check;
+    s->profile = profile;
+    size_t image = (size_t)(_end - __executable_start);
+    if (image > IMAGE_SPACE) image = IMAGE_SPACE;
+    cudev_bounds_own(IMAGE_OFFSET, image);
+    cudev_bounds_written(IMAGE_OFFSET, image);
+    watcher.finds = check;
+    cudev_watcher = &watcher;
+    cudev_shadow_close();
+}
