@@ -15,10 +15,10 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
                                               bench_gpu(run, "x"), n[0], n[1], n[1]);
 }
 
-// Summed one after the other, the partial sums of random x wander: they grow like sqrt(j), and a row that
-// stays far from 0 for long rounds coarsely all the while. Of 111 rows of 50257 the worst erred by 0.8 times
-// 2^-23 sum_j |x_j|, the mean by 0.15. Four times 2^-23 is allowed; one element lost is 35 times that and
-// more.
+// Summed one after the other, the partial sums of random x wander: they grow like sqrt(j), and a
+// row that stays far from 0 for long rounds coarsely all the while. Of 111 rows of 50257 the worst
+// erred by 0.8 times 2^-23 sum_j |x_j|, the mean by 0.15. Four times 2^-23 is allowed; one element
+// lost is 35 times that and more.
 static double of_row(struct bench_run* run, const int64_t* n, int64_t row, const double* x) {
     double sum = 0, size = 0, max = -INFINITY;
     for (int64_t j = 0; j < n[1]; j++) {

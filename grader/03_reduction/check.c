@@ -4,8 +4,8 @@
 // whatever the order, so the budget is exact equality. None is 0, so no element can be lost
 // unseen. Only the item on precision adds real numbers.
 //
-// Each item sets one trap. What is no item's trap has 512 or 1024 columns, rows in multiples of 8, a
-// positive element in every row, and no gaps. Sums stay below 2048 in size, so that even 16-bit
+// Each item sets one trap. What is no item's trap has 512 or 1024 columns, rows in multiples of 8,
+// a positive element in every row, and no gaps. Sums stay below 2048 in size, so that even 16-bit
 // floats hold them: that is the trap of the item on precision alone.
 #include "check/check.h"
 #include "mistakes.h"
@@ -135,9 +135,9 @@ static float pairwise(const double* x, int64_t n) {
     return pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
 
-// The standard is pairwise summation in float. A plain loop over the columns is less exact, but with
-// 512 of them, around 0, it stays below half of the budget; sums of 11 bits exceed it a hundred
-// times.
+// The standard is pairwise summation in float. A plain loop over the columns is less exact, but
+// with 512 of them, around 0, it stays below half of the budget; sums of 11 bits exceed it a
+// hundred times.
 static void precise(struct check* c) {
     enum { MANY = 16 };
     struct batch b = batch_of(c, &contract, MANY, COLS / 2);
@@ -200,10 +200,10 @@ static const struct arena_traffic* moved(struct check* c) {
     return check_traffic(c);
 }
 
-// The minimum is 1, 1 and 2. A kernel may read a few numbers besides x: 1 %. The rows begin at whole
-// sectors, so loads of neighbouring elements, of 4 bytes or of 16, move nothing in vain; the quarter
-// is for designs that read a few pieces apart. One thread per row moves 8 times what it loads, and so
-// do threads that each have a piece of the row.
+// The minimum is 1, 1 and 2. A kernel may read a few numbers besides x: 1 %. The rows begin at
+// whole sectors, so loads of neighbouring elements, of 4 bytes or of 16, move nothing in vain; the
+// quarter is for designs that read a few pieces apart. One thread per row moves 8 times what it
+// loads, and so do threads that each have a piece of the row.
 static void reads_once(struct check* c) {
     const struct arena_traffic* t = moved(c);
     double bytes = 4.0 * ROWS * 2 * COLS;

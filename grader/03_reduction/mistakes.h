@@ -1,5 +1,5 @@
-// mistakes.h: what the known mistakes of lesson 03 leave in sum and max. For check.c. Who reads past the
-// end of x, or races, is left to the instrumented build, which knows the line.
+// mistakes.h: what the known mistakes of lesson 03 leave in sum and max. For check.c. Who reads
+// past the end of x, or races, is left to the instrumented build, which knows the line.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 

@@ -87,8 +87,8 @@ static void safe(struct check* c) {
     sizes(c, size, size, ragged_size(c));
 }
 
-// A kernel without tiles reads every element of A N times and every element of B M times; tiles of T
-// divide both by T (README eq. 4). The budget allows tiles of 8 and what a ragged edge costs.
+// A kernel without tiles reads every element of A N times and every element of B M times; tiles of
+// T divide both by T (README eq. 4). The budget allows tiles of 8 and what a ragged edge costs.
 static void cheap(struct check* c) {
     enum { SIZE = 3 * WHOLE };
     check_watch(c, WATCH_PROFILE);

@@ -1,5 +1,5 @@
-// call.c: hands a case of lesson 06 to the launcher. A matrix may be some columns of a wider array: it
-// begins `first` elements into it.
+// call.c: hands a case of lesson 06 to the launcher. A matrix may be some columns of a wider array:
+// it begins `first` elements into it.
 #include "register_tiling.h"
 #include "run/run.h"
 

@@ -36,8 +36,8 @@ static int64_t ragged_size(struct check* c) {
 
 // ---- items
 
-// More tiles down than across, and the other way round, and many more; along K one tile, or more of them
-// than a kernel has buffers.
+// More tiles down than across, and the other way round, and many more; along K one tile, or more of
+// them than a kernel has buffers.
 static void all_different(struct check* c) {
     sizes(c, 2 * WHOLE, WHOLE, WHOLE_K);
     sizes(c, WHOLE, 2 * WHOLE, WHOLE_K * check_pick(c, 4, 6));
@@ -83,8 +83,8 @@ static void parts(struct check* c, struct part C, struct part A, struct part B) 
     product_compare(&p);
 }
 
-// Rows that are apart, and aligned to 16 bytes; then one matrix after the other begins elsewhere, and has
-// rows that do.
+// Rows that are apart, and aligned to 16 bytes; then one matrix after the other begins elsewhere,
+// and has rows that do.
 static void strided(struct check* c) {
     int64_t wide = 4 * check_pick(c, 2, 8);
     const struct part aligned[3] = {{wide, 4}, {wide + 4, 0}, {wide + 8, 8}};
@@ -121,7 +121,8 @@ static void bad_arguments(struct check* c) {
     multiply_bad_arguments(c, &contract);
 }
 
-// Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 4, ragged everywhere.
+// Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 4, ragged
+// everywhere.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     sizes(c, 4 * check_pick(c, 5, 20), 4 * check_pick(c, 5, 20), 3 * WHOLE_K);
@@ -155,9 +156,9 @@ static void four_at_a_time(struct check* c) {
                   requests * 512 / bytes, 1.5);
 }
 
-// A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64 by single
-// floats, and 12 / 64 or less by float4 (README). The budget allows these, and a step or two ahead that nobody
-// needs. Conflicts are the next item's.
+// A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64
+// by single floats, and 12 / 64 or less by float4 (README). The budget allows these, and a step or
+// two ahead that nobody needs. Conflicts are the next item's.
 static void registers_share(struct check* c) {
     const struct arena_traffic* t = traffic(c);
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);

@@ -9,14 +9,14 @@
 
 // ---- terms
 
-// The last tile still holds what was there before, but the last four elements that begin below K are
-// whole: with zeros.
+// The last tile still holds what was there before, but the last four elements that begin below K
+// are whole: with zeros.
 static double stale_fours(const struct product* p, struct term at) {
     return at.k < CEIL_DIV(p->K, 4) * 4 ? right_term(p, at) : stale_tail(p, at);
 }
 
-// The tile of A, 128 rows of `size` elements, is stored in the order it is read in and taken for its
-// transpose.
+// The tile of A, 128 rows of `size` elements, is stored in the order it is read in and taken for
+// its transpose.
 static double A_not_turned(const struct product* p, struct term at) {
     enum { ROWS = 128 };
     int64_t n = at.k % at.size * ROWS + at.i % ROWS;

@@ -13,8 +13,8 @@
 // Elements: whole tiles for blocks of up to 128 x 256, and 64 along K.
 enum { WHOLE_M = 128, WHOLE_N = 256, WHOLE_K = 64 };
 
-// Numbers of -2 .. 2: with K below 400, 256 is seven standard deviations of a sum away, so that bf16
-// holds the sums, too.
+// Numbers of -2 .. 2: with K below 400, 256 is seven standard deviations of a sum away, so that
+// bf16 holds the sums, too.
 static const struct matmul contract = {
     .dtype = BF16,
     .max_size = TENSOR_CORE_MATMUL_MAX_SIZE,
@@ -71,8 +71,8 @@ static void rounded_once(struct check* c) {
     check_run(c);
     product_compare(&p);
 
-    // Real numbers: sums in another order differ by some 2^-22, and one in thousands is then rounded
-    // to the neighbour of what is wanted, an ulp of bf16 (2^-8) away. On average, nothing.
+    // Real numbers: sums in another order differ by some 2^-22, and one in thousands is then
+    // rounded to the neighbour of what is wanted, an ulp of bf16 (2^-8) away. On average, nothing.
     p = begin(c, "real numbers");
     product_declare(&p);
     fill_normal(c, p.A.t, 0.0, 1.0);
@@ -85,8 +85,8 @@ static void rounded_once(struct check* c) {
     check_compare(c, p.C.t, (struct budget){ulp, ulp / 64});
 }
 
-// Whole numbers times a power of two, which changes no digit: rows of A far above and rows far below
-// what fp16 can hold (2^-24 to 2^16). bf16 has the range of a float, 2^-126 to 2^127.
+// Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
+// below what fp16 can hold (2^-24 to 2^16). bf16 has the range of a float, 2^-126 to 2^127.
 static void whole_range(struct check* c) {
     int power = (int)check_pick(c, 60, 90);
     struct product p = begin(c, "large and small rows of A");
@@ -115,7 +115,8 @@ static void bad_arguments(struct check* c) {
     multiply_bad_arguments(c, &contract);
 }
 
-// Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 2, ragged everywhere.
+// Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 2, ragged
+// everywhere.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     sizes(c, check_pick(c, 18, 63), 8 * check_pick(c, 3, 7), 2 * WHOLE_K);
@@ -138,8 +139,8 @@ static void on_tensor_cores(struct check* c) {
                   1 - (double)t->mma * 2048 / (M * N * K), 0);
 }
 
-// Tiles of TILE x TILE of C read every element of A N / TILE times and every one of B M / TILE times
-// (README eq. 4). The budget allows tiles of 64, a warp's.
+// Tiles of TILE x TILE of C read every element of A N / TILE times and every one of B M / TILE
+// times (README eq. 4). The budget allows tiles of 64, a warp's.
 static void read_once_per_tile(struct check* c) {
     enum { TILE = 64 };
     const double M = WHOLE_M, N = WHOLE_N, K = 2 * WHOLE_K;
@@ -151,8 +152,8 @@ static void read_once_per_tile(struct check* c) {
                   (double)t->global_store_bytes / (2 * M * N), 1);
 }
 
-// Wavefronts that only conflicts make, in parts of the others. A few are forgiven; rows one below the
-// other in the same banks cost seven times the others.
+// Wavefronts that only conflicts make, in parts of the others. A few are forgiven; rows one below
+// the other in the same banks cost seven times the others.
 static void no_conflicts(struct check* c) {
     const struct arena_traffic* t = traffic_of(c, WHOLE_K);
     double conflicts = (double)(t->shared_load_conflicts + t->shared_store_conflicts);

@@ -9,7 +9,8 @@
 
 // ---- terms
 
-// In each 16 x 16 of A, or of B, the 8 x 8 at the upper right and at the lower left have changed places.
+// In each 16 x 16 of A, or of B, the 8 x 8 at the upper right and at the lower left have changed
+// places.
 static double A_exchanged(const struct product* p, struct term at) {
     int64_t other = (at.i & 8) != (at.k & 8) ? 8 : 0;
     return in_tile(&p->A, at.i ^ other, at.k ^ other) * in_tile(&p->B, at.k, at.j);
@@ -20,8 +21,8 @@ static double B_exchanged(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k ^ other, at.j ^ other);
 }
 
-// Row r is stored with its pieces of 8 exchanged and read as if it were not, or the other way round;
-// a tile has `size` columns.
+// Row r is stored with its pieces of 8 exchanged and read as if it were not, or the other way
+// round; a tile has `size` columns.
 static double A_pieces(const struct product* p, struct term at) {
     int64_t wide = at.size < 64 ? at.size / 8 - 1 : 7;
     return in_tile(&p->A, at.i, at.k ^ (at.i & wide) * 8) * in_tile(&p->B, at.k, at.j);

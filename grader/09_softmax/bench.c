@@ -16,8 +16,8 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
                                             n[1], n[1]);
 }
 
-// Element by element. 256 roundings of y allow an l that one thread adds up from 50257 terms one by one,
-// and an exp of 2 ulp; no single term of a row this wide can be lost in them.
+// Element by element. 256 roundings of y allow an l that one thread adds up from 50257 terms one by
+// one, and an exp of 2 ulp; no single term of a row this wide can be lost in them.
 static double of_row(struct bench_run* run, const int64_t* n, int64_t row, const double* x) {
     double m = row_max(x, n[1]), l = row_sum_exp(x, n[1], m), worst = 0;
     double* y = malloc((size_t)n[1] * sizeof *y);

@@ -1,8 +1,8 @@
 // check.c: what lesson 09, softmax, is graded on.
 //
-// Each item sets one trap. What is no item's trap has 128, 1024 or 4096 columns, rows in multiples of 8, a
-// positive score in every row, and no gaps. A shift of all scores of a row changes nothing in y, so a wrong
-// maximum shows only where exp leaves the range of a float.
+// Each item sets one trap. What is no item's trap has 128, 1024 or 4096 columns, rows in multiples
+// of 8, a positive score in every row, and no gaps. A shift of all scores of a row changes nothing
+// in y, so a wrong maximum shows only where exp leaves the range of a float.
 #include "check/check.h"
 #include "mistakes.h"
 #include "rows/batch.h"
@@ -17,14 +17,14 @@ static const struct rows contract = {.out = {"y"}, .writes_rows = true};
 
 // ---- cases
 
-// How exact y must be. A plain fp32 kernel as the standard would not do: of rows of one element it gets all
-// exact. But the error can be bounded. Every summand of l is positive, so nothing cancels, and relative to y,
-// in units of 2^-24, half an ulp of a float, a right kernel may be off by
+// How exact y must be. A plain fp32 kernel as the standard would not do: of rows of one element it
+// gets all exact. But the error can be bounded. Every summand of l is positive, so nothing cancels,
+// and relative to y, in units of 2^-24, half an ulp of a float, a right kernel may be off by
 //   8           the fastest exp the hardware has, 2 ulp, in the numerator and in l; the division
 //   sqrt(n)/3   a sum of n floats one after another, the worst order, rounded up or down by chance
-//   2 |x|       exp(x - m) as exp2(x * log2(e) - m * log2(e)) rounds numbers of the size of x, and exp passes
-//               an absolute error on as a relative one. (Beyond 10^5 all scores of a row are equal here, and
-//               so is what they round to.)
+//   2 |x|       exp(x - m) as exp2(x * log2(e) - m * log2(e)) rounds numbers of the size of x, and
+//               exp passes an absolute error on as a relative one. (Beyond 10^5 all scores of a row
+//               are equal here, and so is what they round to.)
 // The budget is 2, 12 and 2 times that. An exp in 11 bits is off by 8192 units.
 static double relative(const struct batch* b) {
     double size = 0;
@@ -34,8 +34,8 @@ static double relative(const struct batch* b) {
     return ldexp(16.0 + 4.0 * sqrt((double)b->cols) + 4.0 * size, -24);
 }
 
-// Each element may be off by its share, so the mean by that share of the mean; the largest element's share is
-// granted to every single one.
+// Each element may be off by its share, so the mean by that share of the mean; the largest
+// element's share is granted to every single one.
 static void compare(struct check* c, struct batch* b) {
     double largest = 0, mean = 0;
     for (int64_t row = 0; row < b->rows; row++) {
@@ -200,8 +200,9 @@ static void arguments(struct check* c) {
     batch_idle_calls(c, &contract, calls);
 }
 
-// What comes out of narrow and odd rows, rows apart and too many of them for a block is the business of the
-// items above; here it has to be right where all is even, and after that only the accesses count.
+// What comes out of narrow and odd rows, rows apart and too many of them for a block is the
+// business of the items above; here it has to be right where all is even, and after that only the
+// accesses count.
 static void safe(struct check* c) {
     const int64_t odd_rows = 8 * check_pick(c, 1, 2) + check_pick(c, 1, 7);
     const int64_t narrow_cols = check_pick(c, 2, 31), odd_cols = 2 * check_pick(c, 600, 1500) + 1;
@@ -230,9 +231,9 @@ static const struct arena_traffic* moved(struct check* c, int64_t rows, int64_t 
     return check_traffic(c);
 }
 
-// Read once and written once, by lanes side by side (README, cost budget). A look at the first score of the
-// row by each of up to 32 warps is forgiven. A sector is 32 bytes: lanes side by side move what they
-// load, and in rows that begin anywhere one sector more with the four of a warp.
+// Read once and written once, by lanes side by side (README, cost budget). A look at the first
+// score of the row by each of up to 32 warps is forgiven. A sector is 32 bytes: lanes side by side
+// move what they load, and in rows that begin anywhere one sector more with the four of a warp.
 static void moves_once(struct check* c, int64_t rows, int64_t cols) {
     enum { MOST_WARPS = 32 };
     const struct arena_traffic* t = moved(c, rows, cols);
@@ -255,8 +256,8 @@ static void cheap_wide(struct check* c) {
     moves_once(c, 2, VOCABULARY);
 }
 
-// Of four rows of an odd width three begin inside of a sector. Stores of 32 lanes that follow the row from
-// there move 1.19 times their bytes; the ends of rows alone, not 1.01 times.
+// Of four rows of an odd width three begin inside of a sector. Stores of 32 lanes that follow the
+// row from there move 1.19 times their bytes; the ends of rows alone, not 1.01 times.
 static void whole_sectors(struct check* c) {
     const struct arena_traffic* t = moved(c, 4, 2 * check_pick(c, 3000, 5000) + 1);
     const double ratio = 32.0 * (double)t->global_store_sectors / (double)t->global_store_bytes;

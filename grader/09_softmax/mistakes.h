@@ -23,7 +23,8 @@ static double relative_of(const struct batch* b) {
     return b->slack[0].of_element;
 }
 
-// Rows of x read, or rows of y written, with another stride than their own: as far as there are numbers.
+// Rows of x read, or rows of y written, with another stride than their own: as far as there are
+// numbers.
 static bool other_strides(const struct suspect* s, const struct hypothesis* h, int variant,
                           double* guess) {
     const struct batch* b = s->problem;
@@ -57,7 +58,8 @@ static bool row_lost(const struct batch* b, int64_t row) {
     return true;
 }
 
-// Elements at the end of rows that hold NaN, so perhaps nothing was written; before them there is none.
+// Elements at the end of rows that hold NaN, so perhaps nothing was written; before them there is
+// none.
 static enum cause from_unwritten(const struct batch* b) {
     int64_t most = 0, least = b->cols;
     for (int64_t row = 0; row < b->rows; row++) {
@@ -107,7 +109,8 @@ static bool from_next(const struct batch* b, int64_t row, double m, double extra
     return extra == 0;
 }
 
-// Every row is off by one factor: l is wrong. By what? Lost rows say little, the last one may have met NaN.
+// Every row is off by one factor: l is wrong. By what? Lost rows say little, the last one may have
+// met NaN.
 static enum cause from_ratio(const struct batch* b) {
     bool small = true, less = true, zeros = true, undivided = true, next = true, lost = false;
     int64_t measured = 0;
@@ -144,8 +147,9 @@ static enum cause from_ratio(const struct batch* b) {
     return less ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
-// Are all elements of a thread, or of a warp, off by one factor of their own? `threads` share a row, `group` of them
-// know the same of it. They begin at the row's first column, or at a multiple of 32 elements.
+// Are all elements of a thread, or of a warp, off by one factor of their own? `threads` share a
+// row, `group` of them know the same of it. They begin at the row's first column, or at a multiple
+// of 32 elements.
 static bool groups_differ(const struct batch* b, int64_t threads, int64_t group, bool shifted) {
     enum { MOST = 1024 };
     for (int64_t row = 0; row < b->rows; row++) {
@@ -166,7 +170,8 @@ static bool groups_differ(const struct batch* b, int64_t threads, int64_t group,
     return true;
 }
 
-// No element is too small: what should have been in l is not. Or groups of threads disagree about the row.
+// No element is too small: what should have been in l is not. Or groups of threads disagree about
+// the row.
 static enum cause from_groups(const struct batch* b) {
     bool none_less = true;
     for (int64_t row = 0; row < b->rows; row++)

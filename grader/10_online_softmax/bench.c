@@ -16,8 +16,8 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
                                                    bench_gpu(run, "x"), n[0], n[1], n[1]);
 }
 
-// m exactly. All terms of l are positive: 256 roundings of l allow a thread that adds up two hundred
-// of them one by one, with an exp of 2 ulp, and lose no single term of a row this wide.
+// m exactly. All terms of l are positive: 256 roundings of l allow a thread that adds up two
+// hundred of them one by one, with an exp of 2 ulp, and lose no single term of a row this wide.
 static double of_row(struct bench_run* run, const int64_t* n, int64_t row, const double* x) {
     double m = row_max(x, n[1]), l = row_sum_exp(x, n[1], m);
     if (rows_number(run, "m", row) != m) return 2;

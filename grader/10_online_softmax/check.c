@@ -16,9 +16,9 @@ static const struct rows contract = {.out = {"m", "l"}};
 
 // ---- cases
 
-// How exact l must be, relative to l. A plain fp32 kernel as the standard would not do: of a few rows
-// it gets some exact by luck. But the error can be bounded. Every summand is positive, so nothing
-// cancels, and in units of 2^-24, half an ulp of a float, a right kernel may be off by
+// How exact l must be, relative to l. A plain fp32 kernel as the standard would not do: of a few
+// rows it gets some exact by luck. But the error can be bounded. Every summand is positive, so
+// nothing cancels, and in units of 2^-24, half an ulp of a float, a right kernel may be off by
 //   4           the fastest exp the hardware has, 2 ulp
 //   sqrt(n)/3   a sum of n floats one after another, the worst order, rounded up or down by chance
 //   |x|         exp(x - m) as exp2(x * log2(e) - m * log2(e)), as fast kernels write it, rounds
@@ -172,10 +172,10 @@ static void arguments(struct check* c) {
     batch_idle_calls(c, &contract, calls);
 }
 
-// A tile, a block or a vector load that is larger than what there is reads or writes past the end: so
-// narrow rows, odd ones, rows apart and a number of rows that no block size divides are watched. What
-// comes out there is the business of the items above; here it has to be right where all is even, and
-// after that only the accesses count.
+// A tile, a block or a vector load that is larger than what there is reads or writes past the end:
+// so narrow rows, odd ones, rows apart and a number of rows that no block size divides are watched.
+// What comes out there is the business of the items above; here it has to be right where all is
+// even, and after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t odd_rows = 4 * check_pick(c, 1, 3) + check_pick(c, 1, 3);
     const int64_t narrow_cols = check_pick(c, 2, 31), wide_cols = 2 * check_pick(c, 600, 1500) + 1;
@@ -193,10 +193,10 @@ static void safe(struct check* c) {
     }
 }
 
-// One pass: every score is loaded once (README, cost budget), by lanes that read side by side. On top of
-// that each of the up to 32 warps of a block may look at one score more, the first of the row as a first
-// maximum, say. A sector is 32 bytes, so lanes side by side move what they load; rows that begin
-// anywhere, as they may, add a sector to the four of a warp.
+// One pass: every score is loaded once (README, cost budget), by lanes that read side by side. On
+// top of that each of the up to 32 warps of a block may look at one score more, the first of the
+// row as a first maximum, say. A sector is 32 bytes, so lanes side by side move what they load;
+// rows that begin anywhere, as they may, add a sector to the four of a warp.
 static void cheap(struct check* c) {
     enum { MOST_WARPS = 32 };
     check_watch(c, WATCH_PROFILE);

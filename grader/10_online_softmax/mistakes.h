@@ -71,8 +71,8 @@ static struct pair rest_dropped(const struct batch* b, int64_t row, int variant)
     return written_of(batch_row(b, row), b->cols - b->cols % sweep);
 }
 
-// The last sweep reads on into the next row. Past the end of x lies a guard band: NaN, and a maximum may
-// take it in or not.
+// The last sweep reads on into the next row. Past the end of x lies a guard band: NaN, and a
+// maximum may take it in or not.
 static struct pair rest_from_next(const struct batch* b, int64_t row, int variant) {
     int64_t end = b->cols + missing(b, variant);
     if (row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};

@@ -36,9 +36,8 @@ struct slack {
     // own guess. A mistake may give far larger numbers than are wanted; their own rounding is no
     // evidence.
     double of_largest, of_element;
-    // A mistake that shows by little more than the budget: if this is not 0, it is proved if the
-    // guess leaves unexplained less than this share of the error, sum |got - guess| < share * sum
-    // |got - want|.
+    // For mistakes that show by little more than the budget, if it is not 0: the guess is evidence
+    // if sum |got - guess| is below this share of sum |got - want|.
     double unexplained;
     // A NaN of the guess has to be there, but it is no evidence: many mistakes give one.
     bool nan_proves_nothing;
@@ -65,17 +64,17 @@ struct hypothesis {
 
 enum fit {
     FIT_NONE,   // some element is not what the guess says
-    FIT_RIGHT,  // all are, and the guess is what is wanted: the mistake does not show here
-    FIT_SHOWN,  // all are, and what is wanted is something else: this may be the mistake
+    FIT_RIGHT,  // all are, but the guess is what is wanted: the mistake does not show here
+    FIT_SHOWN,  // all are, and something else is wanted: this may be the mistake
 };
 
-// The one rule by which an output is called like a guess. An element
-//   that is never written, or must not be and is not, is NaN, and so is the guess for it;
-//   of a guess that is NaN or infinite has to be the same;
-//   of any other guess is within budget.max and the slack of it.
-// The guess differs from what is wanted where one of both is NaN or infinite and the other one is
-// not the same, or (unless slack.unexplained asks for sums) where they are further apart than that.
-// guess has t->count elements; only the round that is selected is looked at.
+// The one rule by which an output is like a guess. The guess for an element is
+//   NaN: the element is NaN, or was never written, or must not be written and is not;
+//   infinite: the element is the same;
+//   any other number: the element differs from it by at most budget.max and the slack.
+// The guess is evidence if it is not what is wanted: one of both is NaN or infinite and the other
+// is not; or they differ by more than that. With slack.unexplained, sums decide about the latter.
+// guess has t->count elements. The round that is selected is compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);
 

@@ -60,15 +60,15 @@ static double error(struct bench_run* run, const int64_t* n,
     return worst;
 }
 
-// A dot product of K random numbers is about sqrt(K); each of the K additions errs by at most half an
-// ulp of the partial sum. 8 sqrt(K) ulp are allowed.
+// A dot product of K random numbers is about sqrt(K); each of the K additions errs by at most half
+// an ulp of the partial sum. 8 sqrt(K) ulp are allowed.
 static double allowed_f32(double want, double K) {
     (void)want;
     return 8 * 0x1p-24 * K;
 }
 
-// Rounding to bf16 errs by at most 2^-8 of the sum, and a sum is about sqrt(K) large: beside
-// 2^-8 sqrt(K) / 4, the bits that tensor cores drop are nothing, and one product lost, about 1, is much
+// Rounding to bf16 errs by at most 2^-8 of the sum, and a sum is about sqrt(K) large: beside 2^-8
+// sqrt(K) / 4, the bits that tensor cores drop are nothing, and one product lost, about 1, is much
 // for any K up to 10^6.
 static double allowed_bf16(double want, double K) {
     return 0x1p-8 * (fabs(want) + sqrt(K) / 4);

@@ -1,5 +1,5 @@
-// bench.h: what the benches of C = A B share, packed, in fp32 or bf16; for the fields of struct bench.
-// n = {M, N, K}.
+// bench.h: what the benches of C = A B share, packed, in fp32 or bf16; for the fields of struct
+// bench. n = {M, N, K}.
 #ifndef MATMUL_BENCH_H
 #define MATMUL_BENCH_H
 
@@ -17,8 +17,8 @@ void matmul_prepare_bf16(struct bench_run* run, const int64_t* n);
 // Launchers that take C, A, B, M, N, K.
 int matmul_call(bench_launcher launcher, struct bench_run* run, const int64_t* n);
 
-// The largest error of single elements in a few places, in parts of what is allowed: far above what is
-// seen, and far below one product lost.
+// The largest error of single elements in a few places, in parts of what is allowed: far above what
+// is seen, and far below one product lost.
 double matmul_error_f32(struct bench_run* run, const int64_t* n);
 double matmul_error_bf16(struct bench_run* run, const int64_t* n);
 

@@ -1,7 +1,7 @@
 // mistakes.h: what known mistakes make of C = A B. For hypothesis lists whose problem is a product.
 //
-// Most mistakes are sums of other terms, or of more or fewer of them. One line of a lesson's list says
-// which:
+// Most mistakes are sums of other terms, or of more or fewer of them. One line of a lesson's list
+// says which:
 //
 //     SUM(inner_tail, TILES, right_term, whole_tiles),
 //     SUM(transposed, TILES, A_turned, all_tiles),
@@ -24,8 +24,8 @@ struct extent {
     int64_t size, terms, round_every;
 };
 
-// A mistake: what the terms are, and how far the sums go. extent() returns false if there is no such
-// variant in this case; `back` is its own.
+// A mistake: what the terms are, and how far the sums go. extent() returns false if there is no
+// such variant in this case; `back` is its own.
 struct sum {
     double (*term)(const struct product* p, struct term at);
     bool (*extent)(const struct product* p, const struct sum* sum, int variant, struct extent* e);

@@ -9,8 +9,8 @@
 //     check_run(c);
 //     product_compare(&p);
 //
-// or calls one of the cases that are the same in all lessons (cases.h). A lesson's mistakes find the
-// product as their problem (mistakes.h).
+// or calls one of the cases that are the same in all lessons (cases.h). A lesson's mistakes find
+// the product as their problem (mistakes.h).
 #ifndef MATMUL_PRODUCT_H
 #define MATMUL_PRODUCT_H
 
@@ -25,9 +25,8 @@ struct matmul {
     int64_t max_size;  // the largest M, N or K; beyond it, COURSE_UNSUPPORTED
     // Elements: a whole number of tiles of any usual size.
     int64_t whole_M, whole_N, whole_K;
-    int64_t largest;  // the whole numbers that are multiplied are -largest .. largest
-    int64_t
-        smallest_tile;  // a student's tile may have so many rows or columns, or 2, 4, ... times that
+    int64_t largest;        // the whole numbers that are multiplied are -largest .. largest
+    int64_t smallest_tile;  // rows or columns of a student's tile: so many, or 2, 4, ... times that
 };
 
 // Columns first .. first + cols of an array with `stride` columns.
@@ -54,15 +53,16 @@ struct product {
 struct product product_of(struct check* c, const struct matmul* of, int64_t M, int64_t N,
                           int64_t K);
 
-// Declares all arguments of the case, and describes it for the mistakes: p has to live as long as the
-// case. Arguments: "C", "A", "B", "M", "N", "K"; with strides also "stride_C" and "first_C", and so on.
+// Declares all arguments of the case, and describes it for the mistakes: p has to live as long as
+// the case. Arguments: "C", "A", "B", "M", "N", "K"; with strides also "stride_C" and "first_C",
+// and so on.
 void product_declare(struct product* p);
 
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);
 
-// Wants the right C in the selected round, of what A and B hold, rounded once to the contract's dtype
-// if that has 16 bits; and the columns around it untouched.
+// Wants the right C in the selected round, of what A and B hold, rounded once to the contract's
+// dtype if that has 16 bits; and the columns around it untouched.
 void product_want(const struct product* p);
 
 // The same in fp32, summed pairwise: the error grows with log K. standard has room for all of C's

@@ -1,4 +1,5 @@
-// batch.h: rows of fp32 numbers that a kernel reduces or transforms: the case that runs, and its data.
+// batch.h: rows of fp32 numbers that a kernel reduces or transforms: the case that runs, and its
+// data.
 //
 //     struct batch b = batch_of(c, &contract, 8, 1024);
 //     b.stride = 1030;
@@ -34,8 +35,8 @@ struct batch {
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int calls;                   // in the same arrays: rounds of the case
     struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
-    // For mistakes: how far each output may be from what one would give. The lesson sets it before it
-    // compares.
+    // For mistakes: how far each output may be from what one would give. The lesson sets it before
+    // it compares.
     double tolerance[2];
     struct slack slack[2];
 };
@@ -43,9 +44,9 @@ struct batch {
 // Packed rows, one call.
 struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int64_t cols);
 
-// Starts the case, whose name begins with `what`; declares its arguments, "rows", "cols", the strides,
-// the outputs and "x"; marks what lies between the rows of an output; and describes it for the mistakes:
-// b has to live as long as the case.
+// Starts the case, whose name begins with `what`; declares its arguments, "rows", "cols", the
+// strides, the outputs and "x"; marks what lies between the rows of an output; and describes it for
+// the mistakes: b has to live as long as the case.
 void batch_begin(struct batch* b, const char* what);
 
 // Row `row` of x in the selected call.
@@ -59,12 +60,12 @@ static inline double* batch_row(const struct batch* b, int64_t row) {
 void batch_fill_row(const struct batch* b, int64_t row, double low, double high);
 void batch_fill(const struct batch* b, double low, double high);
 
-// From -9 at the left end to between 1 and 2 at the right: every few elements raise the maximum, and
-// elements lost at the end are not small.
+// From -9 at the left end to between 1 and 2 at the right: every few elements raise the maximum,
+// and elements lost at the end are not small.
 void batch_fill_rising(const struct batch* b);
 
-// For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last 124, all
-// but the first 124, most, all, half, none.
+// For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last
+// 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
 // ---- nothing to do

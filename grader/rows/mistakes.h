@@ -18,8 +18,8 @@ struct pair_mistake {
     struct pair (*left)(const struct batch* b, int64_t row, int variant);
 };
 
-// A hypothesis' make(): like is a struct pair_mistake. The mistake has to fit the output that is not
-// the suspect, too.
+// A hypothesis' make(): like is a struct pair_mistake. The mistake has to fit the output that is
+// not the suspect, too.
 bool make_pairs(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
 // The same, but that other output may be right throughout: what is done to the one is sometimes

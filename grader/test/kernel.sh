@@ -1,13 +1,15 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]     (the strongest isolation level)
+# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]
+# Without LEVEL it is graded at the strongest isolation level.
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about
 #   wrong  fails at least one item, and each one it fails names a cause of the file's first line,
 #          "// cause: the mistake, what the instrumented build makes of it"
-# Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the seed's origin, the number
-# of seeds and the items that failed; those of a wrong kernel go to build/test/LESSON/NAME.items, too.
+# Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the
+# seed's origin, the number of seeds and the items that failed; those of a wrong kernel go to
+# build/test/LESSON/NAME.items, too.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} level=${6:+--isolation $6}

@@ -1,7 +1,8 @@
 #!/bin/sh
 # mutate.sh: is every graded item of a lesson needed? Removing an item must let a wrong kernel pass:
 # some kernel of wrong/ fails that item alone, on every seed that it was graded on.
-# usage: mutate.sh LESSON...     (after lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items)
+# usage: mutate.sh LESSON...
+# After lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items.
 status=0
 for lesson; do
     "$build/grader/$lesson/check" --list | while read -r item; do

@@ -1,13 +1,13 @@
 #!/bin/sh
 # nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning.
-# usage: nvcc.sh plan LESSON              prints the jobs that are left, a command a line: what compiled once is not
-#                                         compiled again
-#        nvcc.sh one LESSON FILE KEY      compiles one file
-#        nvcc.sh wrong LESSON             the wrong kernels of build/test/LESSON/nvcc, lines of FILE KEY: all in one
-#                                         program, since most of the time goes to CUDA's headers; if that does not
-#                                         compile, one after another
-#        nvcc.sh instructions             all functions of ptx.h; a kernel that calls those of tile.h and flash_tile.h
-#        nvcc.sh bench LESSON             its bench, which runs on a GPU only
+# usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
+#        nvcc.sh one LESSON FILE KEY    compiles one file
+#        nvcc.sh wrong LESSON           the wrong kernels of build/test/LESSON/nvcc, lines of FILE
+#                                       KEY: all in one program, since most of the time goes to
+#                                       CUDA's headers; one after another if that does not compile
+#        nvcc.sh instructions           all functions of ptx.h; a kernel that calls those of tile.h
+#                                       and flash_tile.h
+#        nvcc.sh bench LESSON           its bench, which runs on a GPU only
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -29,8 +29,9 @@ compile() {
     return $code
 }
 
-# one LESSON FILE KEY. Speed is for the solutions; of the others only what the compiler says of the device code
-# matters. A wrong kernel is an edit of one of these: as far as PTX, which is what the compiler proper makes.
+# one LESSON FILE KEY. Speed is for the solutions; of the others only what the compiler says of the
+# device code matters. A wrong kernel is an edit of one of these: as far as PTX, which is what the
+# compiler proper makes.
 one() {
     object=build/test/nvcc/$3.o
     if said=$(case $2 in
@@ -46,8 +47,8 @@ one() {
     fi
 }
 
-# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a launcher and macros of
-# its own.
+# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a
+# launcher and macros of its own.
 together() {
     files=$(cat)
     # shellcheck disable=SC2086  # one word a file
