@@ -85,7 +85,7 @@ group() {
 if [ "$only" != none ]; then
     files_of_stages
     machine=$({ g++ --version && uname -mr && stages; } | sha256sum | cut -c 1-16)
-    stages | sed 's/ *| */|/g' | grep -E "^[^|]*($only)" >$out/stages
+    stages | sed 's/ *| */|/g' | awk -F'|' -v only="$only" '$1 ~ only' >$out/stages
     while IFS='|' read -r name _ script; do
         key=$name-$machine-$(sha256sum <"$out/keys/$name" | cut -c 1-32)
         if ledger_has stages "$key"; then
