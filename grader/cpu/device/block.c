@@ -47,7 +47,7 @@ int cudev_next_thread(void) {
         return 1;
     }
     if (w->running == 0) return 0;
-    cudev_barrier_left(w);
+    if (w->waiting->barrier.arrived == w->running) cudev_barrier_abandoned(w);
     cudev_leave(w);
 }
 

@@ -9,19 +9,6 @@
 #include "cpu/watch/thread_order.h"
 #include <string.h>
 
-uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
-    if (thread == other) return ~(uint64_t)0;
-    uint64_t known = watch->shared_floor;
-    if (thread / WARP_SIZE == other / WARP_SIZE &&
-        watch->order.warp_floor[thread / WARP_SIZE] > known)
-        known = watch->order.warp_floor[thread / WARP_SIZE];
-    if (watch->order.row_block[thread] == watch->block_floor) {
-        uint64_t time = (uint64_t)watch->order.row[thread][other] << SLOT_TIME_SHIFT;
-        if (time > known) known = time;
-    }
-    return known;
-}
-
 void cudev_order_barrier(struct watch* watch) {
     watch->now += ONE_TICK;
     watch->shared_floor = watch->now;
