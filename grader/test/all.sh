@@ -1,6 +1,6 @@
 #!/bin/sh
-# all.sh: what `make test`, `make soak` and `make test-cpu` run: jobs beside each other, as many as there are cores. One
-# line per test; the exit status says it all.
+# all.sh: what `make test`, `make soak` and `make test-cpu` run: jobs beside each other, as many as
+# there are cores. One line per test; the exit status says it all.
 # usage: all.sh LESSON...         everything; of a single lesson only what belongs to it
 #        all.sh -s REGEX          the stages whose names it matches, and no lesson
 #        all.sh -k LESSON...      the lessons alone (with SOAK or KINDS in the environment: lesson.sh)
@@ -19,10 +19,10 @@ rm -rf $out
 mkdir -p $out/keys
 ledger_trim
 
-# A stage, what it tests, and the script. Where none of these files has changed since a run that was green, it is not
-# run again. NN: the files of that lesson; course: what lessons stand on; lessons: all of theirs; else the beginnings
-# of names. A stage's own script and folder, and grader/test/tell.sh, count everywhere.
-# The longest first: they end together with the rest.
+# A stage, what it tests, and the script. Where none of these files has changed since a run that was
+# green, it is not run again. NN: the files of that lesson; course: what lessons stand on; lessons:
+# all of theirs; else the beginnings of names. A stage's own script and folder, and
+# grader/test/tell.sh, count everywhere. The longest first: they end together with the rest.
 stages() {
     cat <<TABLE
 class     | course grader/class 05                             | grader/test/class.sh

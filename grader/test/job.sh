@@ -1,16 +1,17 @@
 #!/bin/sh
-# job.sh: one job of all.sh: runs it, shows what it says in one piece, and ends its group if it was the last.
+# job.sh: one job of all.sh: runs it, shows what it says in one piece, and ends its group if it was
+# the last.
 # usage: job.sh GROUP SCRIPT ARGUMENT...     SCRIPT is a file in grader/test, or a path
-# build/test/run/GROUP/ holds `count`, of the jobs; `said`, the lines of all of them; `done`, a line of MILLISECONDS
-# STATUS JOB for each; `close`, a last job when all are done, if there is something to do; `key`, under which the
-# ledger remembers that all was well.
+# build/test/run/GROUP/ holds `count`, of the jobs; `said`, the lines of all of them; `done`, a line
+# of MILLISECONDS STATUS JOB for each; `close`, a last job when all are done, if there is something
+# to do; `key`, under which the ledger remembers that all was well.
 . grader/test/ledger.sh
 group=$1
 shift
 dir=build/test/run/$group
 
-# run SCRIPT ARGUMENT...: sets count to the number of jobs that are done. What it does under the lock makes lines stand
-# whole, and one of the jobs the last.
+# run SCRIPT ARGUMENT...: sets count to the number of jobs that are done. What it does under the
+# lock makes lines stand whole, and one of the jobs the last.
 run() {
     began=$(date +%s%3N)
     job=$*

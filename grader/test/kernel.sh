@@ -6,8 +6,9 @@
 #   step   fails nothing but what the lesson's costs are about
 #   wrong  fails at least one item, and each one it fails names a cause of the file's first line,
 #          "// cause: the mistake, what the instrumented build makes of it"
-# Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the seed's origin, the number
-# of seeds and the items that failed; those of a wrong kernel go to build/test/LESSON/NAME.items, too.
+# Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the
+# seed's origin, the number of seeds and the items that failed; those of a wrong kernel go to
+# build/test/LESSON/NAME.items, too.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} level=${6:+--isolation $6}

@@ -1,7 +1,8 @@
 # ledger.sh: what was green, so that it need not be run again. Sourced, not run.
 # shellcheck shell=sh
-# build/ledger/NAME holds a line for each success: KEY, a tab, what a test wants to know of it later, a tab and a full stop.
-# Several programs may write at once. A line without its end counts for nothing, a lost file costs time only.
+# build/ledger/NAME holds a line for each success: KEY, a tab, what a test wants to know of it
+# later, a tab and a full stop. Several programs may write at once. A line without its end counts
+# for nothing, a lost file costs time only.
 
 # ledger_add NAME KEY [TEXT]
 ledger_add() {
@@ -29,8 +30,8 @@ ledger_trim() {
     } 8>>build/ledger/.lock
 }
 
-# basis LESSON SCRIPT: a hash of all that decides what SCRIPT says of a file of this lesson, besides that file: the
-# check, what the file is compiled and linked with, and the script.
+# basis LESSON SCRIPT: a hash of all that decides what SCRIPT says of a file of this lesson, besides
+# that file: the check, what the file is compiled and linked with, and the script.
 basis() {
     { "$build/grader/$1/check" --key && cat "$build/grader/$1/check" "$2"; } | sha256sum | cut -c 1-24
 }

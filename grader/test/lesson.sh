@@ -3,8 +3,9 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes the jobs that are
 #                                  left to build/test/LESSON/jobs, a command a line
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SOAK=1: so many fresh seeds as a kernel must have seen
-# before it is called done; else as many as show that nothing is broken. What the ledger has is not run again.
+# KINDS="wrong right" in the environment: these kernels alone. SOAK=1: so many fresh seeds as a
+# kernel must have seen before it is called done; else as many as show that nothing is broken. What
+# the ledger has is not run again.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -19,8 +20,8 @@ wrong=$out/wrong
 [ -n "${SOAK:-}${KINDS:-}" ] || whole=yes
 
 if [ "$mode" = close ]; then
-    # No check is idle: for every item there is a wrong kernel that fails it and no other, so that it
-    # would pass if the item were not there.
+    # No check is idle: for every item there is a wrong kernel that fails it and no other, so that
+    # it would pass if the item were not there.
     [ -z "${whole:-}" ] || expect "$lesson no check is idle" sh grader/test/mutate.sh "$lesson"
     # What only this lesson can prove about itself.
     [ -z "${whole:-}" ] || [ ! -e "grader/$lesson/test.sh" ] || sh "grader/$lesson/test.sh" || failed=$((failed + 1))
@@ -73,8 +74,8 @@ expect "$lesson has hints for every cause" awk '
 
 # ---- the kernels: FILE KIND SEEDS LEVEL, on how many seeds each has to do what it must
 
-# The hundreds of runs of our own kernels are at the quickest isolation level; what that does not hold back is the
-# exploits' business.
+# The hundreds of runs of our own kernels are at the quickest isolation level; what that does not
+# hold back is the exploits' business.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 few=1 some=2
 [ -z "${SOAK:-}" ] || few=20 some=100
@@ -86,8 +87,8 @@ few=1 some=2
     kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
 } | awk -v kinds="${KINDS:-stub right step wrong}" 'index(" " kinds " ", " " $2 " ")' >"$out/kernels"
 
-# Their keys, and what the ledger has of them: FILE KIND SEEDS LEVEL KEY, SEEDS being those that are left. A soak
-# counts fresh seeds only.
+# Their keys, and what the ledger has of them: FILE KIND SEEDS LEVEL KEY, SEEDS being those that are
+# left. A soak counts fresh seeds only.
 basis=$(basis "$lesson" grader/test/kernel.sh)
 cut -d' ' -f1 "$out/kernels" | xargs -r sha256sum | paste -d' ' "$out/kernels" - >"$out/keys"
 mkdir -p build/ledger

@@ -1,6 +1,6 @@
 #!/bin/sh
-# map.sh: the map, grader/README.md, tells of files and functions that exist, and its picture is of today.
-# usage: map.sh
+# map.sh: the map, grader/README.md, tells of files and functions that exist, and its picture is of
+# today. usage: map.sh
 . grader/test/tell.sh
 # Rows of its tables: | words | `file` | `function()` |
 missing() {

@@ -29,8 +29,9 @@ compile() {
     return $code
 }
 
-# one LESSON FILE KEY. Speed is for the solutions; of the others only what the compiler says of the device code
-# matters. A wrong kernel is an edit of one of these: as far as PTX, which is what the compiler proper makes.
+# one LESSON FILE KEY. Speed is for the solutions; of the others only what the compiler says of the
+# device code matters. A wrong kernel is an edit of one of these: as far as PTX, which is what the
+# compiler proper makes.
 one() {
     object=build/test/nvcc/$3.o
     if said=$(case $2 in
@@ -46,8 +47,8 @@ one() {
     fi
 }
 
-# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a launcher and macros of
-# its own.
+# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a
+# launcher and macros of its own.
 together() {
     files=$(cat)
     # shellcheck disable=SC2086  # one word a file

@@ -1,4 +1,5 @@
-# tell.sh: how every test script speaks: one line per test, and a count at the end. Sourced, not run.
+# tell.sh: how every test script speaks: one line per test, and a count at the end. Sourced, not
+# run.
 # shellcheck shell=sh
 # shellcheck disable=SC2034  # the scripts that source this use it
 build=build${BUILD:+/$BUILD} # where make puts what it builds

@@ -1,6 +1,6 @@
-// Which functions of the file run where: kernels, their helpers, the host's; and what only a GPU has.
-// nvcc refuses a kernel that calls a function of the host, and a launch of what is no kernel; g++ could
-// not know.
+// Which functions of the file run where: kernels, their helpers, the host's; and what only a GPU
+// has. nvcc refuses a kernel that calls a function of the host, and a launch of what is no kernel;
+// g++ could not know.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,7 +152,8 @@ static bool is_parameter(const struct function* f, size_t name) {
     return false;
 }
 
-// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...; does?
+// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...;
+// does?
 static bool holds_thread(const struct function* f, size_t word) {
     if (is_parameter(f, word)) return true;
     for (size_t i = f->open; i < f->close; i = next(i)) {

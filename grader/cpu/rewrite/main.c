@@ -4,10 +4,10 @@
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
 //   __shared__ float tile[16][16], *p;                    see include/cudev/language.h
 //   extern __shared__ float buffer[];
-// Inline PTX and calls of a kernel without <<< >>> become clear compiler errors.
-// Line numbers stay the same and #line gives the shown name, so every message of the compiler, every
-// breakpoint and every report points at the original. #include and other directives are left alone;
-// #define bodies are rewritten; comments are left out (output.c).
+// Inline PTX and calls of a kernel without <<< >>> become clear compiler errors. Line numbers stay
+// the same and #line gives the shown name, so every message of the compiler, every breakpoint and
+// every report points at the original. #include and other directives are left alone; #define bodies
+// are rewritten; comments are left out (output.c).
 //
 // How: the source is cut into tokens; each token may get a replacement; then all are written out.
 #include <ctype.h>
@@ -131,8 +131,8 @@ static void add_kept(struct text* t, size_t from, size_t to) {
     }
 }
 
-// The name in the declarator that starts at `from`: the last word before [ or the end. For the first
-// declarator the words before it are the type. Angle brackets belong to the type.
+// The name in the declarator that starts at `from`: the last word before [ or the end. For the
+// first declarator the words before it are the type. Angle brackets belong to the type.
 static size_t declared_name(size_t from, size_t to) {
     size_t name = to;
     int angles = 0, braces = 0;

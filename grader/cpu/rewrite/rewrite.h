@@ -37,14 +37,15 @@ void add_tokens(struct text* t, size_t from, size_t to);  // [from, to) as one l
 // Cuts a terminated string into tokens; the string has to stay.
 void cut(const char* source);
 
-// Looking around. next() and previous() skip SPACE; previous(i) is i at the beginning of the file or
-// of a #define body, next(i) is i at the end.
+// Looking around. next() and previous() skip SPACE; previous(i) is i at the beginning of the file
+// or of a #define body, next(i) is i at the end.
 bool is(size_t i, const char* text);
 bool is_one_of(size_t i, const char* const* list);  // list ends with NULL
 bool same_word(size_t a, size_t b);
 size_t next(size_t i);
 size_t previous(size_t i);
-// Do tokens behind the SPACE at `space` belong to a #define body, if those before it do (in_define)?
+// Do tokens behind the SPACE at `space` belong to a #define body, if those before it do
+// (in_define)?
 bool in_define_after(size_t space, bool in_define);
 bool opens(size_t i);   // ( [ {
 bool closes(size_t i);  // ) ] }
@@ -61,11 +62,11 @@ bool opens_namespace(size_t i);
 // kernels.c: the kernels that the file declares.
 void note_kernel(size_t global);  // reads the declaration whose __global__ is there
 bool is_kernel(size_t name);
-// Can `(const void *)(expression)` be written for a kernel expression that ends at `last`? Only if it
-// names one function for certain; the launch then knows the kernel's shared memory limit.
+// Can `(const void *)(expression)` be written for a kernel expression that ends at `last`? Only if
+// it names one function for certain; the launch then knows the kernel's shared memory limit.
 bool has_address(size_t last);
-// The parameters of the kernel that the expression up to `last` names, or that a pointer of this name is
-// set to: "out,in,n". Empty if not known.
+// The parameters of the kernel that the expression up to `last` names, or that a pointer of this
+// name is set to: "out,in,n". Empty if not known.
 const char* parameters_of(size_t last);
 // Adds what to call the kernel of the expression [first, last].
 void add_kernel_name(struct text* t, size_t first, size_t last);
