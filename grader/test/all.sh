@@ -1,9 +1,9 @@
 #!/bin/sh
-# all.sh: what `make test`, `make soak` and `make test-cpu` run: jobs beside each other, as many as
-# there are cores. One line per test; the exit status says it all.
+# all.sh: what `make test`, `make soak` and `make test-cpu` run: jobs beside each other, to keep all
+# cores busy. One line per test; the exit status says it all.
 # usage: all.sh LESSON...         everything; of a single lesson only what belongs to it
 #        all.sh -s REGEX          the stages whose names it matches, and no lesson
-#        all.sh -k LESSON...      the lessons alone (with SOAK or KINDS in the environment: lesson.sh)
+#        all.sh -k LESSON...      the lessons alone (with SOAK or KINDS: lesson.sh)
 . grader/test/tell.sh
 . grader/test/ledger.sh
 start=$(date +%s)
@@ -23,13 +23,15 @@ ledger_trim
 # green, it is not run again. NN: the files of that lesson; course: what lessons stand on; lessons:
 # all of theirs; else the beginnings of names. A stage's own script and folder, and
 # grader/test/tell.sh, count everywhere. The longest first: they end together with the rest.
+. grader/cpu/test/hardware/programs.sh
+proven=$(programs | awk '$2 != "-" { print substr($2, 1, 2) }' | sort -u | tr '\n' ' ')
 stages() {
     cat <<TABLE
 class     | course grader/class 05                             | grader/test/class.sh
 aarch64   | grader/cpu lessons/course.h lessons/ptx.h          | grader/cpu/test/aarch64.sh $build
 interface | course README.md .gitignore 01 02 05 15 21         | grader/test/interface.sh
 sweep     | course grader/trace slides/sweep 12 13 19          | grader/test/sweep.sh
-cpu       | course grader/cpu lessons                          | grader/cpu/test/run.sh $build
+cpu       | course grader/cpu $proven                   | grader/cpu/test/run.sh $build
 slides    | course slides plots lessons                        | grader/test/slides.sh
 services  | course grader/class README.md 02 03 05 12          | grader/test/services.sh
 bench     | course grader/bench lessons                        | grader/test/bench.sh
@@ -41,8 +43,9 @@ sanitized | course 05                                          | grader/test/san
 fuzz      | course grader/class 21                             | grader/test/fuzz.sh
 analyze   | course grader/class lessons                        | grader/test/analyze.sh
 map       | .                                                  | grader/test/map.sh
+rooms     | course grader/class lessons                        | grader/test/rooms.sh
 style     | .                                                  | grader/test/style.sh
-nvcc      | lessons/ptx.h grader/cpu/test/hardware             | grader/test/nvcc.sh instructions
+nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions
 TABLE
 }
 
@@ -62,8 +65,8 @@ files_of_stages() {
                 for (w = 1; w <= n; w++) {
                     is = word[w]
                     sub(/\.sh$/, "", is)
-                    if (is == "." || is == "course" && course || is == "lessons" && lesson != "" || is == lesson ||
-                        index(is, "/") && index(file, is) == 1 || is == file) {
+                    if (is == "." || is == "course" && course || is == "lessons" && lesson != "" ||
+                        is == lesson || is == file || index(file, is (is ~ /\// ? "" : "/")) == 1) {
                         print hash, file > (out name[s])
                         break
                     }
@@ -85,7 +88,7 @@ group() {
 if [ "$only" != none ]; then
     files_of_stages
     machine=$({ g++ --version && uname -mr && stages; } | sha256sum | cut -c 1-16)
-    stages | sed 's/ *| */|/g' | grep -E "^[^|]*($only)" >$out/stages
+    stages | sed 's/ *| */|/g' | awk -F'|' -v only="$only" '$1 ~ only' >$out/stages
     while IFS='|' read -r name _ script; do
         key=$name-$machine-$(sha256sum <"$out/keys/$name" | cut -c 1-32)
         if ledger_has stages "$key"; then
@@ -120,7 +123,8 @@ done
 
 # Two makes at once must not build the same file.
 [ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
-xargs -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
+# One more than there are cores, since some of them mostly wait.
+xargs -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/jobs
 
 echo "== $(($(date +%s) - start)) s. Seconds of each group, and of each kind of job:"
 sort -k3 -rn $out/groups | awk '{ printf "%6d  %s\n", $3 / 1000 + 0.5, $1 }'

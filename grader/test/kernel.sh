@@ -1,6 +1,7 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]     (the strongest isolation level)
+# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]
+# Without LEVEL it is graded at the strongest isolation level.
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about

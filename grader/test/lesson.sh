@@ -1,7 +1,7 @@
 #!/bin/sh
 # lesson.sh: everything a lesson must prove about itself.
-# usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes the jobs that are
-#                                  left to build/test/LESSON/jobs, a command a line
+# usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
+#                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SOAK=1: so many fresh seeds as a
 # kernel must have seen before it is called done; else as many as show that nothing is broken. What

@@ -1,27 +1,26 @@
 #!/bin/sh
-# map.sh: the map, grader/README.md, tells of files and functions that exist, and its picture is of
-# today. usage: map.sh
+# map.sh: the maps, grader/README.md and grader/cpu/README.md, tell of files and functions that
+# exist, and the picture is of today. usage: map.sh
 . grader/test/tell.sh
 # Rows of its tables: | words | `file` | `function()` |
-missing() {
-    awk -F '|' '/^\|.*\|.*`.*\|.*\|$/ { gsub(/[` ()]/, "", $3); gsub(/[` ()]/, "", $4); print $3, $4 }' grader/README.md |
+missing() { # missing FOLDER: of its README.md
+    awk -F '|' '$3 ~ /^ `[a-z0-9_\/-]+(\.[a-z]+)?` $/ { gsub(/[` ()]/, "", $3); gsub(/[` ()]/, "", $4); print $3, $4 }' "$1/README.md" |
         while read -r file function; do
-            case $file in */*) ;; *) continue ;; esac
-            if [ ! -f "grader/$file" ]; then
-                echo "grader/$file is not there"
-            elif [ -n "$function" ] && ! grep -q "\<$function(" "grader/$file"; then
-                echo "grader/$file has no $function()"
+            if [ ! -f "$1/$file" ]; then
+                echo "$1/$file is not there"
+            elif [ -n "$function" ] && ! grep -q "\<$function(" "$1/$file"; then
+                echo "$1/$file has no $function()"
             else
                 echo there >&3
             fi
         done
 }
 mkdir -p build/test
-why=$(missing 3>build/test/map)
-if [ -z "$why" ] && [ "$(wc -l <build/test/map)" -gt 20 ]; then
-    tell ok "the map names files and functions that exist"
+why=$({ missing grader && missing grader/cpu; } 3>build/test/map)
+if [ -z "$why" ] && [ "$(wc -l <build/test/map)" -gt 35 ]; then
+    tell ok "the maps name files and functions that exist"
 else
-    tell FAIL "the map names files and functions that exist" "$why"
+    tell FAIL "the maps name files and functions that exist" "$why"
 fi
 if command -v pandoc >/dev/null 2>&1; then
     expect "the map's picture is that of map.lua (sh grader/make/map.sh)" sh -c \

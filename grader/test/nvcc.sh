@@ -1,13 +1,13 @@
 #!/bin/sh
 # nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning.
-# usage: nvcc.sh plan LESSON              prints the jobs that are left, a command a line: what compiled once is not
-#                                         compiled again
-#        nvcc.sh one LESSON FILE KEY      compiles one file
-#        nvcc.sh wrong LESSON             the wrong kernels of build/test/LESSON/nvcc, lines of FILE KEY: all in one
-#                                         program, since most of the time goes to CUDA's headers; if that does not
-#                                         compile, one after another
-#        nvcc.sh instructions             all functions of ptx.h; a kernel that calls those of tile.h and flash_tile.h
-#        nvcc.sh bench LESSON             its bench, which runs on a GPU only
+# usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
+#        nvcc.sh one LESSON FILE KEY    compiles one file
+#        nvcc.sh wrong LESSON           the wrong kernels of build/test/LESSON/nvcc, lines of FILE
+#                                       KEY: all in one program, since most of the time goes to
+#                                       CUDA's headers; one after another if that does not compile
+#        nvcc.sh instructions           all functions of ptx.h; a kernel that calls those of tile.h
+#                                       and flash_tile.h
+#        nvcc.sh bench LESSON           its bench, which runs on a GPU only
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh

@@ -1,10 +1,13 @@
-// Which functions of the file run where: kernels, their helpers, the host's; and what only a GPU
-// has. nvcc refuses a kernel that calls a function of the host, and a launch of what is no kernel;
-// g++ could not know.
+// Which functions of the file run where: kernels, their helpers, the host's. nvcc refuses a kernel
+// that calls a function of the host, and a launch of a function that is no kernel; g++ could not
+// know.
+#include "cpu/rewrite/functions.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/rewrite.h"
+#include "cpu/rewrite/kernels.h"
+
+bool unset_array;
 
 static struct function {
     size_t name;
@@ -122,15 +125,15 @@ struct known {
 };
 
 static struct known look_up(size_t name) {
-    struct known k = {false, false, false};
+    struct known known = {false, false, false};
     for (size_t i = 0; i < function_count; i++) {
         const struct function* f = &functions[i];
         if (!same_word(f->name, name)) continue;
-        k.any = true;
-        k.kernel |= f->global;
-        k.for_device |= f->global || f->device || f->constant;
+        known.any = true;
+        known.kernel |= f->global;
+        known.for_device |= f->global || f->device || f->constant;
     }
-    return k;
+    return known;
 }
 
 void check_launched(size_t last) {
@@ -140,8 +143,8 @@ void check_launched(size_t last) {
              "not on the CPU device: a kernel that launches kernels, launch them "
              "from the host");
     if (tokens[name].kind != WORD || is(previous(name), "::")) return;
-    struct known k = look_up(name);
-    if (k.any && !k.kernel)
+    struct known known = look_up(name);
+    if (known.any && !known.kernel)
         fail(tokens[name].line, "%.*s() is no kernel; write __global__ in front of it to launch it",
              (int)tokens[name].length, tokens[name].text);
 }
@@ -209,17 +212,17 @@ void check_call(size_t i) {
     if (!f || !(f->global || (f->device && !f->host_too)) || !is(next(i), "(")) return;
     if (is(before, ".") || is(before, "->") || is(before, "::")) return;
     if (tokens[before].kind == WORD && !is_one_of(before, may_precede)) return;  // a declaration
-    struct known k = look_up(i);
-    if (k.any ? k.for_device : !is_one_of(i, host_library)) {
-        if (k.any || strncmp(tokens[i].text, "cuda", 4) != 0) return;
+    struct known known = look_up(i);
+    if (known.any ? known.for_device : !is_one_of(i, host_library)) {
+        if (known.any || strncmp(tokens[i].text, "cuda", 4) != 0) return;
         fail(tokens[i].line, "%.*s() is a function of the host; a kernel cannot call it",
              (int)tokens[i].length, tokens[i].text);
     }
     if (is_parameter(f, i)) return;
     fail(tokens[i].line, "%.*s() is a function of the host; %s", (int)tokens[i].length,
          tokens[i].text,
-         k.any ? "write __device__ in front of it to call it from a kernel"
-               : "a kernel cannot call it");
+         known.any ? "write __device__ in front of it to call it from a kernel"
+                   : "a kernel cannot call it");
 }
 
 // Warp functions without a mask, which CUDA 9 retired.
@@ -231,76 +234,4 @@ void check_retired(size_t i) {
              "%.*s() is no longer in CUDA: use %.*s_sync() with the mask of the "
              "lanes that take part, 0xffffffff for all, as its first argument",
              (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
-}
-
-// ---- what only a GPU has
-
-static const struct absent {
-    const char* word;  // of the source, or how a header's name begins
-    const char* what;
-    const char* use;
-} absent_words[] =
-    {
-        {"tex1D", "textures", "plain loads"},
-        {"tex2D", "textures", "plain loads"},
-        {"tex3D", "textures", "plain loads"},
-        {"tex1Dfetch", "textures", "plain loads"},
-        {"cudaTextureObject_t", "textures", "plain loads"},
-        {"cudaSurfaceObject_t", "surfaces", "plain loads and stores"},
-        {"cudaArray_t", "textures", "memory from cudaMalloc"},
-        {"cudaGraph_t", "graphs", "plain launches"},
-        {"cudaStreamBeginCapture", "graphs", "plain launches"},
-        {"cudaLaunchCooperativeKernel", "cooperative launches", "one kernel after the other"},
-        {"cudaLaunchKernelEx", "clusters and launch attributes", "<<< >>>"},
-        {"__cluster_dims__", "clusters", "blocks"},
-        {"__managed__", "managed variables", "__device__ and cudaMemcpyToSymbol()"},
-        {"cudaHostRegister", "registered host memory", "cudaMallocHost"},
-        {"cudaMemPrefetchAsync", "prefetching", "cudaMemcpy"},
-        {"cudaMemAdvise", "advice on managed memory", "cudaMemcpy"},
-        {"__pipeline_memcpy_async", "pipeline primitives", "cp_async16() of ptx.h"},
-},
-  absent_headers[] = {
-      {"cooperative_groups", "cooperative groups", "__syncthreads() and __syncwarp()"},
-      {"cublas", "cuBLAS", "a kernel of your own"},
-      {"cudnn", "cuDNN", "a kernel of your own"},
-      {"curand", "cuRAND", "a generator of your own"},
-      {"cufft", "cuFFT", "a kernel of your own"},
-      {"cusparse", "cuSPARSE", "a kernel of your own"},
-      {"cusolver", "cuSOLVER", "a kernel of your own"},
-      {"cutlass/", "CUTLASS", "a kernel of your own"},
-      {"cute/", "CuTe", "a kernel of your own"},
-      {"thrust/", "Thrust", "a kernel of your own"},
-      {"cub/", "CUB", "a kernel of your own"},
-      {"cuda/", "libcu++", "__syncthreads(), atomicAdd() and the functions of ptx.h"},
-      {"cuda_pipeline", "pipeline primitives", "cp_async16() and its like in ptx.h"},
-      {"mma.h", "nvcuda::wmma", "the functions of ptx.h"},
-      {"texture_", "textures", "plain loads"},
-      {"cuda_texture", "textures", "plain loads"},
-      {"cuda_surface", "surfaces", "plain loads and stores"},
-      {"cuda_fp8", "8-bit floats", "__half or float"},
-      {"nvtx3/", "NVTX", "make profile"},
-      {"nvToolsExt", "NVTX", "make profile"},
-      {"immintrin", "instructions of one processor", "plain C"},
-      {"x86intrin", "instructions of one processor", "plain C"},
-      {"xmmintrin", "instructions of one processor", "plain C"},
-      {"emmintrin", "instructions of one processor", "plain C"},
-      {"arm_neon", "instructions of one processor", "plain C"},
-};
-
-void check_absent(size_t i) {
-    for (size_t k = 0; k < sizeof absent_words / sizeof absent_words[0]; k++)
-        if (is(i, absent_words[k].word))
-            fail(tokens[i].line, "not on the CPU device: %s, use %s", absent_words[k].what,
-                 absent_words[k].use);
-}
-
-bool absent_header(const char* name, const char** what, const char** use) {
-    for (size_t k = 0; k < sizeof absent_headers / sizeof absent_headers[0]; k++) {
-        const struct absent* a = &absent_headers[k];
-        if (strncmp(name, a->word, strlen(a->word)) != 0) continue;
-        *what = a->what;
-        *use = a->use;
-        return true;
-    }
-    return false;
 }

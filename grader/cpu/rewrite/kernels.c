@@ -1,8 +1,8 @@
 // The kernels of a file: what they are called, what their parameters are called, and which of them
 // a launch means.
+#include "cpu/rewrite/kernels.h"
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/rewrite.h"
 
 enum { UNKNOWN_COUNT = -1 };
 static struct kernel {

@@ -1,7 +1,8 @@
 // Local variables of kernels that start without a value: float sum; float O_reg[8]; Behind each
 // such declaration stands a call of cudev::unset() with their names (include/cudev/language.h).
+#include "cpu/rewrite/locals.h"
 #include <stdlib.h>
-#include "cpu/rewrite/rewrite.h"
+#include "cpu/rewrite/functions.h"
 
 // The > of the template arguments that begin at `open`; 0 if < means less.
 static size_t end_of_arguments(size_t open) {

@@ -3,12 +3,13 @@
 // Comments, continued lines and raw strings are gone from it, so a line of it is a directive for
 // the preprocessor if and only if it begins with #. What the rewriter saw is what the compiler
 // sees: no directive hides in a comment that is none, and none gives a line another file's name.
+#include "cpu/rewrite/output.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/rewrite.h"
+#include "cpu/rewrite/absent.h"
 
 static struct text out;
 static int owed;        // line ends inside a comment or a continued line: due at the next real one

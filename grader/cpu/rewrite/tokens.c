@@ -1,14 +1,13 @@
 // The tokens of a source file: cutting, looking around, replacing.
+#include "cpu/rewrite/tokens.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/rewrite.h"
 
 const char* shown_name;
 struct token* tokens;
-bool unset_array;
 static size_t token_count;
 
 void fail(int line, const char* format, ...) {
@@ -300,4 +299,16 @@ void replace(size_t i, const char* format, ...) {
 void delete_tokens(size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
         if (tokens[i].kind != SPACE) replace(i, "%s", "");
+}
+
+bool opens_namespace(size_t i) {
+    size_t before = previous(i);
+    for (int words = 0; before != i && words < 8; words++) {
+        if (is(before, "namespace")) return true;
+        if (is(before, "\"C\"") || is(before, "\"C++\"")) return is(previous(before), "extern");
+        if (tokens[before].kind != WORD && !is(before, "::")) return false;
+        i = before;
+        before = previous(i);
+    }
+    return false;
 }

@@ -3,7 +3,7 @@
 #define CUDEV_FINDING_TEXT_H
 
 #include "cpu/device/lines.h"
-#include "cpu/watch/findings.h"
+#include "cpu/watch/finding.h"
 
 // A finding with the lines of its instructions; line 0: not known.
 struct located_finding {

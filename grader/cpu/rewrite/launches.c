@@ -1,0 +1,90 @@
+// Launches: kernel<<<grid, block, bytes, stream>>>(arguments), see include/cudev/launch.h.
+#include "cpu/rewrite/launches.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include "cpu/rewrite/functions.h"
+#include "cpu/rewrite/kernels.h"
+
+// The first token of the expression that ends at `last`: names, ::, template arguments, ( ), [ ].
+static size_t expression_start(size_t last) {
+    size_t i = last;
+    for (;;) {
+        if (is(i, ">") || is(i, ">>>") || is(i, ")") || is(i, "]")) {
+            bool parenthesis = is(i, ")");
+            i = matching_back(i);
+            size_t before = previous(i);
+            if (before == i) return i;
+            if (tokens[before].kind != WORD && !is(before, "]") && !is(before, ")")) {
+                if (parenthesis) return i;
+                fail(tokens[last].line, "cannot find the kernel in front of <<<");
+            }
+            i = before;
+            continue;
+        }
+        if (tokens[i].kind != WORD) fail(tokens[last].line, "<<< must follow the name of a kernel");
+        size_t before = previous(i);
+        if (before == i || (!is(before, "::") && !is(before, ".") && !is(before, "->"))) return i;
+        size_t owner = previous(before);
+        if (owner == before || (tokens[owner].kind != WORD && !is(owner, ">"))) return before;
+        i = owner;
+    }
+}
+
+void rewrite_launch(size_t open) {
+    size_t last = previous(open);
+    if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
+    check_launched(last);
+    size_t first = expression_start(last);
+    size_t close = next(open), sizes = 1;
+    for (int depth = 0; !(depth == 0 && is(close, ">>>")); close = next(close)) {
+        depth += opens(close) - closes(close);
+        sizes += depth == 0 && is(close, ",");
+        if (tokens[close].kind == END || depth < 0 || (depth == 0 && is(close, ";")))
+            fail(tokens[open].line, "<<< has no matching >>>");
+    }
+    if (next(open) == close)
+        fail(tokens[open].line, "<<< >>> is empty; write <<<blocks, threads_per_block>>>");
+    // one word in capitals may be a macro for both
+    bool macro = next(next(open)) == close && tokens[next(open)].kind == WORD;
+    for (size_t k = 0; macro && k < tokens[next(open)].length; k++)
+        macro = !islower((unsigned char)tokens[next(open)].text[k]);
+    if (sizes == 1 && !macro)
+        fail(tokens[open].line,
+             "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
+    if (!is(next(close), "("))
+        fail(tokens[close].line, "the kernel's arguments (...) must follow >>>");
+    struct text kernel = {0}, shown = {0};
+    add_tokens(&kernel, first, last + 1);
+    add_kernel_name(&shown, first, last);
+    bool known = has_address(last);
+    const char* parameters = parameters_of(last);
+    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ",
+            known ? ")>::at(" : "(cudev_arguments...); }, ", shown.data,
+            *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
+    replace(close, known ? "))" : ")}");
+    replace(first, "%s%.*s",
+            known ? "::cudev::known<(" : "::cudev::deduced{[=](auto... cudev_arguments) { ",
+            (int)tokens[first].length, tokens[first].text);
+    free(kernel.data);
+    free(shown.data);
+}
+
+void check_plain_call(size_t i) {
+    static const char* const may_precede[] = {";", "{", "}", ")", "else", "do", ",", NULL};
+    size_t after = next(i), before = previous(i);
+    if (!is(after, "(") || !is_kernel(i) || before == i || !is_one_of(before, may_precede)) return;
+    replace(i,
+            "({ static_assert(false, \"a kernel is launched with <<<blocks, threads>>>: "
+            "%.*s<<<...>>>(...)\"); %.*s; })",
+            (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
+}
+
+// cudaLaunchKernel((const void*)kernel, ...): here the kernel's type says what the arguments are.
+void rewrite_launch_call(size_t i) {
+    size_t open = next(i), cast = next(open), word = next(cast);
+    if (!is(open, "(") || !is(cast, "(")) return;
+    if (is(word, "const")) word = next(word);
+    if (!is(word, "void") || !is(next(word), "*") || !is(next(next(word)), ")")) return;
+    delete_tokens(cast, next(next(word)) + 1);
+}

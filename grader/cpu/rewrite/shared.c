@@ -1,0 +1,153 @@
+// Declarations of shared memory, see include/cudev/language.h.
+#include "cpu/rewrite/shared.h"
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Takes __align__(n), alignas(n) and storage words out of a declaration; returns the alignment.
+static void take_out(size_t from, size_t to, struct text* align) {
+    static const char* const drop[] = {"__shared__", "static", "extern", NULL};
+    for (size_t i = from; i < to; i = next(i)) {
+        if (is_one_of(i, drop)) {
+            replace(i, "%s", "");
+        } else if ((is(i, "__align__") || is(i, "alignas")) && is(next(i), "(")) {
+            size_t open = next(i), close = matching(open);
+            align->length = 0;
+            add_tokens(align, open, close + 1);
+            delete_tokens(i, close + 1);
+            i = close;
+        }
+    }
+    if (!align->length) add(align, "1");
+}
+
+static void add_kept(struct text* t, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++) {
+        if (tokens[i].kind == SPACE || tokens[i].replacement) continue;
+        add_bytes(t, tokens[i].text, tokens[i].length);
+        add(t, " ");
+    }
+}
+
+// The name in the declarator that starts at `from`: the last word before [ or the end. For the
+// first declarator the words before it are the type. Angle brackets belong to the type.
+static size_t declared_name(size_t from, size_t to) {
+    size_t name = to;
+    int angles = 0, braces = 0;
+    bool named = false;
+    for (size_t i = from; i < to; i = next(i)) {
+        if (tokens[i].replacement) continue;
+        braces += is(i, "{") - is(i, "}");
+        angles += is(i, "<") - is(i, ">");
+        if (angles > 0 || braces > 0) continue;
+        if (is(i, "="))
+            fail(tokens[i].line, "a __shared__ variable cannot have an initial value; let a thread "
+                                 "write it, then __syncthreads()");
+        if (is(i, "("))
+            fail(tokens[i].line,
+                 "cannot read this __shared__ declaration; give the type a name with "
+                 "typedef first");
+        named = named || is(i, "[");
+        if (is(i, "[")) i = matching(i);
+        if (tokens[i].kind == WORD && !named) name = i;
+    }
+    if (name == to) fail(tokens[from].line, "a __shared__ declaration without a name");
+    return name;
+}
+
+static size_t end_of_declarator(size_t from, size_t end) {
+    int depth = 0;
+    for (size_t i = from; i < end; i = next(i)) {
+        depth += opens(i) - closes(i) + is(i, "<") - is(i, ">");
+        if (depth == 0 && is(i, ",")) return i;
+    }
+    return end;
+}
+
+static void add_dynamic(struct text* out, struct text* type, size_t name, size_t end,
+                        bool file_scope) {
+    size_t open = next(name);
+    if (!is(open, "[") || !is(next(open), "]"))
+        fail(tokens[name].line,
+             "dynamic shared memory is declared as: extern __shared__ type name[];");
+    if (file_scope) {
+        add(out, "static const ::cudev::dynamic_array< ");
+        add(out, type->data);
+        add(out, "> ");
+        add_tokens(out, name, name + 1);
+        return;
+    }
+    add(out, "auto* const ");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, " = [] { typedef ");
+    add(out, type->data);
+    add(out, "cudev_type ");
+    add_kept(out, next(next(open)), end);
+    add(out, "; CUDEV_DYNAMIC(");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, "); }()");
+}
+
+static void add_static(struct text* out, struct text* type, size_t first, size_t name, size_t end,
+                       const char* align) {
+    add(out, "auto& ");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, " = *[] { typedef ");
+    add(out, type->data);
+    add_kept(out, first, name);  // the * of a pointer
+    add(out, "cudev_type ");
+    add_kept(out, name + 1, end);
+    add(out,
+        "; static_assert(sizeof(cudev_type) <= 48 * 1024, \"a __shared__ array has at most 48 KB; "
+        "more needs extern __shared__ and cudaFuncSetAttribute\"); CUDEV_SHARED(");
+    add_bytes(out, tokens[name].text, tokens[name].length);
+    add(out, ", ");
+    add(out, align);
+    add(out, "); }()");
+}
+
+size_t rewrite_shared(size_t shared, bool file_scope) {
+    size_t from = shared, end = shared;
+    bool dynamic = false;
+    for (size_t k = previous(from); k != from; k = previous(from)) {
+        bool aligned = is(k, ")") && (is(previous(matching_back(k)), "__align__") ||
+                                      is(previous(matching_back(k)), "alignas"));
+        if (tokens[k].kind != WORD && !aligned) break;
+        from = aligned ? previous(matching_back(k)) : k;
+        dynamic = dynamic || is(k, "extern");
+    }
+    while (!is(end, ";")) {
+        dynamic = dynamic || is(end, "extern");
+        if (opens(end)) end = matching(end);
+        if (tokens[end].kind == END || closes(next(end)))
+            fail(tokens[shared].line, "the __shared__ declaration does not end with ;");
+        end = next(end);
+    }
+    if (file_scope && !dynamic)
+        fail(tokens[shared].line, "declare __shared__ variables inside the kernel that uses them");
+
+    struct text align = {0}, type = {0}, out = {0};
+    take_out(from, end, &align);
+    size_t name = declared_name(from, end_of_declarator(from, end)), star = name;
+    for (size_t k = previous(star); k >= from && is(k, "*"); k = previous(star)) star = k;
+    add_kept(&type, from, star);
+    if (!type.length) fail(tokens[shared].line, "a __shared__ declaration without a type");
+    for (size_t first = star;;) {
+        size_t stop = end_of_declarator(first, end);
+        name = declared_name(first, stop);
+        if (dynamic)
+            add_dynamic(&out, &type, name, stop, file_scope);
+        else
+            add_static(&out, &type, first, name, stop, align.data);
+        if (stop == end) break;
+        add(&out, "; ");
+        first = next(stop);
+    }
+    delete_tokens(from, end);
+    replace(shared, "%s", out.data);
+    free(align.data);
+    free(type.data);
+    free(out.data);
+    return end;
+}
