@@ -51,7 +51,7 @@ help:
 # besides.
 SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
-SANITIZE_coverage = --coverage
+SANITIZE_coverage = --coverage -Wl,--wrap=_exit,-u,__wrap__exit
 # gcc follows every way through a function. It is not asked for leaks: it loses sight of pointers in
 # arrays of structs, and with BUILD=debug those that happen are found.
 SANITIZE_analyze  = -fanalyzer -Wno-analyzer-malloc-leak
@@ -120,7 +120,7 @@ TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libc
 
 tools: $(TOOLS)
 
-$(B)/libgrader.a: $(call objects,$(ROOMS))
+$(B)/libgrader.a: $(call objects,$(ROOMS)) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
 $(B)/libcpu.a: $(call objects,cpu/device cpu/watch)
 $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
