@@ -1,7 +1,7 @@
 #!/bin/sh
-# sanitized.sh: a grader that is built with the address and undefined-behaviour sanitizers (BUILD=debug) grades
-# the solution and five wrong kernels of a lesson, and the answers of lesson 21, as the usual one does. It
-# neither breaks a rule of C nor leaves memory behind.
+# sanitized.sh: a grader that is built with the address and undefined-behaviour sanitizers
+# (BUILD=debug) grades the solution and five wrong kernels of a lesson, and the answers of lesson
+# 21, as the usual one does. It neither breaks a rule of C nor leaves memory behind.
 # usage: sanitized.sh [LESSON]     05_tiled_matmul
 BUILD=debug
 export BUILD

@@ -4,8 +4,8 @@
 
 #include "cpu/device/worker.h"
 
-// A thread has returned from the kernel, others have not. Ends the program if all of those wait at the
-// barrier: it can never open.
+// A thread has returned from the kernel, others have not. Ends the program if all of those wait at
+// the barrier: it can never open.
 void cudev_barrier_left(struct worker* w);
 
 #endif
