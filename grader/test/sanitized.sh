@@ -22,7 +22,8 @@ for file in "build/wrong/$lesson"/*.cu; do
     expect "sanitized: $file" sh grader/test/kernel.sh "$lesson" "$file" wrong 1
 done
 expect "sanitized: answers" "$build/grader/21_flop_counting/check" solutions/21_flop_counting/answers.txt
-expect "sanitized: a profile" "$build/grader/$lesson/check" "solutions/$lesson/${lesson#*_}.cu" --device cpu --profile table
+expect "sanitized: a profile" "$build/grader/$lesson/check" profile "solutions/$lesson/${lesson#*_}.cu" \
+    --device cpu --format table
 found=$(find "$logs" -type f -exec head -n 40 {} +)
 if [ -z "$found" ]; then tell ok "sanitized: nothing is reported"; else
     tell FAIL "sanitized: nothing is reported" "$found"
