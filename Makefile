@@ -51,7 +51,7 @@ help:
 # besides.
 SANITIZE_debug    = -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITIZE_fuzz     = $(SANITIZE_debug) -fsanitize=fuzzer-no-link
-SANITIZE_coverage = --coverage
+SANITIZE_coverage = --coverage -Wl,--wrap=_exit,-u,__wrap__exit
 # gcc follows every way through a function. It is not asked for leaks: it loses sight of pointers in
 # arrays of structs, and with BUILD=debug those that happen are found.
 SANITIZE_analyze  = -fanalyzer -Wno-analyzer-malloc-leak
@@ -90,9 +90,10 @@ $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
 build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
 build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
 
-# Where gcc's analysis errs. jobs.c: class_read() does not return the text of its caller. table.c: the
-# function has returned where text is NULL. functions.c: it is asked about tokens of functions only.
-# variables.c: a #define has a token. request.c: a bit of `busy`, and a count, say what word[] holds.
+# Where gcc's analysis errs. jobs.c: class_read() does not return the text of its caller. table.c:
+# the function has returned where text is NULL. functions.c: it is asked about tokens of functions
+# only. variables.c: a #define has a token. request.c: a bit of `busy`, and a count, say what word[]
+# holds.
 build/analyze/grader/class/jobs.o: FLAGS += -Wno-analyzer-double-free
 build/analyze/grader/class/table.o: FLAGS += -Wno-analyzer-possible-null-argument
 build/analyze/grader/cpu/rewrite/functions.o: FLAGS += -Wno-analyzer-null-dereference
@@ -119,7 +120,7 @@ TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libc
 
 tools: $(TOOLS)
 
-$(B)/libgrader.a: $(call objects,$(ROOMS))
+$(B)/libgrader.a: $(call objects,$(ROOMS)) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
 $(B)/libcpu.a: $(call objects,cpu/device cpu/watch)
 $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)

@@ -5,13 +5,14 @@
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
 #   sh setup.sh --dev    also what the project's own tests need (make test): 290 MB more
 #
-# Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking nothing.
-# Elsewhere it names the packages and the way through a container. It removes nothing. The CUDA
-# Toolkit is never installed: grading does not need it.
+# Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking
+# nothing. Elsewhere it names the packages and the way through a container. It removes nothing. The
+# CUDA Toolkit is never installed: grading does not need it.
 
 # What is needed, one thing a line:
 #   probe | package on Debian and Ubuntu | Fedora | Arch | Alpine | what for
-# The probe is a command, a header (*.h), a library (*.a) or a file (/...). "-": comes with the rest.
+# The probe is a command, a header (*.h), a library (*.a) or a file (/...). "-": comes with the
+# rest.
 grading() {
     cat <<'TABLE'
 gcc          | gcc             | gcc              | gcc             | gcc           | builds the grader
@@ -252,7 +253,8 @@ done
 ID='' ID_LIKE='' PRETTY_NAME=$(uname -s)
 # shellcheck source=/dev/null
 [ ! -r /etc/os-release ] || . /etc/os-release
-# Ubuntu's Chromium is a snap, which does not run everywhere: the slides take Chrome, or CHROMIUM=browser.
+# Ubuntu's Chromium is a snap, which does not run everywhere: the slides take Chrome, or
+# CHROMIUM=browser.
 [ "$ID" != ubuntu ] || wanted=$(printf '%s\n' "$wanted" | grep -v '^chromium ')
 case $(uname -s)/$(uname -r) in
 Linux/*Microsoft)

@@ -41,9 +41,9 @@ typedef struct {
 } bf16;
 #endif
 
-// Where the elements of a (B, N, H, d) array are: element (b, n, h, x) at b * s.b + n * s.n + h * s.h + x.
-// In elements; the last axis is contiguous. Packed, s is {N * H * d, H * d, d}; the same array with its
-// heads outside, (B, H, N, d), has {H * N * d, d, N * d}.
+// Where the elements of a (B, N, H, d) array are: element (b, n, h, x) at b * s.b + n * s.n + h *
+// s.h + x. In elements; the last axis is contiguous. Packed, s is {N * H * d, H * d, d}; the same
+// array with its heads outside, (B, H, N, d), has {H * N * d, d, N * d}.
 struct strides {
     int64_t b;  // from one batch to the next
     int64_t n;  // from one row to the next

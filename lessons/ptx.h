@@ -1,8 +1,8 @@
 // from lesson 01: ptx.h: instructions of the GPU that CUDA C has no word for, each as a function.
 //
-// PTX is the assembly language of NVIDIA's GPUs; its manual is the "PTX ISA". A function here is one
-// instruction, and its comment names the instruction and where the manual describes it. Needs sm_80.
-// On the CPU device the same functions are C that does the same (grader/cpu/include/cudev).
+// PTX is the assembly language of NVIDIA's GPUs; its manual is the "PTX ISA". A function here is
+// one instruction, and its comment names the instruction and where the manual describes it. Needs
+// sm_80. On the CPU device the same functions are C that does the same (grader/cpu/include/cudev).
 //
 // Pointers are ordinary ones. Shared memory has addresses of its own in PTX, of 32 bits;
 // shared_address() converts.
@@ -62,8 +62,8 @@ __device__ __forceinline__ void cp_async16(void* to, const void* from) {
                  : "memory");
 }
 
-// The same at the edge of a matrix: the first `used` bytes come from `from`, the others become zero.
-// 0 <= used <= size; with used = 0 nothing is read, and `from` may point anywhere.
+// The same at the edge of a matrix: the first `used` bytes come from `from`, the others become
+// zero. 0 <= used <= size; with used = 0 nothing is read, and `from` may point anywhere.
 __device__ __forceinline__ void cp_async4_zfill(void* to, const void* from, int used) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :
@@ -89,8 +89,8 @@ __device__ __forceinline__ void cp_async16_zfill(void* to, const void* from, int
                  : "memory");
 }
 
-// What this thread has issued since its last commit is a group; none is an empty group, which counts
-// as well. PTX ISA: "cp.async.commit_group".
+// What this thread has issued since its last commit is a group; none is an empty group, which
+// counts as well. PTX ISA: "cp.async.commit_group".
 __device__ __forceinline__ void cp_async_commit() {
     asm volatile("cp.async.commit_group;" : : : "memory");
 }
@@ -118,7 +118,7 @@ __device__ __forceinline__ void cp_async_wait_all() {
 // A producer and a consumer of one warp each, so 64 threads; two barriers for one buffer:
 //
 //   producer: named_sync(EMPTY, 64); fill the buffer; named_arrive(FULL, 64);
-//   consumer: named_arrive(EMPTY, 64) once; then: named_sync(FULL, 64); use it; named_arrive(EMPTY, 64);
+//   consumer: named_arrive(EMPTY, 64) once; named_sync(FULL, 64); use it; named_arrive(EMPTY, 64);
 //
 // PTX ISA: Parallel Synchronization and Communication Instructions, "bar, barrier".
 
@@ -134,13 +134,15 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
 
 // ---- matrices in registers ---------------------------------------------------------------------
 //
-// A tensor core multiplies small matrices that lie in the registers of a whole warp, a share in each
-// lane. All 32 lanes call together, whatever an `if` around may say. Lane l = threadIdx.x % 32 has
+// A tensor core multiplies small matrices that lie in the registers of a whole warp, a share in
+// each lane. All 32 lanes call together, whatever an `if` around may say. Lane l = threadIdx.x % 32
+// has
 //
 //   g = l / 4    a row (or column), 0..7
 //   t = l % 4    a pair of columns (or rows) 2t and 2t + 1, 0..3
 //
-// 16-bit numbers come in pairs, the one with the lower index in the lower half of a 32-bit register.
+// 16-bit numbers come in pairs, the one with the lower index in the lower half of a 32-bit
+// register.
 
 // D += A B, where A is 16 x 16, B is 16 x 8, and D is 16 x 8 in fp32. The lane's share:
 //
@@ -150,9 +152,9 @@ __device__ __forceinline__ void named_arrive(int id, int threads) {
 //   a[3]: A[g + 8][2t + 8], ...[2t + 9]      d[0], d[1]: D[g    ][2t], D[g    ][2t + 1]
 //                                            d[2], d[3]: D[g + 8][2t], D[g + 8][2t + 1]
 //
-// So two D side by side, packed to 16 bits, are an A: a[0] = pack(d[0], d[1]), a[1] = pack(d[2], d[3]),
-// and a[2], a[3] from the second one. That is how P of attention goes from one product to the next.
-// PTX ISA: Warp Level Matrix Instructions, "mma", "Matrix Fragments for mma.m16n8k16".
+// So two D side by side, packed to 16 bits, are an A: a[0] = pack(d[0], d[1]), a[1] = pack(d[2],
+// d[3]), and a[2], a[3] from the second one. That is how P of attention goes from one product to
+// the next. PTX ISA: Warp Level Matrix Instructions, "mma", "Matrix Fragments for mma.m16n8k16".
 __device__ __forceinline__ void mma_m16n8k16_bf16(float d[4], const unsigned a[4],
                                                   const unsigned b[2]) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
@@ -168,19 +170,19 @@ __device__ __forceinline__ void mma_m16n8k16_fp16(float d[4], const unsigned a[4
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Loads 8 x 8 matrices of 16-bit numbers from shared memory into such shares: r[i] gets, of matrix i,
-// row g, columns 2t and 2t + 1; with _trans rows 2t and 2t + 1 of column g, the same of the transposed.
-// row: lane l gives where row l % 8 of matrix l / 8 starts, 16 bytes at a multiple of 16; with x1
-// only lanes 0..7 are asked, with x2 lanes 0..15. All lanes call together.
+// Loads 8 x 8 matrices of 16-bit numbers from shared memory into such shares: r[i] gets, of matrix
+// i, row g, columns 2t and 2t + 1; with _trans rows 2t and 2t + 1 of column g, the same of the
+// transposed. row: lane l gives where row l % 8 of matrix l / 8 starts, 16 bytes at a multiple of
+// 16; with x1 only lanes 0..7 are asked, with x2 lanes 0..15. All lanes call together.
 //
 //   A, 16 x 16 at &s[r0][k0]:             ldmatrix_x4(a, &s[r0 + l % 16][k0 + l / 16 * 8])
-//   B from s[n][k], two blocks of 8 n:    ldmatrix_x4(b, &s[n0 + l % 8 + l / 16 * 8][k0 + l / 8 % 2 * 8])
+//   B from s[n][k], two of 8 n: ldmatrix_x4(b, &s[n0 + l % 8 + l / 16 * 8][k0 + l / 8 % 2 * 8])
 //   B from s[k][n], two blocks of 8 n:    ldmatrix_x4_trans(b, &s[k0 + l % 16][n0 + l / 16 * 8])
 //
 // where b[0], b[1] are the first block's and b[2], b[3] the second's. The 8 rows of a matrix should
-// lie in different banks: rows of 64 numbers do not, unless the 16-byte pieces of row r are stored in
-// another order (piece c at place c ^ r % 8).
-// PTX ISA: Warp Level Matrix Instructions, "ldmatrix".
+// lie in different banks: rows of 64 numbers do not, unless the 16-byte pieces of row r are stored
+// in another order (piece c at place c ^ r % 8). PTX ISA: Warp Level Matrix Instructions,
+// "ldmatrix".
 __device__ __forceinline__ void ldmatrix_x1(unsigned r[1], const void* row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                  : "=r"(r[0])

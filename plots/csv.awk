@@ -1,5 +1,5 @@
-# csv.awk: what the scripts beside it share. Reads recorded benches (plots/data/GPU/LESSON.csv) by the names
-# of their columns, and writes what gnuplot reads.
+# csv.awk: what the scripts beside it share. Reads recorded benches (plots/data/GPU/LESSON.csv) by
+# the names of their columns, and writes what gnuplot reads.
 #   awk -f plots/csv.awk -f plots/ladder.awk plots/data/GPU/LESSON.csv
 BEGIN { FS = "," }
 FNR == 1 {
@@ -43,8 +43,8 @@ function set(name, text) {
     printf "%s = '%s'\n", name, text
 }
 
-# spread(y, n, gap, low, high): moves the n numbers of y, which rise, as little as may be (by squares) so that
-# they are `gap` apart and between low and high: names beside the ends of lines.
+# spread(y, n, gap, low, high): moves the n numbers of y, which rise, as little as may be (by
+# squares) so that they are `gap` apart and between low and high: names beside the ends of lines.
 function spread(y, n, gap, low, high,    i, k, g, v, sum, count) {
     # y[i] - i gap has to rise, no more: what falls is pooled to its mean.
     for (i = 1; i <= n; i++) {

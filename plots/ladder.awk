@@ -1,6 +1,7 @@
-# ladder.awk: figures for ladder.gp: a bar for every version of a lesson, at the first of the sizes that most
-# versions have a time for. A second file is one's own record (build/bench/LESSON/yours.csv): its solution and
-# yours are drawn in colour, below what is recorded.
+# ladder.awk: figures for ladder.gp: a bar for every version of a lesson, at the first of the sizes
+# that most versions have a time for. A second file is one's own record
+# (build/bench/LESSON/yours.csv): its solution and yours are drawn in colour, below what is
+# recorded.
 {
     size = of("size")
     if (files == 1 && !rows[1, size]) sizes[++all] = size

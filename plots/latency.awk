@@ -1,5 +1,5 @@
-# latency.awk: milliseconds of forward and backward pass at B = 1, d = 128, of lessons 14 and 16 and of others'
-# kernels, as a Markdown table. The first file is the forward pass's.
+# latency.awk: milliseconds of forward and backward pass at B = 1, d = 128, of lessons 14 and 16 and
+# of others' kernels, as a Markdown table. The first file is the forward pass's.
 #   awk -f plots/csv.awk -f plots/latency.awk plots/data/GPU/14_flash_tensor_core.csv plots/data/GPU/16_...
 of("size") ~ /^B = 1; N = (4096|4321); d = 128(; causal)?$/ && of("kind") != "step" && of("kind") != "yours" {
     if (!(of("version") in known)) names[++versions] = of("version")

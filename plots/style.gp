@@ -1,9 +1,10 @@
-# style.gp: how every plot looks. gnuplot reads it after the figures (which set out, height, title and
-# subtitle) and before the script that draws.
+# style.gp: how every plot looks. gnuplot reads it after the figures (which set out, height, title
+# and subtitle) and before the script that draws.
 #
-# A plot is 960 wide and has no letter below 16: as large as a slide it can be read from the last row. The
-# colours are those of Okabe and Ito, which the colour-blind can tell apart; nothing depends on them: lines
-# differ in dashes and points, bars in filling, and each has its name beside it.
+# A plot is 960 wide and has no letter below 16: as large as a slide it can be read from the last
+# row. The colours are those of Okabe and Ito, which the colour-blind can tell apart; nothing
+# depends on them: lines differ in dashes and points, bars in filling, and each has its name beside
+# it.
 
 width = 960.0
 
@@ -42,8 +43,9 @@ set label 2 subtitle at screen across(16), up(height - 50) textcolor rgb DARK
 set tmargin at screen up(height - 76)
 set bmargin at screen up(68)
 
-# What stands for a version in every plot: look(name) is its place in the arrays. Thick, solid lines and filled
-# points are the course's and yours, crosses are steps, open points others'; the last is for all that are new.
+# What stands for a version in every plot: look(name) is its place in the arrays. Thick, solid lines
+# and filled points are the course's and yours, crosses are steps, open points others'; the last is
+# for all that are new.
 is(name, text) = strstrt(name, text) == 1
 look(name) = is(name, "solution") ? 1 : is(name, "yours") ? 2 : name[2:2] eq "_" ? 2 + strstrt("123", name[1:1]) : \
     is(name, "FlashAttention-2") ? 6 : is(name, "SDPA cuDNN") ? 7 : is(name, "SDPA efficient") ? 8 : is(name, "SDPA math") ? 9 : \

@@ -1,6 +1,7 @@
-# sweep.awk: figures for sweep.gp: TFLOP/s against N of every version, without a mask and causal, of the sizes
-# "B = 4; N = 4096; d = 128" or "...; causal" with one d and one B N: that which has the most sizes. A second
-# file is one's own record (build/bench/LESSON/yours.csv): what is yours is drawn in colour, the rest in grey.
+# sweep.awk: figures for sweep.gp: TFLOP/s against N of every version, without a mask and causal, of
+# the sizes "B = 4; N = 4096; d = 128" or "...; causal" with one d and one B N: that which has the
+# most sizes. A second file is one's own record (build/bench/LESSON/yours.csv): what is yours is
+# drawn in colour, the rest in grey.
 #   awk -v d=128 -f plots/csv.awk -f plots/sweep.awk plots/data/GPU/LESSON.csv
 files == 1 { recorded = lesson }
 of("size") ~ /^B = [0-9]+; N = [0-9]+; d = [0-9]+(; causal)?$/ {

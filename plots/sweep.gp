@@ -1,5 +1,6 @@
-# sweep.gp: the curves that sweep.awk found, without a mask on the left, causal on the right. Columns of
-# $curves: N, a rate for each of `names`; of $ends: N, rate, the height of the name, the name.
+# sweep.gp: the curves that sweep.awk found, without a mask on the left, causal on the right.
+# Columns of $curves: N, a rate for each of `names`; of $ends: N, rate, the height of the name, the
+# name.
 stats $curves using 1 name "N" nooutput
 set tmargin at screen up(height - 98)
 set logscale x 2

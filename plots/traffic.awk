@@ -1,4 +1,5 @@
-# traffic.awk: figures for traffic.gp, of plots/data/cpu-device/traffic.csv: a block for each version.
+# traffic.awk: figures for traffic.gp, of plots/data/cpu-device/traffic.csv: a block for each
+# version.
 of("version") != last {
     printf last == "" ? "$counted << END\n" : "\n\n"
     last = of("version")

@@ -1,8 +1,10 @@
-// traffic.cu: how many bytes of global memory lesson 12's function touches, counted by the CPU device: one
-// head of N queries and N keys. Linked once with steps/1_naive.cu, once with the solution (grader/make/traffic.sh).
+// traffic.cu: how many bytes of global memory lesson 12's function touches, counted by the CPU
+// device: one head of N queries and N keys. Linked once with steps/1_naive.cu, once with the
+// solution (grader/make/traffic.sh).
 //     CUDEV_WATCH=profile traffic NAME N...      a line for each N: N,d,NAME,device_bytes,l2_bytes
-// device_bytes: the distinct sectors that each launch reads, and that it writes: what device memory moves at
-// least. l2_bytes: the distinct sectors that each block reads, and what is written: what passes L2 at least.
+// device_bytes: the distinct sectors that each launch reads, and that it writes: what device memory
+// moves at least. l2_bytes: the distinct sectors that each block reads, and what is written: what
+// passes L2 at least.
 #include <cuda_fp16.h>
 #include <cudev.h>
 #include <math.h>

@@ -1,11 +1,13 @@
-# traffic.gp: what traffic.awk has of lesson 12's naive step (index 0 of $counted) and of its solution (index 1).
-# Columns: N, bytes that device memory moves at least, bytes that pass L2 at least.
+# traffic.gp: what traffic.awk has of lesson 12's naive step (index 0 of $counted) and of its
+# solution (index 1). Columns: N, bytes that device memory moves at least, bytes that pass L2 at
+# least.
 
 # Q, K, V in, O and LSE out; the naive step writes and reads S and P (fp32) besides.
 flash_device(N) = 8.0 * N * d + 4 * N
 naive_device(N) = flash_device(N) + 16.0 * N * N
-# A block reads what it needs once, and shares nothing with other blocks: 16 rows of Q and all of K and V;
-# in the naive step 16 rows of Q and 16 of K for 256 scores, then S, then 16 rows of P and 16 columns of V.
+# A block reads what it needs once, and shares nothing with other blocks: 16 rows of Q and all of K
+# and V; in the naive step 16 rows of Q and 16 of K for 256 scores, then S, then 16 rows of P and 16
+# columns of V.
 BLOCK = 16
 flash_l2(N) = 2.0 * N * d + 4.0 * N * N / BLOCK * d + 2 * N * d + 4 * N
 naive_l2(N) = 4.0 * N * N / BLOCK * d + 12.0 * N * N + (4.0 + 2) * N * N / BLOCK * d + 2 * N * d + 4 * N

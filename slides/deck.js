@@ -1,5 +1,5 @@
-// Shows one slide at a time. Right, space, page down: forward. Left, page up: back. Home, End. n: notes.
-// Touch or click: the right half of the window goes forward, the left half back.
+// Shows one slide at a time. Right, space, page down: forward. Left, page up: back. Home, End. n:
+// notes. Touch or click: the right half of the window goes forward, the left half back.
 "use strict";
 (() => {
     const slides = [...document.querySelectorAll("section")];

@@ -1,5 +1,5 @@
--- deck.lua: pandoc's filter for the decks: code from the course's files, figures from recorded runs,
--- drawings. What a slide names and is not there is an error with the deck's file and line.
+-- deck.lua: pandoc's filter for the decks: code from the course's files, figures from recorded
+-- runs, drawings. What a slide names and is not there is an error with the deck's file and line.
 --
 --   ```{.c include="solutions/…/x.cu" region="bring s up to date"}      between the marks of the one
 --   ```                                 BEGIN SOLUTION whose text contains these words
@@ -97,8 +97,8 @@ end
 
 -- ---- recorded runs
 
--- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name, and in the columns'
--- order; and its path. kind: "", or ".counters".
+-- plots/data/GPU/LESSON_*.csv of the first GPU as rows, each a table by column name, and in the
+-- columns' order; and its path. kind: "", or ".counters".
 local function recorded(lesson, kind, ...)
     if not lesson:match("^%d+$") then fail("a lesson is a number, not " .. lesson, ...) end
     local matches = {}

@@ -1,6 +1,6 @@
--- draw.lua: the figures of the decks. A figure is a few lines of Lua in figures/, run with the functions
--- below; the result is one <svg>. A unit is a pixel of the slide; text is 20 units high unless it says
--- otherwise. Each colour comes with a pattern of its own, for black and white.
+-- draw.lua: the figures of the decks. A figure is a few lines of Lua in figures/, run with the
+-- functions below; the result is one <svg>. A unit is a pixel of the slide; text is 20 units high
+-- unless it says otherwise. Each colour comes with a pattern of its own, for black and white.
 --
 --   size(width, height)
 --   box(x, y, w, h, {fill=, text=, sub=, dash=, size=, bold=, mono=})     text in the middle, sub below it

@@ -1,7 +1,7 @@
 // The softmax of every row of x: each element is read once and written once.
 //
-// The three equations are three walks along the row. Only the first one here goes to memory: a team of
-// threads takes its row onto the chip, and makes the other two there.
+// The three equations are three walks along the row. Only the first one here goes to memory: a team
+// of threads takes its row onto the chip, and makes the other two there.
 //
 //     cols        team      numbers a thread has in registers    the rest of the row
 //     .. 513      a warp    17                                   none; 16 such rows a block
@@ -12,8 +12,9 @@
 //     .. 80000    a block   43                                   in shared memory
 //     more        a block   43                                   is read again
 //
-// The versions on the way: steps/1_thread_per_row.cu; steps/2_warp_per_row.cu, 32 lanes side by side;
-// steps/3_block_per_row.cu, more threads; these read the row three times. steps/4_shared.cu reads it once.
+// The versions on the way: steps/1_thread_per_row.cu; steps/2_warp_per_row.cu, 32 lanes side by
+// side; steps/3_block_per_row.cu, more threads; these read the row three times. steps/4_shared.cu
+// reads it once.
 
 #include "softmax.h"
 
@@ -53,7 +54,8 @@ inline __device__ float sum_of_lanes(float v) {
     return v;
 }
 
-// The maximum of v over a team, which is a warp or the block, in every thread of it. All must call it.
+// The maximum of v over a team, which is a warp or the block, in every thread of it. All must call
+// it.
 template <int TEAM>
 inline __device__ float max_of_team(float v, float* v_warp) {  // shared, (WARPS)
     int warp = threadIdx.x / WARP_SIZE;                        // [0, WARPS)
@@ -82,8 +84,8 @@ inline __device__ float exp_difference(float x, float m) {
     return exp2_approx((x - m) * LOG2_E);
 }
 
-// What a thread of a team of TEAM has of a row: the columns begin, begin + TEAM, ... that there are. The first VALUES
-// of them lie in registers, in an array e.
+// What a thread of a team of TEAM has of a row: the columns begin, begin + TEAM, ... that there
+// are. The first VALUES of them lie in registers, in an array e.
 struct share {
     int cols;   // of the row
     int begin;  // may be below 0: then the first column that there is is begin + TEAM
@@ -91,8 +93,8 @@ struct share {
     const float* rest;  // a thread uses what belongs to its share alone: no barrier
 };
 
-// Reads the share: its first columns into e, where a column that there is not becomes -INFINITY, which
-// adds nothing; the rest, if it is KEPT, into x_smem.
+// Reads the share: its first columns into e, where a column that there is not becomes -INFINITY,
+// which adds nothing; the rest, if it is KEPT, into x_smem.
 template <int TEAM, int VALUES, enum rest REST>
 inline __device__ void read_share(float e[VALUES],     //
                                   float* x_smem,       // shared, (cols - first)
@@ -126,8 +128,8 @@ inline __device__ void write_share(float* y_row,  // (cols)
 
 // ---- GPU kernel --------------------------------------------------------------------------------
 
-// A row for each team of TEAM threads, which is a warp or the block. A multiprocessor has 65536 registers: four
-// blocks leave a thread 32 of them, three 42, two 64.
+// A row for each team of TEAM threads, which is a warp or the block. A multiprocessor has 65536
+// registers: four blocks leave a thread 32 of them, three 42, two 64.
 template <int TEAM, int VALUES, enum rest REST>
 __global__ void __launch_bounds__(THREADS, VALUES < 10   ? 4
                                            : VALUES < 22 ? 3
@@ -142,8 +144,8 @@ __global__ void __launch_bounds__(THREADS, VALUES < 10   ? 4
     const float* x_row = x + row * stride_x;
     float* y_row = y + row * stride_y;
 
-    // A row may begin anywhere. With this shift the lanes of a warp store a whole line: where lane 0
-    // stores is a multiple of 128 bytes.
+    // A row may begin anywhere. With this shift the lanes of a warp store a whole line: where lane
+    // 0 stores is a multiple of 128 bytes.
     int shift = (int)((size_t)y_row / sizeof(float) % LINE);  // [0, LINE)
     struct share s;
     s.cols = cols;
@@ -187,7 +189,8 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
                         : places <= THREADS * 43   ? softmax_kernel<THREADS, 43, NONE>
                                                    : softmax_kernel<THREADS, 43, LEFT>;
 
-    // What shared memory does a wider row take, and may a block have as much, next to m_warp and l_warp?
+    // What shared memory does a wider row take, and may a block have as much, next to m_warp and
+    // l_warp?
     size_t rest_bytes = 0;
     if (places > THREADS * 43) {
         int most;

@@ -3,8 +3,8 @@
 //     S = scale Q K^T        P = softmax(S) over the keys that a query sees
 //     O = P V                LSE = ln of the sum of exp(S) over these keys
 //
-// One block owns BLOCK_Q rows of one head. To each row, what it sees is the keys [0, visible), so three
-// numbers say what is to be done, and the sweep over the keys has two parts:
+// One block owns BLOCK_Q rows of one head. To each row, what it sees is the keys [0, visible), so
+// three numbers say what is to be done, and the sweep over the keys has two parts:
 //
 //                      0          full_end      end                N_k
 //                      |              |          |                  |
@@ -18,12 +18,13 @@
 // The versions on the way, in steps/:
 //     1_mask_every_tile.cu   loads all keys, tests the mask at every score
 //     2_skip_tiles.cu        stops at the diagonal, still tests the mask at every score
-// What was wrong with step 2: nearly all of its tests, of every key and of every row of K and V, are
-// for nothing. Here only the last tiles of a row of blocks are tested, two at most.
+// What was wrong with step 2: nearly all of its tests, of every key and of every row of K and V,
+// are for nothing. Here only the last tiles of a row of blocks are tested, two at most.
 //
 //     make grade LESSON=13
 //
-// FlashAttention-2 (Dao 2023), algorithm 1 and section 3.1.1. Equation numbers are those of the README.
+// FlashAttention-2 (Dao 2023), algorithm 1 and section 3.1.1. Equation numbers are those of the
+// README.
 #include "causal_ragged.h"
 
 #include <cuda_fp16.h>
@@ -40,16 +41,16 @@
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.   (README eq. 1)
+// How many keys query i sees, from 0 to N_k, also for an i beyond N_q.               (README eq. 1)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = 0;
     // your code goes here (about 3 lines): how many? keep the answer between 0 and N_k
     return seen;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read, and a 0 adds nothing to a dot product. n_rows may be more than fit. All threads of the block
-// take part, and neighbouring threads read neighbouring elements.
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read, and a 0 adds nothing to a dot product. n_rows may be more than fit. All threads of the
+// block take part, and neighbouring threads read neighbouring elements.
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -62,9 +63,9 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// A part of the main loop: brings m, l and O_reg of row i from before the keys [first_key, end) to after
-// them. `masked` is written out at both calls, and the function is inlined: in part 1 the compiler
-// finds no mask at all.
+// A part of the main loop: brings m, l and O_reg of row i from before the keys [first_key, end) to
+// after them. `masked` is written out at both calls, and the function is inlined: in part 1 the
+// compiler finds no mask at all.
 template <int d_tile>
 __device__ __forceinline__ void sweep(float* m, float* l,
                                       float* O_reg,                 // (d_tile / BLOCK_K)
@@ -100,7 +101,8 @@ __device__ __forceinline__ void sweep(float* m, float* l,
         __syncthreads();  // row i of S is written before its maximum is taken
 
         // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
-        // While row i has seen no key, m_new is -infinity, and (-inf) - (-inf) is NaN (README eq. 4).
+        // While row i has seen no key, m_new is -infinity, and (-inf) - (-inf) is NaN (README eq.
+        // 4).
         float m_new = *m;
         for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
         float base = m_new;  // what exp is relative to
@@ -126,8 +128,8 @@ __device__ __forceinline__ void sweep(float* m, float* l,
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next size
-// that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
+// size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H, d)
                                      float* LSE,                  // (B, H, N_q)
@@ -149,11 +151,11 @@ __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H,
     // your code goes here (about 7 lines): batch and head from blockIdx.y; move Q, K, V, O and LSE
 
     // The keys, in order: all rows of the block see all of [0, full_end), whole tiles; row i sees
-    // [0, visible); no row sees any from `end` on.                                    (README eq. 3)
+    // [0, visible); no row sees any from `end` on.                                   (README eq. 3)
     int64_t visible = 0;
     int64_t full_end = 0;
     int64_t end = 0;
-    // your code goes here (about 3 lines): with keys_seen(); which row of the block sees least, which most?
+    // your code goes here (about 3 lines): with keys_seen(); which row sees fewest keys, which most?
 
     // The state of row i before any key was seen (lesson 12, eq. 4).
     float m = -INFINITY;
@@ -169,7 +171,7 @@ __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H,
     sweep<d_tile>(&m, &l, O_reg, Q_smem, K, V, N_k, d, stride_k.n, stride_v.n, scale,  //
                   full_end, end, visible, true);
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 5)
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 5)
     // your code goes here (about 8 lines): store what exists of the row; O is 0 / 0 if it saw no key
 }
 

@@ -1,7 +1,8 @@
-// block_sparse.cu: attention of which a mask names the blocks, 128 x 128 scores each, forward and backward.
+// block_sparse.cu: attention of which a mask names the blocks, 128 x 128 scores each, forward and
+// backward.
 //
 //     S  = scale Q K^T       P  = softmax(S) over the active blocks     O  = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta)                  dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO     dS = P * (dO V^T - delta)     dQ = scale dS K,  dK = scale dS^T Q
 //
 // list_kernel turns the mask into lists, and the other kernels walk over lists alone:
 //
@@ -12,13 +13,14 @@
 //     row 3   . # . .          1                  walked by dk_dv_kernel: who owns keys goes over
 //                                                 the queries that see them
 //
-// A block of the mask is walked in tiles of 16 x 16, as in lessons 13 and 15. dQ has a kernel of its own because
-// the lists of rows are there: each row of each result has one owner, nothing is cleared, nothing is added to
-// by two, and what sees nothing is a loop of no rounds.
+// A block of the mask is walked in tiles of 16 x 16, as in lessons 13 and 15. dQ has a kernel of
+// its own because the lists of rows are there: each row of each result has one owner, nothing is
+// cleared, nothing is added to by two, and what sees nothing is a loop of no rounds.
 //
 // The version on the way, in steps/:
 //     1_ask_every_score.cu   a thread per row of each result; the mask is asked at every score
-// What was wrong with it: each thread reads for itself what it needs, and looks at every score to leave out most.
+// What was wrong with it: each thread reads for itself what it needs, and looks at every score to
+// leave out most.
 //
 //     make grade LESSON=19
 //
@@ -45,8 +47,8 @@ static_assert(SPARSE_BLOCK % BLOCK_Q == 0, "a tile lies in one block of the mask
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read, and a 0 adds nothing to a dot product (lesson 13).
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read, and a 0 adds nothing to a dot product (lesson 13).
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -63,7 +65,7 @@ __device__ void rows_of_block(int block, int N, int64_t* begin, int64_t* end) {
     // your code goes here (about 2 lines): the last block may be short
 }
 
-// Element (y, x) of the tiles of P and dS: query y, key x. `exists`: both do.     (README eq. 1, 5, 6)
+// Element (y, x) of the tiles of P and dS: query y, key x. `exists`: both do.  (README eq. 1, 5, 6)
 template <int d_tile>
 __device__ __forceinline__ void weigh(float* p, float* dS,
                                       fp16 Q_smem[][d_tile + PAD],   // (BLOCK_Q, d_tile)
@@ -89,8 +91,9 @@ __device__ __forceinline__ void weigh(float* p, float* dS,
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
-// The lists of all rows of the mask, or of all its columns: how many blocks are active, then which, in
-// order. Entry e of list n is byte n * step_list + e * step_entry of a head's mask.     (README eq. 2)
+// The lists of all rows of the mask, or of all its columns: how many blocks are active, then which,
+// in
+// order. Entry e of list n is byte n * step_list + e * step_entry of a head's mask.  (README eq. 2)
 // Grid (ceil(n_lists / WARPS), B * H), block (WARP, WARPS): one warp per list.
 __global__ void list_kernel(int* lists,                        // (B, H, n_lists, 1 + n_entries)
                             const uint8_t* __restrict__ mask,  // (B, H, T_q, T_k)
@@ -104,14 +107,14 @@ __global__ void list_kernel(int* lists,                        // (B, H, n_lists
 
     int length = 0;
     for (int64_t first = 0; first < n_entries; first += WARP) {
-        // your code goes here (about 5 lines): append the blocks that are active, of the WARP from `first` on
+        // your code goes here (about 5 lines): append the active blocks of the WARP from `first` on
     }
     if (lane == 0) list[0] = length;
 }
 
 // O and LSE.                                                                 (README eq. 1, 2, 4)
-// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next size
-// that there is a kernel for, here and below; the columns from d on are zeros.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
+// size that there is a kernel for, here and below; the columns from d on are zeros.
 template <int d_tile>
 __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
                                float* LSE,                  // (B, H, N_q)
@@ -178,7 +181,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
             S_smem[i][j] = s;
             __syncthreads();  // row i of S is written before its maximum is taken
 
-            // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
+            // m_new = max(m, max_j S[i][j]), alpha = exp(m - m_new), P[i][j] = exp(S[i][j] - m_new)
             // m_new is finite: the first key of a tile always exists.
             float m_new = m;
             for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
@@ -197,11 +200,12 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
                 for (int c = 0; c < d_tile / BLOCK_K; c++)
                     O_reg[c] += p * __half2float(V_smem[k][j + c * BLOCK_K]);
             }
-            __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
+            // everybody has read K, V, S and P before the next round overwrites them
+            __syncthreads();
         }
     }
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 4)
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
     // your code goes here (about 8 lines): store what exists of the row; O is 0 / 0 if it saw no key
 }
 
@@ -225,11 +229,11 @@ __global__ void delta_kernel(float* delta,                 // (B, H, N_q)
     if (lane == 0) delta[(batch * H + head) * N_q + i] = sum;
 }
 
-// dK and dV of BLOCK_K keys, over the queries in the list of their column.       (README eq. 5 to 8)
+// dK and dV of BLOCK_K keys, over the queries in the list of their column.      (README eq. 5 to 8)
 // Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q).
 //
-// Thread (x, y) holds element (y, x) of the tiles of P and dS, query y and key x; and of dK and dV the
-// columns x, x + BLOCK_K, ... of key y.
+// Thread (x, y) holds element (y, x) of the tiles of P and dS, query y and key x; and of dK and dV
+// the columns x, x + BLOCK_K, ... of key y.
 template <int d_tile>
 __global__ void dk_dv_kernel(fp16* dK,                     // (B, N_k, H, d)
                              fp16* dV,                     // (B, N_k, H, d)
@@ -307,7 +311,7 @@ __global__ void dk_dv_kernel(fp16* dK,                     // (B, N_k, H, d)
             dS_smem[y][x] = dS;
             __syncthreads();  // the tiles of P and dS are written before anybody reads them
 
-            // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                 (README eq. 7, 8)
+            // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)               (README eq. 7, 8)
             // dV[j][c] += sum_i P[i][j] dO[i][c],  dK[j][c] += sum_i dS[i][j] Q[i][c];  j = y
             for (int i = 0; i < BLOCK_Q; i++) {
                 for (int c = 0; c < d_tile / BLOCK_K; c++) {
@@ -315,15 +319,16 @@ __global__ void dk_dv_kernel(fp16* dK,                     // (B, N_k, H, d)
                     dK_reg[c] += dS_smem[i][y] * __half2float(Q_smem[i][x + c * BLOCK_K]);
                 }
             }
-            __syncthreads();  // everybody has read Q, dO, P and dS before the next round overwrites them
+            // everybody has read Q, dO, P and dS before the next round overwrites them
+            __syncthreads();
         }
     }
 
-    // dK and dV of key y, rounded. dS^T Q lacks its factor scale.                   (README eq. 7, 8)
+    // dK and dV of key y, rounded. dS^T Q lacks its factor scale.                 (README eq. 7, 8)
     // your code goes here (about 6 lines): store what exists of the two rows
 }
 
-// dQ of BLOCK_Q queries, over the keys in the list of their row.                (README eq. 5, 6, 9)
+// dQ of BLOCK_Q queries, over the keys in the list of their row.               (README eq. 5, 6, 9)
 // Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q).
 //
 // Thread (x, y) holds element (y, x) of the tile of dS, query y and key x; and of dQ the columns
@@ -390,17 +395,18 @@ __global__ void dq_kernel(fp16* dQ,                     // (B, N_q, H, d)
                           scale, y, x, y < n_rows && x < n_keys);
             __syncthreads();  // the tile of dS is written before anybody reads it
 
-            // dQ += dS K  (scale comes at the end)                                     (README eq. 9)
+            // dQ += dS K  (scale comes at the end)                                   (README eq. 9)
             // dQ[i][c] += sum_j dS[i][j] K[j][c];  i = y
             for (int j = 0; j < BLOCK_K; j++) {
                 for (int c = 0; c < d_tile / BLOCK_K; c++)
                     dQ_reg[c] += dS_smem[y][j] * __half2float(K_smem[j][x + c * BLOCK_K]);
             }
-            __syncthreads();  // everybody has read K, V and dS before the next round overwrites them
+            // everybody has read K, V and dS before the next round overwrites them
+            __syncthreads();
         }
     }
 
-    // dQ of query y, rounded. dS K lacks its factor scale.                             (README eq. 9)
+    // dQ of query y, rounded. dS K lacks its factor scale.                           (README eq. 9)
     // your code goes here (about 5 lines): store what exists of the row
 }
 
@@ -472,7 +478,8 @@ extern "C" int block_sparse_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, c
         !is_valid(stride_o, d) || !is_valid(stride_do, d))
         return COURSE_BAD_ARGUMENT;
 
-    // The workspace: lists of rows (B, H, T_q, 1 + T_k), lists of columns (B, H, T_k, 1 + T_q), delta (B, H, N_q).
+    // The workspace: lists of rows (B, H, T_q, 1 + T_k), lists of columns (B, H, T_k, 1 + T_q),
+    // delta (B, H, N_q).
     int64_t T_q = SPARSE_BLOCKS(N_q);
     int64_t T_k = SPARSE_BLOCKS(N_k);
     int* row_lists_gpu = (int*)workspace_gpu;
@@ -480,7 +487,7 @@ extern "C" int block_sparse_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, c
     float* delta_gpu = (float*)(column_lists_gpu + (int64_t)B * H * T_k * (1 + T_q));
     int64_t step_list = 0;
     int64_t step_entry = 0;
-    // your code goes here (about 2 lines): how far is it in the mask to the next column, and to the next entry of one?
+    // your code goes here (about 2 lines): in the mask, how far to the next column, to its next entry?
     make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
     make_lists(column_lists_gpu, mask_gpu, B * H, T_k, T_q, step_list, step_entry);
     COURSE_TRY(cudaGetLastError());

@@ -1,9 +1,9 @@
 // check.c: what lesson 02, transpose, is graded on.
 //
-// Each item sets one trap. Elements are whole numbers that even a half can hold, except where numbers
-// are the trap, and arrive unchanged, so the budget is exact equality. What is no item's trap is in
-// whole tiles of any usual size, and the first case of every item has more rows than columns and
-// several tiles: so a mistake looks the same wherever it is met.
+// Each item sets one trap. Elements are whole numbers that even a half can hold, except where
+// numbers are the trap, and arrive unchanged, so the budget is exact equality. What is no item's
+// trap is in whole tiles of any usual size, and the first case of every item has more rows than
+// columns and several tiles: so a mistake looks the same wherever it is met.
 #include "check/check.h"
 #include "mistakes.h"
 #include "transpose.h"
@@ -161,7 +161,7 @@ static void safe(struct check* c) {
     compare(c, m);
 }
 
-// ---- items: cost. Sectors of 32 bytes are what memory moves. Whole tiles, and rows that begin at a
+// ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a
 // multiple of 256 bytes, so that a tile of any shape can do without a single sector too many; a
 // quarter more is let pass, for one that begins in the middle of a sector.
 
@@ -207,8 +207,9 @@ static void stores(struct check* c) {
                   t->global_store_bytes);
 }
 
-// Padding or swizzling avoids every conflict, whatever the size of the tile. No conflicts because there
-// is no tile earn nothing: then loads and stores have to be coalesced by other means (shuffles, say).
+// Padding or swizzling avoids every conflict, whatever the size of the tile. No conflicts because
+// there is no tile earn nothing: then loads and stores have to be coalesced by other means
+// (shuffles, say).
 static void conflicts(struct check* c) {
     struct matrices m;
     const struct arena_traffic* t = traffic_of_one(c, &m);

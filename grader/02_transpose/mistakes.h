@@ -1,7 +1,8 @@
 // mistakes.h: what mistakes leave in out, so that check.c can name the one it sees.
 //
-// Each mistake is a hypothesis: what would it leave, and is that what is there? Missing barriers and what
-// depends on memory never written are not here: the instrumented build finds them, with their lines.
+// Each mistake is a hypothesis: what would it leave, and is that what is there? Missing barriers
+// and what depends on memory never written are not here: the instrumented build finds them, with
+// their lines.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
@@ -81,8 +82,8 @@ static double in_row_length(const struct evidence* e, int64_t T, int64_t c, int6
     return place < e->rows * e->cols ? e->in[place] : ANY;
 }
 
-// The rows of out were taken to be as long as those of in: several elements go to one place, and any
-// of them may have stayed.
+// The rows of out were taken to be as long as those of in: several elements go to one place, and
+// any of them may have stayed.
 static bool is_out_row_length(const struct evidence* e) {
     int64_t shows = 0;
     for (int64_t i = 0; i < e->rows * e->cols; i++) {
@@ -200,8 +201,8 @@ static bool is_fresh(double x) {
     return bits == UINT32_MAX;
 }
 
-// What is left: are there wrong elements that were never written? NaN from parts of a tile that were
-// not is for the instrumented build to find: it knows the lines.
+// What is left: are there wrong elements that were never written? NaN from parts of a tile that
+// were not is for the instrumented build to find: it knows the lines.
 static enum cause explain_nan(const struct evidence* e) {
     int64_t fresh = 0, unwritten = 0, in_tail[TILES] = {0};
     for (int64_t i = 0; i < e->rows * e->cols; i++) {

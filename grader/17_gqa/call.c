@@ -1,4 +1,5 @@
-// call.c: the launchers of lesson 17, called with the arguments of the case; `backward` says which one.
+// call.c: the launchers of lesson 17, called with the arguments of the case; `backward` says which
+// one.
 #include "run/run.h"
 
 #include "gqa.h"

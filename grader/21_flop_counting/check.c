@@ -1,9 +1,9 @@
 // check.c: lesson 21, graded. The student's file is a text; an item is one answer in it.
 //
-// An answer is right if it has the right value at TRIED sizes that are drawn from the seed: within 1e-9, and
-// whole numbers exactly, as far as a double has them. The first sizes are small, so that what is shown of a
-// wrong answer can be counted by hand. Likely causes: a mistake of questions.h that gives the same values;
-// else what all the quotients of got and wanted value have in common.
+// An answer is right if it has the right value at TRIED sizes that are drawn from the seed: within
+// 1e-9, and whole numbers exactly, as far as a double has them. The first sizes are small, so that
+// what is shown of a wrong answer can be counted by hand. Likely causes: a mistake of questions.h
+// that gives the same values; else what all the quotients of got and wanted value have in common.
 #include "check/check.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static struct sizes draw(struct check* c, int k) {
     return s;
 }
 
-// Those of the sizes that are named in `names`, a list of words; all if it is NULL. Returns how many.
+// Those of the sizes that are named in `names`, a list of words; all if it is NULL. Returns how
+// many.
 static int named(const struct sizes* s, const char* names, struct formula_size to[ALL_SIZES]) {
     const double* value = (const double*)s;
     int count = 0;

@@ -1,7 +1,8 @@
 // questions.h: what lesson 21 asks, the right values, and the mistakes that have a name.
 //
-// A right value is counted from the definition, in C: by sums over queries, products and arrays. A mistake is
-// the formula that it leads to. Where two mistakes lead to one formula, the likelier one stands here.
+// A right value is counted from the definition, in C: by sums over queries, products and arrays. A
+// mistake is the formula that it leads to. Where two mistakes lead to one formula, the likelier one
+// stands here.
 #ifndef QUESTIONS_H
 #define QUESTIONS_H
 
@@ -10,8 +11,8 @@
 
 #include "check/cause.h"
 
-// The sizes that answers are made of (the table in lessons/21_flop_counting/README.md), and in the same order
-// their names.
+// The sizes that answers are made of (the table in lessons/21_flop_counting/README.md), and in the
+// same order their names.
 struct sizes {
     double B, H, H_k, L, M, N, N_q, N_k, d, W, BLOCK, BLOCK_Q, BLOCK_K;
     double peak, bandwidth, intensity, seconds;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test.sh: what the answers of lesson 21 say is what the CPU device counts when the other lessons' kernels run.
-# The formulas are the solution's, computed here by awk: a second reading of them.
+# test.sh: what the answers of lesson 21 say is what the CPU device counts when the other lessons'
+# kernels run. The formulas are the solution's, computed here by awk: a second reading of them.
 # usage: test.sh
 . grader/test/tell.sh
 answers=solutions/21_flop_counting/answers.txt
@@ -23,7 +23,8 @@ answer() {
 # LSE is no part of any answer, but of what the kernels write.
 lse_bytes() { value '4 * B * H * N_q' "$@"; }
 
-# run FILE CASE: profiles this case of a kernel; sets `sizes`, those of the case. One head, if it names no other.
+# run FILE CASE: profiles this case of a kernel; sets `sizes`, those of the case. One head, if it
+# names no other.
 run() {
     FILE=$1 CASE=$2 FORMAT=json sh grader/make/profile.sh "$(echo "$1" | cut -d/ -f2)" >"$profile" || return
     sizes="B=1 H=1 $(sed -n 's/^  "case": "\(.*\)",$/\1/p' "$profile" | tr -d ' ' | tr , '\n' | grep '^[BHNd][_a-z]*=[0-9]*$' | tr '\n' ' ')"
@@ -65,7 +66,8 @@ same() {
     run $file 'no bank conflicts'
     tiles=$(awk '$2 == "TILES_64" { print "BLOCK_Q=" $3 + 0, "BLOCK_K=" $4 + 0 }' lessons/14_flash_tensor_core/tiles.h)
     same "mma_count: $file" "$(counted $tensor)" "$(answer mma_count $sizes $tiles)"
-    # 4 of the 7 products for a whole block of keys, 3 for one of queries; the case has 64 of each, or less.
+    # 4 of the 7 products for a whole block of keys, 3 for one of queries; the case has 64 of each,
+    # or less.
     file=solutions/16_flash_backward_split/flash_backward_split.cu
     run $file 'no bank conflicts'
     keys=$(awk '$2 == "TILES_64" { print $3 + 0 }' lessons/16_flash_backward_split/tiles.h)

@@ -115,8 +115,8 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // One case for each of the bad arguments, which end with {0}: the launcher must return its status.
 void problem_refused(struct problem p, const struct bad_argument* bad);
 
-// Of a judged case with WATCH_PROFILE: its traffic. Fails if the launcher allocated more memory than
-// a row of fp32 for each query.
+// Of a judged case with WATCH_PROFILE: its traffic. Fails if the launcher allocated more memory
+// than a row of fp32 for each query.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 

@@ -1,8 +1,8 @@
 // bench.h: what a lesson's bench.c declares: sizes, the work they are, data, one call, and a check.
 //
-// A *version* of a lesson (a step, the solution, a student's file, a library's routine behind the same
-// contract) is a shared library that exports the contract's launcher. All versions of a lesson are
-// timed in one process, in turns, on the same arrays; every output of every run is verified.
+// A *version* of a lesson (a step, the solution, a student's file, a library's routine behind the
+// same contract) is a shared library that exports the contract's launcher. All versions of a lesson
+// are timed in one process, in turns, on the same arrays; every output of every run is verified.
 //
 // Nothing here decides a grade. Versions run in the process of the bench itself: bench only kernels
 // that you would also run yourself.
@@ -25,8 +25,8 @@ struct bench_run;                      // the arrays of one size, on the GPU
 typedef void (*bench_launcher)(void);  // to be cast to the contract's type
 
 struct bench {
-    // Its name in the contract. A contract of two launchers: "gqa_forward gqa_backward"; the last number of a
-    // size, n[BENCH_NUMBERS - 1], says which of them call() gets, 0 or 1.
+    // Its name in the contract. A contract of two launchers: "gqa_forward gqa_backward"; the last
+    // number of a size, n[BENCH_NUMBERS - 1], says which of them call() gets, 0 or 1.
     const char* launcher;
     const struct bench_size* sizes;     // the last one has no label
     double (*bytes)(const int64_t* n);  // what has to move through memory at least
@@ -45,8 +45,8 @@ struct bench {
 
 extern const struct bench bench;  // a lesson's bench.c defines it
 
-// For prepare(). Inputs hold random numbers, normal with mean 0 and variance 1. Outputs and workspace
-// hold NaN before every call. count > 0.
+// For prepare(). Inputs hold random numbers, normal with mean 0 and variance 1. Outputs and
+// workspace hold NaN before every call. count > 0.
 void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
 // An input of U8 that holds these bytes, the caller's.
 void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,

@@ -1,6 +1,7 @@
-// peers.h: the bench as a library, for what is timed beside the versions but cannot export a contract's
-// launcher: PyTorch's operations and Triton's kernels (peers.py). They work on copies of a size's arrays, in memory of
-// their own; what they computed is copied back and verified like the versions' own outputs.
+// peers.h: the bench as a library, for what is timed beside the versions but cannot export a
+// contract's launcher: PyTorch's operations and Triton's kernels (peers.py). They work on copies of
+// a size's arrays, in memory of their own; what they computed is copied back and verified like the
+// versions' own outputs.
 #ifndef GRADER_BENCH_PEERS_H
 #define GRADER_BENCH_PEERS_H
 
@@ -29,8 +30,8 @@ struct bench_peers {
 // The program `bench`, its usage in timing.c; with the peers, if not NULL, after the versions.
 int bench_main(int argc, char** argv, const struct bench_peers* peers);
 
-// Copies a whole array, all `bytes` of it, to or from memory on the GPU; anything but the array's size
-// ends the program.
+// Copies a whole array, all `bytes` of it, to or from memory on the GPU; anything but the array's
+// size ends the program.
 void bench_get(const struct bench_run* run, const char* name, void* to_gpu, size_t bytes);
 void bench_put(const struct bench_run* run, const char* name, const void* from_gpu, size_t bytes);
 

@@ -1,8 +1,10 @@
 // timing.c: times the versions of one lesson.
-// usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...     KIND: step, solution, yours, library or tiles
-// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together. A version of
-// which MIN_ROUNDS would take longer than a size's equal share is not timed; the others get as many rounds as
-// the time allows, and at least these. BENCH_ONLY=text in the environment: only sizes whose label contains it.
+// usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...
+// KIND: step, solution, yours, library or tiles
+// Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together. A
+// version of which MIN_ROUNDS would take longer than a size's equal share is not timed; the others
+// get as many rounds as the time allows, and at least these. BENCH_ONLY=text in the environment:
+// only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -21,8 +23,8 @@
 
 enum { VERSIONS = 32, MIN_ROUNDS = 7, MAX_ROUNDS = 60, MAX_FLUSHES = 32 };
 
-// How a version fared at a size. VERIFIED: it was timed, and every output was right. From WRONG_SAMPLE on it
-// computed something else.
+// How a version fared at a size. VERIFIED: it was timed, and every output was right. From
+// WRONG_SAMPLE on it computed something else.
 enum outcome {
     VERIFIED,
     NO_MEMORY,
@@ -131,10 +133,10 @@ static enum outcome outcome_of(const struct version* v, int status) {
                                           : REFUSES_ARGUMENTS;
 }
 
-// One call between two events, everything around it in stream order: poison, cold cache, call. Waits for it,
-// and for what it computed to be in the run's outputs. VERIFIED, or why there is none. *late: the GPU had
-// come to the call before all of it was in the stream, so that the time may be that of the processor, not
-// of the GPU. With `sample` the clock is looked at meanwhile.
+// One call between two events, everything around it in stream order: poison, cold cache, call.
+// Waits for it, and for what it computed to be in the run's outputs. VERIFIED, or why there is
+// none. *late: the GPU had come to the call before all of it was in the stream, so that the time
+// may be that of the processor, not of the GPU. With `sample` the clock is looked at meanwhile.
 static enum outcome run_once(const struct version* v, struct bench_run* run, const int64_t* n,
                              bool sample, double* ms, bool* late) {
     arrays_poison(run);
@@ -298,7 +300,8 @@ static bool chosen(const struct bench_size* size) {
 static double deadline;
 static int sizes_left;
 
-// All versions at one size; `seconds`: the size's share. What does not fit into the GPU's memory is a result, too.
+// All versions at one size; `seconds`: the size's share. What does not fit into the GPU's memory is
+// a result, too.
 static void time_size(const struct bench_size* size, double seconds) {
     struct bench_run run = {.random = 1};
     bool agreed = false;

@@ -141,7 +141,8 @@ def dkdv_kernel(dQ, dK, dV, Q, K, V, dO, LSE, delta, qb, qh, qn, kb, kh, kn, vb,
     LSE += (b * H + h) * N
     delta += (b * H + h) * N
     begin = first // BLOCK_Q * BLOCK_Q if CAUSAL else 0
-    # Three parts: queries that see some of the keys, all of them, and the last block, which may be short.
+    # Three parts: queries that see some of the keys, all of them, and the last block, which may be
+    # short.
     whole = N // BLOCK_Q * BLOCK_Q
     middle = tl.minimum(tl.cdiv(first + BLOCK_K, BLOCK_Q) * BLOCK_Q, whole) if CAUSAL else 0
     dk, dv = sum_over_queries(dk, dv, dQ, k, v, Q, dO, LSE, delta, qn, dn, an, keys, begin, middle, N, scale, CAUSAL,

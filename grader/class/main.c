@@ -1,7 +1,7 @@
 // main.c: grades a class. See class.h; lessons/INSTRUCTORS.md says how it is used.
 //
-//     class LESSON_NAME...    what `make class` runs: everything else is in the environment (options below)
-//     class job OUT N         grades line N of OUT/jobs: what it starts for each file, here or on a node
+//     class LESSON_NAME...    what `make class` runs: all else is in the environment (see below)
+//     class job OUT N         grades line N of OUT/jobs, here or on a node
 #include <errno.h>
 #include <jansson.h>
 #include <sha2.h>

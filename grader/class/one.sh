@@ -2,7 +2,8 @@
 # one.sh: grades what one person handed in, where a service asks for it: a class of one.
 # usage: one.sh LESSON[,LESSON] FOLDER OUT     FOLDER holds the exercises, anywhere in it; OUT is as `make class` leaves
 #        it, with the student's name `student`. SECRET= as there. Exit status 0 if OUT/exports is there.
-# A container often has no bubblewrap: the strongest isolation level that works is taken, and the result names it.
+# A container often has no bubblewrap: the strongest isolation level that works is taken, and the
+# result names it.
 build=build${BUILD:+/$BUILD}
 set -u
 lessons=$1 folder=$2 out=$3

@@ -1,8 +1,9 @@
 #!/bin/sh
-# similar.sh: which submissions of a class look like each other. Informs an instructor; nothing is graded by it.
-# similarity-tester compares runs of tokens: names, numbers, layout and comments do not count, nor does the order of
-# functions. Lines of the exercise as it was given, whatever stands in exercises/ now, are taken out before, whatever their
-# blanks. Formulas (lesson 21) are not compared: right ones are alike.
+# similar.sh: which submissions of a class look like each other. Informs an instructor; nothing is
+# graded by it. similarity-tester compares runs of tokens: names, numbers, layout and comments do
+# not count, nor does the order of functions. Lines of the exercise as it was given, whatever stands
+# in exercises/ now, are taken out before, whatever their blanks. Formulas (lesson 21) are not
+# compared: right ones are alike.
 # usage: similar.sh OUT     reads OUT/submissions, writes OUT/similar.txt: pairs of which one consists for at least 60 %
 #                           of what the other has as well, in runs of 12 tokens
 set -u

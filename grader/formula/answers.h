@@ -2,8 +2,8 @@
 //
 //     name = formula      // a remark
 //
-// Blank lines and remarks are skipped; a line ends with \n or \r\n. A name may stand alone before its =:
-// then it has no answer yet. A name stands once, or once more without an answer.
+// Blank lines and remarks are skipped; a line ends with \n or \r\n. A name may stand alone before
+// its =: then it has no answer yet. A name stands once, or once more without an answer.
 #ifndef ANSWERS_H
 #define ANSWERS_H
 
@@ -12,7 +12,8 @@
 enum { ANSWER_LENGTH = 1000 };  // the longest formula, in bytes
 
 enum answer_state {
-    ANSWER_NONE,  // no line begins with "name ="; message names a line that cannot be read, if one cannot
+    // no line begins with "name ="; message names a line that cannot be read, if one cannot
+    ANSWER_NONE,
     ANSWER_EMPTY,  // nothing stands after the =
     ANSWER_BAD,    // message says why
     ANSWER_THERE,  // text is the formula

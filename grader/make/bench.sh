@@ -1,8 +1,9 @@
 #!/bin/sh
-# bench.sh: what `make bench LESSON=05` does: times every version of a lesson on the GPU, in one process and in
-# turns, and records the figures in plots/data/GPU/LESSON.csv. Versions: the steps, the solution, yours as soon as
-# it differs from the stub (or FILE=), the libraries' (grader/LESSON/peers/*.cu) and, where Python has PyTorch, its
-# operations and Triton's kernels (grader/LESSON/peers.py). Your own times are yours: with them the record is
+# bench.sh: what `make bench LESSON=05` does: times every version of a lesson on the GPU, in one
+# process and in turns, and records the figures in plots/data/GPU/LESSON.csv. Versions: the steps,
+# the solution, yours as soon as it differs from the stub (or FILE=), the libraries'
+# (grader/LESSON/peers/*.cu) and, where Python has PyTorch, its operations and Triton's kernels
+# (grader/LESSON/peers.py). Your own times are yours: with them the record is
 # build/bench/LESSON/yours.csv. Without a GPU it shows the recorded figures.
 # usage: bench.sh LESSON...   with FILE, BUDGET (seconds for a lesson, 15), PYTHON (python3), BENCH_ONLY (a part of
 #        the names of sizes) in the environment
@@ -48,7 +49,8 @@ compile() { # compile LESSON
     done <"build/bench/$1/versions"
 }
 
-# versions_of LESSON: KIND:NAME=LIBRARY each. Fails if one is missing: a table without it would mislead.
+# versions_of LESSON: KIND:NAME=LIBRARY each. Fails if one is missing: a table without it would
+# mislead.
 versions_of() {
     while read -r file kind name; do
         library=build/bench/$1/$name.so
@@ -66,7 +68,8 @@ program_of() {
     fi
 }
 
-# bench LESSON: times it and records the figures, unless a version is wrong, missing or does not load.
+# bench LESSON: times it and records the figures, unless a version is wrong, missing or does not
+# load.
 bench() {
     out=build/bench/$1
     mkdir -p "plots/data/$gpu"

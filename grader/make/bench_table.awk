@@ -1,6 +1,7 @@
-# bench_table.awk: a recorded bench (plots/data/GPU/LESSON.csv) as a Markdown table, with the machine and the ceilings
-# of the day below it. -v sizes=4: the first four sizes and no more. The last column is how many times as fast as the first
-# version that is not the course's, if there is one.
+# bench_table.awk: a recorded bench (plots/data/GPU/LESSON.csv) as a Markdown table, with the
+# machine and the ceilings of the day below it. -v sizes=4: the first four sizes and no more. The
+# last column is how many times as fast as the first version that is not the course's, if there is
+# one.
 BEGIN { FS = "," }
 NR == 1 {
     for (c = 1; c <= NF; c++) at[$c] = c

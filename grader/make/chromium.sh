@@ -1,15 +1,16 @@
 # chromium.sh: the browser that prints and measures the decks. Sourced, not run.
 # shellcheck shell=sh
 
-# Its command, or nothing. CHROMIUM in the environment is taken instead of those; none: there is none.
+# Its command, or nothing. CHROMIUM in the environment is taken instead of those; none: there is
+# none.
 find_chromium() {
     for command in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
         command -v "$command" && return
     done
 }
 
-# chromium_run ARGUMENT...: without a window, in a profile of its own that is gone afterwards. What it says
-# about its surroundings is dropped. Root gets no sandbox from it; the pages are our own.
+# chromium_run ARGUMENT...: without a window, in a profile of its own that is gone afterwards. What
+# it says about its surroundings is dropped. Root gets no sandbox from it; the pages are our own.
 chromium_run() (
     profile=$(mktemp -d) || exit 2
     trap 'rm -rf "$profile"' EXIT

@@ -1,5 +1,6 @@
 #!/bin/sh
-# class.sh: what `make class` does: builds the class program, runs it, looks for similar submissions.
+# class.sh: what `make class` does: builds the class program, runs it, looks for similar
+# submissions.
 # usage: class.sh LESSON...    with SUBMISSIONS, LESSON, OUT ... in the environment (grader/class/main.c)
 build=build${BUILD:+/$BUILD}
 for header in archive.h csv.h libxml/xmlwriter.h; do

@@ -28,7 +28,8 @@ static bool arena_works(void) {
     return works;
 }
 
-// Graded programs lie in memory, not in a file; a hardened kernel may refuse to run them from there.
+// Graded programs lie in memory, not in a file; a hardened kernel may refuse to run them from
+// there.
 static bool memory_program_works(enum wall_level level) {
     size_t size;
     char* program = file_read("/usr/bin/true", (size_t)64 << 20, &size);

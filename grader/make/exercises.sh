@@ -1,6 +1,6 @@
 #!/bin/sh
-# exercises.sh: what `make exercises` does: cuts every stub from its solution, and what lessons/*.h teaches of one.
-# A file that differs from the committed stub is somebody's work and is saved first.
+# exercises.sh: what `make exercises` does: cuts every stub from its solution, and what lessons/*.h
+# teaches of one. A file that differs from the committed stub is somebody's work and is saved first.
 # usage: exercises.sh LESSON...
 . grader/make/save.sh
 new=$(mktemp) || exit 2

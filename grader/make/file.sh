@@ -8,7 +8,8 @@ has_kernel() {
     [ -e "grader/$1/call.c" ]
 }
 
-# ending_of LESSON: of its solution, and of all that is graded beside it; name_of LESSON: of its exercise.
+# ending_of LESSON: of its solution, and of all that is graded beside it; name_of LESSON: of its
+# exercise.
 ending_of() {
     if has_kernel "$1"; then echo cu; else echo txt; fi
 }

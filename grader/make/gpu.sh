@@ -14,8 +14,8 @@ find_gpu() {
     [ "$compute" != 90 ] || compute=90a # Hopper's own instructions
 }
 
-# library LESSON FILE OUT FLAG...: compiles a version as a library, OUT.so; what nvcc says is in OUT.log. One
-# that is newer than all that it is made of stays.
+# library LESSON FILE OUT FLAG...: compiles a version as a library, OUT.so; what nvcc says is in
+# OUT.log. One that is newer than all that it is made of stays.
 library() {
     lesson_of=$1 file_of=$2 out_of=$3
     shift 3
@@ -27,7 +27,8 @@ library() {
         echo "$file_of does not compile; see $out_of.log" >&2
 }
 
-# turn COMMAND...: in the background, as many at a time as there are processors; `wait` waits for the last ones.
+# turn COMMAND...: in the background, as many at a time as there are processors; `wait` waits for
+# the last ones.
 turns=0
 turn() {
     "$@" &

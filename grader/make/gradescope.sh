@@ -1,7 +1,7 @@
 #!/bin/sh
-# gradescope.sh: what `make gradescope LESSON=17 [SECRET=file] [OUT=autograder.zip]` does: packs an autograder
-# for Gradescope: the student edition of the course (handout.sh), two scripts, and the secret.
-# usage: gradescope.sh LESSON
+# gradescope.sh: what `make gradescope LESSON=17 [SECRET=file] [OUT=autograder.zip]` does: packs an
+# autograder for Gradescope: the student edition of the course (handout.sh), two scripts, and the
+# secret. usage: gradescope.sh LESSON
 command -v zip >/dev/null || {
     echo "zip is not installed. Run: sh setup.sh --class" >&2
     exit 2

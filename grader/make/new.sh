@@ -1,7 +1,7 @@
 #!/bin/sh
-# new.sh: what `make new LESSON=40 NAME=moving_average` does: writes a whole small lesson of that number and name, from
-# grader/make/template, which grades itself and passes its tests; an author replaces it piece by piece.
-# usage: new.sh NUMBER NAME
+# new.sh: what `make new LESSON=40 NAME=moving_average` does: writes a whole small lesson of that
+# number and name, from grader/make/template, which grades itself and passes its tests; an author
+# replaces it piece by piece. usage: new.sh NUMBER NAME
 set -eu
 number=$1 name=$2
 template=grader/make/template

@@ -1,5 +1,5 @@
-# picture.awk: what a terminal shows as an SVG: lines of text with the colours that the report uses (31 red, 32 green, 33
-# yellow, 1 bold). -v command="make grade": the line above it.
+# picture.awk: what a terminal shows as an SVG: lines of text with the colours that the report uses
+# (31 red, 32 green, 33 yellow, 1 bold). -v command="make grade": the line above it.
 function escaped(text) {
     gsub(/&/, "\\&amp;", text)
     gsub(/</, "\\&lt;", text)

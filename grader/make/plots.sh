@@ -1,7 +1,8 @@
 #!/bin/sh
-# plots.sh: what `make plots` does: draws what is recorded in plots/data/ into plots/svg/, puts the table of times
-# between <!-- latency --> and <!-- /latency --> of README.md, and draws your own runs (build/bench/LESSON/yours.csv)
-# over the recorded ones into build/plots/. A line for each file.
+# plots.sh: what `make plots` does: draws what is recorded in plots/data/ into plots/svg/, puts the
+# table of times between <!-- latency --> and <!-- /latency --> of README.md, and draws your own
+# runs (build/bench/LESSON/yours.csv) over the recorded ones into build/plots/. A line for each
+# file.
 # usage: plots.sh    with, in the environment,
 #   GPU=nvidia-a100   draws what is recorded in plots/data/nvidia-a100/, into build/plots/nvidia-a100/
 #   PNG=1             draws everything as PNG as well, into build/plots/
@@ -38,7 +39,8 @@ traffic)
 esac
 
 status=0
-# draw SCRIPT FILE ARGUMENT...: plots/SCRIPT.awk makes figures of the arguments, plots/SCRIPT.gp draws them.
+# draw SCRIPT FILE ARGUMENT...: plots/SCRIPT.awk makes figures of the arguments, plots/SCRIPT.gp
+# draws them.
 draw() {
     script=$1 file=$2
     shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ready.sh: can this machine build the grader? One clear sentence if not, and one before it is built the first time.
-# usage: ready.sh
+# ready.sh: can this machine build the grader? One clear sentence if not, and one before it is built
+# the first time. usage: ready.sh
 for tool in gcc g++ ar nm readelf flock; do
     command -v "$tool" >/dev/null 2>&1 || {
         echo "$tool is not installed. Run: sh setup.sh" >&2

@@ -22,8 +22,9 @@ exercise() {
     echo "exercises/$1/$(name_of "$1")"
 }
 
-# handed_out: the commit of the last `make handout` in this clone, which students' commits, and an instructor's own, may
-# lie upon; nothing where none made it. A service that copies files without their history leaves one commit: that one.
+# handed_out: the commit of the last `make handout` in this clone, which students' commits, and an
+# instructor's own, may lie upon; nothing where none made it. A service that copies files without
+# their history leaves one commit: that one.
 edition="The course, student edition"
 handed_out() {
     git log --topo-order -n 1 --format=%H --grep="^$edition\$"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# slides.sh: what `make slides` does: makes of each deck (slides/NN_name.md) one HTML file that needs nothing
-# else, build/slides/NN_name.html, and with Chromium a PDF beside it, one page a slide.
+# slides.sh: what `make slides` does: makes of each deck (slides/NN_name.md) one HTML file that
+# needs nothing else, build/slides/NN_name.html, and with Chromium a PDF beside it, one page a
+# slide.
 # usage: slides.sh DECK.md...   with OUT, the folder (default build/slides), in the environment
 . grader/make/chromium.sh
 out=${OUT:-build/slides}

@@ -1,4 +1,5 @@
-# taught.awk: renews a teaching header of lessons/, of which parts are cut from solutions. Below a line
+# taught.awk: renews a teaching header of lessons/, of which parts are cut from solutions. Below a
+# line
 #     // ---- from solutions/NN_name/name.cu -----
 # stands the section of that file whose title names the header,
 #     // ---- the stages of a tile (flash_tile.h) -----

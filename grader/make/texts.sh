@@ -1,10 +1,10 @@
 #!/bin/sh
-# texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what they
-# print now in the place of what they printed then. In a text, a command is a line of its own,
+# texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what
+# they print now in the place of what they printed then. In a text, a command is a line of its own,
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
-# <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table whose columns up
-# to `gpu` are shown.
+# <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table
+# whose columns up to `gpu` are shown.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: these tables alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2

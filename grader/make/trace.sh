@@ -1,7 +1,7 @@
 #!/bin/sh
-# trace.sh: what `make trace LESSON=12` does: runs the solution (FILE=, FROM=: another file) on the CPU device
-# over a few keys and prints, as JSON, what the kernel holds after every tile. The kernel is that file and the lines
-# that grader/NN_name/trace.patch adds to it. Your own code: no sandbox.
+# trace.sh: what `make trace LESSON=12` does: runs the solution (FILE=, FROM=: another file) on the
+# CPU device over a few keys and prints, as JSON, what the kernel holds after every tile. The kernel
+# is that file and the lines that grader/NN_name/trace.patch adds to it. Your own code: no sandbox.
 # usage: trace.sh LESSON
 lesson=$1
 . grader/make/file.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# traffic.sh: what `make plots DATA=traffic` measures first: the bytes of global memory that lesson 12's naive
-# step and its solution touch, counted by the CPU device (plots/traffic.cu), as CSV.
+# traffic.sh: what `make plots DATA=traffic` measures first: the bytes of global memory that lesson
+# 12's naive step and its solution touch, counted by the CPU device (plots/traffic.cu), as CSV.
 # usage: traffic.sh N...
 # shellcheck disable=SC2046  # cxxflags is a list of words
 lesson=12_flash_forward

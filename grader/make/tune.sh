@@ -1,9 +1,9 @@
 #!/bin/sh
-# tune.sh: what `make tune LESSON=14` does: times the solution (or FILE=) with every choice of tiles in
-# grader/LESSON/tiles.txt, records the figures in plots/data/GPU/LESSON.tiles.csv, and writes the fastest
-# into lessons/LESSON/tiles.h, which the launcher includes: one for each #define there, TILES_64_CAUSAL
-# for the size whose label has "d = 64; causal". A choice whose kernel spills registers is not taken.
-# Without a GPU it shows the recorded figures.
+# tune.sh: what `make tune LESSON=14` does: times the solution (or FILE=) with every choice of tiles
+# in grader/LESSON/tiles.txt, records the figures in plots/data/GPU/LESSON.tiles.csv, and writes the
+# fastest into lessons/LESSON/tiles.h, which the launcher includes: one for each #define there,
+# TILES_64_CAUSAL for the size whose label has "d = 64; causal". A choice whose kernel spills
+# registers is not taken. Without a GPU it shows the recorded figures.
 # usage: tune.sh LESSON   with FILE, BUDGET (seconds, 20) in the environment
 . grader/make/gpu.sh
 lesson=$1

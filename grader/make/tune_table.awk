@@ -1,6 +1,6 @@
-# tune_table.awk: recorded choices of tiles (plots/data/GPU/LESSON.tiles.csv) as a table: a row for each
-# choice, a column for each size, TFLOP/s; * marks the fastest of a column that spills no registers. -v edit=1
-# prints instead the sed commands that write the fastest into tiles.h.
+# tune_table.awk: recorded choices of tiles (plots/data/GPU/LESSON.tiles.csv) as a table: a row for
+# each choice, a column for each size, TFLOP/s; * marks the fastest of a column that spills no
+# registers. -v edit=1 prints instead the sed commands that write the fastest into tiles.h.
 BEGIN { FS = "," }
 NR == 1 {
     for (c = 1; c <= NF; c++) at[$c] = c

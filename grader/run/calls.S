@@ -1,6 +1,7 @@
-// calls.S: where the student's calls through a pointer arrive, compiled with -mindirect-branch=thunk-extern:
-// the address is in a register. It has to be one of the student's own functions, which lie between the
-// C library's _start and border_text; the runner's and the library's cannot be reached by arithmetic.
+// calls.S: where the student's calls through a pointer arrive. They are compiled with
+// -mindirect-branch=thunk-extern: the address is in a register. It has to be that of one of the
+// student's own functions, which lie between the C library's _start and border_text. The functions
+// of the runner and of the library cannot be reached by arithmetic.
 #ifdef __x86_64__
         .text
         .macro arrive register

@@ -12,7 +12,7 @@ only=none
 case ${1:-} in
 -s) only=$2 && shift 2 ;;
 -k) shift ;;
-*) [ $# = 1 ] || only=. ;;
+*) if [ $# = 1 ]; then only="^$1-test"; else only=.; fi ;;
 esac
 unset MAKEFLAGS MAKELEVEL
 rm -rf $out
@@ -47,6 +47,10 @@ rooms     | course grader/class lessons                        | grader/test/roo
 style     | .                                                  | grader/test/style.sh
 nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions
 TABLE
+    # What only one lesson can prove about itself, and others.
+    for test in grader/[0-9]*/test.sh; do
+        echo "$(basename "${test%/*}")-test | course lessons | $test"
+    done
 }
 
 # The files of each stage, by their hashes, into $out/keys/STAGE.
@@ -126,10 +130,15 @@ done
 # One more than there are cores, since some of them mostly wait.
 xargs -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/jobs
 
-echo "== $(($(date +%s) - start)) s. Seconds of each group, and of each kind of job:"
-sort -k3 -rn $out/groups | awk '{ printf "%6d  %s\n", $3 / 1000 + 0.5, $1 }'
-cat $out/*/done | awk '{ kind = $3 " " ($3 == "kernel.sh" ? $6 : $3 == "nvcc.sh" ? $4 : ""); ms[kind] += $1; n[kind]++ }
-    END { for (kind in ms) printf "%6d  %d x %s\n", ms[kind] / 1000 + 0.5, n[kind], kind }' | sort -rn
+# Seconds, and those of processors: jobs wait for each other. By group, and by kind of job.
+echo "== $(($(date +%s) - start)) s"
+{
+    awk '{ print $3, $4, $1 }' $out/groups
+    awk '$4 ~ /^(kernel|nvcc|exploit).sh/ { print $1, $2, $4, $4 == "kernel.sh" ? $7 : $4 == "nvcc.sh" ? $5 : "" }' \
+        $out/*/done
+} | awk '{ name = $3 " " $4; ms[name] += $1; processor[name] += $2; n[name]++ }
+    END { for (name in ms) printf "%6d s %6.1f s of processors  %4d x %s\n",
+        ms[name] / 1000 + 0.5, processor[name] / 1000, n[name], name }' | sort -k 3 -rn
 [ "$(wc -l <$out/groups)" = "$(find $out -name count | wc -l)" ] && ! grep -q '^[^ ]* 1' $out/groups && {
     echo "All tests passed."
     exit

@@ -1,8 +1,7 @@
 #!/bin/sh
 # analyze.sh: what `make analyze` does: gcc follows every way through every function of the grader
-# (-fanalyzer) and finds nothing. Where it errs stands, with the reason, in the Makefile. Only what has
-# changed is analysed again.
-# usage: analyze.sh
+# (-fanalyzer) and finds nothing. Where it errs stands, with the reason, in the Makefile. Only what
+# has changed is analysed again. usage: analyze.sh
 . grader/test/tell.sh
 # Another version errs elsewhere.
 case $(gcc -dumpversion) in

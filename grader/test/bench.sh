@@ -1,7 +1,6 @@
 #!/bin/sh
-# bench.sh: the bench (grader/bench) tested on the CPU device: what is timed, what is called wrong, what
-# is recorded, and the table made of it.
-# usage: bench.sh
+# bench.sh: the bench (grader/bench) tested on the CPU device: what is timed, what is called wrong,
+# what is recorded, and the table made of it. usage: bench.sh
 # shellcheck disable=SC2016,SC2046,SC2086  # lists of words; awk's own $
 . grader/test/tell.sh
 here=grader/bench/test

@@ -1,8 +1,8 @@
 #!/bin/sh
-# class.sh: a class with every kind of submission, graded by `make class`: every row has exactly its points, nothing
-# is left running, a run that was killed goes on, and every export is what its readers take. Then the same class
-# on a Slurm cluster of one node (as root, with slurm-wlm), where a task is killed and the node drained: the same
-# items, point by point.
+# class.sh: a class with every kind of submission, graded by `make class`: every row has exactly its
+# points, nothing is left running, a run that was killed goes on, and every export is what its
+# readers take. Then the same class on a Slurm cluster of one node (as root, with slurm-wlm), where
+# a task is killed and the node drained: the same items, point by point.
 # usage: class.sh [COUNT]      so many submissions; 26, the usual number, are one of each kind
 . grader/test/tell.sh
 count=${1:-26}
@@ -93,7 +93,8 @@ totals() { # every format has the same total
 expect "and the same total" totals
 # shellcheck disable=SC2016  # the $ are awk's
 expect "no cell of the gradebook is a formula" awk -F'","' '{ sub(/^"/, "") } /^[=+@-]/ { exit 1 }' "$out/gradebook.csv"
-# What the student learns: what was wrong, likely why, and what the compiler said; nothing of this machine.
+# What the student learns: what was wrong, likely why, and what the compiler said; nothing of this
+# machine.
 explains() {
     grep -q 'likely cause: .* \[too_much_read\]' "$out/feedback/naive004.txt" &&
         grep -q 'likely cause: .* \[too_much_read\]' "$out/exports/gradescope/naive004.json" &&

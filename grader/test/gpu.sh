@@ -1,8 +1,9 @@
 #!/bin/sh
 # gpu.sh: what `make test-gpu` runs on a machine with a GPU: every kernel of every lesson and every
 # exploit, graded with DEVICE=cuda, a line each as soon as it is known. Solutions and right variants
-# must score 100, steps more than half, stubs 0; a wrong kernel must lose points (graded up to the first
-# item it fails) unless its mistake is one that only the CPU device sees: "skip". No exploit may gain.
+# must score 100, steps more than half, stubs 0; a wrong kernel must lose points (graded up to the
+# first item it fails) unless its mistake is one that only the CPU device sees: "skip". No exploit
+# may gain.
 # usage: gpu.sh LESSON...   (KINDS="stub right exploit wrong step": only these; JOBS=n at once)
 . grader/test/tell.sh
 . grader/make/file.sh

@@ -21,8 +21,9 @@ declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
     exit 1
 }
 items=${file##*/}
-mkdir -p "build/test/$lesson"
-items=build/test/$lesson/${items%.*}
+folder=build/test/${BUILD:+$BUILD/}$lesson
+mkdir -p "$folder"
+items=$folder/${items%.*}
 
 # all_in CAUSES ALLOWED: every one of the first is among the others (lists with commas)
 all_in() {

@@ -15,7 +15,8 @@ ledger_add() {
 
 # ledger_has NAME KEY
 ledger_has() {
-    grep -qs "^$2	.*	\\.\$" "build/ledger/$1"
+    awk -F '\t' -v key="$2" '$1 == key && NF == 3 && $3 == "." { found = 1; exit }
+        END { exit !found }' "build/ledger/$1" 2>/dev/null
 }
 
 # ledger_trim: keeps the newest 4000 lines of each file.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# new.sh: a lesson as `make new` writes it is whole: it grades itself, and all that a lesson has to prove holds.
-# usage: new.sh
+# new.sh: a lesson as `make new` writes it is whole: it grades itself, and all that a lesson has to
+# prove holds. usage: new.sh
 . grader/test/tell.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/new lesson.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
-# plots.sh: what make plots draws: of the recorded figures the plots of the repository, every one of them legible; of
-# planted figures what they say and no more. Needs what `make ready` builds.
+# plots.sh: what make plots draws: of the recorded figures the plots of the repository, every one of
+# them legible; of planted figures what they say and no more. Needs what `make ready` builds.
 # usage: plots.sh   (77: a tool is missing)
 # shellcheck disable=SC2016  # awk's own $
 . grader/test/tell.sh
@@ -81,7 +81,8 @@ unnamed=$(
 )
 none "every version stands by name in its ladder and curves, every lesson in the roofline" "$unnamed"
 
-# measure SVG...: "plots N" and a line for each text that is too small, leaves its plot or lies on another
+# measure SVG...: "plots N" and a line for each text that is too small, leaves its plot or lies on
+# another
 measure() {
     {
         for plot; do sed "1d; s|^<svg|<svg id='$(basename "$plot" .svg)' style='display: block'|" "$plot"; done

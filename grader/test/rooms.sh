@@ -1,7 +1,8 @@
 #!/bin/sh
-# rooms.sh: who includes whom, and who calls whom. rooms.txt holds what is allowed between rooms; neither between rooms
-# nor between the files of the rooms named below is there a circle. x.c and x.h count as one file.
-# usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms first, then files
+# rooms.sh: who includes whom, and who calls whom. rooms.txt holds what is allowed between rooms;
+# neither between rooms nor between the files of the rooms named below is there a circle. x.c and
+# x.h count as one file. usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms
+# first, then files
 . grader/test/tell.sh
 inside="cpu/rewrite cpu/device cpu/watch class" # rooms without a circle of files
 work=$build/test/rooms
@@ -63,7 +64,8 @@ awk -v inside="$inside" '
     { a = module($1); b = module($2) }
     a && b && a != b && !seen[a, b]++ { print a, b, $3 ? $3 "()" : "#include" }' "$work/includes" "$work/calls" >"$work/files"
 
-# circles EDGES: the edges that lie on circles: take away what leads nowhere, or comes from nowhere, until nothing goes.
+# circles EDGES: the edges that lie on circles: take away what leads nowhere, or comes from nowhere,
+# until nothing goes.
 circles() {
     awk '
         { a[NR] = $1; b[NR] = $2; line[NR] = $0 }

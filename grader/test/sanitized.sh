@@ -1,7 +1,7 @@
 #!/bin/sh
-# sanitized.sh: a grader that is built with the address and undefined-behaviour sanitizers (BUILD=debug) grades
-# the solution and five wrong kernels of a lesson, and the answers of lesson 21, as the usual one does. It
-# neither breaks a rule of C nor leaves memory behind.
+# sanitized.sh: a grader that is built with the address and undefined-behaviour sanitizers
+# (BUILD=debug) grades the solution and five wrong kernels of a lesson, and the answers of lesson
+# 21, as the usual one does. It neither breaks a rule of C nor leaves memory behind.
 # usage: sanitized.sh [LESSON]     05_tiled_matmul
 BUILD=debug
 export BUILD
@@ -22,7 +22,8 @@ for file in "build/wrong/$lesson"/*.cu; do
     expect "sanitized: $file" sh grader/test/kernel.sh "$lesson" "$file" wrong 1
 done
 expect "sanitized: answers" "$build/grader/21_flop_counting/check" solutions/21_flop_counting/answers.txt
-expect "sanitized: a profile" "$build/grader/$lesson/check" "solutions/$lesson/${lesson#*_}.cu" --device cpu --profile table
+expect "sanitized: a profile" "$build/grader/$lesson/check" profile "solutions/$lesson/${lesson#*_}.cu" \
+    --device cpu --format table
 found=$(find "$logs" -type f -exec head -n 40 {} +)
 if [ -z "$found" ]; then tell ok "sanitized: nothing is reported"; else
     tell FAIL "sanitized: nothing is reported" "$found"

@@ -1,7 +1,7 @@
 #!/bin/sh
-# services.sh: what leaves the course for others: the student edition, the Gradescope autograder in the layout the
-# service gives it, GitHub Classroom's workflow, and the report on similar submissions.
-# usage: services.sh
+# services.sh: what leaves the course for others: the student edition, the Gradescope autograder in
+# the layout the service gives it, GitHub Classroom's workflow, and the report on similar
+# submissions. usage: services.sh
 . grader/test/tell.sh
 for tool in zip unzip sim_c /usr/bin/jsonschema; do
     command -v $tool >/dev/null || {
@@ -51,7 +51,7 @@ hints_at_nothing() { # after full marks
 }
 expect "no hint leads to a solution" hints_at_nothing
 
-# ---- renewed: a student has edited one exercise, committed or not, and the course changes it and another
+# ---- renewed: a student has edited an exercise, committed or not; the course changes it and others
 student=$dir/student
 git clone -q "$dir/handout" "$student"
 mine='// my work'
@@ -153,7 +153,8 @@ expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/ali
 expect "a copy with other names is told" grep -Eq '(ann +ben|ben +ann)' "$dir/alike/similar.txt"
 other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
 expect "another design is not" other_is_not
-# An instructor who has solved the exercise: what is given is the exercise, not what stands in exercises/ now.
+# An instructor who has solved the exercise: what is given is the exercise, not what stands in
+# exercises/ now.
 cp "$alike/ann/$kernel" "$alike/ben/$kernel"
 copy_is_told() {
     (cd "$dir/course" && cp "solutions/${kernel%.cu}/flash_forward.cu" "exercises/${kernel%.cu}/" &&

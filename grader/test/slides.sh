@@ -1,6 +1,6 @@
 #!/bin/sh
-# slides.sh: the decks (make slides): every slide is measured in Chromium, and the PDF has as many pages. Then
-# planted faults: each of them must be found.
+# slides.sh: the decks (make slides): every slide is measured in Chromium, and the PDF has as many
+# pages. Then planted faults: each of them must be found.
 # usage: slides.sh   (77: a tool is missing)
 . grader/test/tell.sh
 . grader/test/ledger.sh
@@ -15,7 +15,8 @@ fi
 out=build/test/slides
 rm -rf "$out" && mkdir -p "$out"
 
-# run SCRIPT HTML [?all]: opens the page with the script at its end; prints the text it makes of the page.
+# run SCRIPT HTML [?all]: opens the page with the script at its end; prints the text it makes of the
+# page.
 run() {
     {
         cat "$2"
@@ -74,13 +75,15 @@ for deck in slides/[0-9]*.md; do
     [ "$failed" != "$before" ] || ledger_add slides "$key"
 done
 
-# A deck with a fault on each slide but the first and the last: all of them are found, and nothing else.
+# A deck with a fault on each slide but the first and the last: all of them are found, and nothing
+# else.
 printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n:::\n' >"$out/planted.md"
 echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/words.lua"
 echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
 echo 'size(600, 100) box(10, 10, 500, 50) text(10, 90, "small", {size = 17})' >"$out/small.lua"
 : >"$out/wanted"
-# planted WHAT: a slide from stdin, of which measure says WHAT. It gets notes unless they are the fault.
+# planted WHAT: a slide from stdin, of which measure says WHAT. It gets notes unless they are the
+# fault.
 planted() {
     printf '\n## Fault\n\n' >>"$out/planted.md"
     cat >>"$out/planted.md"
@@ -126,7 +129,8 @@ if [ -z "$others" ]; then tell ok "planted: nothing is found on a slide without 
     tell FAIL "planted: nothing is found on a slide without a fault" "$others"
 fi
 
-# refused NAME WHAT: a deck with the lines from stdin is not made, and WHAT is said, with the deck's line.
+# refused NAME WHAT: a deck with the lines from stdin is not made, and WHAT is said, with the deck's
+# line.
 refused() {
     {
         printf -- '---\ntitle: Refused\n---\n\n## Slide\n\n'

@@ -1,7 +1,6 @@
 #!/bin/sh
-# sweep.sh: make trace, and the tile sweep (slides/sweep) beside it: in a browser without a screen, step by step, in every
-# mode. Both are shown to fail where they should.
-# usage: sweep.sh
+# sweep.sh: make trace, and the tile sweep (slides/sweep) beside it: in a browser without a screen,
+# step by step, in every mode. Both are shown to fail where they should. usage: sweep.sh
 # shellcheck disable=SC2016  # sed's and awk's own $
 . grader/test/tell.sh
 . grader/make/chromium.sh

@@ -14,4 +14,5 @@ for test in grader/test/unit/*.c; do
 done
 expect "cut: malformed regions are errors" sh grader/test/unit/cut.sh
 expect "headers: first lines, and what is cut from solutions" sh grader/test/unit/headers.sh
+expect "ledger: what was green is found again, damage is ignored" sh grader/test/unit/ledger.sh
 finish

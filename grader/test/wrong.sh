@@ -1,13 +1,15 @@
 #!/bin/sh
-# wrong.sh: a lesson's wrong kernels as files (.cu; .txt in a lesson without a kernel). Each is kept as the
-# edit that makes a right kernel wrong, grader/LESSON/wrong/NAME.patch: "cause: id", what the mistake is, an empty line, and a unified diff
-# whose "---" line names the right kernel. A wrong kernel of a design of its own is a whole NAME.cu there.
+# wrong.sh: a lesson's wrong kernels as files (.cu; .txt in a lesson without a kernel). Each is kept
+# as the edit that makes a right kernel wrong, grader/LESSON/wrong/NAME.patch: "cause: id", what the
+# mistake is, an empty line, and a unified diff whose "---" line names the right kernel. A wrong
+# kernel of a design of its own is a whole NAME.cu there.
 # usage: wrong.sh list LESSON...          makes build/wrong/LESSON/NAME.cu of every patch; prints a file a
 #                                         line; 1 if one could not be made, with the reason on stderr
 #        wrong.sh save LESSON NAME|all    writes the patch anew: from build/wrong/LESSON/NAME.cu if that was
 #                                         edited, else for the right kernel as it is now
-# An unpacked kernel begins with the patch's head as comments, "// base: FILE", and an empty line. As it
-# was made it is kept in .made/, with its base: that tells an edit, which is never overwritten.
+# An unpacked kernel begins with the patch's head as comments, "// base: FILE", and an empty line.
+# As it was made it is kept in .made/, with its base: that tells an edit, which is never
+# overwritten.
 . grader/make/file.sh
 command -v patch >/dev/null || {
     echo "The program patch is not installed. Run: sh setup.sh" >&2

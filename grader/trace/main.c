@@ -1,6 +1,6 @@
-// main.c: what `make trace` runs: the launcher, called by the lesson's own call.c with the cases of its
-// trace.c, on the CPU device. Prints as JSON the inputs, what trace_step() recorded of each tile, and the
-// outputs as they stand in device memory (lessons/README.md, The trace as JSON).
+// main.c: what `make trace` runs: the launcher, called by the lesson's own call.c with the cases of
+// its trace.c, on the CPU device. Prints as JSON the inputs, what trace_step() recorded of each
+// tile, and the outputs as they stand in device memory (lessons/README.md, The trace as JSON).
 // usage: program LESSON FILE
 #include <cuda_runtime_api.h>
 #include <jansson.h>
@@ -23,7 +23,8 @@ static const struct trace_case* now;
 
 // ---- the inputs ----------------------------------------------------------------------------
 
-// Quarters from -2 to 2: fp16 has them, and all scores are exact. slides/sweep/index.html draws the same.
+// Quarters from -2 to 2: fp16 has them, and all scores are exact. slides/sweep/index.html draws the
+// same.
 static uint32_t state;
 
 static float draw(void) {
@@ -132,7 +133,8 @@ static json_t* number(float x) {
                       : json_real(x);
 }
 
-// rows x columns elements of fp32, `step` floats from one to the next; columns = 0: a list, not a matrix.
+// rows x columns elements of fp32, `step` floats from one to the next; columns = 0: a list, not a
+// matrix.
 static json_t* numbers(const float* first, size_t step, int rows, int columns) {
     json_t* list = json_array();
     for (int n = 0; n < rows; n++)

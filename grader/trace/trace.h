@@ -1,8 +1,8 @@
 // trace.h: what `make trace` puts between a kernel and its JSON.
 //
-// The kernel that is traced is the file as it stands, plus the lines of grader/NN_name/trace.patch. These
-// make its tiles small enough to be read, and call trace_step() once a tile. Nothing of the kernel is
-// left out or written twice: what is recorded are its own variables.
+// The kernel that is traced is the file as it stands, plus the lines of grader/NN_name/trace.patch.
+// These make its tiles small enough to be read, and call trace_step() once a tile. Nothing of the
+// kernel is left out or written twice: what is recorded are its own variables.
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -32,7 +32,8 @@ typedef struct trace_element trace_record[TRACE_TILES][TRACE_TILES][TRACE_BLOCK]
 // Moves what was recorded since the last call into *record. Returns 0, or -1 if the device refuses.
 int trace_take(trace_record* record);
 
-// One call of the launcher: what grader/NN_name/trace.c says of it. B = H = 1, d = TRACE_BLOCK, scale = 1/2.
+// One call of the launcher: what grader/NN_name/trace.c says of it. B = H = 1, d = TRACE_BLOCK,
+// scale = 1/2.
 struct trace_case {
     const char* name;
     int N_q, N_k;  // 1 to TRACE_N

@@ -15,8 +15,8 @@ struct cache_entry {
 };
 
 // The key of a program: everything it is made of. That is each file of the scratch folder `work`
-// before the compiler runs, by its name and its bytes; the compilers that are installed; the sources
-// of the inspection, which say what is refused; and `more`, what else the request asks for.
+// before the compiler runs, by its name and its bytes; the compilers that are installed; the
+// sources of the inspection, which say what is refused; and `more`, what else the request asks for.
 // SHA-256, in hex. Returns 0, or -1 with errno if a file cannot be read.
 int cache_key(const char* work, const char* more, char hex[65]);
 

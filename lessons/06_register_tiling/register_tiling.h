@@ -17,13 +17,13 @@ COURSE_BEGIN_C
 // Multiplies two matrices of floats on the default stream; sums are kept in float. C is complete
 // when the stream has been waited for.
 //
-// The matrices are device memory owned by the caller, aligned to 4 bytes (one float) and no more. Each
-// row is contiguous; the next begins `stride` elements after it began. What lies between the rows
-// (stride > length) is somebody else's: it may hold anything, and is neither used nor written. Where
-// every matrix and every stride is a multiple of 16 bytes, and N and K of 4, as cudaMalloc and usual
-// sizes make them, the product is expected to be fast. C overlaps neither A nor B. What C held before
-// does not matter. A NaN or an infinity in A shows in its row of C, one in B in its column, and nowhere
-// else. Nothing is allocated.
+// The matrices are device memory owned by the caller, aligned to 4 bytes (one float) and no more.
+// Each row is contiguous; the next begins `stride` elements after it began. What lies between the
+// rows (stride > length) is somebody else's: it may hold anything, and is neither used nor written.
+// Where every matrix and every stride is a multiple of 16 bytes, and N and K of 4, as cudaMalloc
+// and usual sizes make them, the product is expected to be fast. C overlaps neither A nor B. What C
+// held before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its
+// column, and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative; stride_C < N, stride_A < K or stride_B < N

@@ -14,15 +14,16 @@ enum { TENSOR_CORE_MATMUL_MAX_SIZE = 1000000 };
 
 COURSE_BEGIN_C
 
-// Multiplies two matrices of bfloat16 on the default stream. Products are summed in float, and the sum
-// is rounded to bfloat16 once, at the end, to nearest (ties to even): a float's range and 8 bits.
+// Multiplies two matrices of bfloat16 on the default stream. Products are summed in float, and the
+// sum is rounded to bfloat16 once, at the end, to nearest (ties to even): a float's range and 8
+// bits.
 //
 // The matrices are device memory owned by the caller, row-major and packed: a row begins where the
 // last one ends, whatever its length; of odd length, it is aligned to 2 bytes and no more. The
 // matrices themselves are aligned to 2 bytes; where they and their rows are aligned to 16, as
-// cudaMalloc and multiples of 8 make them, the product is expected to be fast. C overlaps neither A nor
-// B. What C held before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its
-// column, and nowhere else. Nothing is allocated.
+// cudaMalloc and multiples of 8 make them, the product is expected to be fast. C overlaps neither A
+// nor B. What C held before does not matter. A NaN or an infinity in A shows in its row of C, one
+// in B in its column, and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

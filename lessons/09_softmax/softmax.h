@@ -16,9 +16,9 @@ COURSE_BEGIN_C
 // The widest row: columns can be counted in int.
 #define SOFTMAX_MAX_COLS (1 << 30)
 
-// Everything is fp32 in device memory and belongs to the caller; y and x do not overlap. Pointers are
-// aligned to 4 bytes and no more: a row may start anywhere. The launcher uses the default stream and
-// does not wait for the kernel; it allocates nothing.
+// Everything is fp32 in device memory and belongs to the caller; y and x do not overlap. Pointers
+// are aligned to 4 bytes and no more: a row may start anywhere. The launcher uses the default
+// stream and does not wait for the kernel; it allocates nothing.
 //
 // x may hold -inf (a masked score): there y is 0. A row of nothing but -inf gives a row of zeros.
 // With a NaN or +inf in a row, that row of y is unspecified.

@@ -13,9 +13,10 @@
 
 COURSE_BEGIN_C
 
-// Everything is fp32 in device memory and belongs to the caller; m, l and x do not overlap. Pointers
-// are aligned to 4 bytes and no more: a row may start anywhere. m must be the exact maximum, l is
-// the sum in fp32. The launcher uses the default stream and does not wait for the kernel.
+// Everything is fp32 in device memory and belongs to the caller; m, l and x do not overlap.
+// Pointers are aligned to 4 bytes and no more: a row may start anywhere. m must be the exact
+// maximum, l is the sum in fp32. The launcher uses the default stream and does not wait for the
+// kernel.
 //
 // x may hold -inf (a masked score): it adds nothing to l. A row of nothing but -inf gives m = -inf
 // and l = 0. With a NaN or +inf in a row, the m and l of that row are unspecified.

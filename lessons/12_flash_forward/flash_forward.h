@@ -12,20 +12,20 @@ COURSE_BEGIN_C
 //
 // FlashAttention-2 (Dao 2023), algorithm 1. Heads count as batches: B is batch size x heads.
 //
-// Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O rounded
-// to fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
+// Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
+// rounded to fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
 //
-// Element (b, n, x) of a tensor is at b * stride_b + n * stride_n + x. Strides are in elements, of any
-// size that fits; the last axis is contiguous. Elements between the rows of O and LSE are not written,
-// and batches of O and LSE do not overlap (the caller sees to that). Pointers are aligned to their
-// element, 2 or 4 bytes, no more. O and LSE do not overlap the inputs.
+// Element (b, n, x) of a tensor is at b * stride_b + n * stride_n + x. Strides are in elements, of
+// any size that fits; the last axis is contiguous. Elements between the rows of O and LSE are not
+// written, and batches of O and LSE do not overlap (the caller sees to that). Pointers are aligned
+// to their element, 2 or 4 bytes, no more. O and LSE do not overlap the inputs.
 //
 // Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
 // The kernel runs in the default stream; the launcher does not wait for it.
 //
 // Returns
-//     COURSE_OK            launched; also for B = 0, where nothing is touched and pointers may be NULL
-//     COURSE_BAD_ARGUMENT  B < 0; N_q, N_k or d < 1; a NULL pointer; a negative stride; a row stride
+//     COURSE_OK            launched; also for B = 0: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  B < 0; N_q, N_k or d < 1; a NULL pointer; a negative stride; a row
 //                          below d
 //     COURSE_UNSUPPORTED   N_q or N_k not a power of two from 16; d not in the list; B > 65535
 //     COURSE_CUDA_ERROR    the launch failed

@@ -6,34 +6,36 @@
 
 COURSE_BEGIN_C
 
-// Attention as in lesson 12, for every batch and head on its own, with keys hidden from some queries:
+// Attention as in lesson 12, for every batch and head on its own, with keys hidden from some
+// queries:
 //
 //     S = scale * Q K^T,    P = softmax(S) row by row,    O = P V,    LSE_i = ln sum_j exp(S_ij)
 //
 // where the maximum and the sums of row i run over the keys that query i sees:
 //
 //     causal == 0:  all of them, j < N_k
-//     otherwise:    j <= i + N_k - N_q. The last query sees all keys, the one before it all but the last,
+//     otherwise:    j <= i + N_k - N_q. The last query sees all keys, the one before it one less,
 //                   and so on up: the mask is aligned at the bottom right.
 //
 // A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0 and LSE = -infinity.
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.1.1.
 //
-// Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O rounded to
-// fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
+// Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
+// rounded to fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
 //
-// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits. Elements
-// that the strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither
-// read nor written. Rows of Q, K and V may lie in the same place: a head stride of 0 in stride_k and
-// stride_v lets all heads share one. Rows of O do not overlap (the caller sees to that). Pointers are
-// aligned to their element, 2 or 4 bytes, no more. O and LSE do not overlap the inputs.
+// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
+// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
+// they are neither read nor written. Rows of Q, K and V may lie in the same place: a head stride of
+// 0 in stride_k and stride_v lets all heads share one. Rows of O do not overlap (the caller sees to
+// that). Pointers are aligned to their element, 2 or 4 bytes, no more. O and LSE do not overlap the
+// inputs.
 //
 // Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
 // The kernel runs in the default stream; the launcher does not wait for it.
 //
 // Returns
-//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, pointers may be NULL.
-//                          With N_k = 0 there are rows to fill, and only K_gpu and V_gpu may be NULL
+//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.
+//                          With N_k = 0 there are rows to fill; only K_gpu and V_gpu may be NULL
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1; a NULL pointer; a negative stride; a row stride
 //                          below d
 //     COURSE_UNSUPPORTED   d > 256; B * H > 65535 (the grid's second axis)

@@ -19,26 +19,28 @@ COURSE_BEGIN_C
 // A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0 and LSE = -infinity.
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.
 //
-// Precision: bf16 in; S, m, l and the accumulator of O in fp32. exp(S - m), which is between 0 and 1, is
-// rounded to bf16 for the product with V; l sums it as it was before. O is divided by l at the end and
-// rounded to bf16 then. LSE is the natural logarithm, in fp32. Inputs are finite, and so is every dot product of a row of Q and one of K.
+// Precision: bf16 in; S, m, l and the accumulator of O in fp32. exp(S - m), which is between 0 and
+// 1, is rounded to bf16 for the product with V; l sums it as it was before. O is divided by l at
+// the end and rounded to bf16 then. LSE is the natural logarithm, in fp32. Inputs are finite, and
+// so is every dot product of a row of Q and one of K.
 //
-// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits. Elements
-// that the strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither
-// read nor written. Rows of Q, K and V may lie in the same place: a head stride of 0 in stride_k and
-// stride_v lets all heads share one. Rows of O do not overlap (the caller sees to that). O and LSE do not
-// overlap the inputs.
+// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
+// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
+// they are neither read nor written. Rows of Q, K and V may lie in the same place: a head stride of
+// 0 in stride_k and stride_v lets all heads share one. Rows of O do not overlap (the caller sees to
+// that). O and LSE do not overlap the inputs.
 //
-// Alignment: every row of Q, K, V and O begins at a multiple of 16 bytes. That is: these four pointers are
-// multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4 bytes.
+// Alignment: every row of Q, K, V and O begins at a multiple of 16 bytes. That is: these four
+// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4
+// bytes.
 //
 // Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
 // The kernel runs in the default stream; the launcher does not wait for it.
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1
-//     COURSE_UNSUPPORTED   d neither 64 nor 128; B * H > 65535 (the grid's second axis); a scale that
-//                          is not above 0 (the maximum of scale * x is scale times the maximum of x)
+//     COURSE_UNSUPPORTED   d neither 64 nor 128; B * H > 65535 (the grid's second axis); a scale
+//                          not above 0 (max of scale * x is scale times max of x only then)
 //     COURSE_OK            B, N_q or H is 0: nothing is touched, pointers may be NULL
 //     COURSE_BAD_ARGUMENT  a NULL pointer (with N_k = 0, K_gpu and V_gpu may be NULL); a negative
 //                          stride; a row stride below d

@@ -1,10 +1,10 @@
-// tiles.h: the tiles that the launcher of lesson 14 picks, by d and by whether there is a causal mask.
+// tiles.h: the tiles that the launcher of lesson 14 picks, by d and by the causal mask.
 // `make tune LESSON=14` measures the candidates on your GPU and writes this file.
 //
 // BLOCK_Q, BLOCK_K   rows of Q and of K in a tile; WARPS shares the rows of Q evenly, 16 or 32 each
 // WARPS              in a block
 // Q_IN_REGISTERS     1: Q is loaded from shared memory once, 0: again for every tile of K
-// BLOCKS             how many blocks a multiprocessor shall hold: the compiler saves registers for it
+// BLOCKS             how many blocks a multiprocessor shall hold: fewer registers for each
 #ifndef TILES_H
 #define TILES_H
 

@@ -6,8 +6,9 @@
 
 COURSE_BEGIN_C
 
-// The gradients of the attention of lesson 14, which computed O and LSE from Q, K and V. Given dO, the
-// gradient of some number L by O, it computes the gradients of L by Q, K and V. For every batch and head:
+// The gradients of the attention of lesson 14, which computed O and LSE from Q, K and V. Given dO,
+// the gradient of some number L by O, it computes the gradients of L by Q, K and V. For every batch
+// and head:
 //
 //     S  = scale * Q K^T,      P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dV = P^T dO,             dP = dO V^T,    delta_i = sum_x dO_ix O_ix
@@ -19,28 +20,31 @@ COURSE_BEGIN_C
 //     causal == 0:  all keys, j < N_k
 //     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
 //
-// A query that sees no key (its LSE is -infinity, its O is 0) gets dQ = 0 and adds nothing to dK and dV. A
-// key that no query sees (N_q = 0) gets dK = dV = 0.
-// FlashAttention-2 (Dao 2023), algorithm 2, with dQ in a kernel of its own.
+// A query that sees no key (its LSE is -infinity, its O is 0) gets dQ = 0 and adds nothing to dK
+// and dV. A key that no query sees (N_q = 0) gets dK = dV = 0. FlashAttention-2 (Dao 2023),
+// algorithm 2, with dQ in a kernel of its own.
 //
 // Repeatable: the same inputs give the same bits in dQ, dK and dV, in every call.
 //
-// Precision: bf16 in; S, P, dP, dS, delta and all sums in fp32. P and dS are rounded to bf16 for the
-// products that they are in; dQ, dK and dV once, at the end. LSE is the natural logarithm, in fp32. Inputs
-// are finite, LSE but for its -infinities too, and so is every dot product of two rows.
+// Precision: bf16 in; S, P, dP, dS, delta and all sums in fp32. P and dS are rounded to bf16 for
+// the products that they are in; dQ, dK and dV once, at the end. LSE is the natural logarithm, in
+// fp32. Inputs are finite, LSE but for its -infinities too, and so is every dot product of two
+// rows.
 //
-// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits. Elements
-// that the strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither
-// read nor written. Rows of an input may lie in the same place (a head stride of 0 lets all heads share
-// one); rows of dQ, dK and dV do not. Outputs do not overlap each other, the inputs or the workspace.
+// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits.
+// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
+// they are neither read nor written. Rows of an input may lie in the same place (a head stride of 0
+// lets all heads share one); rows of dQ, dK and dV do not. Outputs do not overlap each other, the
+// inputs or the workspace.
 //
-// Alignment: every row of the eight bf16 arrays begins at a multiple of 16 bytes. That is: their pointers
-// are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4 bytes, the
-// workspace to 16.
+// Alignment: every row of the eight bf16 arrays begins at a multiple of 16 bytes. That is: their
+// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4
+// bytes, the workspace to 16.
 //
 // Memory: all arrays belong to the caller and are in device memory. The workspace has
-// flash_backward_split_workspace_bytes() bytes that hold anything, NaN as well, and may hold anything
-// afterwards. Nothing is allocated. The kernels run in the default stream; the launcher does not wait.
+// flash_backward_split_workspace_bytes() bytes that hold anything, NaN as well, and may hold
+// anything afterwards. Nothing is allocated. The kernels run in the default stream; the launcher
+// does not wait.
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1

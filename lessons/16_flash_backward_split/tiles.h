@@ -1,10 +1,10 @@
-// tiles.h: the tiles that the launcher of lesson 16 picks, by d and by whether there is a causal mask.
+// tiles.h: the tiles that the launcher of lesson 16 picks, by d and by the causal mask.
 // `make tune LESSON=16` measures the candidates on your GPU and writes this file.
 //
 // Of the kernel for dK and dV:
 //     BLOCK_K, TILE_Q   keys of a block, queries in a tile
 //     SHARES            how many warps share 32 keys: 1, or 2 with a TILE_Q of at least 64
-//     BLOCKS_K          how many blocks a multiprocessor shall hold: the compiler saves registers for it
+//     BLOCKS_K          how many blocks a multiprocessor shall hold: fewer registers for each
 // Of the kernel for dQ:
 //     BLOCK_Q, TILE_K   queries of a block, 32 for each warp; keys in a tile
 //     BLOCKS_Q          like BLOCKS_K

@@ -6,37 +6,39 @@
 
 COURSE_BEGIN_C
 
-// Attention as in lessons 13 and 15, where several query heads share one head of keys and values. There are
-// H_q heads of queries and H_k of keys; H_q is a multiple of H_k, and group = H_q / H_k query heads that are
-// neighbours share a key head:
+// Attention as in lessons 13 and 15, where several query heads share one head of keys and values.
+// There are H_q heads of queries and H_k of keys; H_q is a multiple of H_k, and group = H_q / H_k
+// query heads that are neighbours share a key head:
 //
 //     query head h uses key head h / group                    (H_q = 6, H_k = 2: 0 0 0 1 1 1)
 //
-// group == 1 is lesson 13's attention; H_k == 1 is multi-query attention. A group may have any size, 3 as
-// well. For every batch and query head h, with g = h / group:
+// group == 1 is lesson 13's attention; H_k == 1 is multi-query attention. A group may have any
+// size, 3 as well. For every batch and query head h, with g = h / group:
 //
-//     S = scale * Q_h K_g^T,    P = softmax(S) row by row,    O_h = P V_g,    LSE_i = ln sum_j exp(S_ij)
+//     S = scale * Q_h K_g^T,   P = softmax(S) by rows,   O_h = P V_g,   LSE_i = ln sum_j exp(S_ij)
 //
-// causal == 0: every query sees all keys. Otherwise query i sees the keys j <= i + N_k - N_q: aligned at the
-// bottom right. A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0 and LSE = -infinity.
-// Ainslie and others, GQA, 2023; Shazeer, Fast transformer decoding, 2019; FlashAttention-2 (Dao 2023).
+// causal == 0: every query sees all keys. Otherwise query i sees the keys j <= i + N_k - N_q:
+// aligned at the bottom right. A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0 and
+// LSE = -infinity. Ainslie and others, GQA, 2023; Shazeer, Fast transformer decoding, 2019;
+// FlashAttention-2 (Dao 2023).
 //
-// Precision: fp16 in, fp32 for everything in between; O is rounded to fp16 once, at the end. LSE is in fp32.
-// Inputs are finite.
+// Precision: fp16 in, fp32 for everything in between; O is rounded to fp16 once, at the end. LSE is
+// in fp32. Inputs are finite.
 //
-// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits; .h is from
-// one head to the next, of H_q or of H_k heads. Elements that the strides jump over may lie outside the arrays
-// or hold anything, NaN as well; they are neither read nor written. Rows of an input may lie in the same place;
-// rows of an output do not. Outputs do not overlap each other, the inputs or the workspace. Pointers are
-// aligned to their element, 2 or 4 bytes, the workspace to 16.
+// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits;
+// .h is from one head to the next, of H_q or of H_k heads. Elements that the strides jump over may
+// lie outside the arrays or hold anything, NaN as well; they are neither read nor written. Rows of
+// an input may lie in the same place; rows of an output do not. Outputs do not overlap each other,
+// the inputs or the workspace. Pointers are aligned to their element, 2 or 4 bytes, the workspace
+// to 16.
 //
-// Memory: all arrays belong to the caller and are in device memory. Nothing is allocated, and nothing of the
-// size of K or V is written for every query head. The kernels run in the default stream; the launchers do
-// not wait for them.
+// Memory: all arrays belong to the caller and are in device memory. Nothing is allocated, and
+// nothing of the size of K or V is written for every query head. The kernels run in the default
+// stream; the launchers do not wait for them.
 //
 // Returns
 //     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  a negative size; d < 1; H_q is no multiple of H_k (of 0 only 0 is one); a NULL
+//     COURSE_BAD_ARGUMENT  size < 0; d < 1; H_q is no multiple of H_k (of 0 only 0 is one); a NULL
 //                          pointer; a negative stride; a row stride below d
 //     COURSE_UNSUPPORTED   d > 256; B * H_q > 65535 or B * H_k > 65535 (the grid's second axis)
 //     COURSE_CUDA_ERROR    a launch failed
@@ -56,20 +58,20 @@ int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
                 float scale,  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
                 int causal);  // 0: every query sees every key
 
-// The gradients of the above. O and LSE are what it returned; dO is the gradient of some number by O.
-// For every batch and query head h, with g = h / group and the sums over the heads of the group:
+// The gradients of the above. O and LSE are what it returned; dO is the gradient of some number by
+// O. For every batch and query head h, with g = h / group and the sums over the heads of the group:
 //
 //     P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dP = dO_h V_g^T,    delta_i = sum_x dO_ix O_ix,    dS = P * (dP - delta)
 //     dQ_h = scale * dS K_g
 //     dV_g = sum_h P^T dO_h,    dK_g = scale * sum_h dS^T Q_h
 //
-// A query that sees no key (its LSE is -infinity) gets dQ = 0 and adds nothing to dK and dV. A key that no
-// query sees gets dK = dV = 0; so do all of them if N_q or H_q is 0.
+// A query that sees no key (its LSE is -infinity) gets dQ = 0 and adds nothing to dK and dV. A key
+// that no query sees gets dK = dV = 0; so do all of them if N_q or H_q is 0.
 //
-// The sums over queries and heads are made in fp32; dQ, dK and dV are rounded to fp16 once, at the end.
-// The workspace has gqa_backward_workspace_bytes() bytes that hold anything, NaN as well, and may hold
-// anything afterwards.
+// The sums over queries and heads are made in fp32; dQ, dK and dV are rounded to fp16 once, at the
+// end. The workspace has gqa_backward_workspace_bytes() bytes that hold anything, NaN as well, and
+// may hold anything afterwards.
 int gqa_backward(fp16* dQ_gpu,          // (B, N_q, H_q, d)  out
                  fp16* dK_gpu,          // (B, N_k, H_k, d)  out
                  fp16* dV_gpu,          // (B, N_k, H_k, d)  out
@@ -89,8 +91,8 @@ int gqa_backward(fp16* dQ_gpu,          // (B, N_q, H_q, d)  out
                  int causal,            // the forward pass's
                  void* workspace_gpu);  // gqa_backward_workspace_bytes(B, N_q, H_q, d) bytes
 
-// Room for one row of dQ in fp32 and one delta for each query of each head; none for dK or dV. How it is
-// divided is the kernel's own affair. No size is negative.
+// Room for one row of dQ in fp32 and one delta for each query of each head; none for dK or dV. How
+// it is divided is the kernel's own affair. No size is negative.
 static inline size_t gqa_backward_workspace_bytes(int B, int N_q, int H_q, int d) {
     return (size_t)B * (size_t)N_q * (size_t)H_q * ((size_t)d + 1) * sizeof(float);
 }

@@ -22,28 +22,32 @@ enum { SPARSE_BLOCK = 128 };
 //     dV = P^T dO,         dP = dO V^T,                delta_i = sum_x dO_ix O_ix
 //     dS = P * (dP - delta),                           dQ = scale * dS K,  dK = scale * dS^T Q
 //
-// A query that sees no key gets O = 0, LSE = -infinity and dQ = 0. A key that no query sees gets dK = dV = 0.
-// The last row and the last column of blocks may be short: N_q and N_k are no multiples of 128.
+// A query that sees no key gets O = 0, LSE = -infinity and dQ = 0. A key that no query sees gets dK
+// = dV = 0. The last row and the last column of blocks may be short: N_q and N_k are no multiples
+// of 128.
 //
-// Work and memory traffic are proportional to the blocks that are not 0. For a row of blocks that is 0 throughout
-// the forward pass reads nothing of K and V.
+// Work and memory traffic are proportional to the blocks that are not 0. For a row of blocks that
+// is 0 throughout the forward pass reads nothing of K and V.
 //
-// Precision: fp16 in, fp32 for everything in between; O, dQ, dK and dV are rounded to fp16 once, at the end.
-// LSE is the natural logarithm, in fp32. All inputs are finite, but for the LSE of queries that see nothing.
+// Precision: fp16 in, fp32 for everything in between; O, dQ, dK and dV are rounded to fp16 once, at
+// the end. LSE is the natural logarithm, in fp32. All inputs are finite, but for the LSE of queries
+// that see nothing.
 //
-// Arrays of (B, N, H, d) have strides of their own (struct strides, course.h), of any size that fits. Elements
-// that the strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither read nor
-// written. Rows of an input may lie in the same place (a head stride of 0 lets all heads share one); rows of an
-// output do not. Outputs overlap neither each other, nor inputs, nor the workspace. Pointers are aligned to their
-// element, 1, 2 or 4 bytes, the workspace to 16.
+// Arrays of (B, N, H, d) have strides of their own (struct strides, course.h), of any size that
+// fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
+// well; they are neither read nor written. Rows of an input may lie in the same place (a head
+// stride of 0 lets all heads share one); rows of an output do not. Outputs overlap neither each
+// other, nor inputs, nor the workspace. Pointers are aligned to their element, 1, 2 or 4 bytes, the
+// workspace to 16.
 //
-// Memory: all arrays belong to the caller and are in device memory. The workspace holds anything before a call,
-// NaN as well, and may hold anything after it; nothing is kept from one call to the next. Nothing is allocated.
-// The kernels run in the default stream; the launcher does not wait for them.
+// Memory: all arrays belong to the caller and are in device memory. The workspace holds anything
+// before a call, NaN as well, and may hold anything after it; nothing is kept from one call to the
+// next. Nothing is allocated. The kernels run in the default stream; the launcher does not wait for
+// them.
 //
 // Both functions return
 //     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  a negative size; d < 1; a NULL pointer; a negative stride; a row stride below d
+//     COURSE_BAD_ARGUMENT  d < 1; another size < 0; a NULL pointer; a stride < 0; a row stride < d
 //     COURSE_UNSUPPORTED   d > 256; B * H > 65535 (the grid's second axis)
 //     COURSE_CUDA_ERROR    a launch failed
 int block_sparse_forward(
@@ -83,15 +87,15 @@ int block_sparse_backward(
     float scale,           // the forward pass's
     void* workspace_gpu);  // block_sparse_backward_workspace_bytes() bytes
 
-// Room for one list of each row of blocks: an int for its length, and one for each block that it may name. How it
-// is divided is the kernel's own affair, here and below. No size is negative.
+// Room for one list of each row of blocks: an int for its length, and one for each block that it
+// may name. How it is divided is the kernel's own affair, here and below. No size is negative.
 static inline size_t block_sparse_forward_workspace_bytes(int B, int N_q, int N_k, int H) {
     return (size_t)B * (size_t)H * (size_t)SPARSE_BLOCKS(N_q) * (size_t)(1 + SPARSE_BLOCKS(N_k)) *
            sizeof(int);
 }
 
-// The same; one list of each column of blocks; and for each query a delta, and a row of dQ in fp32 for those who
-// want to sum it there.
+// The same; one list of each column of blocks; and for each query a delta, and a row of dQ in fp32
+// for those who want to sum it there.
 static inline size_t block_sparse_backward_workspace_bytes(int B, int N_q, int N_k, int H, int d) {
     return block_sparse_forward_workspace_bytes(B, N_q, N_k, H) +
            block_sparse_forward_workspace_bytes(B, N_k, N_q, H) +

@@ -6,7 +6,8 @@
 
 COURSE_BEGIN_C
 
-// The attention of lesson 13, and besides its weights after pooling. For every batch and head on its own:
+// The attention of lesson 13, and besides its weights after pooling. For every batch and head on
+// its own:
 //
 //     S = scale * Q K^T,    P = softmax(S) row by row,    O = P V,    LSE_i = ln sum_j exp(S_ij)
 //
@@ -18,32 +19,35 @@ COURSE_BEGIN_C
 //     causal == 0:  all of them, j < N_k
 //     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
 //
-// A key that query i does not see has P_ij = 0. It is an element like any other: it adds 0 to the sum of its
-// pool and counts in the mean. What counts is what exists: a pool at the end of the queries or of the keys has
-// fewer rows or columns, and its sum is divided by rows times columns. So a pool that nobody sees is 0, and
-// the sum of rows * columns * R over all pools is the number of queries that see a key.
+// A key that query i does not see has P_ij = 0. It is an element like any other: it adds 0 to the
+// sum of its pool and counts in the mean. What counts is what exists: a pool at the end of the
+// queries or of the keys has fewer rows or columns, and its sum is divided by rows times columns.
+// So a pool that nobody sees is 0, and the sum of rows * columns * R over all pools is the number
+// of queries that see a key.
 //
 // A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0, LSE = -infinity and P = 0.
 // FlashAttention-2 (Dao 2023), algorithm 1, and its algorithm 2 for P from S and LSE.
 //
-// Precision: fp16 in, fp32 for everything in between (S, P, m, l, the accumulator of O and the sums of the
-// pools), O rounded to fp16 once, at the end; LSE and R are fp32. LSE is the natural logarithm. Inputs are finite.
+// Precision: fp16 in, fp32 for everything in between (S, P, m, l, the accumulator of O and the sums
+// of the pools), O rounded to fp16 once, at the end; LSE and R are fp32. LSE is the natural
+// logarithm. Inputs are finite.
 //
 // The same inputs give the same bits, call after call: no sum's order is left to chance.
 //
-// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits. Elements that the
-// strides jump over may lie outside the arrays or hold anything, NaN as well; they are neither read nor
-// written. Rows of Q, K and V may lie in the same place (a head stride of 0); rows of O do not. LSE and R are
-// packed. Pointers are aligned to their element, 2 or 4 bytes, no more. Outputs overlap nothing.
+// Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
+// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
+// they are neither read nor written. Rows of Q, K and V may lie in the same place (a head stride of
+// 0); rows of O do not. LSE and R are packed. Pointers are aligned to their element, 2 or 4 bytes,
+// no more. Outputs overlap nothing.
 //
-// Memory: all arrays belong to the caller and are in device memory. Outputs hold anything before the call,
-// NaN as well. Nothing is allocated, and there is no workspace: beside the outputs, nothing is stored.
-// The kernels run in the default stream; the launcher does not wait for them.
+// Memory: all arrays belong to the caller and are in device memory. Outputs hold anything before
+// the call, NaN as well. Nothing is allocated, and there is no workspace: beside the outputs,
+// nothing is stored. The kernels run in the default stream; the launcher does not wait for them.
 //
 // Returns
-//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, pointers may be NULL.
-//                          With N_k = 0 there are rows of O to fill; K_gpu, V_gpu and R_gpu may be NULL
-//     COURSE_BAD_ARGUMENT  a negative size; d < 1; pool < 1; a NULL pointer; a negative stride; a row stride
+//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.
+//                          With N_k = 0 there is O to fill; K_gpu, V_gpu and R_gpu may be NULL
+//     COURSE_BAD_ARGUMENT  a size < 0; d < 1; pool < 1; a NULL pointer; a stride < 0; a row stride
 //                          below d
 //     COURSE_UNSUPPORTED   d > 128; pool > 128; B * H > 65535 (the grid's second axis)
 //     COURSE_CUDA_ERROR    a launch failed

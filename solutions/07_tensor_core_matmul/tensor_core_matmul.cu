@@ -1,17 +1,18 @@
 // tensor_core_matmul.cu: C = A B in bfloat16, multiplied by the tensor cores.
 //
-// A block owns a tile of C and walks along K (lesson 05); each of its 8 warps owns a part of that tile,
-// in registers (lesson 06). New here: a warp multiplies 16 x 16 by 16 x 8 numbers in one instruction.
-// While it does, the next step's numbers come from shared memory, and the tiles to come from afar:
+// A block owns a tile of C and walks along K (lesson 05); each of its 8 warps owns a part of that
+// tile, in registers (lesson 06). New here: a warp multiplies 16 x 16 by 16 x 8 numbers in one
+// instruction. While it does, the next step's numbers come from shared memory, and the tiles to
+// come from afar:
 //
 //     global memory  --cp.async-->  ring of tiles  --ldmatrix-->  registers  --mma-->  sums
 //                      tile + 2     shared memory    step + 1     fragments    step
 //
 // The versions on the way, in steps/:
-//     1_fragments_from_global.cu  one warp per 16 x 8 elements of C; every lane fetches its own share
+//     1_fragments_from_global.cu  one warp per 16 x 8 elements of C; each lane fetches its share
 //     2_shared_unswizzled.cu      tiles in shared memory, ldmatrix: 8 of 8 rows in the same banks
-//     3_one_buffer.cu             the pieces of each row exchanged; still: copy, wait, multiply, wait
-//     4_three_stages.cu           two tiles on their way while one is multiplied; still: mma waits for
+//     3_one_buffer.cu             the pieces of a row exchanged; still: copy, wait, multiply, wait
+//     4_three_stages.cu           two tiles on their way while one is multiplied; mma waits for
 //                                 ldmatrix at every step
 //
 //     make grade LESSON=07
@@ -39,18 +40,19 @@ enum {
 
 // ---- device helpers
 
-// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of PIECE,
-// width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
+// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of
+// PIECE, width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
 __device__ __forceinline__ int place(int row, int col, int width) {
     int piece = col / PIECE;
-    // BEGIN SOLUTION (about 1 line): exchange pieces, so that 8 rows one below the other differ in banks
+    // BEGIN SOLUTION (about 1 line): exchange pieces: 8 rows one below the other differ in banks
     piece ^= row & 7;
     // END SOLUTION
     return row * width + piece * PIECE;
 }
 
 // tile[r][c] = matrix[row0 + r][col0 + c] for rows x cols elements; 0 outside the matrix, which has
-// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or 1.
+// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or
+// 1.
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
@@ -73,7 +75,8 @@ __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row
     }
 }
 
-// Part `part` of the tiles of A and B that begin at column, and row, k0: 1 / PARTS of their rows each.
+// Part `part` of the tiles of A and B that begin at column, and row, k0: 1 / PARTS of their rows
+// each.
 template <int unit>
 __device__ __forceinline__ void send_for_part(bf16* stage, const bf16* A, const bf16* B, int row0,
                                               int col0, int k0, int part, int M, int N, int K) {
@@ -85,8 +88,8 @@ __device__ __forceinline__ void send_for_part(bf16* stage, const bf16* A, const 
                                     K, N);
 }
 
-// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile of A
-// as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
+// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile
+// of A as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
 __device__ __forceinline__ void load_fragments(unsigned A_reg[WARP_M / 16][4],
                                                unsigned B_reg[WARP_N / 16][4], const bf16* stage,
                                                int warp_row, int warp_col, int k) {
@@ -141,8 +144,8 @@ __device__ __forceinline__ void store_block(bf16* C, const float C_reg[4], int r
 
 // ---- GPU kernel
 
-// One block per tile of C, counted in one dimension. unit: what the rows of A and B are aligned to, in
-// elements, PIECE or 1. stages: tiles of A and B in shared memory, 2 or more.
+// One block per tile of C, counted in one dimension. unit: what the rows of A and B are aligned to,
+// in elements, PIECE or 1. stages: tiles of A and B in shared memory, 2 or more.
 template <int unit, int stages>
 __global__ void __launch_bounds__(THREADS, 1)
     tensor_core_matmul_kernel(bf16* __restrict__ C,        // (M, N)  out
@@ -165,8 +168,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     int warp_col = warp % WARPS_N * WARP_N;  // [0, BLOCK_N)
     float C_reg[WARP_M / 16][WARP_N / 8][4] = {};
 
-    // Tile t is kept in stage t % stages and sent for stages - 1 rounds before it is multiplied: the
-    // first ones now. A group for each, also for a tile that lies beyond K and becomes zeros.
+    // Tile t is kept in stage t % stages and sent for stages - 1 rounds before it is multiplied:
+    // the first ones now. A group for each, also for a tile that lies beyond K and becomes zeros.
     for (int tile = 0; tile < stages - 1; tile++) {
         bf16* stage = smem + tile * (A_TILE + B_TILE);
 #pragma unroll
@@ -176,7 +179,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
 
     // C = sum over the tiles of A_tile B_tile      (README eq. 2)
-    // BEGIN SOLUTION (about 22 lines): for each tile, in PARTS parts: send, load a step ahead, multiply
+    // BEGIN SOLUTION (about 22 lines): for each tile, in PARTS parts: send, load ahead, multiply
     unsigned A_reg[2][WARP_M / 16][4], B_reg[2][WARP_N / 16][4];  // of even steps, of odd steps
     cp_async_wait<stages - 2>();  // this thread's copies for the first tile are there
     __syncthreads();              // those of all threads -> read below
@@ -193,7 +196,8 @@ __global__ void __launch_bounds__(THREADS, 1)
             if (ahead == 0) {  // the following tile begins
                 cp_async_commit();
                 cp_async_wait<stages - 2>();  // this thread's copies for it are there
-                __syncthreads();  // those of all threads -> read below; this tile read -> overwritten
+                // those of all threads -> read below; this tile read -> overwritten
+                __syncthreads();
             }
             load_fragments(A_reg[ahead % 2], B_reg[ahead % 2], ahead == 0 ? following : stage,
                            warp_row, warp_col, ahead * STEP);

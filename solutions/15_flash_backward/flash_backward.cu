@@ -18,14 +18,15 @@
 //     full_start           | # # # #        part 2: whole tiles, all seen: no test at all    |
 //                          | # # # #                                                         |
 //                          +-------+                                                         |
-//     full_end             | # # # #        part 1: a row may be missing                     | begins
+//     full_end             | # # # #        part 1: a row may be missing                   | begins
 //     N_q                  +-------+                                                         | here
 //
-// dQ belongs to the queries, and every block has a share in it: atomicAdd, in fp32, in the workspace.
+// dQ belongs to the queries, and every block has a share in it: atomicAdd, in fp32, in the
+// workspace.
 //
 // The versions on the way, in steps/:
 //     1_naive.cu             P and dS in global memory, one thread per element of each matrix
-//     2_mask_every_tile.cu   the same tiles as here, but all of them, with every test at every score
+//     2_mask_every_tile.cu   the same tiles, but all of them, with every test at every score
 // What was wrong with step 2: half of a causal square is loaded, computed and thrown away.
 //
 //     make grade LESSON=15
@@ -52,7 +53,8 @@ static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// The first query that sees key j: row i sees it if i >= seen_from. From 0 to N_q; N_q, nobody, for a j
+// The first query that sees key j: row i sees it if i >= seen_from. From 0 to N_q; N_q, nobody, for
+// a j
 // beyond N_k.                                                                      (README eq. 2)
 __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = 0;
@@ -64,8 +66,8 @@ __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     return first;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read, and a 0 adds nothing to a dot product (lesson 13).
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read, and a 0 adds nothing to a dot product (lesson 13).
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -76,13 +78,14 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// A part of the main loop: the tiles of queries from `start` to before `end`, the last one first, and
-// what they add to dK, dV (of this block's keys) and dQ. `start` is a multiple of BLOCK_Q. `masked`
-// (a key may be hidden) and `ragged` (a row may be missing) are written out at each call, and the function is
-// inlined: in part 2 the compiler finds no test at all.
+// A part of the main loop: the tiles of queries from `start` to before `end`, the last one first,
+// and what they add to dK, dV (of this block's keys) and dQ. `start` is a multiple of BLOCK_Q.
+// `masked` (a key may be hidden) and `ragged` (a row may be missing) are written out at each call,
+// and the function is inlined: in part 2 the compiler finds no test at all.
 //
-// Thread (x, y) holds rows and columns of several matrices: element (y, x) of the tiles of S, P and dS;
-// of key y, the columns x, x + BLOCK_K, ... of dK and dV; and the same columns of query y of dQ.
+// Thread (x, y) holds rows and columns of several matrices: element (y, x) of the tiles of S, P and
+// dS; of key y, the columns x, x + BLOCK_K, ... of dK and dV; and the same columns of query y of
+// dQ.
 template <int d_tile>
 __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
                                      float* dV_reg,                // (d_tile / BLOCK_K)
@@ -121,7 +124,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
 
         // S = scale Q K^T,  dP = dO V^T                                         (README eq. 1, 6)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k],  dP[i][j] = sum_k dO[i][k] V[j][k];  i = y, j = x
+        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
         float s = 0.0f;
         float dP = 0.0f;
         for (int k = 0; k < d_tile; k++) {
@@ -134,7 +137,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         // P[i][j] = exp(S[i][j] - LSE[i]),  dS[i][j] = P[i][j] * (dP[i][j] - delta[i])
         float p = 0.0f;
         float dS = 0.0f;
-        // BEGIN SOLUTION (about 5 lines): p and dS; in a masked or a ragged tile, does the pair count?
+        // BEGIN SOLUTION (about 5 lines): p and dS; in a masked or ragged tile, does it count?
         bool seen = true;
         if (masked) seen = first_row + y >= visible_from;
         if (ragged) seen = seen && y < n_rows;
@@ -160,7 +163,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
 
         // dQ += dS K  (scale comes at the end)                                     (README eq. 9)
         // dQ[i][k] += sum_j dS[i][j] K[j][k];  i = y. Other blocks add to the same row.
-        // BEGIN SOLUTION (about 7 lines): one atomicAdd to dQ_sum for each element, (first_row + y, k)
+        // BEGIN SOLUTION (about 7 lines): one atomicAdd to dQ_sum an element, (first_row + y, k)
         for (int c = 0; c < d_tile / BLOCK_K; c++) {
             int k = x + c * BLOCK_K;
             float sum = 0.0f;
@@ -168,7 +171,8 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
             if ((!ragged || y < n_rows) && k < d) atomicAdd(&dQ_sum[(first_row + y) * d + k], sum);
         }
         // END SOLUTION
-        __syncthreads();  // everybody has read Q, dO, P and dS before the next round overwrites them
+        // everybody has read Q, dO, P and dS before the next round overwrites them
+        __syncthreads();
     }
 }
 
@@ -202,8 +206,8 @@ __global__ void delta_kernel(float* delta,                 // (B, H, N_q)
     if (lane == 0) delta[row] = sum;
 }
 
-// Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next size
-// that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
+// size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H, N_q, d)
                              fp16* dK,                     // (B, N_k, H, d)
@@ -241,14 +245,15 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H, N_q, d)
     delta += (batch * H + head) * N_q;
     dQ_sum += (batch * H + head) * N_q * d;
 
-    // The queries, in order: none before `start` sees a key of the block; all in [full_start, full_end)
-    // see all of them, and come in whole tiles; key x is seen from `visible_from` on.   (README eq. 10)
+    // The queries, in order: none before `start` sees a key of the block; all in [full_start,
+    // full_end)
+    // see all of them, in whole tiles; key x is seen from `visible_from` on.   (README eq. 10)
     int64_t visible_from = 0;
     int64_t start = 0;
     int64_t full_start = 0;
     int64_t full_end = 0;
     int64_t end = 0;
-    // BEGIN SOLUTION (about 5 lines): with seen_from(); which key of the block is seen first, which last?
+    // BEGIN SOLUTION (about 5 lines): with seen_from(); which key is seen first, which last?
     visible_from = seen_from(first_key + x, N_q, N_k, causal);
     start = seen_from(first_key, N_q, N_k, causal) / BLOCK_Q * BLOCK_Q;
     full_start = CEIL_DIV(seen_from(first_key + BLOCK_K - 1, N_q, N_k, causal), BLOCK_Q) * BLOCK_Q;

@@ -4,28 +4,29 @@
 //     dV_g = sum_h P_h^T dO_h                   the sums run over the query heads of the group
 //     dK_g = scale sum_h dS_h^T Q_h,            dQ_h = scale dS_h K_g
 //
-// Forward: the rows of a tile are (query, head of the group) pairs, so that all heads of a group use the K and V
-// that a block has loaded. With group = 3 and tiles of 16 rows:
+// Forward: the rows of a tile are (query, head of the group) pairs, so that all heads of a group
+// use the K and V that a block has loaded. With group = 3 and tiles of 16 rows:
 //
 //     row of the tile    0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 | 0  1  2 ...
 //     query              0  0  0  1  1  1  2  2  2  3  3  3  4  4  4  5 | 5  5  6 ...
 //     head of the group  0  1  2  0  1  2  0  1  2  0  1  2  0  1  2  0 | 1  2  0 ...
 //                       +-- block 0: reads K_g and V_g once ------------+-- block 1 ---
 //
-// Backward: a block owns BLOCK_K keys of a key head, with their dK and dV in registers, and walks over the
-// queries of every head of the group, one head after the other (lesson 15). dQ is summed by atomicAdd.
+// Backward: a block owns BLOCK_K keys of a key head, with their dK and dV in registers, and walks
+// over the queries of every head of the group, one head after the other (lesson 15). dQ is summed
+// by atomicAdd.
 //
 // The versions on the way, in steps/:
 //     1_block_per_head.cu        forward: each query head reads K and V for itself
 //     2_expanded_gradients.cu    backward: dK and dV for each query head, in memory, then summed
-// What was wrong with step 1: decoding reads the cache of keys and values group times. With step 2: it
-// allocates and moves gradients group times as large as the result.
-// One loop over the tiles, with its tests in each: that lessons 13 and 15 split it in parts is left out.
+// What was wrong with step 1: decoding reads the cache of keys and values group times. With step 2:
+// it allocates and moves gradients group times as large as the result. One loop over the tiles,
+// with its tests in each: that lessons 13 and 15 split it in parts is left out.
 //
 //     make grade LESSON=17
 //
-// GQA (Ainslie and others 2023). FlashAttention-2 (Dao 2023), algorithms 1 and 2. Equation numbers are those of
-// the lesson's README.
+// GQA (Ainslie and others 2023). FlashAttention-2 (Dao 2023), algorithms 1 and 2. Equation numbers
+// are those of the lesson's README.
 #include "gqa.h"
 
 #include <cuda_fp16.h>
@@ -47,7 +48,8 @@ static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13, eq. 1)
+// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13,
+// eq. 1)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
     if (seen < 0) seen = 0;
@@ -55,7 +57,7 @@ __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     return seen;
 }
 
-// The first query that sees key j. From 0 to N_q; N_q, nobody, for a j beyond N_k.     (lesson 15, eq. 2)
+// The first query that sees key j. From 0 to N_q; N_q for a j beyond N_k (lesson 15, eq. 2)
 __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = causal ? j - N_k + N_q : 0;
     if (first < 0) first = 0;
@@ -63,7 +65,8 @@ __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     return first;
 }
 
-// Where packed row r of a group begins, from the place of query 0 of the group's first head. (README eq. 2)
+// Where packed row r of a group begins, from the place of query 0 of the group's first head.
+// (README eq. 2)
 __device__ int64_t place(int64_t r, int group, struct strides stride) {
     int64_t at = 0;
     // BEGIN SOLUTION (about 3 lines): which query is row r, and which head of the group?
@@ -97,9 +100,10 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ what these keys
-// add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y, the columns x, x + BLOCK_K, ...
-// of dK and dV; and the same columns of query y of dQ                                    (lesson 15).
+// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ
+// what these keys add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y,
+// the columns x, x + BLOCK_K, ...
+// of dK and dV; and the same columns of query y of dQ                                  (lesson 15).
 template <int d_tile>
 __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
                                      float* dV_reg,                // (d_tile / BLOCK_K)
@@ -137,7 +141,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
 
         // S = scale Q K^T,  dP = dO V^T                                            (README eq. 5)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k],  dP[i][j] = sum_k dO[i][k] V[j][k];  i = y, j = x
+        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
         float s = 0.0f;
         float dP = 0.0f;
         for (int k = 0; k < d_tile; k++) {
@@ -178,8 +182,8 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
-// Grid (ceil(N_q * group / BLOCK_Q), B * H_k), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
-// size that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_q * group / BLOCK_Q), B * H_k), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to
+// the next size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
                                float* LSE,                  // (B, H_q, N_q)
@@ -202,8 +206,9 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // of the group's packed rows
     int64_t n_rows = (int64_t)N_q * group;              // of them in all
 
-    // From here on every pointer starts at this block's batch: K and V at its key head, Q and O at the first
-    // query head of the group, LSE at that head, too.                                    (README eq. 1)
+    // From here on every pointer starts at this block's batch: K and V at its key head, Q and O at
+    // the first
+    // query head of the group, LSE at that head, too.                                (README eq. 1)
     // BEGIN SOLUTION (about 8 lines): batch and key head from blockIdx.y; move the five pointers
     int64_t batch = blockIdx.y / H_k;     // [0, B)
     int64_t key_head = blockIdx.y % H_k;  // [0, H_k)
@@ -215,10 +220,10 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     LSE += (batch * H_k * group + first_head) * N_q;
     // END SOLUTION
 
-    // Row i of the tile sees the keys [0, visible), and no row sees any from `end` on.   (README eq. 3)
+    // Row i of the tile sees the keys [0, visible), no row any from `end` on.        (README eq. 3)
     int64_t visible = 0;
     int64_t end = 0;
-    // BEGIN SOLUTION (about 2 lines): with keys_seen(); which query is row i, which one is the last row?
+    // BEGIN SOLUTION (about 2 lines): with keys_seen(); which query is row i, which the last row?
     visible = keys_seen((first_row + i) / group, N_q, N_k, causal);
     end = keys_seen((first_row + BLOCK_Q - 1) / group, N_q, N_k, causal);
     // END SOLUTION
@@ -267,8 +272,8 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
         __syncthreads();  // everybody has read K, V, S and P before the next tile overwrites them
     }
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 4)
-    // BEGIN SOLUTION (about 9 lines): store what exists of the row; O is 0 / 0 if it saw no key. Where is LSE?
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
+    // BEGIN SOLUTION (about 9 lines): store the row if it exists; O is 0 / 0 if it saw no key; LSE
     int64_t row = first_row + i;
     if (row < n_rows) {
         for (int c = 0; c < d_tile / BLOCK_K; c++) {
@@ -281,7 +286,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     // END SOLUTION
 }
 
-// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                       (README eq. 5, 7)
+// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                      (README eq. 5, 7)
 // Grid (ceil(N_q / WARPS), B * H_q), block (WARP, WARPS): one warp per query.
 __global__ void delta_kernel(float* delta,                 // (B, H_q, N_q)
                              float* dQ_sum,                // (B, H_q, N_q, d)
@@ -344,8 +349,8 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     load_tile<d_tile>(K_smem, K, BLOCK_K, n_keys, d, stride_k.n, thread);
     load_tile<d_tile>(V_smem, V, BLOCK_K, n_keys, d, stride_v.n, thread);
 
-    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h: the sums go on from head to head. (README eq. 6)
-    // BEGIN SOLUTION (about 8 lines): walk() for each query head of the group; where are its arrays?
+    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head.     (README eq. 6)
+    // BEGIN SOLUTION (about 8 lines): walk() for each query head of the group; where are they?
     for (int g = 0; g < group; g++) {
         int64_t head = key_head * group + g;               // [0, H_q)
         int64_t row = (batch * H_k * group + head) * N_q;  // of its first query in LSE and delta
@@ -356,7 +361,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     }
     // END SOLUTION
 
-    // dK and dV of key y, rounded once. dS^T Q lacks its factor scale.                 (README eq. 6)
+    // dK and dV of key y, rounded once. dS^T Q lacks its factor scale.               (README eq. 6)
     for (int c = 0; c < d_tile / BLOCK_K; c++) {
         int k = x + c * BLOCK_K;
         if (y >= n_keys || k >= d) continue;
@@ -365,7 +370,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     }
 }
 
-// dQ = scale * dQ_sum, rounded                                                        (README eq. 7)
+// dQ = scale * dQ_sum, rounded                                                       (README eq. 7)
 // Grid (ceil(N_q * d / CONVERT_THREADS), B * H_q), block (CONVERT_THREADS): one thread per element.
 __global__ void dq_kernel(fp16* dQ,             // (B, N_q, H_q, d)
                           const float* dQ_sum,  // (B, H_q, N_q, d)

@@ -1,5 +1,5 @@
-// 16 bytes a thread where both sizes are multiples of 4 and both arrays aligned to 16; single floats
-// elsewhere. 256 threads in one dimension.
+// 16 bytes a thread where both sizes are multiples of 4 and both arrays aligned to 16; single
+// floats elsewhere. 256 threads in one dimension.
 #include "transpose.h"
 
 enum {

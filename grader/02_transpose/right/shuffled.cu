@@ -1,6 +1,6 @@
-// No shared memory: a warp holds a tile of 32 x 32 in registers, row i in register i, and turns it in
-// five rounds of shuffles. In round k, blocks of k x k elements change places: each lane sends half of
-// its registers to the lane k away and gets that lane's other half.
+// No shared memory: a warp holds a tile of 32 x 32 in registers, row i in register i, and turns it
+// in five rounds of shuffles. In round k, blocks of k x k elements change places: each lane sends
+// half of its registers to the lane k away and gets that lane's other half.
 #include "transpose.h"
 
 enum {

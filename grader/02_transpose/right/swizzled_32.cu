@@ -1,5 +1,5 @@
-// Tiles of 32 x 32 without padding: element (y, x) stands in column x ^ y of its row, so that a column
-// of the tile meets every bank once. A grid of two dimensions, tiles counted across.
+// Tiles of 32 x 32 without padding: element (y, x) stands in column x ^ y of its row, so that a
+// column of the tile meets every bank once. A grid of two dimensions, tiles counted across.
 #include "transpose.h"
 
 enum {

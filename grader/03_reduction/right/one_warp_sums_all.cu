@@ -1,5 +1,5 @@
-// 1024 threads. Every thread leaves its part in shared memory, and after the one barrier warp 0 takes
-// every 32nd of them before it shuffles.
+// 1024 threads. Every thread leaves its part in shared memory, and after the one barrier warp 0
+// takes every 32nd of them before it shuffles.
 
 #include "reduction.h"
 

@@ -1,4 +1,5 @@
-// cublas.cu: lesson 05's contract, done by cuBLAS in fp32 without tensor cores: what to compare with.
+// cublas.cu: lesson 05's contract, done by cuBLAS in fp32 without tensor cores: what to compare
+// with.
 #include "tiled_matmul.h"
 
 #include <cublas_v2.h>

@@ -1,4 +1,5 @@
-// cublas.cu: lesson 06's contract, done by cuBLAS in fp32 without tensor cores: what to compare with.
+// cublas.cu: lesson 06's contract, done by cuBLAS in fp32 without tensor cores: what to compare
+// with.
 #include "register_tiling.h"
 
 #include <cublas_v2.h>

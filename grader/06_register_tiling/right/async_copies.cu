@@ -85,7 +85,8 @@ __global__ void register_tiling_kernel(float* __restrict__ C,        // (M, N)  
             }
         }
         cp_async_wait<0>();
-        __syncthreads();  // next is there -> read in the next round; now has been read -> sent for again
+        // next is there -> read in the next round; now has been read -> sent for again
+        __syncthreads();
     }
 
     for (int i = 0; i < THREAD; i++) {

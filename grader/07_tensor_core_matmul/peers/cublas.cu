@@ -9,7 +9,8 @@ extern "C" int tensor_core_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_
     static cublasHandle_t cublas;
     const float one = 1.0f, zero = 0.0f;
     if (!cublas && cublasCreate(&cublas) != CUBLAS_STATUS_SUCCESS) return COURSE_CUDA_ERROR;
-    // Sums in fp32 to the end: by default, it may add parts of a sum that are rounded to bf16 already.
+    // Sums in fp32 to the end: by default, it may add parts of a sum that are rounded to bf16
+    // already.
     if (cublasSetMathMode(cublas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) !=
         CUBLAS_STATUS_SUCCESS)
         return COURSE_CUDA_ERROR;

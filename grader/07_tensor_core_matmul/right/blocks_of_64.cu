@@ -1,6 +1,6 @@
-// Blocks of 64 x 64 sums in four warps, tiles of 32 along K. Rows are 16 bytes longer than they need to
-// be, instead of exchanged pieces: 80 and 144 bytes put 8 rows in 8 different places of the banks. Tiles
-// are loaded through registers.
+// Blocks of 64 x 64 sums in four warps, tiles of 32 along K. Rows are 16 bytes longer than they
+// need to be, instead of exchanged pieces: 80 and 144 bytes put 8 rows in 8 different places of the
+// banks. Tiles are loaded through registers.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>

@@ -1,7 +1,7 @@
-// Tiles from the last to the first: the ragged one comes before the others. Two buffers, sums of 32 x 64
-// in each of four warps, tiles of 32 along K, rows of 64 bytes: two rows share the 128 bytes of the
-// banks, so the exchange of pieces changes with every second row. Copies of 4 bytes where rows of even
-// length allow no more.
+// Tiles from the last to the first: the ragged one comes before the others. Two buffers, sums of 32
+// x 64 in each of four warps, tiles of 32 along K, rows of 64 bytes: two rows share the 128 bytes
+// of the banks, so the exchange of pieces changes with every second row. Copies of 4 bytes where
+// rows of even length allow no more.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -49,7 +49,8 @@ __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row
 
 // ---- GPU kernel
 
-// Grid (tiles of BLOCK_N columns, tiles of BLOCK_M rows). unit: what rows are aligned to, in elements.
+// Grid (tiles of BLOCK_N columns, tiles of BLOCK_M rows). unit: what rows are aligned to, in
+// elements.
 template <int unit>
 __global__ void __launch_bounds__(THREADS)
     tensor_core_matmul_kernel(bf16* __restrict__ C,        // (M, N)  out

@@ -1,6 +1,7 @@
-// Four columns at a time, as float4: 16 bytes a load, 16 a store. A row that does not begin at a multiple of 16
-// bytes has up to three columns before its first whole four, and up to three after the last one; they are filled
-// up with -inf and stored one by one. 192 threads, the row in shared memory if there is room.
+// Four columns at a time, as float4: 16 bytes a load, 16 a store. A row that does not begin at a
+// multiple of 16 bytes has up to three columns before its first whole four, and up to three after
+// the last one; they are filled up with -inf and stored one by one. 192 threads, the row in shared
+// memory if there is room.
 
 #include "softmax.h"
 

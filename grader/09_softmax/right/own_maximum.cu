@@ -1,6 +1,7 @@
-// Every thread subtracts the maximum of its own columns, so that it need not wait for the others', and the
-// difference goes into the factor: y_j = exp(x_j - m_t) * (exp(m_t - m) / l). One barrier a row. In
-// base 2, where exp(x - m) is one multiplication and one exp2. A warp per row up to 2048 columns, else 8 warps.
+// Every thread subtracts the maximum of its own columns, so that it need not wait for the others',
+// and the difference goes into the factor: y_j = exp(x_j - m_t) * (exp(m_t - m) / l). One barrier a
+// row. In base 2, where exp(x - m) is one multiplication and one exp2. A warp per row up to 2048
+// columns, else 8 warps.
 
 #include "softmax.h"
 

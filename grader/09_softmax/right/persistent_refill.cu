@@ -1,6 +1,6 @@
 // A fixed grid whose blocks take row after row. The row lies in shared memory; each place in it is
-// refilled by cp.async with a column of the next row as soon as this row's is stored, so that reading
-// and writing go on together. Rows too wide for that are read where they are.
+// refilled by cp.async with a column of the next row as soon as this row's is stored, so that
+// reading and writing go on together. Rows too wide for that are read where they are.
 
 #include "softmax.h"
 

@@ -1,5 +1,6 @@
-// A block of 256 threads per row, and the row in shared memory if there is room. Warp 0 alone brings the results
-// of the warps together and leaves the row's for all to read: two barriers each for m and for l.
+// A block of 256 threads per row, and the row in shared memory if there is room. Warp 0 alone
+// brings the results of the warps together and leaves the row's for all to read: two barriers each
+// for m and for l.
 
 #include "softmax.h"
 

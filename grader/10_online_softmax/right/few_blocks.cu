@@ -1,5 +1,5 @@
-// A fixed grid: each block of 1024 threads works through several rows, so the shared arrays are used
-// again for every row. Thread 0 merges the states of the warps one after another.
+// A fixed grid: each block of 1024 threads works through several rows, so the shared arrays are
+// used again for every row. Thread 0 merges the states of the warps one after another.
 
 #include "online_softmax.h"
 

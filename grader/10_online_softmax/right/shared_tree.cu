@@ -1,5 +1,5 @@
-// No shuffles: 64 threads take every 64th element each, and the states are merged by a tree in shared
-// memory.
+// No shuffles: 64 threads take every 64th element each, and the states are merged by a tree in
+// shared memory.
 
 #include "online_softmax.h"
 

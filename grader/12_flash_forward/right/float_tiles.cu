@@ -15,8 +15,8 @@
 
 // ---- device helper -------------------------------------------------------------------------
 
-// tile[n][x] = rows[n * stride_n + x], in fp32, for n_rows rows. All threads of the block take part, and
-// neighbouring threads read neighbouring elements.
+// tile[n][x] = rows[n * stride_n + x], in fp32, for n_rows rows. All threads of the block take
+// part, and neighbouring threads read neighbouring elements.
 template <int d>
 __device__ void load_tile(float (*tile)[d + PAD], const fp16* rows, int n_rows, int64_t stride_n,
                           int thread) {

@@ -1,5 +1,5 @@
-// Tiles of 32 queries and 64 keys; K and V take turns in one buffer, P overwrites S. exp2 with log2(e)
-// folded into the scale. One loop: a tile is masked if it needs it.
+// Tiles of 32 queries and 64 keys; K and V take turns in one buffer, P overwrites S. exp2 with
+// log2(e) folded into the scale. One loop: a tile is masked if it needs it.
 #include "causal_ragged.h"
 
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
-// The keys from the last to the first, as FlashAttention-2 goes: the tiles that need a mask come first. Heads
-// have a grid axis of their own.
+// The keys from the last to the first, as FlashAttention-2 goes: the tiles that need a mask come
+// first. Heads have a grid axis of their own.
 #include "causal_ragged.h"
 
 #include <cuda_fp16.h>

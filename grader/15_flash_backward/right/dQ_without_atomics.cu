@@ -1,6 +1,7 @@
-// Tiles of 32 x 32 in dynamic shared memory, P and dS made twice: once by the block that owns the keys, once by
-// a block that owns the queries and so needs no atomics. Blocks of keys walk forwards, blocks of queries
-// backwards; delta is made where it is needed, and the workspace is not used at all.
+// Tiles of 32 x 32 in dynamic shared memory, P and dS made twice: once by the block that owns the
+// keys, once by a block that owns the queries and so needs no atomics. Blocks of keys walk
+// forwards, blocks of queries backwards; delta is made where it is needed, and the workspace is not
+// used at all.
 #include "flash_backward.h"
 
 #include <cuda_fp16.h>

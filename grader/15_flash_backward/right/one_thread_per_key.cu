@@ -1,6 +1,6 @@
-// One thread owns a key, its K, V, dK and dV; a block is one warp of keys. Queries are walked forwards in tiles
-// of 8, with the mask tested at every score; base 2 inside; dQ is summed over the warp by shuffles, and
-// cleared by cudaMemsetAsync.
+// One thread owns a key, its K, V, dK and dV; a block is one warp of keys. Queries are walked
+// forwards in tiles of 8, with the mask tested at every score; base 2 inside; dQ is summed over the
+// warp by shuffles, and cleared by cudaMemsetAsync.
 #include "flash_backward.h"
 
 #include <cuda_fp16.h>

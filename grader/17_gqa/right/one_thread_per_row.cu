@@ -1,6 +1,6 @@
-// Forward, a thread owns a packed row, head after head: row r is query r % N_q of the group's head r / N_q; all keys
-// are swept, base 2 inside. Backward, a thread owns a key with its dK and dV; dQ is summed over the warp by
-// shuffles, and cleared by cudaMemsetAsync.
+// Forward, a thread owns a packed row, head after head: row r is query r % N_q of the group's head
+// r / N_q; all keys are swept, base 2 inside. Backward, a thread owns a key with its dK and dV; dQ
+// is summed over the warp by shuffles, and cleared by cudaMemsetAsync.
 #include "gqa.h"
 
 #include <cuda_fp16.h>

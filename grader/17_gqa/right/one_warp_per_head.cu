@@ -1,6 +1,7 @@
-// Forward, a block owns one query of a key head; each of its 8 warps has a head of the group, and lanes are keys.
-// Backward, without atomics, workspace or shared memory: a thread owns a key of a key head and goes over the queries
-// of the whole group, in another kernel a thread owns a query and goes over the keys. delta is made again each time.
+// Forward, a block owns one query of a key head; each of its 8 warps has a head of the group, and
+// lanes are keys. Backward, without atomics, workspace or shared memory: a thread owns a key of a
+// key head and goes over the queries of the whole group, in another kernel a thread owns a query
+// and goes over the keys. delta is made again each time.
 #include "gqa.h"
 
 #include <cuda_fp16.h>

@@ -1,5 +1,6 @@
-// No lists: a block of threads looks at each byte of its row, or its column, of the mask before it loads anything.
-// One thread owns a query, or a key; keys come in tiles of 16, the last block first; base 2 inside.
+// No lists: a block of threads looks at each byte of its row, or its column, of the mask before it
+// loads anything. One thread owns a query, or a key; keys come in tiles of 16, the last block
+// first; base 2 inside.
 #include "block_sparse.h"
 
 #include <cuda_fp16.h>
@@ -82,8 +83,8 @@ __global__ void forward(fp16* O, float* LSE, const fp16* Q, const fp16* K, const
     LSE[(int64_t)blockIdx.y * N_q + i] = l > 0.0f ? (m + log2f(l)) * LN2 : -INFINITY;
 }
 
-// Owners are the keys: dK in `first`, dV in `second`; or the queries: dQ in `first`. Of the others, rows come in
-// tiles: Q and dO for the keys, K and V for the queries.
+// Owners are the keys: dK in `first`, dV in `second`; or the queries: dQ in `first`. Of the others,
+// rows come in tiles: Q and dO for the keys, K and V for the queries.
 template <int width, bool of_keys>
 __global__ void backward(fp16* first, fp16* second, const fp16* Q, const fp16* K, const fp16* V,
                          const fp16* O, const float* LSE, const fp16* dO, const uint8_t* mask,

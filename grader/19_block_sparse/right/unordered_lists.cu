@@ -1,5 +1,5 @@
-// Lists in no order: blocks enter them by atomicAdd. The backward pass has lists of columns alone, and sums dQ by
-// atomicAdd in fp32. One thread owns a query, or a key; tiles of 8.
+// Lists in no order: blocks enter them by atomicAdd. The backward pass has lists of columns alone,
+// and sums dQ by atomicAdd in fp32. One thread owns a query, or a key; tiles of 8.
 #include "block_sparse.h"
 
 #include <cuda_fp16.h>

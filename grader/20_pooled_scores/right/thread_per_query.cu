@@ -1,5 +1,5 @@
-// One kernel, one thread per query, up to 128 of them in a block: whole pools. The first sweep over the keys
-// gives O, m and l, the second P = exp(S - m) / l, pool by pool.
+// One kernel, one thread per query, up to 128 of them in a block: whole pools. The first sweep over
+// the keys gives O, m and l, the second P = exp(S - m) / l, pool by pool.
 #include "pooled_scores.h"
 
 #include <cuda_fp16.h>
@@ -31,7 +31,8 @@ template <int d_tile> __device__ float score(const float* q, const fp16* k, floa
     return scale * sum;
 }
 
-// Grid (ceil(N_q / width), B * H), block (THREADS), where width is what whole pools fit into THREADS.
+// Grid (ceil(N_q / width), B * H), block (THREADS), where width is what whole pools fit into
+// THREADS.
 template <int d_tile>
 __global__ void
 pooled_scores_kernel(fp16* O, float* LSE, float* R, const fp16* __restrict__ Q,

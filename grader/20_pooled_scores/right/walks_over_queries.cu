@@ -1,5 +1,5 @@
-// The second pass the other way round: a block has the keys of its pools, and walks over the queries, as the
-// backward pass does. All exponentials are powers of 2.
+// The second pass the other way round: a block has the keys of its pools, and walks over the
+// queries, as the backward pass does. All exponentials are powers of 2.
 #include "pooled_scores.h"
 
 #include <cuda_fp16.h>
@@ -14,7 +14,7 @@
 #define LOG2E 1.44269504f
 #define LN2 0.693147181f
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.     (lesson 13)
+// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. Lesson 13.
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
     if (seen < 0) seen = 0;
@@ -29,8 +29,8 @@ __host__ __device__ int pools_in_tile(int pool) {
     return pools;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read. n_rows may be more than fit. All threads of the block take part.
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read. n_rows may be more than fit. All threads of the block take part.
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -50,9 +50,9 @@ template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float
     return scale * s;
 }
 
-// O and LSE, as in the solution, in powers of 2.
-// Grid (ceil(N_q / TILE), B * H), block (TILE, TILE). d_tile is d rounded up to the next size that there
-// is a kernel for; the columns from d on are zeros.
+// O and LSE, as in the solution, in powers of 2. Grid (ceil(N_q / TILE), B * H), block (TILE,
+// TILE). d_tile is d rounded up to the next size that there is a kernel for; the columns from d on
+// are zeros.
 template <int d_tile>
 __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
                                float* LSE,                  // (B, H, N_q)
@@ -109,7 +109,8 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
         m = m_new;
         __syncthreads();  // row i of P is written before it is summed and multiplied with V
 
-        // l = alpha l + sum_k P[i][k],  O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
+        // l = alpha l + sum_k P[i][k]
+        // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
         l *= alpha;
         for (int c = 0; c < d_tile / TILE; c++) O_reg[c] *= alpha;
         for (int k = 0; k < TILE; k++) {
@@ -129,9 +130,9 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
     if (j == 0) LSE[i] = m * LN2 + logf(l);
 }
 
-// R from S and LSE. A block has the keys of the pools that lie side by side in a tile, or of one pool, and goes
-// over all queries, from the last to the first.
-// Grid (ceil(N_k / (pools * pool)), B * H), block (TILE, TILE).
+// R from S and LSE. A block has the keys of the pools that lie side by side in a tile, or of one
+// pool, and goes over all queries, from the last to the first. Grid (ceil(N_k / (pools * pool)), B
+// * H), block (TILE, TILE).
 template <int d_tile>
 __global__ void pool_kernel(float* R, const float* __restrict__ LSE, const fp16* __restrict__ Q,
                             const fp16* __restrict__ K, int N_q, int N_k, int H, int d, int pool,

@@ -1,4 +1,5 @@
-// clocks.c: in the place of NVML's clocks, for the bench's own test: a card of 1700 MHz, limited by its power.
+// clocks.c: in the place of NVML's clocks, for the bench's own test: a card of 1700 MHz, limited by
+// its power.
 #include "bench/clocks.h"
 
 static int samples;

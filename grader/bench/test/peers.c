@@ -1,4 +1,5 @@
-// peers.c: in the place of peers.py, for the bench's own test: peers, and the program that has them.
+// peers.c: in the place of peers.py, for the bench's own test: peers, and the program that has
+// them.
 #include "bench/peers.h"
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
-// The allocations of device memory and of pinned host memory: two pools at constant addresses, each with a
-// table that is sorted by address; and the last allocations that were freed.
+// The allocations of device memory and of pinned host memory: two pools at constant addresses, each
+// with a table that is sorted by address; and the last allocations that were freed.
 #include "cpu/device/allocations.h"
 #include <stdio.h>
 #include <stdlib.h>

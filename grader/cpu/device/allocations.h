@@ -45,20 +45,22 @@ bool cudev_is_device_address(const void* p);  // in the heap's address space, al
 struct pool* cudev_pool_of(const void* p);    // NULL: in no pool's address space
 // The allocation with p inside it or its guards; NULL if there is none.
 const struct allocation* cudev_allocation_at(const void* p);
-// The allocation that p was in, or that began at p, before it was freed; NULL if it is not remembered.
+// The allocation that p was in, or that began at p, before it was freed; NULL if it is not
+// remembered.
 const struct allocation* cudev_freed_at(const void* p);
 const struct allocation* cudev_freed_from(const void* p);
 size_t cudev_back_guard(const struct allocation* a);            // bytes of the guard behind it
 const char* cudev_allocation_call(const struct allocation* a);  // "cudaMalloc"
 // A source file that has called cudaMalloc; NULL if there is none.
 const char* cudev_allocation_file(void);
-// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11"; an address in no allocation is so many bytes
-// past the one before.
+// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11"; an address in no allocation is so many
+// bytes past the one before.
 void cudev_describe_address(char* text, size_t size, const void* p);
 
 // ---- changes -----------------------------------------------------------------------------------
 
-// Puts an allocation into the table as number `position`; false if there is no memory for the table.
+// Puts an allocation into the table as number `position`; false if there is no memory for the
+// table.
 bool cudev_allocation_add(struct pool* pool, size_t position, const struct allocation* a);
 // Takes it out and remembers it as freed.
 void cudev_allocation_remove(struct pool* pool, size_t position);

@@ -1,9 +1,9 @@
 // Copies from global to shared memory that arrive later (cp.async), and waiting for them.
 //
-// A copy may arrive at any time between its issue and the wait that needs it. Here it arrives as late
-// as it may: at the issue the destination is filled with 0xFF, which is NaN in every format, and the
-// bytes move when the thread waits for their group. So a wait that is missing, or counts one group
-// too few, shows in the result each time, and not only when the memory is slow.
+// A copy may arrive at any time between its issue and the wait that needs it. Here it arrives as
+// late as it may: at the issue the destination is filled with 0xFF, which is NaN in every format,
+// and the bytes move when the thread waits for their group. So a wait that is missing, or counts
+// one group too few, shows in the result each time, and not only when the memory is slow.
 #include "cpu/device/async_copies.h"
 #include <stdio.h>
 #include <stdlib.h>

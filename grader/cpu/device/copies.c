@@ -1,5 +1,5 @@
-// Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a sentence
-// instead of a crash.
+// Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a
+// sentence instead of a crash.
 #include "cpu/device/copies.h"
 #include <string.h>
 #include "cpu/device/errors.h"
@@ -18,7 +18,8 @@ enum { MAX_SYMBOLS = 256 };
 static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away
 static int symbol_count;
 
-// The bytes [p, p + bytes) of one side of a copy. `want`: 1 device memory, 0 host memory, -1 either.
+// The bytes [p, p + bytes) of one side of a copy. `want`: 1 device memory, 0 host memory, -1
+// either.
 static cudaError_t check_range(const char* function, const char* side, const void* p, size_t bytes,
                                int want) {
     if (!p) return cudev_fail(cudaErrorInvalidValue, function, "the %s is NULL", side);
@@ -151,8 +152,8 @@ cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, si
     return fill("cudaMemset2D", p, pitch, byte, width_bytes, height);
 }
 
-// __device__ and __constant__ variables are ordinary variables of the program. Their addresses become
-// device pointers when the program asks for them.
+// __device__ and __constant__ variables are ordinary variables of the program. Their addresses
+// become device pointers when the program asks for them.
 bool cudev_is_symbol(const void* p) {
     for (int i = 0; i < symbol_count; i++)
         if (symbols[i] == p) return true;

@@ -12,7 +12,8 @@ struct call_stack {
 };
 
 void cudev_faults_init(void);  // installs the signal handlers
-// The calling worker gets a stack of its own for the handlers: that of its fiber may be the problem.
+// The calling worker gets a stack of its own for the handlers: that of its fiber may be the
+// problem.
 void cudev_faults_thread(struct worker* w);
 // Stops a worker for good and asks for its call stack; waits at most a second.
 const struct call_stack* cudev_ask_where(struct worker* w);

@@ -1,4 +1,5 @@
-// What is known of a kernel at its launch: how much shared memory it may have, and its pointer arguments.
+// What is known of a kernel at its launch: how much shared memory it may have, and its pointer
+// arguments.
 #include "cpu/device/kernels.h"
 #include "cpu/device/allocations.h"
 #include "cpu/device/copies.h"

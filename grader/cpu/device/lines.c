@@ -1,5 +1,5 @@
-// Call stacks, and from addresses in the program to lines of its source. addr2line knows those: it is
-// one of the binutils, which come with every compiler. Used only for reports.
+// Call stacks, and from addresses in the program to lines of its source. addr2line knows those: it
+// is one of the binutils, which come with every compiler. Used only for reports.
 #include "cpu/device/lines.h"
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,5 +1,6 @@
-// Matrix instructions of a warp: ldmatrix and mma.sync. The lanes bring their operands as they do on a
-// GPU, each its share; the last one to come computes for all. Lane l has g = l / 4 and t = l % 4.
+// Matrix instructions of a warp: ldmatrix and mma.sync. The lanes bring their operands as they do
+// on a GPU, each its share; the last one to come computes for all. Lane l has g = l / 4 and t = l %
+// 4.
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
@@ -10,8 +11,8 @@
 
 enum { ROW_BYTES = 16 };  // of an 8 x 8 matrix of 16-bit numbers
 
-// The worker, if a kernel calls. The results go to the thread's own variables, as in ptx.h: elsewhere the
-// watchers would not see them.
+// The worker, if a kernel calls. The results go to the thread's own variables, as in ptx.h:
+// elsewhere the watchers would not see them.
 static struct worker* local(const void* p, const char* what) {
     struct worker* w = cudev_in_kernel(what);
     const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
@@ -41,8 +42,8 @@ static unsigned col_of_C(unsigned t, unsigned e) {
     return 2 * t + (e & 1);
 }
 
-// D += A B for the whole warp. Products are exact in double, their sum nearly so: rounded once, where a
-// GPU adds in groups of a few and drops bits.
+// D += A B for the whole warp. Products are exact in double, their sum nearly so: rounded once,
+// where a GPU adds in groups of a few and drops bits.
 static void multiply(const struct lane* lane) {
     double A[16][16], B[16][8], C[16][8];
     for (unsigned l = 0; l < WARP_SIZE; l++) {

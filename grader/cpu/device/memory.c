@@ -1,7 +1,8 @@
-// Device memory as a whole: its address space, when it is open, its guard bytes, and the lock of the API.
+// Device memory as a whole: its address space, when it is open, its guard bytes, and the lock of
+// the API.
 //
-// Host code may not touch the heap (cudaMalloc): it is PROT_NONE except during kernels and copies. Pinned
-// memory (cudaMallocHost, cudaMallocManaged) is open to both sides.
+// Host code may not touch the heap (cudaMalloc): it is PROT_NONE except during kernels and copies.
+// Pinned memory (cudaMallocHost, cudaMallocManaged) is open to both sides.
 #include "cpu/device/memory.h"
 #include <stdio.h>
 #include <stdlib.h>

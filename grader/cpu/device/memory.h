@@ -4,8 +4,8 @@
 
 #include "cpu/device/allocations.h"
 
-// Reserves the address space; repeated calls do nothing. false, with a sentence on stderr, when that is
-// impossible.
+// Reserves the address space; repeated calls do nothing. false, with a sentence on stderr, when
+// that is impossible.
 bool cudev_memory_init(void);
 // Kernels and copies may touch device memory from open to close; the calls nest.
 void cudev_memory_open(void);

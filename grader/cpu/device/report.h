@@ -1,5 +1,5 @@
-// The text of a diagnosis. One thread builds it and ends the program with it; other threads that have
-// something to say wait for the end.
+// The text of a diagnosis. One thread builds it and ends the program with it; other threads that
+// have something to say wait for the end.
 #ifndef CUDEV_REPORT_H
 #define CUDEV_REPORT_H
 
@@ -11,7 +11,8 @@ enum { EXIT_DIAGNOSIS = 86, EXIT_WATCHDOG = 87, EXIT_BAD_ADDRESS = 88 };
 void cudev_report_begin(const char* kind, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 void cudev_report_add(const char* format, ...) __attribute__((format(printf, 1, 2)));
-// "  kernel k<<<(1,1,1), (64,1,1)>>> launched at k.cu:15, block (0,0,0)"; without the block if w is NULL
+// " kernel k<<<(1,1,1), (64,1,1)>>> launched at k.cu:15, block (0,0,0)"; without the block if w is
+// NULL
 void cudev_report_launch(const struct worker* w);
 // The program's lines on a call stack, innermost first.
 void cudev_report_frames(void* const* frames, int count);

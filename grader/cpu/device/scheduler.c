@@ -1,8 +1,8 @@
 // The scheduler: runs the threads of one block on one OS thread.
 //
 // Direct mode: a thread is a plain call, and the next one starts when it returns. A thread that has
-// to wait keeps the stack it runs on and so becomes a fiber; the next thread starts on a fresh stack. A
-// kernel that never waits never switches stacks.
+// to wait keeps the stack it runs on and so becomes a fiber; the next thread starts on a fresh
+// stack. A kernel that never waits never switches stacks.
 //
 // Order: first every thread gets started, then warp by warp those that are ready, then those that
 // merely gave way (cudev_yield). Nothing runs in parallel within a block.

@@ -4,9 +4,9 @@
 
 #include "cpu/device/worker.h"
 
-// Runs the threads of the block until all have returned or cudev_abandon_threads() is called. The caller
-// has set up what worker.h lists under "the threads of the block". nobody_ready: called when no
-// thread is ready; makes some ready or ends the program.
+// Runs the threads of the block until all have returned or cudev_abandon_threads() is called. The
+// caller has set up what worker.h lists under "the threads of the block". nobody_ready: called when
+// no thread is ready; makes some ready or ends the program.
 void cudev_run_threads(struct worker* w, void (*nobody_ready)(struct worker* w));
 // Direct mode ends: see scheduler.c.
 void cudev_leave_direct(struct worker* w);
@@ -25,7 +25,7 @@ void cudev_leave(struct worker* w) __attribute__((noreturn));
 // Goes back to the caller of cudev_run_threads(), whatever the threads do.
 void cudev_abandon_threads(struct worker* w) __attribute__((noreturn));
 
-// ---- choosing the next thread: inline, since every barrier of every thread comes here ------------
+// ---- choosing the next thread: inline, since every barrier of every thread comes here
 
 // No lane of the current warp is ready, or it has had its share: moves on to another warp.
 void cudev_change_warp(struct worker* w);
@@ -33,14 +33,15 @@ void cudev_change_warp(struct worker* w);
 unsigned cudev_start_next(struct worker* w);
 
 // The running thread becomes thread t, on the same stack. The compiler may keep the address of a
-// thread-local variable across a switch: that is fine because a fiber never moves to another OS thread.
+// thread-local variable across a switch: that is fine because a fiber never moves to another OS
+// thread.
 static inline void cudev_set_current(struct worker* w, unsigned t) {
     w->current = t;
     threadIdx = w->launch->index[t];
 }
 
-// The thread to resume next. Stays with a warp as long as it has lanes that are ready, whose stacks are
-// in the cache; but not for ever: another warp may hold what they wait for.
+// The thread to resume next. Stays with a warp as long as it has lanes that are ready, whose stacks
+// are in the cache; but not for ever: another warp may hold what they wait for.
 static inline unsigned cudev_pick(struct worker* w) {
     enum { MAX_TURNS = 1024 };
     if (!(w->ready_warps >> w->warp & 1) || ++w->turns > MAX_TURNS) cudev_change_warp(w);

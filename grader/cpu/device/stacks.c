@@ -1,5 +1,5 @@
-// Stacks for the threads of a block. They lie at constant addresses, get memory when they are touched,
-// and their guard page when they are first used.
+// Stacks for the threads of a block. They lie at constant addresses, get memory when they are
+// touched, and their guard page when they are first used.
 #include "cpu/device/stacks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +43,8 @@ const char* cudev_stack_end(const struct worker* w) {
     return stack_bottom(w, w->stack + 1);
 }
 
-// Stacks start at different distances from their top. Otherwise all would compete for the same lines of
-// the first-level cache.
+// Stacks start at different distances from their top. Otherwise all would compete for the same
+// lines of the first-level cache.
 char* cudev_stack_top(const struct worker* w, unsigned stack) {
     return stack_bottom(w, stack + 1) - stack % 61 * 192;
 }

@@ -1,5 +1,5 @@
-// Streams and events. Work is done when it has been submitted: streams carry nothing, and events note the
-// time.
+// Streams and events. Work is done when it has been submitted: streams carry nothing, and events
+// note the time.
 #include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>

@@ -5,7 +5,8 @@
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 
-// The lanes that the warp has: fewer than 32 in the last warp of a block whose size is no multiple of 32.
+// The lanes that the warp has: fewer than 32 in the last warp of a block whose size is no multiple
+// of 32.
 static uint32_t lanes_that_exist(const struct worker* w, unsigned warp) {
     unsigned count = w->launch->threads - warp * WARP_SIZE;
     return count >= WARP_SIZE ? ~0u : (1u << count) - 1;

@@ -1,6 +1,6 @@
-// What the device tells those who watch it: the only way from device/ to watch/. The device calls these
-// functions at launches, blocks, barriers, allocations and copies. The accesses of kernels to memory do
-// not come this way: the compiler's callbacks for them lie in watch/.
+// What the device tells those who watch it: the only way from device/ to watch/. The device calls
+// these functions at launches, blocks, barriers, allocations and copies. The accesses of kernels to
+// memory do not come this way: the compiler's callbacks for them lie in watch/.
 #ifndef CUDEV_WATCHER_H
 #define CUDEV_WATCHER_H
 

@@ -75,8 +75,8 @@ extern __thread struct worker* cudev_self;  // NULL in host code
 extern __thread uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-// Memory for a struct of a worker, all zero. It lasts as long as the program, which ends here when the
-// system has none.
+// Memory for a struct of a worker, all zero. It lasts as long as the program, which ends here when
+// the system has none.
 void* cudev_worker_memory(size_t bytes);
 // The index of the thread that runs. On another OS thread than the worker's own an approximation.
 unsigned cudev_current(const struct worker* w);

@@ -12,33 +12,34 @@ extern "C" {
 // A program may define this function. It is called once, just before a diagnosis ends the program.
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
 // "bad_address", "host_access", "host_pointer", "stack_overflow", "out_of_bounds", "assert",
-// "shared_memory", "misaligned", "diverged_warp", "bad_barrier", "unsupported". text: the whole report,
-// also printed to stderr. Both end with the call.
-// May run in a signal handler and on a small stack: write the text somewhere and return.
+// "shared_memory", "misaligned", "diverged_warp", "bad_barrier", "unsupported". text: the whole
+// report, also printed to stderr. Both end with the call. May run in a signal handler and on a
+// small stack: write the text somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
-// writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned", "host_pointer", "freed". text: the whole finding, also printed to
-// stderr; its first line names the kind and the source lines. Both end with the call.
+// writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
+// "host_pointer", "freed". text: the whole finding, also printed to stderr; its first line names
+// the kind and the source lines. Both end with the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
-// A program may define this function. It is called for each call of the API, and each launch, that the device
-// refuses; the program goes on. call: the function, or "launch". text: the line that is also printed to
-// stderr. Both end with the call.
+// A program may define this function. It is called for each call of the API, and each launch, that
+// the device refuses; the program goes on. call: the function, or "launch". text: the line that is
+// also printed to stderr. Both end with the call.
 void cudev_on_refusal(const char* call, const char* text) __attribute__((weak));
 
-// A program may define this function. An instrumented program with CUDEV_WATCH asks it before host code
-// writes to memory that is not the device's, and before a kernel writes to static data. 0: that
-// memory is not the asker's; the program ends with the diagnosis "host_access", the kernel's launch
-// with a finding.
+// A program may define this function. An instrumented program with CUDEV_WATCH asks it before host
+// code writes to memory that is not the device's, and before a kernel writes to static data. 0:
+// that memory is not the asker's; the program ends with the diagnosis "host_access", the kernel's
+// launch with a finding.
 int cudev_may_write(const void* address, size_t bytes) __attribute__((weak));
 
 // Is the caller a kernel?
 int cudev_is_kernel(void);
 
-// Ends the program: what it asks for does not exist on this device. The diagnosis ("unsupported") says
-// "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the program that called.
+// Ends the program: what it asks for does not exist on this device. The diagnosis ("unsupported")
+// says "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the program that called.
 void cudev_refuse(const char* what, const char* next) __attribute__((noreturn));
 
 // Memory traffic of all kernels since the start or the last cudev_reset_traffic(), counted while an
@@ -82,13 +83,14 @@ struct cudev_stats {
 };
 void cudev_get_stats(struct cudev_stats* stats);
 
-// What the last call of the API that failed in this host thread said on stderr: "cudaMemcpy at k.cu:12:
-// cudaErrorInvalidValue: ..."; "" if none has, or with another error (a cudaError_t) than this. Stands until the
-// next one fails.
+// What the last call of the API that failed in this host thread said on stderr: "cudaMemcpy at
+// k.cu:12: cudaErrorInvalidValue: ..."; "" if none has, or with another error (a cudaError_t) than
+// this. Stands until the next one fails.
 const char* cudev_last_failure(int error);
 
-// Reports shall call the `bytes` bytes at `p` in device memory by this name, which has to stay, not by
-// the allocation that they are a part of. Forgotten when that is freed; nothing if there is none.
+// Reports shall call the `bytes` bytes at `p` in device memory by this name, which has to stay, not
+// by the allocation that they are a part of. Forgotten when that is freed; nothing if there is
+// none.
 void cudev_name_allocation(const void* p, size_t bytes, const char* name);
 
 // Calls `visit` for each allocation that has not been freed: its size in bytes and the line of its

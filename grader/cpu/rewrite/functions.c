@@ -1,5 +1,6 @@
-// Which functions of the file run where: kernels, their helpers, the host's. nvcc refuses a kernel that
-// calls a function of the host, and a launch of a function that is no kernel; g++ could not know.
+// Which functions of the file run where: kernels, their helpers, the host's. nvcc refuses a kernel
+// that calls a function of the host, and a launch of a function that is no kernel; g++ could not
+// know.
 #include "cpu/rewrite/functions.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +155,8 @@ static bool is_parameter(const struct function* f, size_t name) {
     return false;
 }
 
-// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...; does?
+// Does the word at i hold the thread's index: as a parameter, or as int x = ... threadIdx ...;
+// does?
 static bool holds_thread(const struct function* f, size_t word) {
     if (is_parameter(f, word)) return true;
     for (size_t i = f->open; i < f->close; i = next(i)) {

@@ -1,5 +1,5 @@
-// The kernels of a file: what they are called, what their parameters are called, and which of them a
-// launch means.
+// The kernels of a file: what they are called, what their parameters are called, and which of them
+// a launch means.
 #include "cpu/rewrite/kernels.h"
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +125,8 @@ bool has_address(size_t last) {
     return k && k->template_parameters == arguments;
 }
 
-// The only kernel that the file assigns to the pointer at `pointer`, NULL if there are several or none.
+// The only kernel that the file assigns to the pointer at `pointer`, NULL if there are several or
+// none.
 static const struct kernel* assigned_to(size_t pointer) {
     const struct kernel* only = NULL;
     if (tokens[pointer].kind != WORD) return NULL;

@@ -1,5 +1,5 @@
-// Local variables of kernels that start without a value: float sum;  float O_reg[8];
-// Behind each such declaration stands a call of cudev::unset() with their names (include/cudev/language.h).
+// Local variables of kernels that start without a value: float sum; float O_reg[8]; Behind each
+// such declaration stands a call of cudev::unset() with their names (include/cudev/language.h).
 #include "cpu/rewrite/locals.h"
 #include <stdlib.h>
 #include "cpu/rewrite/functions.h"

@@ -4,8 +4,8 @@
 
 #include "cpu/rewrite/tokens.h"
 
-// The variables that are declared behind `end`, a ; { or } of a function, and have no value: lets them
-// have one that shows.
+// The variables that are declared behind `end`, a ; { or } of a function, and have no value: lets
+// them have one that shows.
 void unset_locals(size_t end);
 
 #endif

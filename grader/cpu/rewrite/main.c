@@ -4,10 +4,10 @@
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
 //   __shared__ float tile[16][16], *p;                    see include/cudev/language.h
 //   extern __shared__ float buffer[];
-// Inline PTX and calls of a kernel without <<< >>> become clear compiler errors.
-// Line numbers stay the same and #line gives the shown name, so every message of the compiler, every
-// breakpoint and every report points at the original. #include and other directives are left alone;
-// #define bodies are rewritten; comments are left out (output.c).
+// Inline PTX and calls of a kernel without <<< >>> become clear compiler errors. Line numbers stay
+// the same and #line gives the shown name, so every message of the compiler, every breakpoint and
+// every report points at the original. #include and other directives are left alone; #define bodies
+// are rewritten; comments are left out (output.c).
 //
 // How: the source is cut into tokens; each token may get a replacement; then all are written out.
 #include <errno.h>

@@ -1,8 +1,8 @@
 // Writing the tokens out as a text that can be read in one way only.
 //
-// Comments, continued lines and raw strings are gone from it, so a line of it is a directive for the
-// preprocessor if and only if it begins with #. What the rewriter saw is what the compiler sees: no
-// directive hides in a comment that is none, and none gives a line another file's name.
+// Comments, continued lines and raw strings are gone from it, so a line of it is a directive for
+// the preprocessor if and only if it begins with #. What the rewriter saw is what the compiler
+// sees: no directive hides in a comment that is none, and none gives a line another file's name.
 #include "cpu/rewrite/output.h"
 #include <ctype.h>
 #include <errno.h>
@@ -31,8 +31,8 @@ static bool at_line_start(void) {
     return i == 0 || out.data[i - 1] == '\n';
 }
 
-// Copies the string or character constant at p inside a directive; if it does not end there, its quote
-// alone becomes a blank. Returns how much was read.
+// Copies the string or character constant at p inside a directive; if it does not end there, its
+// quote alone becomes a blank. Returns how much was read.
 static size_t put_quoted(const char* p, size_t n) {
     size_t i = 1;
     while (i < n && p[i] != p[0] && p[i] != '\n') i += p[i] == '\\' ? 2 : 1;

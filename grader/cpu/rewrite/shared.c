@@ -30,8 +30,8 @@ static void add_kept(struct text* t, size_t from, size_t to) {
     }
 }
 
-// The name in the declarator that starts at `from`: the last word before [ or the end. For the first
-// declarator the words before it are the type. Angle brackets belong to the type.
+// The name in the declarator that starts at `from`: the last word before [ or the end. For the
+// first declarator the words before it are the type. Angle brackets belong to the type.
 static size_t declared_name(size_t from, size_t to) {
     size_t name = to;
     int angles = 0, braces = 0;

@@ -4,8 +4,8 @@
 
 #include "cpu/rewrite/tokens.h"
 
-// Rewrites the declaration whose __shared__ is there; file_scope: it stands outside of functions. Returns
-// its last token.
+// Rewrites the declaration whose __shared__ is there; file_scope: it stands outside of functions.
+// Returns its last token.
 size_t rewrite_shared(size_t shared, bool file_scope);
 
 #endif

@@ -187,8 +187,8 @@ size_t next(size_t i) {
     return i;
 }
 
-// Does white space hold a directive? *at_end: and is the end of it still the same line, the body of a
-// #define?
+// Does white space hold a directive? *at_end: and is the end of it still the same line, the body of
+// a #define?
 static bool has_directive(size_t space, bool* at_end) {
     const char *p = tokens[space].text, *end = p + tokens[space].length;
     bool line_start = space == 0, found = false;

@@ -36,14 +36,15 @@ void add_tokens(struct text* t, size_t from, size_t to);  // [from, to) as one l
 // Cuts a terminated string into tokens; the string has to stay.
 void cut(const char* source);
 
-// Looking around. next() and previous() skip SPACE; previous(i) is i at the beginning of the file or
-// of a #define body, next(i) is i at the end.
+// Looking around. next() and previous() skip SPACE; previous(i) is i at the beginning of the file
+// or of a #define body, next(i) is i at the end.
 bool is(size_t i, const char* text);
 bool is_one_of(size_t i, const char* const* list);  // list ends with NULL
 bool same_word(size_t a, size_t b);
 size_t next(size_t i);
 size_t previous(size_t i);
-// Do tokens behind the SPACE at `space` belong to a #define body, if those before it do (in_define)?
+// Do tokens behind the SPACE at `space` belong to a #define body, if those before it do
+// (in_define)?
 bool in_define_after(size_t space, bool in_define);
 bool opens(size_t i);   // ( [ {
 bool closes(size_t i);  // ) ] }

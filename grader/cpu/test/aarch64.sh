@@ -57,7 +57,8 @@ for expected in "divergence barrier_divergence" "two_calls bad_mask" "host_write
     fi
 done
 
-# the watchers: what they find and count, without lines (the host's addr2line cannot read the program)
+# the watchers: what they find and count, without lines (the host's addr2line cannot read the
+# program)
 watched=$(cat "$here/../cxxflags-watched")
 # watch NAME MODE FINDINGS: runs test/watch/NAME.cu, which has that many findings
 watch() {

@@ -22,8 +22,8 @@ static bool is_write(enum cudev_access access) {
     return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
 }
 
-// Host code. It may touch neither device memory, which is closed to it and faults, nor the shadow, and
-// write only to what the program says is its own.
+// Host code. It may touch neither device memory, which is closed to it and faults, nor the shadow,
+// and write only to what the program says is its own.
 static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes,
                                                   enum cudev_access access) {
     const char* address = (const char*)p;
@@ -100,8 +100,8 @@ static void log_access(struct watch* watch, uint64_t offset, unsigned bytes, enu
     if (n + 1 == LOG_ENTRIES) cudev_lockstep_log_full(watch);
 }
 
-// The offset of what a kernel may touch: WATCHED_BYTES when there is nothing to watch. Does not return
-// when the access must not be made.
+// The offset of what a kernel may touch: WATCHED_BYTES when there is nothing to watch. Does not
+// return when the access must not be made.
 static uint64_t offset_of(struct watch* watch, const volatile void* p, unsigned bytes,
                           enum cudev_access access, const void* pc) {
     uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
@@ -158,8 +158,8 @@ void cudev_access_copy(struct worker* w, const void* to, const void* from, unsig
     if (watch->profile) log_access(watch, target, bytes, LOG_COPY_STORE, pc);
 }
 
-// It arrives: pc is still that of the issue. What others have written to the same place meanwhile was
-// not ordered, whatever barriers were between.
+// It arrives: pc is still that of the issue. What others have written to the same place meanwhile
+// was not ordered, whatever barriers were between.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc) {
     struct watch* watch = w->watch;
@@ -182,10 +182,10 @@ void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) 
     if (watch->profile) log_access(watch, offset, 16, LOG_MATRIX_LOAD, pc);
 }
 
-// ---- the common case: everything is in order -----------------------------------------------------
+// ---- the common case: everything is in order ----------------------------------------------------
 //
-// These functions change nothing before they know that it is; else they return false and watch_any()
-// starts again.
+// These functions change nothing before they know that it is; else they return false and
+// watch_any() starts again.
 
 ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                               unsigned site) {

@@ -9,17 +9,17 @@
 
 // One access of 1, 2, 4, 8 or 16 bytes. Does not return when it must not be made.
 void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access, const void* pc);
-// Bytes that the type does not align: structures, memcpy(). A GPU moves them in pieces of 4 bytes, or in
-// smaller ones where the address asks for it.
+// Bytes that the type does not align: structures, memcpy(). A GPU moves them in pieces of 4 bytes,
+// or in smaller ones where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
 // May a kernel's atomic read there? If not, says so and does not return.
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 
-// ---- the device's own instructions: see struct cudev_watcher -------------------------------------
+// ---- the device's own instructions: see struct cudev_watcher ------------------------------------
 
-// The running thread issues a copy that arrives later. It asks for a whole piece of `bytes` bytes, but
-// touches only `used` of them.
+// The running thread issues a copy that arrives later. It asks for a whole piece of `bytes` bytes,
+// but touches only `used` of them.
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc);
 // The copy arrives; pc is that of its issue.

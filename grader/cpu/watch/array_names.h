@@ -12,8 +12,8 @@ struct array_name {
     unsigned id;          // the same for the same declaration or argument of one kernel; not 0
 };
 
-// Names the array at `offset`, to which `bytes` bytes are accessed. w: the worker whose shared memory it
-// may be in; NULL: host code asks.
+// Names the array at `offset`, to which `bytes` bytes are accessed. w: the worker whose shared
+// memory it may be in; NULL: host code asks.
 void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t offset, size_t bytes);
 // Remembers a pointer argument of the next launch: see struct cudev_watcher.
 void cudev_names_argument(const struct cudev_launch_site* site, int index, const void* p,

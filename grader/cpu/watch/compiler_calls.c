@@ -117,7 +117,7 @@ EXPORT(void __tsan_atomic_signal_fence(int order)) {
     (void)order;
 }
 
-// ---- memcpy() and the like in a .cu: see watching.h ----------------------------------------------
+// ---- memcpy() and the like in a .cu: see watching.h ---------------------------------------------
 
 EXPORT(void* cudev_memcpy(void* to, const void* from, size_t bytes)) {
     cudev_access_range(from, bytes, CUDEV_READ, CALLER);

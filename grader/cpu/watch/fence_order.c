@@ -3,7 +3,8 @@
 //
 // Each atomic write after a fence is a *release*: an entry in the list of that address. An atomic
 // read *acquires* all entries made so far. An access of block A comes before one of thread t now if
-// some release of A covers it and t has acquired that release, itself or through releases of others.
+// some release of A covers it and t has acquired that release, itself or through releases of
+// others.
 #include "cpu/watch/fence_order.h"
 #include <string.h>
 #include "cpu/include/cudev.h"
@@ -127,8 +128,8 @@ static bool same_block_since(struct watch* watch, uint64_t time) {
     return time > watch->block_floor;
 }
 
-// What a thread has acquired of an address becomes one entry. Other threads may take it for acquired
-// a little earlier than it was: of this address, by this thread, and nothing else.
+// What a thread has acquired of an address becomes one entry. Other threads may take it for
+// acquired a little earlier than it was: of this address, by this thread, and nothing else.
 static void merge_acquires(struct order* o) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < o->acquires; i++) {

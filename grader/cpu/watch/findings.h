@@ -9,8 +9,8 @@
 // a thread that comes before this one.
 struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
                               unsigned thread);
-// Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in; NULL:
-// host code.
+// Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;
+// NULL: host code.
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);
 // Prints what has been found since the last call: one finding for each pair of lines and array.
 void cudev_findings_print(void);

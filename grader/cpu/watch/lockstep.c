@@ -1,6 +1,6 @@
-// From accesses of threads to requests of warps. A GPU issues an instruction for all lanes of a warp
-// that are there; here each thread runs by itself and writes a log. When the lanes of a warp wait,
-// their logs are put side by side again.
+// From accesses of threads to requests of warps. A GPU issues an instruction for all lanes of a
+// warp that are there; here each thread runs by itself and writes a log. When the lanes of a warp
+// wait, their logs are put side by side again.
 //
 // As long as all lanes name the same instruction next, that is one request. Where they differ (a
 // branch, a loop that some leave earlier), those go first that will soonest arrive where others
@@ -150,8 +150,8 @@ void cudev_lockstep_block(struct watch* watch) {
     begin_log(watch, 0);
 }
 
-// If all lanes of the last warp wait, their logs are as far as each other; if some can go on, they have to
-// come as far first.
+// If all lanes of the last warp wait, their logs are as far as each other; if some can go on, they
+// have to come as far first.
 void cudev_lockstep_change_warp(struct watch* watch) {
     const struct worker* w = watch->worker;
     unsigned last = watch->logs.warp;

@@ -1,4 +1,5 @@
-// What one request of a warp costs: 32-byte sectors of global memory, or wavefronts of shared memory.
+// What one request of a warp costs: 32-byte sectors of global memory, or wavefronts of shared
+// memory.
 #include "cpu/watch/request.h"
 #include "cpu/watch/counters.h"
 
@@ -56,8 +57,9 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
 }
 
-// An atomic takes the threads that want the same address one after the other, each round with the sectors
-// of its own: how many it needs beyond the first round's. (Measured on an H200: test/hardware.)
+// An atomic takes the threads that want the same address one after the other, each round with the
+// sectors of its own: how many it needs beyond the first round's. (Measured on an H200:
+// test/hardware.)
 static unsigned repeated_sectors(const struct request* q) {
     unsigned more = 0, round[WARP_SIZE];
     for (unsigned i = 0; i < q->lanes; i++) {
@@ -173,7 +175,8 @@ static void count_shared(struct counts* c, const struct request* q) {
 }
 
 void cudev_request(struct watch* watch, const struct request* q) {
-    // the row of all lanes is that of the first: no warp accesses two arrays at once, or hardly ever
+    // the row of all lanes is that of the first: no warp accesses two arrays at once, or hardly
+    // ever
     log_entry first = (q->instruction & ~(uint64_t)UINT32_MAX) | q->offset[0];
     struct counts* c = cudev_counters_row(watch, first);
     c->requests++;

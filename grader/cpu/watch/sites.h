@@ -1,4 +1,5 @@
-// Sites: the instructions of the program that access memory, numbered from 1 as they come. 0: not known.
+// Sites: the instructions of the program that access memory, numbered from 1 as they come. 0: not
+// known.
 #ifndef CUDEV_SITES_H
 #define CUDEV_SITES_H
 

@@ -3,7 +3,8 @@
 //   - its own thread's past
 //   - everything before the last __syncthreads(); everything before the launch
 //   - its warp's past up to the last __syncwarp() of all lanes
-//   - what it knows by other means (partial __syncwarp(), named barriers): a row of times per thread
+//   - what it knows by other means (partial __syncwarp(), named barriers): a row of times per
+//     thread
 //
 // Shuffles and votes order nothing, as CUDA says.
 #include "cpu/watch/thread_order.h"

@@ -1,5 +1,5 @@
-// The state that the watchers keep of a worker while it runs a watched kernel: time, the order of threads,
-// and the logs of their accesses. Data only.
+// The state that the watchers keep of a worker while it runs a watched kernel: time, the order of
+// threads, and the logs of their accesses. Data only.
 #ifndef CUDEV_WATCH_H
 #define CUDEV_WATCH_H
 
@@ -51,7 +51,7 @@ static inline bool log_loads(enum log_kind kind) {
     return kind == LOG_LOAD || kind == LOG_COPY_LOAD || kind == LOG_MATRIX_LOAD;
 }
 
-// | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half says which instruction, the lower where
+// | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half: the instruction; the lower: where
 typedef uint64_t log_entry;
 
 static inline log_entry log_entry_of(uint64_t offset, unsigned site, unsigned kind,

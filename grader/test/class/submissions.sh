@@ -1,6 +1,6 @@
 #!/bin/sh
-# submissions.sh: makes a class for lesson 05: right, wrong and hostile submissions in every layout, and what
-# each has to get.
+# submissions.sh: makes a class for lesson 05: right, wrong and hostile submissions in every layout,
+# and what each has to get.
 # usage: submissions.sh DIR COUNT     writes DIR/submissions (COUNT of them), DIR/roster.csv (with one more, who
 #        hands in nothing) and DIR/expected: lines of ID POINTS NOTE, sorted by ID; a NOTE ends as the row's does
 # Right ones get 100, exploits 0; what is only costly keeps the other points: 87.
@@ -92,7 +92,8 @@ while [ "$i" -lt "$count" ]; do
     one "$i"
     i=$((i + 1))
 done
-# Twice the same student: the folder comes first in the order of the names. A file of a lesson that is not asked for.
+# Twice the same student: the folder comes first in the order of the names. A file of a lesson that
+# is not asked for.
 mkdir "$to/twice"
 cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice/"
 cp "$solution" "$to/twice.cu"

@@ -1,5 +1,5 @@
-// measure.js: what plots.sh lets Chromium run at the end of a page of plots, each an <svg> with its file's name as id.
-// The page becomes a text: "plots N", and a line for each fault.
+// measure.js: what plots.sh lets Chromium run at the end of a page of plots, each an <svg> with its
+// file's name as id. The page becomes a text: "plots N", and a line for each fault.
 "use strict";
 const faults = [];
 const plots = [...document.querySelectorAll("svg")];

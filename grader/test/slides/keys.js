@@ -1,5 +1,6 @@
-// keys.js: what slides.sh lets Chromium run at the end of a deck as it is shown. Keys are pressed; the page becomes
-// a text: the number of slides, then the slide shown at first and after each key, and what `n` does to its notes.
+// keys.js: what slides.sh lets Chromium run at the end of a deck as it is shown. Keys are pressed;
+// the page becomes a text: the number of slides, then the slide shown at first and after each key,
+// and what `n` does to its notes.
 "use strict";
 const all = [...document.querySelectorAll("section")];
 const shown = () => all.flatMap((slide, n) => (getComputedStyle(slide).display === "none" ? [] : [n + 1])).join("+");

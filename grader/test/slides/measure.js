@@ -1,5 +1,5 @@
-// measure.js: what slides.sh lets Chromium run at the end of a deck opened with ?all, where every slide has its own
-// size. The page becomes a text: "slides N", and a line for each fault.
+// measure.js: what slides.sh lets Chromium run at the end of a deck opened with ?all, where every
+// slide has its own size. The page becomes a text: "slides N", and a line for each fault.
 "use strict";
 const faults = [];
 const slides = [...document.querySelectorAll("section")];

@@ -1,6 +1,7 @@
-// check.js: walks through slides/sweep/index.html with the keyboard and compares what it shows with TRACES, the JSON of
-// `make trace`, and with attention computed in double. sweep.sh puts both behind the page's own script, in a window that
-// is 1280 wide. What is found is told at the end of the page, in lines "ok NAME" and "FAIL NAME: WHERE", then "end".
+// check.js: walks through slides/sweep/index.html with the keyboard and compares what it shows with
+// TRACES, the JSON of `make trace`, and with attention computed in double. sweep.sh puts both
+// behind the page's own script, in a window that is 1280 wide. What is found is told at the end of
+// the page, in lines "ok NAME" and "FAIL NAME: WHERE", then "end".
 "use strict";
 {  // the page has names of its own
 const LIMIT = 1e-5;        // how far numbers may differ
@@ -126,7 +127,8 @@ function tileWrong(c, traced) {
         || differs("O", numbersOf("O"), traced.O);
 }
 
-// The rows of a Q tile as they are stored: O in fp32 beside the right answer, rounded to fp16 beside what the kernel stored.
+// The rows of a Q tile as they are stored: O in fp32 beside the right answer, rounded to fp16
+// beside what the kernel stored.
 function storeWrong(c, right, q) {
     const O = numbersOf("O"), LSE = numbersOf("state").map(row => row[4]);
     for (let r = 0, i = q * c.block_q; r < c.block_q && i < c.N_q; r++, i++) {
@@ -208,7 +210,8 @@ function walk(c, n) {
 // ---- the controls ----
 
 function controls() {
-    // The clock of the page is stopped: it plays when tick() is called, and tick is null when it does not.
+    // The clock of the page is stopped: it plays when tick() is called, and tick is null when it
+    // does not.
     let tick = null;
     window.setInterval = action => { tick = action; return 1; };
     window.clearInterval = () => { tick = null; };

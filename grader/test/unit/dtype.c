@@ -61,12 +61,25 @@ START_TEST(test_nan_bits) {
 }
 END_TEST
 
+// Whole numbers are rounded to the nearest, and come back.
+START_TEST(test_whole_numbers) {
+    int32_t whole;
+    uint8_t byte;
+    dtype_store(I32, &whole, -7.4);
+    ck_assert(whole == -7 && dtype_load(I32, &whole) == -7 && dtype_round(I32, 2.5) == 2);
+    dtype_store(U8, &byte, 254.6);
+    ck_assert(byte == 255 && dtype_load(U8, &byte) == 255);
+    ck_assert(dtype_size(I32) == 4 && dtype_size(U8) == 1 && dtype_ulp(U8, 3) == 1);
+}
+END_TEST
+
 int main(void) {
     Suite* suite = suite_create("dtype");
     TCase* t = tcase_create("dtype");
     tcase_add_loop_test(t, test_every_value, 0, 2);
     tcase_add_loop_test(t, test_nearest_even, 0, 2);
     tcase_add_test(t, test_ends);
+    tcase_add_test(t, test_whole_numbers);
     tcase_add_test(t, test_nan_bits);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);

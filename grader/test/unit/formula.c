@@ -1,4 +1,5 @@
-// formula.c: what formulas are worth, what is said of those that are none, and that no bytes break the reader.
+// formula.c: what formulas are worth, what is said of those that are none, and that no bytes break
+// the reader.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -149,7 +150,8 @@ START_TEST(test_depth) {
 }
 END_TEST
 
-// Any bytes have a value or an error at a place of the text, and the same ones as a file break nothing.
+// Any bytes have a value or an error at a place of the text, and the same ones as a file break
+// nothing.
 START_TEST(test_any_bytes) {
     static const char likely[] = "0123456789.eE+-*/^(), \tNHNq_minaxceilfloorsqrtlog2=\r\n#/";
     unsigned state = 1;

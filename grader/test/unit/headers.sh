@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh: every header of lessons/ says from which lesson on it may be included; what is cut from a solution
-# is as the solution is now.
+# headers.sh: every header of lessons/ says from which lesson on it may be included; what is cut
+# from a solution is as the solution is now.
 status=0
 for header in lessons/*.h; do
     sed -n 1p "$header" | grep -q "^// from lesson [0-3][0-9]: ${header#*/}: [^ ]" || {

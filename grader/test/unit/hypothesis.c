@@ -130,7 +130,8 @@ START_TEST(test_slack) {
 }
 END_TEST
 
-// Sums decide: the guess may be wanted but for less than the slack, and has to explain most of the error.
+// Sums decide: the guess may be wanted but for less than the slack, and has to explain most of the
+// error.
 START_TEST(test_unexplained) {
     const struct slack quarter = {.unexplained = 0.25};
     struct output o;

@@ -2,9 +2,9 @@
 //
 // What was wrong with 1_serial.cu: few threads, and each read alone. Here a block shares the row:
 // the 32 loads of a warp are 128 bytes in one piece, and log2(256) = 8 rounds of the tree replace a
-// chain of 256. But each round ends in a barrier at which all 8 warps wait, although from the second
-// round on half of them, then three quarters, have nothing to do; and every number goes to shared
-// memory and back. Next: inside a warp no barrier is needed, 3_warp_tree.cu.
+// chain of 256. But each round ends in a barrier at which all 8 warps wait, although from the
+// second round on half of them, then three quarters, have nothing to do; and every number goes to
+// shared memory and back. Next: inside a warp no barrier is needed, 3_warp_tree.cu.
 
 #include "reduction.h"
 

@@ -1,12 +1,12 @@
 // Step 3: trees inside the warps first, ordered by __syncwarp(); one barrier for the whole block.
 //
 // What was wrong with 2_shared_tree.cu: 9 barriers, of which the last 5 rounds order nothing but
-// lanes of one warp. Each warp now merges its own 32 parts and waits for nobody else; its lanes wait
-// for each other with __syncwarp(). That the lanes of a warp execute together is no promise:
-// since Volta each has its own program counter, so without __syncwarp() a lane may read what
-// its neighbour has not written yet. `volatile` only makes the compiler go to memory; it orders
-// nothing. Left to improve: two trips to shared memory per round, for numbers that sit in
-// registers of the same warp. Next: shuffles, ../reduction.cu.
+// lanes of one warp. Each warp now merges its own 32 parts and waits for nobody else; its lanes
+// wait for each other with __syncwarp(). That the lanes of a warp execute together is no promise:
+// since Volta each has its own program counter, so without __syncwarp() a lane may read what its
+// neighbour has not written yet. `volatile` only makes the compiler go to memory; it orders
+// nothing. Left to improve: two trips to shared memory per round, for numbers that sit in registers
+// of the same warp. Next: shuffles, ../reduction.cu.
 
 #include "reduction.h"
 
@@ -18,8 +18,8 @@
 
 // ---- device helpers ----------------------------------------------------------------------------
 
-// Merges n = 2^k elements of sums and of maxima, both in shared memory, into element 0. All lanes of
-// one warp must call it; lane t works on element t.
+// Merges n = 2^k elements of sums and of maxima, both in shared memory, into element 0. All lanes
+// of one warp must call it; lane t works on element t.
 inline __device__ void merge_in_warp(float* sums, float* maxima, int n) {
     int lane = threadIdx.x % WARP_SIZE;
     // sums[t] += sums[t + distance],  0 <= t < distance                   (README eq. 4)

@@ -1,7 +1,7 @@
-// 1_fragments_from_global.cu: one warp per 16 x 8 elements of C. What was wrong with lesson 06: an FMA
-// multiplies two numbers, and a multiprocessor has 128 of them; its tensor cores make 2048 products in
-// the same time. Here they are fed by hand: each lane fetches its own share of A and B, 12 numbers for
-// 2048 / 32 products, one at a time.
+// 1_fragments_from_global.cu: one warp per 16 x 8 elements of C. What was wrong with lesson 06: an
+// FMA multiplies two numbers, and a multiprocessor has 128 of them; its tensor cores make 2048
+// products in the same time. Here they are fed by hand: each lane fetches its own share of A and B,
+// 12 numbers for 2048 / 32 products, one at a time.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -10,8 +10,8 @@
 
 // ---- device helpers
 
-// Elements (row, col) and (row2, col2) of a matrix of n_rows x n_cols as the halves of a register; 0
-// outside.
+// Elements (row, col) and (row2, col2) of a matrix of n_rows x n_cols as the halves of a register;
+// 0 outside.
 __device__ unsigned fetch_pair(const bf16* matrix, int row, int col, int row2, int col2, int n_rows,
                                int n_cols) {
     bool inside = row < n_rows && col < n_cols, inside2 = row2 < n_rows && col2 < n_cols;

@@ -1,7 +1,8 @@
-// 2_shared_unswizzled.cu: tiles in shared memory, 8 warps with 64 x 64 sums each. What was wrong with
-// step 1: every number was fetched by each of the N / 8 or M / 16 warps that need it, in requests of 2
-// bytes a lane. Here a block fetches it once for 128 x 256 elements of C, and ldmatrix hands out the
-// shares. What is still wrong: rows of 128 and of 512 bytes all begin at bank 0.
+// 2_shared_unswizzled.cu: tiles in shared memory, 8 warps with 64 x 64 sums each. What was wrong
+// with step 1: every number was fetched by each of the N / 8 or M / 16 warps that need it, in
+// requests of 2 bytes a lane. Here a block fetches it once for 128 x 256 elements of C, and
+// ldmatrix hands out the shares. What is still wrong: rows of 128 and of 512 bytes all begin at
+// bank 0.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>

@@ -1,7 +1,8 @@
-// 3_one_buffer.cu: the pieces of each row exchanged, and copies that do not pass through registers. What
-// was wrong with step 2: the 8 rows of a matrix of ldmatrix lay in the same banks, so that it took 8
-// times as long; and each number took an instruction of its own to fetch and one to store. Here a
-// thread copies 16 bytes at once. What is still wrong: while tiles travel, nobody multiplies.
+// 3_one_buffer.cu: the pieces of each row exchanged, and copies that do not pass through registers.
+// What was wrong with step 2: the 8 rows of a matrix of ldmatrix lay in the same banks, so that it
+// took 8 times as long; and each number took an instruction of its own to fetch and one to store.
+// Here a thread copies 16 bytes at once. What is still wrong: while tiles travel, nobody
+// multiplies.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -24,8 +25,8 @@ enum {
 
 // ---- device helpers
 
-// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of PIECE,
-// width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
+// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of
+// PIECE, width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
 __device__ __forceinline__ int place(int row, int col, int width) {
     int piece = col / PIECE;
     piece ^= row & 7;
@@ -33,7 +34,8 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 }
 
 // tile[r][c] = matrix[row0 + r][col0 + c] for rows x cols elements; 0 outside the matrix, which has
-// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or 1.
+// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or
+// 1.
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
@@ -54,8 +56,8 @@ __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row
     }
 }
 
-// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile of A
-// as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
+// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile
+// of A as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
 __device__ __forceinline__ void load_fragments(unsigned A_reg[WARP_M / 16][4],
                                                unsigned B_reg[WARP_N / 16][4], const bf16* A_smem,
                                                const bf16* B_smem, int warp_row, int warp_col,
@@ -104,8 +106,8 @@ __device__ __forceinline__ void store_block(bf16* C, const float C_reg[4], int r
 
 // ---- GPU kernel
 
-// Grid (tiles of BLOCK_N columns, tiles of BLOCK_M rows). unit: what the rows of A and B are aligned to,
-// in elements, PIECE or 1.
+// Grid (tiles of BLOCK_N columns, tiles of BLOCK_M rows). unit: what the rows of A and B are
+// aligned to, in elements, PIECE or 1.
 template <int unit>
 __global__ void __launch_bounds__(THREADS)
     tensor_core_matmul_kernel(bf16* __restrict__ C,        // (M, N)  out

@@ -1,8 +1,8 @@
-// 4_three_stages.cu: a ring of three tiles, and blocks that run together share rows and columns. What was
-// wrong with step 3: while a tile travelled, nobody multiplied. Here the next two are on their way
-// meanwhile, one barrier a tile is enough, and the grid is walked in groups of rows of tiles, so that
-// most copies come from the L2 cache. What is still wrong: each step begins with ldmatrix, and the first
-// mma waits for it; after a barrier all warps wait so at once.
+// 4_three_stages.cu: a ring of three tiles, and blocks that run together share rows and columns.
+// What was wrong with step 3: while a tile travelled, nobody multiplied. Here the next two are on
+// their way meanwhile, one barrier a tile is enough, and the grid is walked in groups of rows of
+// tiles, so that most copies come from the L2 cache. What is still wrong: each step begins with
+// ldmatrix, and the first mma waits for it; after a barrier all warps wait so at once.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -27,8 +27,8 @@ enum {
 
 // ---- device helpers
 
-// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of PIECE,
-// width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
+// Where element (row, col) of a tile of rows of `width` elements is stored; col is a multiple of
+// PIECE, width of 8 pieces. Eight pieces fill the 32 banks once. (README eq. 3)
 __device__ __forceinline__ int place(int row, int col, int width) {
     int piece = col / PIECE;
     piece ^= row & 7;
@@ -36,7 +36,8 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 }
 
 // tile[r][c] = matrix[row0 + r][col0 + c] for rows x cols elements; 0 outside the matrix, which has
-// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or 1.
+// n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or
+// 1.
 template <int unit, int rows, int cols>
 __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
                                          int n_rows, int n_cols) {
@@ -57,7 +58,8 @@ __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row
     }
 }
 
-// Part `part` of the tiles of A and B that begin at column, and row, k0: 1 / PARTS of their rows each.
+// Part `part` of the tiles of A and B that begin at column, and row, k0: 1 / PARTS of their rows
+// each.
 template <int unit>
 __device__ __forceinline__ void send_for_part(bf16* stage, const bf16* A, const bf16* B, int row0,
                                               int col0, int k0, int part, int M, int N, int K) {
@@ -69,8 +71,8 @@ __device__ __forceinline__ void send_for_part(bf16* stage, const bf16* A, const 
                                     K, N);
 }
 
-// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile of A
-// as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
+// The warp's operands of step k (a multiple of STEP in [0, BLOCK_K)): its WARP_M rows of the tile
+// of A as blocks of 16 x 16, its WARP_N columns of the tile of B as pairs of blocks of 16 x 8.
 __device__ __forceinline__ void load_fragments(unsigned A_reg[WARP_M / 16][4],
                                                unsigned B_reg[WARP_N / 16][4], const bf16* stage,
                                                int warp_row, int warp_col, int k) {
@@ -119,8 +121,8 @@ __device__ __forceinline__ void store_block(bf16* C, const float C_reg[4], int r
 
 // ---- GPU kernel
 
-// One block per tile of C, counted in one dimension. unit: what the rows of A and B are aligned to, in
-// elements, PIECE or 1. stages: tiles of A and B in shared memory, 2 or more.
+// One block per tile of C, counted in one dimension. unit: what the rows of A and B are aligned to,
+// in elements, PIECE or 1. stages: tiles of A and B in shared memory, 2 or more.
 template <int unit, int stages>
 __global__ void __launch_bounds__(THREADS, 1)
     tensor_core_matmul_kernel(bf16* __restrict__ C,        // (M, N)  out
@@ -143,8 +145,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     int warp_col = warp % WARPS_N * WARP_N;  // [0, BLOCK_N)
     float C_reg[WARP_M / 16][WARP_N / 8][4] = {};
 
-    // Tile t is kept in stage t % stages and sent for stages - 1 rounds before it is multiplied: the
-    // first ones now. A group for each, also for a tile that lies beyond K and becomes zeros.
+    // Tile t is kept in stage t % stages and sent for stages - 1 rounds before it is multiplied:
+    // the first ones now. A group for each, also for a tile that lies beyond K and becomes zeros.
     for (int tile = 0; tile < stages - 1; tile++) {
         bf16* stage = smem + tile * (A_TILE + B_TILE);
 #pragma unroll

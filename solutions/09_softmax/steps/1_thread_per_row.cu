@@ -1,8 +1,8 @@
 // Step 1: one thread per row, and one walk along the row for each equation.
 //
-// What was wrong before: nothing yet; this is the start. Neighbouring threads read addresses a whole row
-// apart, so each 4-byte load moves 32 bytes, and each store too; there are only as many threads as rows;
-// and the row is read three times. Next: a warp for each row.
+// What was wrong before: nothing yet; this is the start. Neighbouring threads read addresses a
+// whole row apart, so each 4-byte load moves 32 bytes, and each store too; there are only as many
+// threads as rows; and the row is read three times. Next: a warp for each row.
 
 #include "softmax.h"
 

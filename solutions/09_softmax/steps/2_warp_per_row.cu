@@ -1,9 +1,9 @@
 // Step 2: one warp per row, three walks.
 //
-// What was wrong with 1_thread_per_row.cu: a warp's 32 loads hit 32 rows. Here the lanes of a warp read 128
-// bytes in one piece, and what they have found is brought together by shuffles (lesson 03). No barrier, no
-// shared memory. Left to improve: the row is still read three times, and a long row keeps a single warp
-// busy for long. Next: more threads for a row.
+// What was wrong with 1_thread_per_row.cu: a warp's 32 loads hit 32 rows. Here the lanes of a warp
+// read 128 bytes in one piece, and what they have found is brought together by shuffles (lesson
+// 03). No barrier, no shared memory. Left to improve: the row is still read three times, and a long
+// row keeps a single warp busy for long. Next: more threads for a row.
 
 #include "softmax.h"
 

@@ -1,9 +1,9 @@
 // Step 3: one block per row, three walks.
 //
-// What was wrong with 2_warp_per_row.cu: 32 threads for a row of 4096, and so few of its loads under way. Now there
-// are 256, whose results meet in shared memory. A short row is in the L1 cache when it is read again. A long one is
-// not, and gains nothing: the README's table has it slower than step 2. Next: a place for the row on the chip that
-// does not depend on a cache, 4_shared.cu.
+// What was wrong with 2_warp_per_row.cu: 32 threads for a row of 4096, and so few of its loads
+// under way. Now there are 256, whose results meet in shared memory. A short row is in the L1 cache
+// when it is read again. A long one is not, and gains nothing: the README's table has it slower
+// than step 2. Next: a place for the row on the chip that does not depend on a cache, 4_shared.cu.
 
 #include "softmax.h"
 

@@ -1,11 +1,12 @@
 // Step 4: one block per row, and the row in shared memory: read once.
 //
-// What was wrong with 3_block_per_row.cu: it asked memory for the row three times and hoped for the caches.
-// Here the row comes into shared memory and stays there for the second and the third walk; a row that does
-// not fit is read again. Where the L1 cache did the same, with 4096 columns, that only adds the way through
-// shared memory. What is left: a row of 50257 takes 201 KB of the 227, so one block is all that a multiprocessor
-// holds, and while that computes nothing is loaded; registers have room for as much again. And of a row that does
-// not begin at a line, every warp stores pieces of two lines. Next: ../softmax.cu.
+// What was wrong with 3_block_per_row.cu: it asked memory for the row three times and hoped for the
+// caches. Here the row comes into shared memory and stays there for the second and the third walk;
+// a row that does not fit is read again. Where the L1 cache did the same, with 4096 columns, that
+// only adds the way through shared memory. What is left: a row of 50257 takes 201 KB of the 227, so
+// one block is all that a multiprocessor holds, and while that computes nothing is loaded;
+// registers have room for as much again. And of a row that does not begin at a line, every warp
+// stores pieces of two lines. Next: ../softmax.cu.
 
 #include "softmax.h"
 

@@ -4,10 +4,10 @@
 //     P = softmax(S)             one thread per row; LSE on the way
 //     O = P V                    one thread per element of O
 //
-// The contract gives no scratch memory, and this version needs 2 B N_q N_k floats of it: the launcher
-// allocates them and frees them again. That is exactly what the lesson gets rid of. At N_q = N_k =
-// 16384 with 512 heads it would be 1 TiB, and at any size the GPU spends its time on writing S,
-// reading it, writing P and reading that.
+// The contract gives no scratch memory, and this version needs 2 B N_q N_k floats of it: the
+// launcher allocates them and frees them again. That is exactly what the lesson gets rid of. At N_q
+// = N_k = 16384 with 512 heads it would be 1 TiB, and at any size the GPU spends its time on
+// writing S, reading it, writing P and reading that.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>

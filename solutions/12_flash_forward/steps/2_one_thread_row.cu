@@ -1,11 +1,12 @@
 // 2_one_thread_row.cu: one thread per query row, with the online softmax.
 //
-// What was wrong with 1_naive.cu: S and P travel through global memory four times, 16 N_q N_k bytes,
-// and have to fit there. Here a score lives from its dot product to its use, in one register.
+// What was wrong with 1_naive.cu: S and P travel through global memory four times, 16 N_q N_k
+// bytes, and have to fit there. Here a score lives from its dot product to its use, in one
+// register.
 //
-// What is still wrong: every thread reads all of K and V for itself, key by key, and the accumulator
-// of a whole row of O (up to 256 floats) is too large for one thread's registers. It also rescales O
-// at every key, where a tile of 16 keys needs it once.
+// What is still wrong: every thread reads all of K and V for itself, key by key, and the
+// accumulator of a whole row of O (up to 256 floats) is too large for one thread's registers. It
+// also rescales O at every key, where a tile of 16 keys needs it once.
 #include "flash_forward.h"
 
 #include <cuda_fp16.h>

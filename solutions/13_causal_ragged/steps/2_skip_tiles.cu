@@ -1,11 +1,12 @@
 // 2_skip_tiles.cu: stops at the diagonal.
 //
-// What was wrong with 1_mask_every_tile.cu: it loads and multiplies tiles that the mask then hides whole,
-// half of all when N_q = N_k. Here a block ends its sweep at the last key that its last row sees.
+// What was wrong with 1_mask_every_tile.cu: it loads and multiplies tiles that the mask then hides
+// whole, half of all when N_q = N_k. Here a block ends its sweep at the last key that its last row
+// sees.
 //
-// What is still wrong: in the tiles that are left, all but the last two of a block are seen whole by all
-// of its rows, and yet every score is compared with the mask, every row of K and V with N_k, and
-// every m_new with -infinity.
+// What is still wrong: in the tiles that are left, all but the last two of a block are seen whole
+// by all of its rows, and yet every score is compared with the mask, every row of K and V with N_k,
+// and every m_new with -infinity.
 #include "causal_ragged.h"
 
 #include <cuda_fp16.h>
@@ -22,7 +23,7 @@
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.   (README eq. 1)
+// How many keys query i sees, from 0 to N_k, also for an i beyond N_q.               (README eq. 1)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = 0;
     seen = causal ? i + 1 + N_k - N_q : N_k;
@@ -31,9 +32,9 @@ __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     return seen;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read, and a 0 adds nothing to a dot product. n_rows may be more than fit. All threads of the block
-// take part, and neighbouring threads read neighbouring elements.
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read, and a 0 adds nothing to a dot product. n_rows may be more than fit. All threads of the
+// block take part, and neighbouring threads read neighbouring elements.
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -48,8 +49,8 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
 
 // ---- GPU kernel ----------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next size
-// that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
+// size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H, d)
                                      float* LSE,                  // (B, H, N_q)
@@ -80,7 +81,8 @@ __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H,
     O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
     LSE += (batch * H + head) * N_q + first_row;
 
-    // Row i sees the keys [0, visible); no row of the block sees any from `end` on. (README eq. 1, 3)
+    // Row i sees the keys [0, visible); no row of the block sees any from `end` on. (README eq. 1,
+    // 3)
     int64_t visible = keys_seen(first_row + i, N_q, N_k, causal);
     int64_t end = keys_seen(first_row + BLOCK_Q - 1, N_q, N_k, causal);
 
@@ -110,7 +112,8 @@ __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H,
         __syncthreads();  // row i of S is written before its maximum is taken
 
         // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
-        // While row i has seen no key, m_new is -infinity, and (-inf) - (-inf) is NaN (README eq. 4).
+        // While row i has seen no key, m_new is -infinity, and (-inf) - (-inf) is NaN (README eq.
+        // 4).
         float m_new = m;
         for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
         float base = m_new;  // what exp is relative to
@@ -133,7 +136,7 @@ __global__ void causal_ragged_kernel(fp16* O,                     // (B, N_q, H,
         __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
     }
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 5)
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 5)
     if (first_row + i < N_q) {
         for (int c = 0; c < d_tile / BLOCK_K; c++) {
             int x = j + c * BLOCK_K;

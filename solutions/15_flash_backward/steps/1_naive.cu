@@ -3,9 +3,9 @@
 //     P, dS = P * (dP - delta)        one thread per element of both
 //     dV = P^T dO,  dK = scale dS^T Q,  dQ = scale dS K       one thread per element
 //
-// The workspace of the contract has no room for P and dS: the launcher allocates 2 B H N_q N_k floats for
-// them and frees them again. At N_q = N_k = 16384 with 32 heads these are 64 GiB, and at any size the GPU
-// spends its time on writing them and on reading them back column by column.
+// The workspace of the contract has no room for P and dS: the launcher allocates 2 B H N_q N_k
+// floats for them and frees them again. At N_q = N_k = 16384 with 32 heads these are 64 GiB, and at
+// any size the GPU spends its time on writing them and on reading them back column by column.
 #include "flash_backward.h"
 
 #include <cuda_fp16.h>
@@ -59,7 +59,7 @@ __global__ void weights_kernel(float* P,                     // (B, H, N_q, N_k)
     dS[row * N_k + j] = p * (dP - delta);
 }
 
-// out[j][x] = factor * sum_i W[i][j] in[i][x]:  dV from P and dO, dK from dS and Q     (README eq. 5, 8)
+// out[j][x] = factor * sum_i W[i][j] in[i][x]: dV from P and dO, dK from dS and Q (README eq. 5, 8)
 // Grid (ceil(d / BLOCK), ceil(N_k / BLOCK), B * H).
 __global__ void columns_kernel(fp16* out,                    // (B, N_k, H, d)
                                const float* __restrict__ W,  // (B, H, N_q, N_k)

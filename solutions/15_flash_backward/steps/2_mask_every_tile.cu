@@ -1,12 +1,13 @@
-// 2_mask_every_tile.cu: the tiles of the solution, but one loop over all of them, with every test at every
-// score.
+// 2_mask_every_tile.cu: the tiles of the solution, but one loop over all of them, with every test
+// at every score.
 //
-// What was wrong with step 1: P and dS went through global memory, four times N_q x N_k floats. Here a block
-// owns BLOCK_K keys, with dK and dV in registers, and makes each tile of P and dS from Q, K, V, dO, LSE
-// and delta when it needs it. dQ, which all blocks have a share in, is summed by atomicAdd.
+// What was wrong with step 1: P and dS went through global memory, four times N_q x N_k floats.
+// Here a block owns BLOCK_K keys, with dK and dV in registers, and makes each tile of P and dS from
+// Q, K, V, dO, LSE and delta when it needs it. dQ, which all blocks have a share in, is summed by
+// atomicAdd.
 //
-// What is still wrong: with a causal mask half of the tiles hold nothing but zeros, and this loop loads and
-// computes them all the same; and in the others nearly all tests are for nothing.
+// What is still wrong: with a causal mask half of the tiles hold nothing but zeros, and this loop
+// loads and computes them all the same; and in the others nearly all tests are for nothing.
 #include "flash_backward.h"
 
 #include <cuda_fp16.h>
@@ -28,7 +29,8 @@ static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// The first query that sees key j: row i sees it if i >= seen_from. From 0 to N_q; N_q, nobody, for a j
+// The first query that sees key j: row i sees it if i >= seen_from. From 0 to N_q; N_q, nobody, for
+// a j
 // beyond N_k.                                                                      (README eq. 2)
 __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = 0;
@@ -38,8 +40,8 @@ __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     return first;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read, and a 0 adds nothing to a dot product (lesson 13).
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read, and a 0 adds nothing to a dot product (lesson 13).
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -50,11 +52,12 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// The main loop: the tiles of queries from 0 to before N_q, the last one first, and what they add to dK, dV
-// (of this block's keys) and dQ.
+// The main loop: the tiles of queries from 0 to before N_q, the last one first, and what they add
+// to dK, dV (of this block's keys) and dQ.
 //
-// Thread (x, y) holds rows and columns of several matrices: element (y, x) of the tiles of S, P and dS;
-// of key y, the columns x, x + BLOCK_K, ... of dK and dV; and the same columns of query y of dQ.
+// Thread (x, y) holds rows and columns of several matrices: element (y, x) of the tiles of S, P and
+// dS; of key y, the columns x, x + BLOCK_K, ... of dK and dV; and the same columns of query y of
+// dQ.
 template <int d_tile>
 __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
                                      float* dV_reg,                // (d_tile / BLOCK_K)
@@ -91,7 +94,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
 
         // S = scale Q K^T,  dP = dO V^T                                         (README eq. 1, 6)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k],  dP[i][j] = sum_k dO[i][k] V[j][k];  i = y, j = x
+        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
         float s = 0.0f;
         float dP = 0.0f;
         for (int k = 0; k < d_tile; k++) {
@@ -128,7 +131,8 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
             for (int j = 0; j < BLOCK_K; j++) sum += dS_smem[y][j] * __half2float(K_smem[j][k]);
             if (y < n_rows && k < d) atomicAdd(&dQ_sum[(first_row + y) * d + k], sum);
         }
-        __syncthreads();  // everybody has read Q, dO, P and dS before the next round overwrites them
+        // everybody has read Q, dO, P and dS before the next round overwrites them
+        __syncthreads();
     }
 }
 
@@ -160,8 +164,8 @@ __global__ void delta_kernel(float* delta,                 // (B, H, N_q)
     if (lane == 0) delta[row] = sum;
 }
 
-// Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next size
-// that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
+// size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H, N_q, d)
                              fp16* dK,                     // (B, N_k, H, d)

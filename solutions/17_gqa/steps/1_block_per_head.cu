@@ -1,9 +1,9 @@
 // 1_block_per_head.cu: lesson 13's kernel, with the key head of each query head.
 //
-// The smallest change that is right: key head = head / group in the line that moves K and V. But each query
-// head has blocks of its own, and the blocks of a group read the same keys and values, each for itself. With one
-// query (decoding) a tile of 16 rows has 1, and the other 15 wait.
-// The backward pass is gqa.cu's.
+// The smallest change that is right: key head = head / group in the line that moves K and V. But
+// each query head has blocks of its own, and the blocks of a group read the same keys and values,
+// each for itself. With one query (decoding) a tile of 16 rows has 1, and the other 15 wait. The
+// backward pass is gqa.cu's.
 #include "gqa.h"
 
 #include <cuda_fp16.h>
@@ -25,7 +25,8 @@ static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13, eq. 1)
+// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13,
+// eq. 1)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
     if (seen < 0) seen = 0;
@@ -33,7 +34,7 @@ __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     return seen;
 }
 
-// The first query that sees key j. From 0 to N_q; N_q, nobody, for a j beyond N_k.     (lesson 15, eq. 2)
+// The first query that sees key j. From 0 to N_q; N_q for a j beyond N_k (lesson 15, eq. 2)
 __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = causal ? j - N_k + N_q : 0;
     if (first < 0) first = 0;
@@ -52,9 +53,10 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ what these keys
-// add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y, the columns x, x + BLOCK_K, ...
-// of dK and dV; and the same columns of query y of dQ                                    (lesson 15).
+// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ
+// what these keys add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y,
+// the columns x, x + BLOCK_K, ...
+// of dK and dV; and the same columns of query y of dQ                                  (lesson 15).
 template <int d_tile>
 __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
                                      float* dV_reg,                // (d_tile / BLOCK_K)
@@ -92,7 +94,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
 
         // S = scale Q K^T,  dP = dO V^T                                            (README eq. 5)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k],  dP[i][j] = sum_k dO[i][k] V[j][k];  i = y, j = x
+        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
         float s = 0.0f;
         float dP = 0.0f;
         for (int k = 0; k < d_tile; k++) {
@@ -156,8 +158,9 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     int thread = i * BLOCK_K + j;  // [0, THREADS)
     int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // [0, N_q)
 
-    // From here on every pointer starts where this block's work starts. K and V are those of the key head that
-    // this query head shares with others, whose blocks read them as well.                 (README eq. 1)
+    // From here on every pointer starts where this block's work starts. K and V are those of the
+    // key head that
+    // this query head shares with others, whose blocks read them as well.            (README eq. 1)
     int64_t batch = blockIdx.y / H_q;  // [0, B)
     int64_t head = blockIdx.y % H_q;   // [0, H_q)
     int64_t key_head = head / group;   // [0, H_k)
@@ -167,7 +170,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
     LSE += (batch * H_q + head) * N_q + first_row;
 
-    // Row i of the tile sees the keys [0, visible), and no row sees any from `end` on.   (README eq. 3)
+    // Row i of the tile sees the keys [0, visible), no row any from `end` on.        (README eq. 3)
     int64_t visible = keys_seen(first_row + i, N_q, N_k, causal);
     int64_t end = keys_seen(first_row + BLOCK_Q - 1, N_q, N_k, causal);
 
@@ -215,7 +218,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
         __syncthreads();  // everybody has read K, V, S and P before the next tile overwrites them
     }
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 4)
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
     if (first_row + i < N_q) {
         for (int c = 0; c < d_tile / BLOCK_K; c++) {
             int x = j + c * BLOCK_K;
@@ -226,7 +229,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     }
 }
 
-// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                       (README eq. 5, 7)
+// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                      (README eq. 5, 7)
 // Grid (ceil(N_q / WARPS), B * H_q), block (WARP, WARPS): one warp per query.
 __global__ void delta_kernel(float* delta,                 // (B, H_q, N_q)
                              float* dQ_sum,                // (B, H_q, N_q, d)
@@ -289,7 +292,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     load_tile<d_tile>(K_smem, K, BLOCK_K, n_keys, d, stride_k.n, thread);
     load_tile<d_tile>(V_smem, V, BLOCK_K, n_keys, d, stride_v.n, thread);
 
-    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h: the sums go on from head to head. (README eq. 6)
+    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head.     (README eq. 6)
     for (int g = 0; g < group; g++) {
         int64_t head = key_head * group + g;               // [0, H_q)
         int64_t row = (batch * H_k * group + head) * N_q;  // of its first query in LSE and delta
@@ -299,7 +302,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
                      N_k, d, stride_q.n, stride_do.n, scale, causal, first_key);
     }
 
-    // dK and dV of key y, rounded once. dS^T Q lacks its factor scale.                 (README eq. 6)
+    // dK and dV of key y, rounded once. dS^T Q lacks its factor scale.               (README eq. 6)
     for (int c = 0; c < d_tile / BLOCK_K; c++) {
         int k = x + c * BLOCK_K;
         if (y >= n_keys || k >= d) continue;
@@ -308,7 +311,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     }
 }
 
-// dQ = scale * dQ_sum, rounded                                                        (README eq. 7)
+// dQ = scale * dQ_sum, rounded                                                       (README eq. 7)
 // Grid (ceil(N_q * d / CONVERT_THREADS), B * H_q), block (CONVERT_THREADS): one thread per element.
 __global__ void dq_kernel(fp16* dQ,             // (B, N_q, H_q, d)
                           const float* dQ_sum,  // (B, H_q, N_q, d)

@@ -1,9 +1,10 @@
-// 2_expanded_gradients.cu: dK and dV for every query head, in memory, and then the sums over the groups.
+// 2_expanded_gradients.cu: dK and dV for every query head, in memory, and then the sums over the
+// groups.
 //
-// Lesson 15's kernel as it was, a block for each tile of keys of each query head. Each block stores its share of
-// dK and dV in fp32, and a kernel of its own adds up the shares of a group. The sums have to be in fp32: that
-// is memory of 2 * group times the size of dK and dV, which has to be allocated, written and read again.
-// The forward pass is gqa.cu's.
+// Lesson 15's kernel as it was, a block for each tile of keys of each query head. Each block stores
+// its share of dK and dV in fp32, and a kernel of its own adds up the shares of a group. The sums
+// have to be in fp32: that is memory of 2 * group times the size of dK and dV, which has to be
+// allocated, written and read again. The forward pass is gqa.cu's.
 #include "gqa.h"
 
 #include <cuda_fp16.h>
@@ -25,7 +26,8 @@ static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13, eq. 1)
+// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13,
+// eq. 1)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
     if (seen < 0) seen = 0;
@@ -33,7 +35,7 @@ __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     return seen;
 }
 
-// The first query that sees key j. From 0 to N_q; N_q, nobody, for a j beyond N_k.     (lesson 15, eq. 2)
+// The first query that sees key j. From 0 to N_q; N_q for a j beyond N_k (lesson 15, eq. 2)
 __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     int64_t first = causal ? j - N_k + N_q : 0;
     if (first < 0) first = 0;
@@ -41,7 +43,8 @@ __device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
     return first;
 }
 
-// Where packed row r of a group begins, from the place of query 0 of the group's first head. (README eq. 2)
+// Where packed row r of a group begins, from the place of query 0 of the group's first head.
+// (README eq. 2)
 __device__ int64_t place(int64_t r, int group, struct strides stride) {
     int64_t at = 0;
     int64_t query = r / group;  // [0, N_q)
@@ -73,9 +76,10 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ what these keys
-// add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y, the columns x, x + BLOCK_K, ...
-// of dK and dV; and the same columns of query y of dQ                                    (lesson 15).
+// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ
+// what these keys add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y,
+// the columns x, x + BLOCK_K, ...
+// of dK and dV; and the same columns of query y of dQ                                  (lesson 15).
 template <int d_tile>
 __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
                                      float* dV_reg,                // (d_tile / BLOCK_K)
@@ -113,7 +117,7 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
         __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
 
         // S = scale Q K^T,  dP = dO V^T                                            (README eq. 5)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k],  dP[i][j] = sum_k dO[i][k] V[j][k];  i = y, j = x
+        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
         float s = 0.0f;
         float dP = 0.0f;
         for (int k = 0; k < d_tile; k++) {
@@ -154,8 +158,8 @@ __device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / 
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
-// Grid (ceil(N_q * group / BLOCK_Q), B * H_k), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
-// size that there is a kernel for; the columns from d on are zeros.
+// Grid (ceil(N_q * group / BLOCK_Q), B * H_k), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to
+// the next size that there is a kernel for; the columns from d on are zeros.
 template <int d_tile>
 __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
                                float* LSE,                  // (B, H_q, N_q)
@@ -178,8 +182,9 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // of the group's packed rows
     int64_t n_rows = (int64_t)N_q * group;              // of them in all
 
-    // From here on every pointer starts at this block's batch: K and V at its key head, Q and O at the first
-    // query head of the group, LSE at that head, too.                                    (README eq. 1)
+    // From here on every pointer starts at this block's batch: K and V at its key head, Q and O at
+    // the first
+    // query head of the group, LSE at that head, too.                                (README eq. 1)
     int64_t batch = blockIdx.y / H_k;     // [0, B)
     int64_t key_head = blockIdx.y % H_k;  // [0, H_k)
     int64_t first_head = key_head * group;
@@ -189,7 +194,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     O += batch * stride_o.b + first_head * stride_o.h;
     LSE += (batch * H_k * group + first_head) * N_q;
 
-    // Row i of the tile sees the keys [0, visible), and no row sees any from `end` on.   (README eq. 3)
+    // Row i of the tile sees the keys [0, visible), no row any from `end` on.        (README eq. 3)
     int64_t visible = 0;
     int64_t end = 0;
     visible = keys_seen((first_row + i) / group, N_q, N_k, causal);
@@ -239,7 +244,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
         __syncthreads();  // everybody has read K, V, S and P before the next tile overwrites them
     }
 
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key          (README eq. 4)
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
     int64_t row = first_row + i;
     if (row < n_rows) {
         for (int c = 0; c < d_tile / BLOCK_K; c++) {
@@ -251,7 +256,7 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
     }
 }
 
-// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                       (README eq. 5, 7)
+// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                      (README eq. 5, 7)
 // Grid (ceil(N_q / WARPS), B * H_q), block (WARP, WARPS): one warp per query.
 __global__ void delta_kernel(float* delta,                 // (B, H_q, N_q)
                              float* dQ_sum,                // (B, H_q, N_q, d)
@@ -329,7 +334,7 @@ __global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
     }
 }
 
-// dK_g = sum_h dK_h,  dV_g = sum_h dV_h, rounded                                       (README eq. 6)
+// dK_g = sum_h dK_h,  dV_g = sum_h dV_h, rounded                                     (README eq. 6)
 // Grid (ceil(N_k * d / CONVERT_THREADS), B * H_k), block (CONVERT_THREADS): one thread per element.
 __global__ void group_kernel(fp16* dK,            // (B, N_k, H_k, d)
                              fp16* dV,            // (B, N_k, H_k, d)
@@ -354,7 +359,7 @@ __global__ void group_kernel(fp16* dK,            // (B, N_k, H_k, d)
     dV[batch * stride_dv.b + key_head * stride_dv.h + j * stride_dv.n + x] = __float2half(dV_sum);
 }
 
-// dQ = scale * dQ_sum, rounded                                                        (README eq. 7)
+// dQ = scale * dQ_sum, rounded                                                       (README eq. 7)
 // Grid (ceil(N_q * d / CONVERT_THREADS), B * H_q), block (CONVERT_THREADS): one thread per element.
 __global__ void dq_kernel(fp16* dQ,             // (B, N_q, H_q, d)
                           const float* dQ_sum,  // (B, H_q, N_q, d)

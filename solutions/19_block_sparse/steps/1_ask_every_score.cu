@@ -1,8 +1,9 @@
-// 1_ask_every_score.cu: the equations as they stand, a thread per row of each result, no shared memory.
+// 1_ask_every_score.cu: the equations as they stand, a thread per row of each result, no shared
+// memory.
 //
-// Every thread asks the mask before every score, and reads for itself each row of K and V (or Q and dO) that it
-// needs: 128 queries that see a block read its keys 128 times. Hidden scores cost a look at the mask; still N_q N_k
-// of them are looked at.
+// Every thread asks the mask before every score, and reads for itself each row of K and V (or Q and
+// dO) that it needs: 128 queries that see a block read its keys 128 times. Hidden scores cost a
+// look at the mask; still N_q N_k of them are looked at.
 #include "block_sparse.h"
 
 #include <cuda_fp16.h>
@@ -24,7 +25,7 @@ __device__ float dot(const fp16* a, const fp16* b, int d) {
     return sum;
 }
 
-// P_ij and dS_ij.                                                                 (README eq. 1, 5, 6)
+// P_ij and dS_ij.                                                              (README eq. 1, 5, 6)
 __device__ void weigh(float* p, float* dS, const fp16* q, const fp16* k, const fp16* v,
                       const fp16* o, const fp16* g, float LSE, int d, float scale) {
     *p = expf(scale * dot(q, k, d) - LSE);
@@ -33,7 +34,7 @@ __device__ void weigh(float* p, float* dS, const fp16* q, const fp16* k, const f
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
-// O_i and LSE_i of one query.                                                    (README eq. 1, 2, 4)
+// O_i and LSE_i of one query.                                                  (README eq. 1, 2, 4)
 // Grid (ceil(N_q / THREADS), B * H).
 __global__ void forward_kernel(fp16* O, float* LSE, const fp16* Q, const fp16* K, const fp16* V,
                                const uint8_t* mask, int N_q, int N_k, int H, int d,
@@ -69,7 +70,7 @@ __global__ void forward_kernel(fp16* O, float* LSE, const fp16* Q, const fp16* K
     LSE[blockIdx.y * (int64_t)N_q + i] = m + logf(l);
 }
 
-// dK_j and dV_j of one key.                                                        (README eq. 7, 8)
+// dK_j and dV_j of one key.                                                       (README eq. 7, 8)
 // Grid (ceil(N_k / THREADS), B * H).
 __global__ void dk_dv_kernel(fp16* dK, fp16* dV, const fp16* Q, const fp16* K, const fp16* V,
                              const fp16* O, const float* LSE, const fp16* dO, const uint8_t* mask,
@@ -108,7 +109,7 @@ __global__ void dk_dv_kernel(fp16* dK, fp16* dV, const fp16* Q, const fp16* K, c
     }
 }
 
-// dQ_i of one query.                                                                  (README eq. 9)
+// dQ_i of one query.                                                                 (README eq. 9)
 // Grid (ceil(N_q / THREADS), B * H).
 __global__ void dq_kernel(fp16* dQ, const fp16* Q, const fp16* K, const fp16* V, const fp16* O,
                           const float* LSE, const fp16* dO, const uint8_t* mask, int N_q, int N_k,

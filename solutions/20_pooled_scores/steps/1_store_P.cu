@@ -5,9 +5,9 @@
 //     O = P V                      one thread per element
 //     R = mean of P over a pool    one thread per element
 //
-// There is no workspace: the launcher allocates B H N_q N_k floats for S, which become P, and frees them
-// again. At N_q = N_k = 16384 with 32 heads these are 32 GiB, to get an R that, for pools of 64, has 8 MiB. And the GPU
-// spends its time on writing and reading them.
+// There is no workspace: the launcher allocates B H N_q N_k floats for S, which become P, and frees
+// them again. At N_q = N_k = 16384 with 32 heads these are 32 GiB, to get an R that, for pools of
+// 64, has 8 MiB. And the GPU spends its time on writing and reading them.
 #include "pooled_scores.h"
 
 #include <cuda_fp16.h>
@@ -76,7 +76,7 @@ __global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
     O[batch * stride_o.b + head * stride_o.h + i * stride_o.n + x] = __float2half(o);
 }
 
-// R[I][J] = mean of P[i][j] over the rows i and columns j that the pool has              (README eq. 2)
+// R[I][J] = mean of P[i][j] over the rows i and columns j that the pool has          (README eq. 2)
 // Grid (ceil(n_J / BLOCK), ceil(n_I / BLOCK), B * H).
 __global__ void pool_kernel(float* R,                     // (B, H, n_I, n_J)
                             const float* __restrict__ P,  // (B, H, N_q, N_k)

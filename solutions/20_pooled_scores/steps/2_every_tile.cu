@@ -1,10 +1,11 @@
 // 2_every_tile.cu: two passes, and P never leaves a tile.
 //
-// What was wrong with 1_store_P.cu: it writes N_q x N_k numbers and reads them again, three times, to keep
-// one number for each pool. Here LSE is all that one kernel leaves for the other, and P is made again.
+// What was wrong with 1_store_P.cu: it writes N_q x N_k numbers and reads them again, three times,
+// to keep one number for each pool. Here LSE is all that one kernel leaves for the other, and P is
+// made again.
 //
-// What is still wrong: with a causal mask the second pass loads and multiplies tiles that nobody sees, to add
-// up zeros.
+// What is still wrong: with a causal mask the second pass loads and multiplies tiles that nobody
+// sees, to add up zeros.
 #include "pooled_scores.h"
 
 #include <cuda_fp16.h>
@@ -21,7 +22,7 @@
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.     (lesson 13)
+// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.  (lesson 13)
 __device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
     int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
     if (seen < 0) seen = 0;
@@ -34,8 +35,8 @@ __host__ __device__ int pools_in_tile(int pool) {
     return pool < TILE ? TILE / pool : 1;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may be
-// read. n_rows may be more than fit. All threads of the block take part.
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
+// be read. n_rows may be more than fit. All threads of the block take part.
 template <int d_tile>
 __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
                           int d, int64_t stride_n, int thread) {
@@ -47,7 +48,7 @@ __device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size,
     }
 }
 
-// S_ij = scale * sum_x Q_ix K_jx of a row of Q and one of K in shared memory.            (README eq. 1)
+// S_ij = scale * sum_x Q_ix K_jx of a row of Q and one of K in shared memory.        (README eq. 1)
 // Both kernels call it, so both get the same bits.
 template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float scale) {
     float s = 0.0f;
@@ -57,9 +58,9 @@ template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
-// O and LSE, as in lesson 13, the mask in every tile.
-// Grid (ceil(N_q / TILE), B * H), block (TILE, TILE). d_tile is d rounded up to the next size that there
-// is a kernel for; the columns from d on are zeros.
+// O and LSE, as in lesson 13, the mask in every tile. Grid (ceil(N_q / TILE), B * H), block (TILE,
+// TILE). d_tile is d rounded up to the next size that there is a kernel for; the columns from d on
+// are zeros.
 template <int d_tile>
 __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
                                float* LSE,                  // (B, H, N_q)
@@ -116,7 +117,8 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
         m = m_new;
         __syncthreads();  // row i of P is written before it is summed and multiplied with V
 
-        // l = alpha l + sum_k P[i][k],  O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
+        // l = alpha l + sum_k P[i][k]
+        // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
         l *= alpha;
         for (int c = 0; c < d_tile / TILE; c++) O_reg[c] *= alpha;
         for (int k = 0; k < TILE; k++) {
@@ -136,9 +138,10 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
     if (j == 0) LSE[i] = m + logf(l);  // -infinity, by itself, if the row saw no key
 }
 
-// R from S and LSE. A block has the queries of the pools that lie side by side in a tile, or of one pool,
-// and goes over all keys in rounds of as many. n_I and n_J count the pools, of the queries and of the keys.
-// Grid (ceil(N_q / (pools * pool)), B * H) with pools = pools_in_tile(pool), block (TILE, TILE).
+// R from S and LSE. A block has the queries of the pools that lie side by side in a tile, or of one
+// pool, and goes over all keys in rounds of as many. n_I and n_J count the pools, of the queries
+// and of the keys. Grid (ceil(N_q / (pools * pool)), B * H) with pools = pools_in_tile(pool), block
+// (TILE, TILE).
 template <int d_tile>
 __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
                             const float* __restrict__ LSE,  // (B, H, N_q)
@@ -178,12 +181,13 @@ __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
         int64_t first_key = first_J * pool;
         int64_t n_keys = N_k - first_key < width ? N_k - first_key : width;
 
-        // Elements (i, j) of all the tiles of this round, one upon the other.            (README eq. 3)
+        // Elements (i, j) of all the tiles of this round, one upon the other.        (README eq. 3)
         float sum = 0.0f;
         for (int key = 0; key < n_keys; key += TILE) {
             load_tile<d_tile>(K_smem, K + (first_key + key) * stride_k.n, TILE, n_keys - key, d,
                               stride_k.n, thread);
-            __syncthreads();  // K, and before the first round Q and LSE, are written before they are read
+            // K, and before the first round Q and LSE, are written before they are read
+            __syncthreads();
             for (int row = 0; row < n_rows; row += TILE) {
                 int64_t visible = keys_seen(first_row + row + i, N_q, N_k, causal) - first_key;
                 bool seen = row + i < n_rows && key + j < n_keys && key + j < visible;
@@ -195,7 +199,7 @@ __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
         P_smem[i][j] = sum;
         __syncthreads();  // the sums are written before others add them up
 
-        // W[i][J] = sum of P[i][j] over the columns j of pool J, by thread j = J         (README eq. 4)
+        // W[i][J] = sum of P[i][j] over the columns j of pool J, by thread j = J     (README eq. 4)
         if (j < pools) {
             float w = 0.0f;
             for (int k = 0; k < part; k++) {
@@ -205,7 +209,8 @@ __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
         }
         __syncthreads();  // W is written before its rows are added up
 
-        // R[I][J] = sum of W[i][J] over the rows i of pool I, divided by all that exist  (README eq. 5)
+        // R[I][J] = sum of W[i][J] over the rows i of pool I, divided by all that exist (README eq.
+        // 5)
         int64_t J = first_J + j;
         int64_t rows = n_rows - i * pool < pool ? n_rows - i * pool : pool;
         int64_t columns = N_k - J * pool < pool ? N_k - J * pool : pool;

@@ -79,8 +79,8 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
 void cudev_push_site(const struct cudev_launch_site* site);
 void cudev_pop_site(struct cudev_launch_site* site);
 
-// Ends the program with a diagnosis unless argument number `index` (from 0) may be used by a kernel.
-// `bytes`: the size of what it points at, 0 when that is not known.
+// Ends the program with a diagnosis unless argument number `index` (from 0) may be used by a
+// kernel. `bytes`: the size of what it points at, 0 when that is not known.
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes);
 
@@ -95,14 +95,15 @@ void cudev_barrier(enum cudev_barrier_op op, int vote, const char* file, int lin
 int cudev_vote_result(void);
 
 // A function that the lanes named in `mask` execute together. `value` holds the lane's operand
-// (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a shuffle.
+// (zero-extended), `arg` the source lane, delta or lane mask, `width` the sub-warp size of a
+// shuffle.
 unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
                               unsigned arg, unsigned width, const char* file, int line);
 
 // ---- instructions that CUDA C has no word for: cudev/instructions.h, lessons/ptx.h
 
-// cp.async: `used` of `bytes` (4, 8 or 16) at `from` in global memory go to `to` in shared memory, the
-// rest becomes zero. Nothing arrives before the calling thread has waited for it.
+// cp.async: `used` of `bytes` (4, 8 or 16) at `from` in global memory go to `to` in shared memory,
+// the rest becomes zero. Nothing arrives before the calling thread has waited for it.
 void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used, const char* file,
                       int line);
 // What the thread has issued since its last commit is a group, maybe an empty one.

@@ -1,5 +1,5 @@
-// Instructions that CUDA C has no word for. lessons/ptx.h, which says what each does, gives a GPU the
-// instruction itself and this device these functions.
+// Instructions that CUDA C has no word for. lessons/ptx.h, which says what each does, gives a GPU
+// the instruction itself and this device these functions.
 #ifndef CUDEV_INSTRUCTIONS_H
 #define CUDEV_INSTRUCTIONS_H
 

@@ -16,9 +16,9 @@
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
 
-// Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and the
-// compiler keeps them in registers. Safe because a kernel never continues as another thread: the
-// launch loop calls it anew for each (cudev/launch.h), and kernels are never inlined into it.
+// Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and
+// the compiler keeps them in registers. Safe because a kernel never continues as another thread:
+// the launch loop calls it anew for each (cudev/launch.h), and kernels are never inlined into it.
 extern "C" {
 extern const __thread uint3 threadIdx;
 extern const __thread uint3 blockIdx;

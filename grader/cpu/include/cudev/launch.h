@@ -2,9 +2,11 @@
 //
 //     k<T><<<g, b>>>(x, y)
 // becomes, when the file declares k and all its template arguments are given,
-//     ::cudev::known<(k<T>)>::at(::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b))(x, y)
+//     ::cudev::known<(k<T>)>::at(
+//         ::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b))(x, y)
 // and otherwise (deduced template arguments, function pointers, macro parameters)
-//     ::cudev::deduced{[=](auto... a) { k(a...); }, ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
+//     ::cudev::deduced{[=](auto... a) { k(a...); },
+//                      ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
 //
 // The first is a call of a function with the kernel's own parameters, so the compiler converts and
 // complains as in any other call; the second leaves that to the call in the lambda.
@@ -16,8 +18,9 @@ namespace cudev {
 // Declared under a second C++ name: the only place that may write threadIdx.
 extern __thread uint3 thread_index __asm__("threadIdx");
 
-// One block, or the part of it that one stack runs: thread after thread as plain calls. The copy keeps
-// the arguments in registers; the empty asm makes the compiler write threadIdx before each call.
+// One block, or the part of it that one stack runs: thread after thread as plain calls. The copy
+// keeps the arguments in registers; the empty asm makes the compiler write threadIdx before each
+// call.
 template <class Body> CUDEV_UNWATCHED void run_threads(void* p) {
     Body body = *(Body*)p;
     unsigned x = thread_index.x;

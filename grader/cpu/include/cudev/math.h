@@ -5,7 +5,8 @@
 
 // nvcc includes these in front of every file, too
 #include <limits.h>
-// C++17's math.h brings Bessel functions and their kind, which take as long to read as all the rest.
+// C++17's math.h brings Bessel functions and their kind, which take as long to read as all the
+// rest.
 #define _GLIBCXX_BITS_SPECFUN_H 1
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// Barriers, fences, warp functions. The default arguments record the caller's line for the diagnoses;
-// nobody passes them.
+// Barriers, fences, warp functions. The default arguments record the caller's line for the
+// diagnoses; nobody passes them.
 #ifndef CUDEV_SYNC_H
 #define CUDEV_SYNC_H
 

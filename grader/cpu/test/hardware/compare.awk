@@ -1,6 +1,6 @@
-# compare.awk: the table of counters: predictions, in their order, beside measurements.
-# Reads PREDICTED (kernel,metric,value), the table as it stands, MEASURED (measured.awk).
-# -v again=1: there are no new measurements; those of the table stay where nothing else is predicted.
+# compare.awk: the table of counters: predictions, in their order, beside measurements. Reads
+# PREDICTED (kernel,metric,value), the table as it stands, MEASURED (measured.awk). -v again=1:
+# there are no new measurements; those of the table stay where nothing else is predicted.
 FILENAME != before { file++; before = FILENAME }
 file == 1 {
     predicted[$1, $2] = $3

@@ -1,6 +1,7 @@
 #!/bin/sh
-# join.sh: how predictions and measurements are put side by side, on a made-up pair of launches: a test
-# of measured.awk, compare.awk and summary.awk for machines without a GPU. Called by proof.sh check.
+# join.sh: how predictions and measurements are put side by side, on a made-up pair of launches: a
+# test of measured.awk, compare.awk and summary.awk for machines without a GPU. Called by proof.sh
+# check.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -43,7 +44,8 @@ kernels count,$conflicts,0,12,no,12,G,1,2,D
 TEXT
 diff wanted table
 
-# Without new measurements: what is predicted as before keeps its own, a kernel that changed has none.
+# Without new measurements: what is predicted as before keeps its own, a kernel that changed has
+# none.
 sed 's/^\(kernels copy,.*\),32$/\1,31/' predicted > changed
 : > none
 awk -F, -v again=1 -f "$here/compare.awk" changed table none > kept

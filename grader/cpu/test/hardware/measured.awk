@@ -1,6 +1,6 @@
 # measured.awk: ncu's table beside the names of the launches, as "how,kernel,metric,value,machine".
-# Reads LAUNCHES ("program,name" in the order of the launches) and ncu's raw page as CSV.
-# -v how=apart|default -v machine=gpu,driver,cuda,date -v metrics="NAME...": ncu adds some of its own
+# Reads LAUNCHES ("program,name" in the order of the launches) and ncu's raw page as CSV. -v
+# how=apart|default -v machine=gpu,driver,cuda,date -v metrics="NAME...": ncu adds some of its own
 BEGIN {
     n = split(metrics, wanted, " ")
     for (i = 1; i <= n; i++) asked[wanted[i]] = 1

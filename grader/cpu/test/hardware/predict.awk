@@ -9,12 +9,14 @@ BEGIN {
     }
     metric = "data_bank_conflicts_pipe_lsu_mem_shared_op_"
     also["smsp__sass_l1tex_" metric "ldsm.sum"] = "l1tex__" metric "ld.sum"  # and those of ldmatrix
-    # The compiler takes "red" for an atomic whose result is not used: only the sum can be predicted.
+    # The compiler takes "red" for an atomic whose result is not used: only the sum can be
+    # predicted.
     g = "_pipe_lsu_mem_global_op_"
     told["cudev__atomic_global_requests"] = "l1tex__t_requests" g "atom.sum+l1tex__t_requests" g "red.sum"
     told["cudev__atomic_global_sectors"] = "l1tex__t_sectors" g "atom.sum+l1tex__t_sectors" g "red.sum"
     told["cudev__atomic_shared_requests"] = "smsp__inst_executed_op_shared_atom.sum"
-    # Caches are not modelled; these are what one without a hit (writes), or with every hit, would move.
+    # Caches are not modelled; these are what one without a hit (writes), or with every hit, would
+    # move.
     told["cudev__distinct_read_sectors_by_block"] = "lts__t_sectors_srcunit_tex_op_read.sum"
     told["cudev__distinct_read_sectors"] = "dram__bytes_read.sum"
 }

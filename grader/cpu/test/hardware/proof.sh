@@ -66,7 +66,8 @@ predict() {
 
 # ---- measurements --------------------------------------------------------------------------------
 
-# Planted mistakes that a GPU can run: those of the CPU device's own headers and of host code cannot.
+# Planted mistakes that a GPU can run: those of the CPU device's own headers and of host code
+# cannot.
 planted() {
     grep -L -e 'cudev_' -e 'shadow' -e 'ends with host code' "$here"/../watch/planted/*.cu
 }
@@ -145,8 +146,8 @@ counters=$here/counters.csv
 findings=$here/findings.csv
 tools="memcheck racecheck initcheck synccheck"
 
-# "bug,expected,ours" of the mistakes a GPU can run: what the first line of the file wants found, and
-# whether the watchers' tests, which leave what they found in BUILD, have seen just that.
+# "bug,expected,ours" of the mistakes a GPU can run: what the first line of the file wants found,
+# and whether the watchers' tests, which leave what they found in BUILD, have seen just that.
 bugs() {
     [ -d "$1/test/planted" ] || fail "run sh grader/cpu/test/watch/run.sh $1 first"
     planted | while read -r source; do

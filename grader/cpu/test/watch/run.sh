@@ -1,6 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2086  # $flags is a list of words
-# Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any failed.
+# Tests of the watchers: sh run.sh BUILD_DIR [NAME]; prints a line per test, exit status 1 if any
+# failed.
 #   planted/*.cu  one mistake each. The first line says what is found: kind and lines, nothing else may
 #                 be; "// says: TEXT" lines must appear in the findings
 #   clean/*.cu    tricky right programs: nothing is found

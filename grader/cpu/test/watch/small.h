@@ -13,7 +13,8 @@ template <typename T>
 static inline cudaError_t cudaMalloc(T** p_gpu, size_t bytes, const char* file, int line) {
     static bool first = true;
     cudaError_t error = cudaMalloc(p_gpu, bytes);
-    // After CUDA's own: what is registered last runs first, and must run while there is a GPU to wait for.
+    // After CUDA's own: what is registered last runs first, and must run while there is a GPU to
+    // wait for.
     if (first) atexit(wait_for_gpu);
     first = false;
     (void)file, (void)line;

@@ -1,6 +1,7 @@
 // check.c: what lesson 00, new_lesson, is graded on.
 //
-// Each item sets one trap. What is no item's trap has whole blocks of any usual size, and the factor 2.
+// Each item sets one trap. What is no item's trap has whole blocks of any usual size, and the
+// factor 2.
 #include "check/arguments.h"
 #include "check/check.h"
 #include "check/hypothesis.h"
@@ -79,7 +80,8 @@ static void safe(struct check* c) {
     }
 }
 
-// Each element is read once and written once, by lanes side by side: a sector of 32 bytes moves 8 elements.
+// Each element is read once and written once, by lanes side by side: a sector of 32 bytes moves 8
+// elements.
 static void cheap(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     run(c, WHOLE, 2);

@@ -8,8 +8,9 @@
 
 COURSE_BEGIN_C
 
-// x and y are fp32 in device memory, belong to the caller and do not overlap; pointers are aligned to 4 bytes. Each
-// element is the product rounded once. The launcher uses the default stream and does not wait for the kernel.
+// x and y are fp32 in device memory, belong to the caller and do not overlap; pointers are aligned
+// to 4 bytes. Each element is the product rounded once. The launcher uses the default stream and
+// does not wait for the kernel.
 //
 // Returns COURSE_OK, at once if n == 0 (the pointers may then be NULL);
 // COURSE_BAD_ARGUMENT if n < 0 or a pointer is NULL; COURSE_CUDA_ERROR if the launch is refused.
