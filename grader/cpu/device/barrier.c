@@ -11,7 +11,7 @@ static const char* plural(unsigned n) {
     return n == 1 ? "" : "s";
 }
 
-static __attribute__((noinline)) void report_exited(struct worker* w) {
+void cudev_barrier_abandoned(struct worker* w) {
     const struct barrier* b = &w->waiting->barrier;
     const struct place* at = &b->place;
     unsigned returned = w->launch->threads - w->running;
@@ -56,7 +56,7 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
 // The last thread has arrived: all but it become ready.
 static inline void open_barrier(struct worker* w, struct barrier* b, unsigned last) {
     if (w->watch) cudev_watcher->barrier(w);
-    if (w->running < w->launch->threads) report_exited(w);
+    if (w->running < w->launch->threads) cudev_barrier_abandoned(w);
     b->vote_result = b->op == CUDEV_BARRIER_COUNT ? b->votes
                      : b->op == CUDEV_BARRIER_AND ? b->votes == (int)b->arrived
                      : b->op == CUDEV_BARRIER_OR  ? b->votes > 0
@@ -96,8 +96,4 @@ SWITCHING_ENTRY(cudev_barrier, cudev_arrive);
 
 int cudev_vote_result(void) {
     return cudev_self ? cudev_self->waiting->barrier.vote_result : 0;
-}
-
-void cudev_barrier_left(struct worker* w) {
-    if (w->waiting->barrier.arrived == w->running) report_exited(w);
 }

@@ -4,8 +4,7 @@
 
 #include "cpu/device/worker.h"
 
-// A thread has returned from the kernel, others have not. Ends the program if all of those wait at
-// the barrier: it can never open.
-void cudev_barrier_left(struct worker* w);
+// Ends the program: some threads wait at the barrier, all others have returned.
+void cudev_barrier_abandoned(struct worker* w) __attribute__((noreturn));
 
 #endif

@@ -47,11 +47,11 @@ int cudev_next_thread(void) {
         return 1;
     }
     if (w->running == 0) return 0;
-    cudev_barrier_left(w);
+    if (w->waiting->barrier.arrived == w->running) cudev_barrier_abandoned(w);
     cudev_leave(w);
 }
 
-// A thread did what no GPU survives: nothing is left of the block that ran.
+// A thread made an access that no GPU survives: nothing is left of the block that ran.
 static void forget_block(struct worker* w) {
     cudev_stacks_reset(w);
     cudev_waiting_reset(w);

@@ -10,11 +10,6 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-struct stacks {
-    unsigned ready;  // stacks [0, ready) have their guard page
-    unsigned free_count, free[MAX_THREADS];
-};
-
 static char* stack_bottom(const struct worker* w, unsigned stack) {
     return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
 }
@@ -38,16 +33,10 @@ void cudev_stacks_reset(struct worker* w) {
     for (unsigned i = MAX_THREADS; i-- > 0;) s->free[s->free_count++] = i;
 }
 
-unsigned cudev_stack_take(struct worker* w) {
+void cudev_stack_prepare(struct worker* w, unsigned stack) {
     struct stacks* s = w->stacks;
-    unsigned stack = s->free[--s->free_count];
     for (; s->ready <= stack; s->ready++)
         mprotect(stack_bottom(w, s->ready), (size_t)getpagesize(), PROT_NONE);
-    return stack;
-}
-
-void cudev_stack_release(struct worker* w, unsigned stack) {
-    w->stacks->free[w->stacks->free_count++] = stack;
 }
 
 const char* cudev_stack_end(const struct worker* w) {

@@ -1,4 +1,5 @@
-// Calls that lanes of a warp make together: who waits for whom, and what is wrong with it.
+// Calls that lanes of a warp make together: who waits for whom, and the mistakes that keep them
+// waiting.
 #include "cpu/device/warp.h"
 #include <stdio.h>
 #include <string.h>
@@ -83,28 +84,37 @@ static void check_call(struct worker* w, unsigned t) {
     }
 }
 
-// Ends the program if the two threads of one mask are in different calls.
-static void check_same_call(struct worker* w, unsigned t, unsigned first) {
+static __attribute__((noinline)) void report_different(struct worker* w, unsigned t,
+                                                       unsigned first) {
     const struct lane *one = &w->waiting->lane[first], *other = &w->waiting->lane[t];
-    const struct warp_function* function = other->function;
     const struct place *a = &one->place, *b = &other->place;
-    bool same_line = a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0);
-    // the operands that have to be the same for all lanes
-    bool same_barrier = one->arg == other->arg && one->width == other->width;
-    bool same_function = one->function == function;
-    if (same_function && function->any_line) return;
-    if (same_function && same_line && (!function->whole_warp || same_barrier)) return;
     char calls[300], text[400];
     snprintf(calls, sizeof calls, "thread %s in %s at %s:%d, thread %s in %s at %s:%d",
              cudev_thread_name(w, first), a->what, a->file, a->line, cudev_thread_name(w, t),
              b->what, b->file, b->line);
-    if (function->whole_warp || one->function->whole_warp) {
+    if (one->function->whole_warp || other->function->whole_warp) {
         snprintf(text, sizeof text, "diverged warp: lanes of one warp are in different calls: %s",
                  calls);
         report_diverged(w, text);
     }
     snprintf(text, sizeof text, "bad mask: lanes of one mask are in different calls: %s", calls);
     report_mask(w, text);
+}
+
+static bool same_line(const struct place* a, const struct place* b) {
+    return a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0);
+}
+
+// Ends the program if the two threads of one mask are in different calls. In an instruction of
+// whole warps arg and width are the same for all lanes.
+static void check_same_call(struct worker* w, unsigned t, unsigned first) {
+    const struct lane *one = &w->waiting->lane[first], *other = &w->waiting->lane[t];
+    const struct warp_function* function = other->function;
+    if (one->function == function && function->any_line) return;
+    if (one->function == function && same_line(&one->place, &other->place) &&
+        (!function->whole_warp || (one->arg == other->arg && one->width == other->width)))
+        return;
+    report_different(w, t, first);
 }
 
 uint64_t cudev_warp_call(struct worker* w, const struct warp_function* function, unsigned mask,

@@ -10,19 +10,6 @@
 #include "cpu/watch/thread_order.h"
 #include <string.h>
 
-uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
-    if (thread == other) return ~(uint64_t)0;
-    uint64_t known = watch->shared_floor;
-    if (thread / WARP_SIZE == other / WARP_SIZE &&
-        watch->order.warp_floor[thread / WARP_SIZE] > known)
-        known = watch->order.warp_floor[thread / WARP_SIZE];
-    if (watch->order.row_block[thread] == watch->block_floor) {
-        uint64_t time = (uint64_t)watch->order.row[thread][other] << SLOT_TIME_SHIFT;
-        if (time > known) known = time;
-    }
-    return known;
-}
-
 void cudev_order_barrier(struct watch* watch) {
     watch->now += ONE_TICK;
     watch->shared_floor = watch->now;
@@ -45,7 +32,7 @@ static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
         if (from[u] > into[u]) into[u] = from[u];
 }
 
-// The lanes know from now on what each of them knew, and what each of them did.
+// From now on each of the lanes knows what all of them knew and did.
 static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
     unsigned threads = watch->worker->launch->threads, first = warp * WARP_SIZE;
     uint32_t* sum = row_of(watch, first + (unsigned)__builtin_ctz(lanes));
@@ -67,7 +54,7 @@ void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes
     if (watch->order.by_rows) join_lanes(watch, warp, lanes);
 }
 
-// What thread `t` knows, and what it did, goes into the clock.
+// Puts into the clock all that thread `t` knows, and all that it did.
 static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) {
     unsigned threads = watch->worker->launch->threads, first = t / WARP_SIZE * WARP_SIZE;
     uint32_t block = (uint32_t)(watch->shared_floor >> SLOT_TIME_SHIFT);

@@ -12,7 +12,20 @@ void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigne
                          uint32_t lanes);
 void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes);
-// The time up to which the accesses of thread `other` come before what `thread` does now.
-uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other);
+
+// The time up to which the accesses of thread `other` come before those that `thread` makes now.
+// Inline: many accesses ask.
+static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
+    if (thread == other) return ~(uint64_t)0;
+    uint64_t known = watch->shared_floor;
+    if (thread / WARP_SIZE == other / WARP_SIZE &&
+        watch->order.warp_floor[thread / WARP_SIZE] > known)
+        known = watch->order.warp_floor[thread / WARP_SIZE];
+    if (watch->order.row_block[thread] == watch->block_floor) {
+        uint64_t time = (uint64_t)watch->order.row[thread][other] << SLOT_TIME_SHIFT;
+        if (time > known) known = time;
+    }
+    return known;
+}
 
 #endif
