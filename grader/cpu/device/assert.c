@@ -1,4 +1,5 @@
-// assert() and __trap() in a kernel; what does not exist here.
+// assert() and __trap() in a kernel; and the end of a program that asks for something this device
+// lacks.
 #include <stdio.h>
 #include <stdlib.h>
 #include "cpu/device/lines.h"
@@ -21,7 +22,7 @@ void cudev_trap(const char* file, int line) {
     report_assert("__trap()", file, (unsigned)line, NULL);
 }
 
-// What assert() calls in glibc; this definition takes the place of the library's.
+// glibc's assert() calls this function. The definition takes the place of the library's.
 void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
     if (cudev_self) {
         char what[300];
@@ -32,7 +33,7 @@ void __assert_fail(const char* condition, const char* file, unsigned line, const
     abort();
 }
 
-// ---- what does not exist here
+// ---- things that this device lacks
 
 void cudev_not_here(const char* what, const char* next, const char* file, int line) {
     struct worker* w = cudev_self;

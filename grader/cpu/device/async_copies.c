@@ -32,7 +32,7 @@ struct copy {
 struct queue {
     struct copy* copy;
     unsigned first, end, room;
-    uint32_t groups;  // committed so far; what is issued now belongs to this number
+    uint32_t groups;  // committed so far; a copy that is issued now belongs to this number
 };
 
 struct pending_copies {

@@ -51,7 +51,7 @@ int cudev_next_thread(void) {
     cudev_leave(w);
 }
 
-// A thread did what no GPU survives: nothing is left of the block that ran.
+// A thread made an access that no GPU survives: nothing is left of the block that ran.
 static void forget_block(struct worker* w) {
     cudev_stacks_reset(w);
     cudev_waiting_reset(w);

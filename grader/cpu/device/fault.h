@@ -17,7 +17,7 @@ void cudev_faults_init(void);  // installs the signal handlers
 void cudev_faults_thread(struct worker* w);
 // Stops a worker for good and asks for its call stack; waits at most a second.
 const struct call_stack* cudev_ask_where(struct worker* w);
-// Ends the program: host code touches what is not its own.
+// Ends the program: host code touches memory that is not its own.
 void cudev_report_host_access(const void* address);
 // For a debugger to stop at: a fault that the device does not explain.
 void cudev_unexplained_fault(void);

@@ -1,4 +1,4 @@
-// What is known of a kernel at its launch: how much shared memory it may have, and its pointer
+// Facts about a kernel at its launch: how much shared memory it may have, and its pointer
 // arguments.
 #include "cpu/device/kernels.h"
 #include "cpu/device/allocations.h"

@@ -1,4 +1,4 @@
-// What is known of a kernel at its launch.
+// Facts about a kernel at its launch.
 #ifndef CUDEV_KERNELS_H
 #define CUDEV_KERNELS_H
 

@@ -1,4 +1,4 @@
-// The one device: its properties and attributes, and what is known of its kernels.
+// The one device: its properties and attributes, and those of its kernels.
 #include "cpu/device/errors.h"
 #include "cpu/device/kernels.h"
 #include "cpu/device/launch.h"

@@ -67,7 +67,7 @@ const char* cudev_thread_name(const struct worker* w, unsigned thread) {
 }
 
 void cudev_report_end(int exit_code) {
-    // what kernels printed comes first, unless the failing thread was inside printf itself
+    // output of kernels comes first, unless the failing thread was inside printf itself
     if (ftrylockfile(stdout) == 0) fflush(stdout);
     for (size_t done = 0; done < used;) {
         ssize_t n = write(STDERR_FILENO, text + done, used - done);

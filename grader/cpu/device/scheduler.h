@@ -41,7 +41,7 @@ static inline void cudev_set_current(struct worker* w, unsigned t) {
 }
 
 // The thread to resume next. Stays with a warp as long as it has lanes that are ready, whose stacks
-// are in the cache; but not for ever: another warp may hold what they wait for.
+// are in the cache; but not for ever: they may wait for another warp.
 static inline unsigned cudev_pick(struct worker* w) {
     enum { MAX_TURNS = 1024 };
     if (!(w->ready_warps >> w->warp & 1) || ++w->turns > MAX_TURNS) cudev_change_warp(w);

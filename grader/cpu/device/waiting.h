@@ -14,7 +14,7 @@ struct place {
     int line;
 };
 
-// What a thread has brought to the warp function that it is in.
+// The operands of a thread in the warp function that it is in, then its result.
 struct lane {
     struct place place;
     const struct warp_function* function;

@@ -1,4 +1,5 @@
-// Calls that lanes of a warp make together: who waits for whom, and what is wrong with it.
+// Calls that lanes of a warp make together: who waits for whom, and the mistakes that keep them
+// waiting.
 #include "cpu/device/warp.h"
 #include <stdio.h>
 #include <string.h>
@@ -104,8 +105,8 @@ static bool same_line(const struct place* a, const struct place* b) {
     return a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0);
 }
 
-// Ends the program if the two threads of one mask are in different calls. In an instruction of whole
-// warps arg and width are the same for all lanes.
+// Ends the program if the two threads of one mask are in different calls. In an instruction of
+// whole warps arg and width are the same for all lanes.
 static void check_same_call(struct worker* w, unsigned t, unsigned first) {
     const struct lane *one = &w->waiting->lane[first], *other = &w->waiting->lane[t];
     const struct warp_function* function = other->function;

@@ -31,7 +31,7 @@ void cudev_warp_lane_returned(struct worker* w, unsigned warp);
 // No other thread can run: lanes that have reached one __activemask() are active together, and
 // become ready. false if there are none.
 bool cudev_warp_settle(struct worker* w);
-// Nobody can go on. Ends the program if lanes wait for others of their mask that wait elsewhere.
+// Nobody can go on. Ends the program if lanes wait for lanes of their mask that wait elsewhere.
 // Returns if there are none: a full __syncwarp() against a __syncthreads() is called a deadlock.
 void cudev_warp_blame_mask(struct worker* w);
 

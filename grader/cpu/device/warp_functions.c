@@ -144,14 +144,14 @@ static const struct warp_function functions[] = {
     [CUDEV_ACTIVEMASK] = {.name = "__activemask()", .who_is_there = true},
 };
 
-// What the lanes of the group call.
+// The function that the lanes of the group call.
 static enum cudev_warp_op op_of(const struct lane* lane, uint32_t group) {
     return (enum cudev_warp_op)(lane[__builtin_ctz(group)].function - functions);
 }
 
 unsigned long long cudev_warp(enum cudev_warp_op op, unsigned mask, unsigned long long value,
                               unsigned arg, unsigned width, const char* file, int line) {
-    // the others have functions of their own, which check what they are given
+    // named barriers and matrices have functions of their own, which check their arguments
     if (!cudev_self || op > CUDEV_ACTIVEMASK) return value;
     return cudev_warp_call(cudev_self, &functions[op], mask, value, arg, width, file, line);
 }

@@ -1,6 +1,6 @@
-// What the device tells those who watch it: the only way from device/ to watch/. The device calls
-// these functions at launches, blocks, barriers, allocations and copies. The accesses of kernels to
-// memory do not come this way: the compiler's callbacks for them lie in watch/.
+// The events that the device reports to its watchers: the only way from device/ to watch/. The
+// device calls these functions at launches, blocks, barriers, allocations and copies. The accesses
+// of kernels to memory do not come this way: the compiler's callbacks for them lie in watch/.
 #ifndef CUDEV_WATCHER_H
 #define CUDEV_WATCHER_H
 
@@ -53,7 +53,7 @@ struct cudev_watcher {
     void (*matrix_row)(struct worker* w, const void* row, const void* pc);
     void (*multiplies)(struct worker* w, const void* pc);
 
-    void (*report)(void);  // a diagnosis is about to end the program: prints what has been found
+    void (*report)(void);  // a diagnosis is about to end the program: prints all findings
 };
 
 // NULL unless the program is instrumented and CUDEV_WATCH is set.

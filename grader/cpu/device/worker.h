@@ -55,7 +55,7 @@ struct worker {
     unsigned asked_x;             // threadIdx.x when the watchdog stopped the worker: fault.c
     void (*nobody_ready)(struct worker* w);  // see cudev_run_threads()
 
-    // what single files keep
+    // the structs of single files
     struct stacks* stacks;                  // stacks.c
     struct waiting* waiting;                // waiting.h
     struct named_barriers* named_barriers;  // named_barriers.c

@@ -1,4 +1,4 @@
-// What CUDA has and this device has not: words of the source, and headers.
+// Parts of CUDA that this device lacks: words of the source, and headers.
 #include "cpu/rewrite/absent.h"
 #include <string.h>
 

@@ -119,7 +119,7 @@ bool only_on_device(size_t i) {
     return f && (f->global || (f->device && !f->host_too));
 }
 
-// What is known of a name: any declaration of it that a kernel may call, or may be launched.
+// Is there any declaration of a name; one that a kernel may call; one of a kernel?
 struct known {
     bool any, for_device, kernel;
 };

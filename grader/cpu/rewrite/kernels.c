@@ -1,5 +1,5 @@
-// The kernels of a file: what they are called, what their parameters are called, and which of them
-// a launch means.
+// The kernels of a file: their names, the names of their parameters, and which of them a launch
+// means.
 #include "cpu/rewrite/kernels.h"
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@ bool has_address(size_t last);
 // The parameters of the kernel that the expression up to `last` names, or that a pointer of this
 // name is set to: "out,in,n". Empty if not known.
 const char* parameters_of(size_t last);
-// Adds what to call the kernel of the expression [first, last].
+// Adds the name of the kernel of the expression [first, last].
 void add_kernel_name(struct text* t, size_t first, size_t last);
 
 #endif

@@ -16,7 +16,7 @@ static size_t end_of_arguments(size_t open) {
 }
 
 // The name that the declaration at `i` gives to its first variable; 0 if this is no declaration, or
-// one of what keeps its value or has to have one.
+// if the variable keeps its value or has to have one.
 static size_t first_name(size_t i) {
     static const char* const others[] = {
         "return",   "goto",         "else",      "do",       "case",   "default", "typedef",
@@ -58,7 +58,7 @@ static bool opens_members(size_t open) {
     return false;
 }
 
-// What stands before the first case is never executed.
+// Code in front of the first case is never executed.
 static bool opens_switch(size_t open) {
     size_t head = previous(open);
     if (!is(head, ")")) return false;

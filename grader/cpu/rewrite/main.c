@@ -31,7 +31,7 @@ static size_t rewrite_asm(size_t i) {
     size_t close = matching(open);
     bool in_kernel = only_on_device(i);
     delete_tokens(i, close + 1);
-    // other kernels of the file may still run; what reaches this one is told why not
+    // other kernels of the file may still run; a thread that arrives here says why it ends
     if (in_kernel)
         replace(
             i,
@@ -59,7 +59,7 @@ static void rewrite_all(void) {
     static const char* const asm_words[] = {"asm", "__asm__", "__asm", NULL};
     int depth = 0, outer_depth = 0;  // braces that are not namespaces; outer: around a #define
     bool in_define = false;
-    int conditions = 0;  // of #if around: what stands there may be meant for nvcc alone
+    int conditions = 0;  // of #if around: such code may be meant for nvcc alone
     bool is_namespace[256] = {false};
     int braces = 0, parentheses = 0;
     for (size_t i = 0; tokens[i].kind != END; i++) {

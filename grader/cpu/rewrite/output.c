@@ -1,8 +1,8 @@
 // Writing the tokens out as a text that can be read in one way only.
 //
 // Comments, continued lines and raw strings are gone from it, so a line of it is a directive for
-// the preprocessor if and only if it begins with #. What the rewriter saw is what the compiler
-// sees: no directive hides in a comment that is none, and none gives a line another file's name.
+// the preprocessor if and only if it begins with #. The compiler sees just
+// what the rewriter saw: no directive hides in a false comment, and none gives a line another name.
 #include "cpu/rewrite/output.h"
 #include <ctype.h>
 #include <errno.h>

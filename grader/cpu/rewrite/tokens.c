@@ -78,7 +78,7 @@ static size_t length_of_directive(const char* p) {
     return i;
 }
 
-// Up to the end of "#define NAME" or "#define NAME(": what follows is code.
+// Up to the end of "#define NAME" or "#define NAME(": code follows.
 static size_t length_of_define_head(const char* p) {
     size_t i = 1;
     while (p[i] == ' ' || p[i] == '\t') i++;

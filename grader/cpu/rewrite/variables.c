@@ -1,6 +1,6 @@
 // Which variables at file scope are the host's and which the device's. A kernel reaches only the
-// device's, host code its own and the others through cudaMemcpyToSymbol() and its like: nvcc sees
-// to it; here both lie in the memory of one process.
+// device's. Host code reaches its own, and the device's through cudaMemcpyToSymbol() and its like.
+// nvcc sees to it; here both lie in the memory of one process.
 #include "cpu/rewrite/variables.h"
 #include <ctype.h>
 #include <stdlib.h>

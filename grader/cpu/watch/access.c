@@ -1,5 +1,5 @@
-// An access to memory: decides what kind of memory it is and asks the watchers that are on. This is
-// what every load and store of a watched kernel runs through; the rare cases are elsewhere.
+// An access to memory: every load and store of a watched kernel comes here. Decides which kind of
+// memory it is, and asks the watchers that are on. Other files have the rare cases.
 #include "cpu/watch/access.h"
 #include <string.h>
 #include "cpu/device/allocations.h"
@@ -22,8 +22,8 @@ static bool is_write(enum cudev_access access) {
     return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
 }
 
-// Host code. It may touch neither device memory, which is closed to it and faults, nor the shadow,
-// and write only to what the program says is its own.
+// Host code. It may touch neither device memory nor the shadow, and write only to memory that the
+// program calls its own. Device memory is closed to it, and faults.
 static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes,
                                                   enum cudev_access access) {
     const char* address = (const char*)p;
@@ -100,8 +100,8 @@ static void log_access(struct watch* watch, uint64_t offset, unsigned bytes, enu
     if (n + 1 == LOG_ENTRIES) cudev_lockstep_log_full(watch);
 }
 
-// The offset of what a kernel may touch: WATCHED_BYTES when there is nothing to watch. Does not
-// return when the access must not be made.
+// The offset of the bytes; WATCHED_BYTES when there is nothing to watch. Does not return when the
+// access must not be made.
 static uint64_t offset_of(struct watch* watch, const volatile void* p, unsigned bytes,
                           enum cudev_access access, const void* pc) {
     uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
@@ -139,8 +139,6 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
 
 // ---- instructions of the runtime's own ---------------------------------------------------------
 
-// The running thread issues a copy that arrives later. It asks for a whole piece, but touches only
-// what it uses.
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc) {
     struct watch* watch = w->watch;
@@ -158,8 +156,7 @@ void cudev_access_copy(struct worker* w, const void* to, const void* from, unsig
     if (watch->profile) log_access(watch, target, bytes, LOG_COPY_STORE, pc);
 }
 
-// It arrives: pc is still that of the issue. What others have written to the same place meanwhile
-// was not ordered, whatever barriers were between.
+// No barrier orders a write of another thread to the same place while the copy is on its way.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc) {
     struct watch* watch = w->watch;

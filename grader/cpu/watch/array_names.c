@@ -1,4 +1,4 @@
-// The names of arrays: what a __shared__ declaration is called, which kernel parameter points into
+// The names of arrays: that of a __shared__ declaration, of the kernel parameter that points into
 // an allocation, and which element lies at an address.
 #include "cpu/watch/array_names.h"
 #include <stdio.h>

@@ -12,12 +12,12 @@ enum {
     ALL_ROWS = MAX_ROWS + REST_ROWS,
 };
 
-// What is counted of one instruction, on one array. Shared memory fills wavefronts, global sectors.
+// The counts of one instruction on one array. Shared memory fills wavefronts, global sectors.
 struct counts {
     uint64_t requests;  // executions by a warp
     uint64_t lanes;     // threads that took part
     uint64_t bytes;     // they asked for
-    uint64_t distinct;  // of these; of loads alone
+    uint64_t distinct;  // distinct ones among them; of loads alone
     uint64_t sectors, ideal_sectors;
     uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
     uint64_t wavefronts, ideal_wavefronts;
@@ -32,7 +32,7 @@ struct row {
     char name[48];  // of the array
 };
 
-// What is counted of a kernel as a whole; the sum over its launches.
+// The counts of a kernel as a whole: the sum over its launches.
 struct kernel_counts {
     uint64_t blocks, barriers;
     uint64_t read_bytes, written_bytes;  // distinct in each launch

@@ -71,7 +71,7 @@ static struct order* order(void) {
     return (struct order*)ORDER_BASE;
 }
 
-// A list is full. What is no longer followed could be neither called ordered nor unordered.
+// A list is full. An access that is no longer followed is neither ordered nor unordered.
 static _Noreturn void too_many(void) {
     cudev_refuse("so many fences and atomics that the race check cannot follow them",
                  "synchronise with __syncthreads(), or fence less often");
@@ -109,7 +109,7 @@ bool cudev_order_block_at(uint64_t time, uint64_t* block) {
 static uint32_t find_variable(struct watch* watch, uint64_t offset, bool make) {
     struct order* o = order();
     uint32_t i = (uint32_t)(offset >> 1) * 2654435761u % MAX_VARIABLES;
-    // shared memory is another one in each block
+    // each block has shared memory of its own
     uint64_t since = offset >= WINDOW_OFFSET ? watch->block_floor : watch->launch_floor;
     for (uint32_t probes = 0; probes < 64; probes++, i = (i + 1) % MAX_VARIABLES) {
         if (o->variable[i].since == since && o->variable[i].offset == offset + 1) return i + 1;
@@ -128,8 +128,8 @@ static bool same_block_since(struct watch* watch, uint64_t time) {
     return time > watch->block_floor;
 }
 
-// What a thread has acquired of an address becomes one entry. Other threads may take it for
-// acquired a little earlier than it was: of this address, by this thread, and nothing else.
+// All acquires of an address by one thread become one entry. It may seem to other threads that the
+// thread has acquired the newest of these releases a little earlier than it did.
 static void merge_acquires(struct order* o) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < o->acquires; i++) {
@@ -253,7 +253,7 @@ void cudev_fence(int device) {
     watch->fences.barrier[w->current] = watch->shared_floor;
 }
 
-// Does the release put the earlier access before what acquires it?
+// Does the release put the earlier access before the acquire?
 static bool covers(struct watch* watch, const struct release* r, uint64_t offset,
                    uint64_t earlier) {
     unsigned thread = slot_thread(earlier);
@@ -267,7 +267,7 @@ static bool covers(struct watch* watch, const struct release* r, uint64_t offset
     return r->fences && earlier >> SLOT_TIME_SHIFT < order()->fence[r->fences + thread];
 }
 
-// Is release r among the prefix, or among what releases of the prefix include?
+// Is release r in the prefix, or included by a release of the prefix?
 static bool reaches(const struct release* r, struct prefix p, int depth, int* steps) {
     struct order* o = order();
     if (p.variable == r->variable && p.count > r->number) return true;

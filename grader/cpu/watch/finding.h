@@ -13,7 +13,7 @@ enum found {
     FOUND_UNINITIALISED,
     FOUND_MISALIGNED,
     FOUND_HOST_POINTER,  // a kernel follows a pointer into host memory
-    FOUND_HOST_ACCESS,   // host code touches what belongs to the device
+    FOUND_HOST_ACCESS,   // host code touches memory of the device
     FOUND_FREED,
 };
 
@@ -27,9 +27,9 @@ struct finding {
     enum cudev_access access, other_access;
     size_t bytes;
     char what[120];    // "As[0][1]"
-    char origin[240];  // what is known of the array
+    char origin[240];  // where the array comes from
     char text[160];    // what happened, where "read" or "write" does not say it
-    char detail[80];   // what is wrong about it, where the kind alone does not say it
+    char detail[80];   // the mistake, where the kind alone does not say it
     char file[200];    // of an index out of bounds: the compiler knows the line
     int line;
 };

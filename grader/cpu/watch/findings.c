@@ -73,7 +73,7 @@ static void print(const struct located_finding* r) {
     all->printed++;
     size_t length;
     const char* text = cudev_finding_text(r, &length);
-    // what kernels printed comes first, unless one is inside printf at this moment
+    // output of kernels comes first, unless one is inside printf at this moment
     if (ftrylockfile(stdout) == 0) {
         fflush(stdout);
         funlockfile(stdout);
@@ -103,7 +103,7 @@ static bool was_printed(const struct located_finding* r) {
     return false;
 }
 
-// Does the finding only follow from one of the others at its line? Whether a value is there yet
+// Does the finding only follow from another finding at its line? Whether a value is there yet
 // depends on the order that is missing; and an index out of bounds is said once.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {

@@ -1,4 +1,4 @@
-// What the checks have found: collected while kernels run, printed when a launch has ended.
+// The findings of the checks: collected while kernels run, printed when a launch has ended.
 #ifndef CUDEV_FINDINGS_H
 #define CUDEV_FINDINGS_H
 

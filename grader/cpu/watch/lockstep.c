@@ -2,9 +2,9 @@
 // warp that are there; here each thread runs by itself and writes a log. When the lanes of a warp
 // wait, their logs are put side by side again.
 //
-// As long as all lanes name the same instruction next, that is one request. Where they differ (a
-// branch, a loop that some leave earlier), those go first that will soonest arrive where others
-// wait: so the lanes meet again after the branch, as they do on a GPU.
+// As long as all lanes name the same instruction next, that is one request. They differ after a
+// branch, or a loop that some leave earlier. Then those lanes go first that will soonest arrive
+// where others wait: so all meet again, as they do on a GPU.
 #include "cpu/watch/lockstep.h"
 #include <string.h>
 #include "cpu/watch/request.h"

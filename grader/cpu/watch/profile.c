@@ -1,4 +1,4 @@
-// What the device tells the counters: launches, blocks, barriers, matrix instructions.
+// Events of the device that are counted: launches, blocks, barriers, matrix instructions.
 #include "cpu/watch/profile.h"
 #include <stdio.h>
 #include <string.h>

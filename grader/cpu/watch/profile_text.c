@@ -1,4 +1,4 @@
-// The profile as text: a table that says what is wasted where, or everything as CSV.
+// The profile as text: a table that shows where traffic is wasted, or everything as CSV.
 #include "cpu/watch/profile_text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static const char* amount(uint64_t bytes) {
     return t;
 }
 
-// What moves, and the least that would do.
+// The units that move, and the least that would do.
 static void cost(const struct line_row* r, uint64_t* units, uint64_t* ideal) {
     *units = r->row->shared ? r->counts.wavefronts : r->counts.sectors;
     *ideal = r->row->shared ? r->counts.ideal_wavefronts : r->counts.ideal_sectors;

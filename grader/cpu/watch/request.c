@@ -1,4 +1,4 @@
-// What one request of a warp costs: 32-byte sectors of global memory, or wavefronts of shared
+// The cost of one request of a warp: 32-byte sectors of global memory, or wavefronts of shared
 // memory.
 #include "cpu/watch/request.h"
 #include "cpu/watch/counters.h"

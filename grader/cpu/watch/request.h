@@ -1,4 +1,4 @@
-// What one request of a warp costs.
+// The cost of one request of a warp.
 #ifndef CUDEV_REQUEST_H
 #define CUDEV_REQUEST_H
 

@@ -32,7 +32,7 @@ static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
         if (from[u] > into[u]) into[u] = from[u];
 }
 
-// The lanes know from now on what each of them knew, and what each of them did.
+// From now on each of the lanes knows what all of them knew and did.
 static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
     unsigned threads = watch->worker->launch->threads, first = warp * WARP_SIZE;
     uint32_t* sum = row_of(watch, first + (unsigned)__builtin_ctz(lanes));
@@ -54,7 +54,7 @@ void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes
     if (watch->order.by_rows) join_lanes(watch, warp, lanes);
 }
 
-// What thread `t` knows, and what it did, goes into the clock.
+// Puts into the clock all that thread `t` knows, and all that it did.
 static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) {
     unsigned threads = watch->worker->launch->threads, first = t / WARP_SIZE * WARP_SIZE;
     uint32_t block = (uint32_t)(watch->shared_floor >> SLOT_TIME_SHIFT);

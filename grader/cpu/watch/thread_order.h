@@ -13,8 +13,8 @@ void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigne
 void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes);
 
-// The time up to which the accesses of thread `other` come before what `thread` does now. Inline: many
-// accesses ask.
+// The time up to which the accesses of thread `other` come before those that `thread` makes now.
+// Inline: many accesses ask.
 static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
     if (thread == other) return ~(uint64_t)0;
     uint64_t known = watch->shared_floor;

@@ -1,4 +1,4 @@
-// What a program can ask of the counters: cudev_get_traffic() and the like in cudev.h.
+// The counters as a program sees them: cudev_get_traffic() and its neighbours in cudev.h.
 #include <string.h>
 #include "cpu/device/memory.h"
 #include "cpu/device/watcher.h"

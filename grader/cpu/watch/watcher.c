@@ -1,4 +1,4 @@
-// The watcher: passes on what the device tells (device/watcher.h), and is turned on here.
+// The watcher: implements device/watcher.h, and is turned on here.
 //
 // CUDEV_WATCH=check | profile | check,profile; otherwise an instrumented program runs unwatched.
 #include "cpu/watch/watcher.h"
@@ -16,7 +16,7 @@
 #include "cpu/watch/profile.h"
 #include "cpu/watch/thread_order.h"
 
-// ---- what the device tells ---------------------------------------------------------------------
+// ---- events of the device -----------------------------------------------------------------------
 
 static void allocated(const struct allocation* a) {
     uint64_t offset = (uint64_t)(a->data - ARENA_BASE);
