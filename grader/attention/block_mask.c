@@ -132,6 +132,16 @@ void mask_set(const struct problem* p, const char* text) {
     }
 }
 
+// True if a kernel that takes rows of the mask to have T_q bytes sees another mask.
+static bool shows_row_length(bool active[4][4], int64_t T_q, int64_t T_k) {
+    for (int64_t I = 0; I < T_q; I++)
+        for (int64_t J = 0; J < T_k; J++) {
+            int64_t byte = I * T_q + J;
+            if (byte < T_q * T_k && active[byte / T_k][byte % T_k] != active[I][J]) return true;
+        }
+    return false;
+}
+
 // What mask_random() promises of T_q x T_k blocks.
 static bool is_general(bool active[4][4], int64_t T_q, int64_t T_k) {
     int64_t rows = 0, columns = 0, count = 0, symmetric = 0;
@@ -146,7 +156,8 @@ static bool is_general(bool active[4][4], int64_t T_q, int64_t T_k) {
         rows += in_row;
         columns += in_column;
     }
-    return rows == T_q && columns == T_k && count < T_q * T_k && (T_q != T_k || symmetric < 16);
+    return rows == T_q && columns == T_k && count < T_q * T_k &&
+           (T_q == T_k ? symmetric < 16 : shows_row_length(active, T_q, T_k));
 }
 
 void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]) {

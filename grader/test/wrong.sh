@@ -57,6 +57,15 @@ patched() {
 
 unpack() {
     base_of_patch || return
+    case $base in
+    */steps/* | */right/*) ;;
+    *)
+        grep -q '^@@' "$source" || {
+            complain "$source edits nothing: the solution is right as it stands. To mend it: $again"
+            return
+        }
+        ;;
+    esac
     # No fuzz: an edit at a place that has changed may be another mistake than the one it tells.
     if ! patched -F0 >"$made.new"; then
         edited && echo "$file has edits that are not saved." >&2
