@@ -86,6 +86,18 @@ group() {
     wc -l <"$out/$1/list" >"$out/$1/count"
     cat "$out/$1/list" >>$out/jobs
 }
+# planned NAME CLOSE...: its jobs are those that its script has left in build/test/NAME/jobs; CLOSE
+# comes behind them, also if there are none
+planned() {
+    name=$1
+    shift
+    if [ -s "build/test/$name/jobs" ]; then
+        group "$name" <"build/test/$name/jobs"
+        echo "$*" >"$out/$name/close"
+    else
+        echo "$*" | group "$name"
+    fi
+}
 
 : >$out/jobs
 : >$out/groups
@@ -106,8 +118,7 @@ fi
 if echo exploits | grep -qE "^($only)"; then
     mkdir -p $out/exploits
     sh grader/test/exploits.sh plan | tee $out/exploits/said
-    group exploits <build/test/exploits/jobs
-    echo "exploits.sh close" >$out/exploits/close
+    planned exploits exploits.sh close
 fi
 # What the lessons have to prove, and what of it is left to run
 for lesson; do mkdir -p "$out/$lesson"; done
@@ -116,13 +127,7 @@ for lesson; do mkdir -p "$out/$lesson"; done
 # The later ones take longer.
 for lesson in $(printf '%s\n' "$@" | sort -r); do
     cat "$out/$lesson/said"
-    close="lesson.sh close $lesson"
-    if [ -s "build/test/$lesson/jobs" ]; then
-        group "$lesson" <"build/test/$lesson/jobs"
-        echo "$close" >"$out/$lesson/close"
-    else
-        echo "$close" | group "$lesson"
-    fi
+    planned "$lesson" lesson.sh close "$lesson"
 done
 
 # Two makes at once must not build the same file.

@@ -63,23 +63,22 @@ static void arrive(struct worker* w, const struct copy* c) {
 }
 
 static void make_room(struct worker* w, struct queue* q) {
+    if (q->first == 0 && q->room == MOST_COPIES)
+        while (q->first < MOST_COPIES / 2) arrive(w, &q->copy[q->first++]);
     if (q->first > 0) {
         memmove(q->copy, q->copy + q->first, (q->end - q->first) * sizeof *q->copy);
         q->end -= q->first;
         q->first = 0;
-    } else if (q->room == MOST_COPIES) {
-        while (q->first < MOST_COPIES / 2) arrive(w, &q->copy[q->first++]);
-        make_room(w, q);
-    } else {
-        unsigned room = q->room ? 2 * q->room : FIRST_COPIES;
-        struct copy* copy = realloc(q->copy, room * sizeof *copy);
-        if (!copy) {
-            perror("CPU device: no memory for asynchronous copies");
-            exit(EXIT_FAILURE);
-        }
-        q->copy = copy;
-        q->room = room;
+        return;
     }
+    unsigned room = q->room ? 2 * q->room : FIRST_COPIES;
+    struct copy* copy = realloc(q->copy, room * sizeof *copy);
+    if (!copy) {
+        perror("CPU device: no memory for asynchronous copies");
+        exit(EXIT_FAILURE);
+    }
+    q->copy = copy;
+    q->room = room;
 }
 
 // ---- mistakes ----------------------------------------------------------------------------------

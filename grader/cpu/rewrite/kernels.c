@@ -41,9 +41,10 @@ static char* parameter_names(size_t open, size_t close) {
     int depth = 0, words = 0;
     add(&names, "");
     for (size_t i = next(open);; i = next(i)) {
-        if (depth == 0 && (is(i, ",") || i == close)) {
-            if (last == open || words < 2) {
-                names.data[0] = '\0';  // f(void), f(float*): nothing to go by
+        if (i == close || (depth == 0 && is(i, ","))) {
+            // f(void), f(float*): nothing to go by; nor in f(int n = 1 < 2), where < is no bracket
+            if (last == open || words < 2 || depth != 0) {
+                names.data[0] = '\0';
                 return names.data;
             }
             if (names.length) add(&names, ",");

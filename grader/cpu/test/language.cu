@@ -221,6 +221,11 @@ __global__ void own_parameters(int n, int* out) {
     out[threadIdx.x] = n;
 }
 
+// A < in a parameter's default value is no bracket.
+__global__ void with_default(int* out, int less = 1 < 2) {
+    out[threadIdx.x] += less;
+}
+
 int main(void) {
     launches();
     grids();
@@ -229,6 +234,8 @@ int main(void) {
     int* out = new_ints(4, 0);
     own_parameters<<<1, 4>>>(10, out);
     for (int i = 0; i < 4; i++) CHECK(int_at(out, i) == 10 + i);
+    with_default<<<1, 4>>>(out);
+    for (int i = 0; i < 4; i++) CHECK(int_at(out, i) == 11 + i);
     cudaFree(out);
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);  // the one provoked above
     return failures != 0;

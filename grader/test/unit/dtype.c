@@ -86,5 +86,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 6 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
