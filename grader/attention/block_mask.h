@@ -49,8 +49,8 @@ void mask_declare(struct problem* p);
 void mask_set(const struct problem* p, const char* text);
 
 // A mask of one head. No row and no column is empty, and not all blocks are active. A square one
-// differs from its transpose, an oblong one from itself read in rows of T_q bytes. T_q and T_k are 2
-// to 4.
+// differs from its transpose, an oblong one from itself read in rows of T_q bytes. T_q and T_k are
+// 2 to 4.
 void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]);
 
 #endif
