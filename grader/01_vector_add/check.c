@@ -44,8 +44,8 @@ static int64_t whole_blocks(struct check* c) {
     return WHOLE * (2 * check_pick(c, 1, 3) + 1);
 }
 
-// The last block is partly filled. The longest first: with n < BLOCK a grid rounded down is empty,
-// which looks like another mistake.
+// The last block is partly filled. The longest case comes first: with n < BLOCK a grid rounded down
+// is empty, which looks like a different mistake.
 static void ragged(struct check* c) {
     add_and_compare(c, 8 * WHOLE + check_pick(c, 1, 31), 1);
     add_and_compare(c, check_pick(c, 258, 2000) | 1, 1);
@@ -130,9 +130,9 @@ static void call_with_failure(struct check* c, const char* function, int nth) {
     check_run(c);
 }
 
-// Three arrays cross the bus, so every design makes at least three copies. How many allocations it
-// makes is its own affair: only the first is certain. The copies come first, because a kernel that
-// goes on after a failed allocation does not live to return a status.
+// Three arrays cross the bus, so every design makes at least three copies. The number of
+// allocations is up to the design: only the first is certain. The copies come first, because a
+// kernel that goes on after a failed allocation does not live to return a status.
 static void errors_reported(struct check* c) {
     add_and_compare(c, whole_blocks(c), 1);
     call_with_failure(c, "cudaMemcpy", 3);
@@ -206,7 +206,7 @@ static int64_t start_of_wrong_end(const struct tensor* t) {
     return start < t->count ? start : -1;
 }
 
-// What a grid that is too small leaves, the picture of the errors tells.
+// The picture of the errors tells what a grid that is too small leaves.
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)c;
     (void)budget;

@@ -1,9 +1,9 @@
 // check.c: what lesson 02, transpose, is graded on.
 //
 // Each item sets one trap. Elements are whole numbers that even a half can hold, except where
-// numbers are the trap, and arrive unchanged, so the budget is exact equality. What is no item's
-// trap is in whole tiles of any usual size, and the first case of every item has more rows than
-// columns and several tiles: so a mistake looks the same wherever it is met.
+// numbers are the trap, and arrive unchanged, so the budget is exact equality. Sizes that are no
+// item's trap are whole tiles of any usual size. The first case of every item has more rows than
+// columns and several tiles: so a mistake looks the same in every item.
 #include "check/check.h"
 #include "mistakes.h"
 #include "transpose.h"
@@ -56,7 +56,7 @@ static void turn(struct check* c, int64_t rows, int64_t cols) {
 
 // ---- items: right answers
 
-// The last one has more tiles of 64 than any GPU has multiprocessors.
+// The last case has more tiles of 64 than any GPU has multiprocessors.
 static void whole_tiles(struct check* c) {
     turn(c, ROWS, COLS);
     turn(c, COLS, 128 * check_pick(c, 2, 4));
@@ -162,8 +162,8 @@ static void safe(struct check* c) {
 }
 
 // ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a
-// multiple of 256 bytes, so that a tile of any shape can do without a single sector too many; a
-// quarter more is let pass, for one that begins in the middle of a sector.
+// multiple of 256 bytes, so that a tile of any shape needs no extra sector. A quarter more is
+// allowed, for a tile that begins in the middle of a sector.
 
 static const double SECTOR = 32.0;  // bytes
 static const double SPARE = 1.25;
@@ -207,9 +207,9 @@ static void stores(struct check* c) {
                   t->global_store_bytes);
 }
 
-// Padding or swizzling avoids every conflict, whatever the size of the tile. No conflicts because
-// there is no tile earn nothing: then loads and stores have to be coalesced by other means
-// (shuffles, say).
+// Padding or swizzling avoids every conflict, whatever the size of the tile. A kernel without a
+// tile has no conflicts, but earns nothing for that: its loads and stores have to be coalesced by
+// other means (shuffles, say).
 static void conflicts(struct check* c) {
     struct matrices m;
     const struct arena_traffic* t = traffic_of_one(c, &m);

@@ -1,8 +1,8 @@
 // mistakes.h: what mistakes leave in out, so that check.c can name the one it sees.
 //
 // Each mistake is a hypothesis: what would it leave, and is that what is there? Missing barriers
-// and what depends on memory never written are not here: the instrumented build finds them, with
-// their lines.
+// and reads of memory never written are not here: the instrumented build finds them, with their
+// lines.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
@@ -41,7 +41,7 @@ static double at(const struct evidence* e, int64_t r, int64_t c) {
 // shared memory never written.
 typedef double mistake(const struct evidence* e, int64_t T, int64_t c, int64_t r);
 
-// Is that what is there, and does it show at all?
+// Does out hold what the mistake would leave, and does the mistake show at all?
 static bool fits(const struct evidence* e, mistake* mistaken, int64_t T) {
     int64_t shows = 0;
     for (int64_t i = 0; i < e->rows * e->cols; i++) {
@@ -110,7 +110,7 @@ static double in_bf16(const struct evidence* e, int64_t T, int64_t c, int64_t r)
     return dtype_round(BF16, at(e, r, c));
 }
 
-// A tile is written with rows of T and read with rows of T + 1; next, the other way round.
+// A tile is written with rows of T and read with rows of T + 1; the next mistake is the reverse.
 static double padded_for_reading(const struct evidence* e, int64_t T, int64_t c, int64_t r) {
     int64_t place = r % T * (T + 1) + c % T;
     return place >= T * T ? NAN : at(e, r - r % T + place / T, c - c % T + place % T);
@@ -183,7 +183,7 @@ static bool is_any_grid_too_small(const struct evidence* e, int64_t T) {
     return is_grid_too_small(e, T, true) || is_grid_too_small(e, T, false);
 }
 
-// What depends on the size of the tiles, from the most to the least specific.
+// The mistakes that depend on the size of the tiles, from the most to the least specific.
 static const struct {
     bool (*is)(const struct evidence* e, int64_t T);
     enum cause cause;
@@ -201,8 +201,8 @@ static bool is_fresh(double x) {
     return bits == UINT32_MAX;
 }
 
-// What is left: are there wrong elements that were never written? NaN from parts of a tile that
-// were not is for the instrumented build to find: it knows the lines.
+// The last question: are there wrong elements that were never written? The instrumented build finds
+// NaN from unwritten parts of a tile: it knows the lines.
 static enum cause explain_nan(const struct evidence* e) {
     int64_t fresh = 0, unwritten = 0, in_tail[TILES] = {0};
     for (int64_t i = 0; i < e->rows * e->cols; i++) {

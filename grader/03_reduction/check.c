@@ -4,9 +4,9 @@
 // whatever the order, so the budget is exact equality. None is 0, so no element can be lost
 // unseen. Only the item on precision adds real numbers.
 //
-// Each item sets one trap. What is no item's trap has 512 or 1024 columns, rows in multiples of 8,
-// a positive element in every row, and no gaps. Sums stay below 2048 in size, so that even 16-bit
-// floats hold them: that is the trap of the item on precision alone.
+// Each item sets one trap. Except for an item's trap, cases have 512 or 1024 columns, rows in
+// multiples of 8, a positive element in every row, and no gaps. Sums stay below 2048 in size, so
+// that even 16-bit floats hold them: that is the trap of the item on precision alone.
 #include "check/check.h"
 #include "mistakes.h"
 #include "reduction.h"
@@ -85,7 +85,7 @@ static void any_rows(struct check* c) {
     run_digits(c, "one row", 1, COLS);
 }
 
-// What lies between the rows shows in sum and max wherever it is taken in.
+// The numbers between the rows show in sum and max if a kernel takes them in.
 static void strided(struct check* c) {
     for (int with_nan = 0; with_nan < 2; with_nan++) {
         struct batch b = batch_of(c, &contract, ROWS, COLS);
@@ -98,7 +98,8 @@ static void strided(struct check* c) {
     }
 }
 
-// Rows of -1 and -2, -2 and -3, -3 and -4; one of nothing but -inf, and one of it all but once.
+// Rows of -1 and -2, -2 and -3, -3 and -4; one row of nothing but -inf, and one row of -inf except
+// for one element.
 static void negative(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
     batch_begin(&b, "negative");
@@ -150,7 +151,7 @@ static void precise(struct check* c) {
     compare(c, &b, budget_from(b.out[0], standard));
 }
 
-// The numbers shrink from call to call: what is left of an earlier maximum shows.
+// The numbers shrink from call to call, so a maximum left from an earlier call shows.
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.calls = 3;
@@ -215,8 +216,8 @@ static void reads_once(struct check* c) {
                   (double)t->global_store_bytes / (4.0 * ROWS), 2.0);
 }
 
-// One between the results of the warps and the last merge, and one more where a block takes several
-// rows. A tree with a barrier per round has 6 with 32 threads and 9 with 256.
+// One barrier between the results of the warps and the last merge, and one more if a block takes
+// several rows. A tree with a barrier per round has 6 with 32 threads and 9 with 256.
 static void few_barriers(struct check* c) {
     const struct arena_traffic* t = moved(c);
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,

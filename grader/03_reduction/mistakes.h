@@ -1,5 +1,5 @@
-// mistakes.h: what the known mistakes of lesson 03 leave in sum and max. For check.c. Who reads
-// past the end of x, or races, is left to the instrumented build, which knows the line.
+// mistakes.h: what the known mistakes of lesson 03 leave in sum and max. For check.c. Reads past
+// the end of x, and races, are left to the instrumented build, which knows the line.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
@@ -48,7 +48,7 @@ static struct pair threads_lost(const struct batch* b, int64_t row, int variant)
     return p;
 }
 
-// What does not fill a sweep of 1 << variant elements.
+// The elements that do not fill a sweep of 1 << variant elements.
 static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
     int64_t sweep = (int64_t)1 << variant;
     if (sweep > 1024 && sweep > b->cols) return right(b, row);

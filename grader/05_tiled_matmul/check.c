@@ -117,7 +117,8 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
-// Beyond K, the last tile still holds the one before it; the first one holds nothing.
+// Beyond K, the last tile still holds numbers of the tile before it; the first tile holds nothing
+// there.
 static double stale_or_nothing(const struct product* p, struct term at) {
     return at.k >= p->K && at.k < at.size ? NAN : stale_tail(p, at);
 }
@@ -127,7 +128,7 @@ static double unguarded(const struct product* p, struct term at) {
     return in_memory(&p->A, at.i * p->K + at.k) * in_memory(&p->B, at.k * p->N + at.j);
 }
 
-// The sum for (i, j) stands at j * M + i.
+// The sum for (i, j) stands at element j * M + i.
 static bool turned(const struct suspect* s, const struct hypothesis* h, int variant,
                    double* guess) {
     const struct product* p = s->problem;
@@ -182,8 +183,8 @@ static enum cause explain_place(const struct suspect* s, const struct product* p
     return CAUSE_NONE;
 }
 
-// Every wrong element is NaN. From NaN in the inputs it has leaked; otherwise it comes from a guard
-// band or from shared memory never written, by way of the part of a tile that lies beyond K.
+// Every wrong element is NaN. If the inputs hold NaN, it has leaked. Otherwise it comes from a
+// guard band or from shared memory never written, through the part of a tile beyond K.
 static enum cause explain_nan(const struct suspect* s, const struct product* p) {
     bool nan_wanted = false;
     for (int64_t i = 0; i < s->tensor->count; i++) {

@@ -36,8 +36,8 @@ static int64_t ragged_size(struct check* c) {
 
 // ---- items
 
-// More tiles down than across, and the other way round, and many more; along K one tile, or more of
-// them than a kernel has buffers.
+// More tiles down than across, and the other way round, and many more; along K one tile, or more
+// tiles than a kernel has buffers.
 static void all_different(struct check* c) {
     sizes(c, 2 * WHOLE, WHOLE, WHOLE_K);
     sizes(c, WHOLE, 2 * WHOLE, WHOLE_K * check_pick(c, 4, 6));
@@ -58,7 +58,7 @@ static void outer_ragged(struct check* c) {
     sizes(c, ragged_size(c), ragged_size(c), WHOLE_K);
 }
 
-// What stands around a matrix is NaN.
+// Around a matrix stands NaN.
 static void surround(const struct matrix* m) {
     for (int64_t e = 0; e < m->t->count; e++) {
         int64_t col = e % m->stride - m->first;
@@ -66,7 +66,7 @@ static void surround(const struct matrix* m) {
     }
 }
 
-// Matrices that are some columns of wider arrays: what stands around them is not theirs.
+// Matrices that are some columns of wider arrays: the numbers around them do not belong to them.
 static void parts(struct check* c, struct part C, struct part A, struct part B) {
     struct product p = product_of(c, &contract, WHOLE, WHOLE, WHOLE_K);
     p.C_part = C;
@@ -83,8 +83,8 @@ static void parts(struct check* c, struct part C, struct part A, struct part B) 
     product_compare(&p);
 }
 
-// Rows that are apart, and aligned to 16 bytes; then one matrix after the other begins elsewhere,
-// and has rows that do.
+// Rows that are apart, and aligned to 16 bytes. Then one matrix after the other, and its rows,
+// begin at other addresses.
 static void strided(struct check* c) {
     int64_t wide = 4 * check_pick(c, 2, 8);
     const struct part aligned[3] = {{wide, 4}, {wide + 4, 0}, {wide + 8, 8}};
@@ -157,8 +157,8 @@ static void four_at_a_time(struct check* c) {
 }
 
 // A sum a thread takes 2 wavefronts for the 32 multiplications of a warp; 8 x 8 sums take 16 / 64
-// by single floats, and 12 / 64 or less by float4 (README). The budget allows these, and a step or
-// two ahead that nobody needs. Conflicts are the next item's.
+// by single floats, and 12 / 64 or less by float4 (README). The budget allows these wavefronts, and
+// a step or two ahead that nobody needs. Conflicts are the next item's.
 static void registers_share(struct check* c) {
     const struct arena_traffic* t = traffic(c);
     double useful = (double)(t->shared_load_wavefronts - t->shared_load_conflicts);

@@ -59,7 +59,7 @@ static bool packed_B(const struct product* p, const struct sum* sum, int variant
 
 // ---- C stored with rows of another length
 
-// What stays where several sums are stored at one place, nobody knows.
+// If several sums are stored at one place, nobody knows which stays.
 static bool store_rows(const struct product* p, int64_t row_length, double* guess) {
     const struct matrix* C = &p->C;
     if (row_length == C->stride || (C->rows - 1) * row_length + C->cols > C->t->count - C->first)

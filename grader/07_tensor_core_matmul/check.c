@@ -44,7 +44,7 @@ static void many_blocks(struct check* c) {
     sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
 }
 
-// One tile along K, and more of them than a kernel has buffers.
+// One tile along K, and more tiles than a kernel has buffers.
 static void many_tiles(struct check* c) {
     multiply_whole(c, &contract);
     sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
@@ -131,7 +131,7 @@ static const struct arena_traffic* traffic_of(struct check* c, int64_t K) {
     return check_traffic(c);
 }
 
-// Multiplications left to others, in parts of all: an mma makes 16 * 8 * 16 of them.
+// The share of the multiplications made without mma: an mma makes 16 * 8 * 16 multiplications.
 static void on_tensor_cores(struct check* c) {
     const double M = WHOLE_M, N = WHOLE_N, K = WHOLE_K;
     const struct arena_traffic* t = traffic_of(c, WHOLE_K);
@@ -139,7 +139,7 @@ static void on_tensor_cores(struct check* c) {
                   1 - (double)t->mma * 2048 / (M * N * K), 0);
 }
 
-// Tiles of TILE x TILE of C read every element of A N / TILE times and every one of B M / TILE
+// Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
 // times (README eq. 4). The budget allows tiles of 64, a warp's.
 static void read_once_per_tile(struct check* c) {
     enum { TILE = 64 };

@@ -1,8 +1,8 @@
 // check.c: what lesson 09, softmax, is graded on.
 //
-// Each item sets one trap. What is no item's trap has 128, 1024 or 4096 columns, rows in multiples
-// of 8, a positive score in every row, and no gaps. A shift of all scores of a row changes nothing
-// in y, so a wrong maximum shows only where exp leaves the range of a float.
+// Each item sets one trap. Except for an item's trap, cases have 128, 1024 or 4096 columns, rows in
+// multiples of 8, a positive score in every row, and no gaps. A shift of all scores of a row
+// changes nothing in y, so a wrong maximum shows only where exp leaves the range of a float.
 #include "check/check.h"
 #include "mistakes.h"
 #include "rows/batch.h"
@@ -17,9 +17,9 @@ static const struct rows contract = {.out = {"y"}, .writes_rows = true};
 
 // ---- cases
 
-// How exact y must be. A plain fp32 kernel as the standard would not do: of rows of one element it
-// gets all exact. But the error can be bounded. Every summand of l is positive, so nothing cancels,
-// and relative to y, in units of 2^-24, half an ulp of a float, a right kernel may be off by
+// How exact y must be. A plain fp32 kernel cannot be the standard: it computes rows of one element
+// exactly. But the error can be bounded. Every summand of l is positive, so nothing cancels, and
+// relative to y, in units of 2^-24, half an ulp of a float, a right kernel may be off by
 //   8           the fastest exp the hardware has, 2 ulp, in the numerator and in l; the division
 //   sqrt(n)/3   a sum of n floats one after another, the worst order, rounded up or down by chance
 //   2 |x|       exp(x - m) as exp2(x * log2(e) - m * log2(e)) rounds numbers of the size of x, and
@@ -102,7 +102,7 @@ static void any_rows(struct check* c) {
     run_random(c, 1, COLS);
 }
 
-// What lies between the rows of x is large, then NaN.
+// The numbers between the rows of x are large, then NaN.
 static void strided(struct check* c) {
     for (int i = 0; i < 2; i++) {
         struct batch b = batch_of(c, &contract, ROWS, COLS);
@@ -200,9 +200,8 @@ static void arguments(struct check* c) {
     batch_idle_calls(c, &contract, calls);
 }
 
-// What comes out of narrow and odd rows, rows apart and too many of them for a block is the
-// business of the items above; here it has to be right where all is even, and after that only the
-// accesses count.
+// The items above judge the results of narrow and odd rows, of rows apart, and of too many rows for
+// a block. Here the results have to be right for even sizes; after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t odd_rows = 8 * check_pick(c, 1, 2) + check_pick(c, 1, 7);
     const int64_t narrow_cols = check_pick(c, 2, 31), odd_cols = 2 * check_pick(c, 600, 1500) + 1;

@@ -23,8 +23,8 @@ static double relative_of(const struct batch* b) {
     return b->slack[0].of_element;
 }
 
-// Rows of x read, or rows of y written, with another stride than their own: as far as there are
-// numbers.
+// Rows of x read, or rows of y written, with another stride than their own: as far as the array
+// goes.
 static bool other_strides(const struct suspect* s, const struct hypothesis* h, int variant,
                           double* guess) {
     const struct batch* b = s->problem;
@@ -58,8 +58,8 @@ static bool row_lost(const struct batch* b, int64_t row) {
     return true;
 }
 
-// Elements at the end of rows that hold NaN, so perhaps nothing was written; before them there is
-// none.
+// Elements at the end of rows that hold NaN, so perhaps nothing was written; before these elements
+// no NaN stands.
 static enum cause from_unwritten(const struct batch* b) {
     int64_t most = 0, least = b->cols;
     for (int64_t row = 0; row < b->rows; row++) {
@@ -98,7 +98,7 @@ static bool near(double a, double b, double share) {
     return fabs(a - b) <= share * fabs(b);
 }
 
-// Is what is too much in l that of some of the numbers that follow the row in memory?
+// Does the excess of l come from some of the numbers that follow the row in memory?
 static bool from_next(const struct batch* b, int64_t row, double m, double extra, double share) {
     const double* next = batch_row(b, row) + b->cols;
     double sum = 0;
@@ -170,8 +170,7 @@ static bool groups_differ(const struct batch* b, int64_t threads, int64_t group,
     return true;
 }
 
-// No element is too small: what should have been in l is not. Or groups of threads disagree about
-// the row.
+// No element is too small: l lacks some terms. Or groups of threads disagree about the row.
 static enum cause from_groups(const struct batch* b) {
     bool none_less = true;
     for (int64_t row = 0; row < b->rows; row++)
@@ -196,7 +195,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
         wrong++;
         wrong_empty += row_max(batch_row(b, row), b->cols) == -INFINITY;
     }
-    if (wrong == 0) return CAUSE_NONE;  // but for the mean
+    if (wrong == 0) return CAUSE_NONE;  // only the mean is wrong
     if (wrong == wrong_empty) return CAUSE_empty_row;
 
     enum cause cause = from_unwritten(b);

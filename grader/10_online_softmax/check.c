@@ -1,7 +1,7 @@
 // check.c: what lesson 10, online_softmax, is graded on.
 //
-// Each item sets one trap. What is no item's trap has at least 128 columns and no more than 1024, a
-// multiple of 128; rows in multiples of 4; a positive score in every row; and no gaps.
+// Each item sets one trap. Except for an item's trap, cases have at least 128 columns and no more
+// than 1024, a multiple of 128; rows in multiples of 4; a positive score in every row; and no gaps.
 #include "check/check.h"
 #include "mistakes.h"
 #include "online_softmax.h"
@@ -16,9 +16,9 @@ static const struct rows contract = {.out = {"m", "l"}};
 
 // ---- cases
 
-// How exact l must be, relative to l. A plain fp32 kernel as the standard would not do: of a few
-// rows it gets some exact by luck. But the error can be bounded. Every summand is positive, so
-// nothing cancels, and in units of 2^-24, half an ulp of a float, a right kernel may be off by
+// How exact l must be, relative to l. A plain fp32 kernel cannot be the standard: in a few rows it
+// is exact by luck. But the error can be bounded. Every summand is positive, so nothing cancels,
+// and in units of 2^-24, half an ulp of a float, a right kernel may be off by
 //   4           the fastest exp the hardware has, 2 ulp
 //   sqrt(n)/3   a sum of n floats one after another, the worst order, rounded up or down by chance
 //   |x|         exp(x - m) as exp2(x * log2(e) - m * log2(e)), as fast kernels write it, rounds
@@ -89,7 +89,7 @@ static void any_rows(struct check* c) {
     run_random(c, 1);
 }
 
-// What lies between the rows is large and finite, so it shows in m wherever it is taken in.
+// The numbers between the rows are large and finite, so they show in m if a kernel takes them in.
 static void strided(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.stride = COLS + check_pick(c, 1, 40);
@@ -145,7 +145,7 @@ static void rising_equal_large(struct check* c) {
     run(c, &b);
 }
 
-// The scores shrink from call to call: what is left of an earlier maximum shows.
+// The scores shrink from call to call, so a maximum left from an earlier call shows.
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.calls = 3;
@@ -172,10 +172,10 @@ static void arguments(struct check* c) {
     batch_idle_calls(c, &contract, calls);
 }
 
-// A tile, a block or a vector load that is larger than what there is reads or writes past the end:
-// so narrow rows, odd ones, rows apart and a number of rows that no block size divides are watched.
-// What comes out there is the business of the items above; here it has to be right where all is
-// even, and after that only the accesses count.
+// A tile, a block or a vector load that is larger than the array reads or writes past its end. So
+// narrow rows, odd rows, rows apart and a number of rows that no block size divides are watched.
+// The items above judge the results of such cases. Here the results have to be right for even
+// sizes; after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t odd_rows = 4 * check_pick(c, 1, 3) + check_pick(c, 1, 3);
     const int64_t narrow_cols = check_pick(c, 2, 31), wide_cols = 2 * check_pick(c, 600, 1500) + 1;
@@ -194,9 +194,9 @@ static void safe(struct check* c) {
 }
 
 // One pass: every score is loaded once (README, cost budget), by lanes that read side by side. On
-// top of that each of the up to 32 warps of a block may look at one score more, the first of the
-// row as a first maximum, say. A sector is 32 bytes, so lanes side by side move what they load;
-// rows that begin anywhere, as they may, add a sector to the four of a warp.
+// top of that each of the up to 32 warps of a block may look at one more score: at the first score
+// of the row as a first maximum, say. A sector is 32 bytes, so lanes side by side move what they
+// load; rows that begin anywhere, as they may, add a sector to the four of a warp.
 static void cheap(struct check* c) {
     enum { MOST_WARPS = 32 };
     check_watch(c, WATCH_PROFILE);

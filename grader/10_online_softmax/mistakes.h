@@ -14,7 +14,7 @@ static struct pair right(const struct batch* b, int64_t row) {
     return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
 }
 
-// What a kernel writes: l overflows where a float does. Where it is NaN, nobody knows.
+// What a kernel writes: l overflows where a float does. A NaN stands for an unknown value.
 static struct pair written(double m, double l) {
     return (struct pair){{m, isnan(l) ? ANYTHING : dtype_round(F32, l)}};
 }
@@ -29,7 +29,7 @@ static int64_t sweep_of(int variant) {
     return (int64_t)1 << variant;
 }
 
-// What the last sweep lacks.
+// How many elements the last sweep lacks.
 static int64_t missing(const struct batch* b, int variant) {
     int64_t sweep = sweep_of(variant);
     return (sweep - b->cols % sweep) % sweep;
@@ -64,7 +64,7 @@ static struct pair sum_started(const struct batch* b, int64_t row, int variant) 
     return p;
 }
 
-// What does not fill a sweep at the end of the row.
+// The elements at the end of the row that do not fill a sweep.
 static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
     int64_t sweep = sweep_of(variant);
     if (sweep > b->cols) return right(b, row);
@@ -87,7 +87,7 @@ static struct pair rest_zero(const struct batch* b, int64_t row, int variant) {
     return written(m, row_sum_exp(batch_row(b, row), b->cols, m) + (double)pad * exp(-m));
 }
 
-// Past the end, the last sweep still holds the one before it.
+// Past the end, the last sweep still holds elements of the sweep before it.
 static struct pair rest_from_before(const struct batch* b, int64_t row, int variant) {
     struct pair p = right(b, row);
     int64_t sweep = sweep_of(variant);

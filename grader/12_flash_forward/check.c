@@ -40,7 +40,7 @@ static int64_t pick_power(struct check* c, int low, int high) {
 
 // ---- data ----------------------------------------------------------------------------------
 
-// Makes `key` the one with the largest score of every row, by its column x.
+// Gives `key` the largest score of every row, by its column x.
 static void put_maximum(struct problem* p, int64_t key, int64_t x) {
     set_column(p, ARRAY_Q, x, 1.0);
     set_column(p, ARRAY_K, x, 0.0);
@@ -66,9 +66,9 @@ static void plain(struct check* c, int64_t B, int64_t N_q, int64_t N_k, int64_t 
     forward_run(&p, JUDGE_O);
 }
 
-// Moves all scores of a row: of one by `shift`, of the next by 120, of the third not at all, and so
-// on. fp16 holds both factors. An exp(S) without a maximum spoils the second kind as well, and so
-// differs from an m that starts too high.
+// Moves all scores of a row: of the first row by `shift`, of the next by 120, of the third not at
+// all, and so on. fp16 holds both factors. An exp(S) without a maximum also spoils the rows moved
+// by 120, and so differs from an m that starts too high.
 static void shift_rows(struct problem* p, double shift) {
     const double shifts[] = {shift, 120, 0};
     set_column(p, ARRAY_K, 0, 4.0);
@@ -76,7 +76,7 @@ static void shift_rows(struct problem* p, double shift) {
         row_of(p, ARRAY_Q, 0, 0, i)[0] = shifts[i % 3] / p->scale / 4;
 }
 
-// Compares O with another budget.
+// Compares O with a given budget.
 static void judge_O(struct problem* p, struct budget budget) {
     check_run(p->check);
     forward_want(p);
@@ -104,7 +104,7 @@ static void growing(struct check* c) {
     }
 }
 
-// The shortest sequences are less than many a tile.
+// The shortest sequences are shorter than many tiles.
 static void lengths(struct check* c) {
     for (int64_t N = 32; N >= 16; N /= 2) plain(c, 1, N, N, pick_power(c, 4, 6));
     int low = (int)check_pick(c, 5, 6), high = (int)check_pick(c, low + 1, 7);
@@ -234,10 +234,10 @@ static void arguments(struct check* c) {
     problem_refused(p, bad);
 }
 
-// A block, a tile or a loop that is larger than what there is reads or writes past the end: so the
-// smallest sizes and the most different ones are watched, the other head sizes, and batches that
-// lie between each other. Whether O is right there is the business of the items above; here it has
-// to be right where every shape is easy, and after that only the accesses count.
+// A block, a tile or a loop that is larger than the array reads or writes past its end. So the
+// smallest and the most different sizes are watched, the other head sizes, and batches that lie
+// between each other. The items above judge O in such cases. Here O has to be right for easy
+// shapes; after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t shapes[][4] = {
         {2, 16, pick_power(c, 5, 6), 16},

@@ -1,8 +1,9 @@
 // check.c: lesson 13, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: only two items
-// have an N_q beside whole tiles, the one about such queries and the one on safety; only one such
-// an N_k without a mask. All but "rows that see no key", "LSE" and the last compare O alone.
+// Every item is about one thing, and its data are free of the other items' traps: only the item
+// about such queries and the item on safety have an N_q that is not whole tiles; only one item has
+// such an N_k without a mask. All items except "rows that see no key", "LSE" and the last compare O
+// alone.
 #include "attention/forward.h"
 
 static const struct contract contract = {
@@ -114,9 +115,9 @@ static void safe(struct check* c) {
 }
 
 // Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q
-// times in all, here at least 8 queries at a time. With one it ends at the diagonal. With tiles of
-// n queries and n keys that is (N + n) / 2N of them: 0.56 for n = 16, 0.75 for n = 64, 1 if nothing
-// is left out.
+// times in all, here at least 8 queries at a time. With a mask it ends at the diagonal. With tiles
+// of n queries and n keys that is (N + n) / 2N of the bytes: 0.56 for n = 16, 0.75 for n = 64, 1 if
+// nothing is left out.
 static void cheap(struct check* c) {
     enum { N = 128, SMALLEST_TILE = 8 };
     const struct forward_traffic t = forward_traffic(all_keys(c, N, N));

@@ -55,10 +55,10 @@ static void ragged(struct check* c) {
     forward_case_long(all_keys(c, 1, 4321));
 }
 
-// More rows than a block of 128 has: if one did as it likes, a mask ignored would look the same.
+// More rows than a block of 128 has, so that one wrong block does not look like a mask ignored.
 static void masked(struct check* c) {
     forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
-    // by 1 the corners look like an off by one
+    // by 1 the corners look like an error by one
     forward_case(causal(c, 192, 192 + check_pick(c, 2, 62)), PACKED, ": the diagonal is no tile's",
                  JUDGE_O);
 }
@@ -107,9 +107,9 @@ static void safe(struct check* c) {
 }
 
 // Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q
-// times in all, here at least 32 queries at a time. With one it ends at the diagonal: with tiles of
-// n queries and n keys that is (N + n) / 2N of them: 0.63 for n = 64, 0.75 for n = 128, 1 if
-// nothing is left out.
+// times in all, here at least 32 queries at a time. With a mask it ends at the diagonal: with tiles
+// of n queries and n keys that is (N + n) / 2N of the bytes: 0.63 for n = 64, 0.75 for n = 128, 1
+// if nothing is left out.
 static void cheap(struct check* c) {
     enum { N = 256, SMALLEST_TILE = 32 };
     const struct forward_traffic t = forward_traffic(all_keys(c, N, N));

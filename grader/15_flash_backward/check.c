@@ -50,7 +50,7 @@ static void any_length(struct check* c) {
     backward_case_tested(with_d(all_keys(c, N_q, N_k), d));
 }
 
-// N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
+// N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     int64_t N = pick_ragged(c, 33, 79);
     backward_case(causal(c, N, N));
@@ -141,9 +141,9 @@ static void safe(struct check* c) {
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of
-// its keys (README, what the hardware does). Blocks of 8 keys and more are let pass. With the
-// causal mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128,
-// 1 if nothing is left out. What is read once does not count: K and V; O and dO, for delta; the
+// its keys (README, what the hardware does). Blocks of 8 keys and more are allowed. With the causal
+// mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 1 if
+// nothing is left out. Arrays that are read once do not count: K and V; O and dO, for delta; the
 // sums of dQ.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };

@@ -1,7 +1,7 @@
 // check.c: lesson 16, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps. d is 64 in all
-// but the first.
+// items except the first.
 #include <string.h>
 
 #include "attention/backward_cases.h"
@@ -42,7 +42,7 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
     return n % 8 ? n : n - 1;
 }
 
-// A multiple of 8 first: what takes elements from wrong places shows as such.
+// A multiple of 8 comes first: there elements from wrong places can be recognised.
 static void any_length(struct check* c) {
     const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 33, 1, 17},
                   N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 64, 65, 2};
@@ -52,7 +52,7 @@ static void any_length(struct check* c) {
     backward_case_tested(all_keys(c, few_queries, few_keys));
 }
 
-// N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
+// N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     backward_case(causal(c, 128, 128));
     backward_case_named(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
@@ -63,8 +63,8 @@ static void unseen(struct check* c) {
     backward_case(causal(c, 128, check_pick(c, 33, 62)));
 }
 
-// The scales that mistakes would make of these (none of its own, its square, without log2(e)) lie
-// far apart.
+// The scales that mistakes would make of these (no scale, its square, without log2(e)) lie far
+// apart.
 static void heads(struct check* c) {
     static const double factors[] = {0.45, 0.6};
     struct problem p = with_heads(all_keys(c, 64, 64), 2, check_pick(c, 2, 3));

@@ -2,10 +2,10 @@
 //
 // Every item is about one thing, and its data are free of the other items' traps. Of the forward
 // pass, only the first item has several key heads, and only the second a group that is no power of
-// two; the rows of a group fill whole tiles of 16 (or half of one) but in the item about those that
-// do not, a mask meets a group in the item about masks alone, and LSE is compared in its own item.
-// Of the backward pass, only "sums over the heads of a group" has several key heads, only "any
-// length" an N_q beside whole tiles. The item on safety has all of it.
+// two; the rows of a group fill whole tiles of 16 (or half a tile) except in the item about other
+// rows; a mask meets a group in the item about masks alone; LSE is compared in its own item. Of the
+// backward pass, only "sums over the heads of a group" has several key heads, only "any length" has
+// an N_q that is not whole tiles. The item on safety has all these traps.
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
@@ -110,8 +110,8 @@ static void forward_hard(struct check* c) {
     forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
 }
 
-// One query: all that is read but Q is K and V. Tiles of at least 8 rows, each a head of the group,
-// read them ceil(group / 8) times; a block for each query head, group times.
+// One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
+// group, read them ceil(group / 8) times; a block for each query head, group times.
 static void forward_decoding(struct check* c) {
     enum { SMALLEST_TILE = 8 };
     check_watch(c, WATCH_PROFILE);
@@ -137,7 +137,7 @@ static void groups(struct check* c) {
                             16 * check_pick(c, 1, 2), 16, false));
 }
 
-// N_q and N_k differ by two at least: what is one off is another mistake than a wrong corner.
+// N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void causal(struct check* c) {
     backward_case(backward_of(c, 2, 32, 32, true));
     backward_case(backward_of(c, 2, 16, 16 + check_pick(c, 17, 33), true));

@@ -17,8 +17,8 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// The mask: the blocks on the diagonal, and of the others DENSITY in a hundred, of each head other
-// ones.
+// The mask: the blocks on the diagonal, and DENSITY in a hundred of the other blocks, different
+// blocks for each head.
 static bool is_active(const int64_t* n, int64_t head, int64_t i, int64_t j) {
     uint64_t I = (uint64_t)(i / SPARSE_BLOCK), J = (uint64_t)(j / SPARSE_BLOCK);
     uint64_t x = (((uint64_t)head << 40 | I << 20 | J) + 1) * 0x9e3779b97f4a7c15u;

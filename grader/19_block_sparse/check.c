@@ -1,7 +1,7 @@
 // check.c: lesson 19, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps: the masks are
-// full but where an item is about the mask, and lengths are whole tiles of 16 but where it is about
+// full except in items about the mask, and lengths are whole tiles of 16 except in items about
 // lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty
 // rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE"
 // alone.
@@ -58,7 +58,7 @@ static struct problem backward_of(struct check* c, int64_t H, int64_t N_q, int64
 }
 
 // Two batches of two heads, d = 8, with masks that are their own transposes, without empty rows or
-// columns, and no two of them alike.
+// columns, and no two masks alike.
 static const char* with_masks_of_heads(struct problem* p) {
     static const char* const masks[] = {"10/01 01/10 11/10 11/11", "01/10 11/11 10/01 11/10",
                                         "11/10 10/01 11/11 01/10"};
@@ -289,8 +289,8 @@ static void forward_cheap(struct check* c) {
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
 }
 
-// The same for the gradients, and one column of four blocks. Reads with an empty mask, for delta
-// and the like, do not count.
+// The same for the gradients, and for one column of four blocks. Reads with an empty mask, for
+// delta and the like, do not count.
 static void cheap(struct check* c) {
     enum { N = 16, T = 4 };
     static const char* const one[][4] = {{"1000", "0100", "0010", "0001"},

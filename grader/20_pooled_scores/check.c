@@ -1,8 +1,8 @@
 // check.c: lesson 20, graded.
 //
-// Every item is about one thing, and its data are free of the other items' traps: pools are of 4, 8
-// or 16 and lengths are multiples of them where neither is the point. All items compare O, which
-// comes with lesson 13, and then R.
+// Every item is about one thing, and its data are free of the other items' traps: pools have 4, 8
+// or 16 elements and lengths are multiples of the pools, except in items about pools or lengths.
+// All items compare O, which comes with lesson 13, and then R.
 #include "20_pooled_scores/pooling.h"
 #include "wall/arena.h"
 
@@ -22,8 +22,8 @@ static void declare_more(struct problem* p) {
                                   SHAPE(p->B, p->H, pools_of(p, p->N_q), pools_of(p, p->N_k)));
 }
 
-// R, in every item: the stub has the rest. What an LSE is off by, all P of its row are off by, as a
-// factor: the 8 units in the last place that every LSE is allowed come on top of the budget.
+// R, in every item: the stub has the rest. An error of an LSE multiplies all P of its row by a
+// factor. So the 8 units in the last place that every LSE is allowed come on top of the budget.
 static void judge_more(const struct problem* p) {
     struct tensor *R = pooling_of(p)->R, *LSE = p->array[ARRAY_LSE].tensor;
     if (!R) return;
@@ -68,7 +68,7 @@ static void judge(struct problem p, enum layout layout, const char* what, int ju
     forward_case(p, layout, text, judged);
 }
 
-// The same, of one head and packed arrays.
+// The same with one head and packed arrays.
 static void judge_pools(struct check* c, int64_t N_q, int64_t N_k, bool causal, int64_t pool,
                         const char* what, int judged) {
     judge(sizes(c, N_q, N_k, causal, &(struct pooling){.pool = pool}), PACKED, what, judged);
@@ -144,7 +144,7 @@ static void hard_scores(struct check* c) {
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, 48, 48, true, &pooling);
     forward_case_large(p, ", pool = 8, scores of 30 times the usual size");
-    // The last keys that a row sees have all the weight: the ones before are nothing beside them.
+    // The last keys that a row sees have all the weight: the weight of earlier keys is negligible.
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // exp of each of these is 0
     forward_case_integers(p, ", pool = 8, scores around -200", -1, 800);
@@ -232,10 +232,10 @@ static void safe(struct check* c) {
     }
 }
 
-// The first pass reads K and V once per tile of queries, the second reads K: three arrays, and 8
-// queries at a time are let pass. With a mask both leave out the queries that see nothing and end
-// at the diagonal: with tiles of 128 queries a third is left of what is read without one, with
-// smaller tiles less. If the first pass alone does so, more than 0.39 is left.
+// The first pass reads K and V once per tile of queries, the second reads K: three arrays. Tiles of
+// 8 queries are allowed. With a mask both leave out the queries that see nothing and end at the
+// diagonal: with tiles of 128 queries a third of the reads without a mask is left, with smaller
+// tiles less. If only the first pass does so, more than 0.39 is left.
 static void cheap(struct check* c) {
     enum { N_Q = 384, N_K = 64, POOL = 4, SMALLEST_TILE = 8 };
     check_watch(c, WATCH_PROFILE);
@@ -250,7 +250,7 @@ static void cheap(struct check* c) {
                       (double)t->allocated_bytes / N_Q, d);
         check_at_most(c, CAUSE_too_much_written, "bytes written for each byte of O, LSE and R",
                       (double)t->global_store_bytes / outputs, 3);
-        // Beyond Q in both passes, and LSE.
+        // Without the reads of Q in both passes, and of LSE.
         read[causal] = (double)t->global_load_bytes - (4 * d + 4) * N_Q;
     }
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read, both counted",

@@ -6,7 +6,7 @@
 
 #include "attention/forward_mistakes.h"
 
-// What the problem has besides, problem.own. R is NULL where there are no keys.
+// What this lesson's problem has in addition: problem.own. R is NULL where there are no keys.
 struct pooling {
     int64_t pool;
     struct tensor* R;  // (B, H, n_I, n_J), packed
@@ -17,7 +17,7 @@ static struct pooling* pooling_of(const struct problem* p) {
     return p->own;
 }
 
-// A kernel's way to R; {0} with views, offset and tile is the right one: see no_slip().
+// A kernel's way to R; {0} with views, offset and tile is the right way: see no_slip().
 struct slip {
     bool causal;
     int64_t offset;  // query i sees the keys up to i + offset
@@ -327,8 +327,8 @@ static enum cause explain_second_places(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
-// All that is wrong is no number: pools that nobody sees any of, never written; or pools with a
-// query that sees no key.
+// No wrong element is a number. The wrong pools were never written, because no query sees a key of
+// them; or they have a query that sees no key.
 static enum cause explain_unseen(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* t = s->tensor;

@@ -2,8 +2,9 @@
 //
 // An answer is right if it has the right value at TRIED sizes that are drawn from the seed: within
 // 1e-9, and whole numbers exactly, as far as a double has them. The first sizes are small, so that
-// what is shown of a wrong answer can be counted by hand. Likely causes: a mistake of questions.h
-// that gives the same values; else what all the quotients of got and wanted value have in common.
+// a reader can count the shown values of a wrong answer by hand. Likely causes: a mistake of
+// questions.h that gives the same values; else a common factor in the quotients of got and wanted
+// value.
 #include "check/check.h"
 
 #include <math.h>
@@ -53,8 +54,7 @@ static struct sizes draw(struct check* c, int k) {
     return s;
 }
 
-// Those of the sizes that are named in `names`, a list of words; all if it is NULL. Returns how
-// many.
+// The sizes that are named in `names`, a list of words; all sizes if it is NULL. Returns how many.
 static int named(const struct sizes* s, const char* names, struct formula_size to[ALL_SIZES]) {
     const double* value = (const double*)s;
     int count = 0;
@@ -221,7 +221,7 @@ static void judge(struct check* c, const struct question* question) {
         wrong++;
     }
     if (wrong > 0) fail_wrong(c, first, wrong);
-    // What is right is no mistake, and each of them can be read.
+    // No mistake gives the right values, and the formula of each mistake can be read.
     for (int m = 0; m < MISTAKES && question->mistakes[m].formula; m++)
         if (explains(c, question->mistakes[m].formula))
             check_fail(c, CAUSE_NONE, "questions.h: %s is right", question->mistakes[m].formula);

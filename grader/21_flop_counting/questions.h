@@ -34,7 +34,7 @@ enum { MISTAKES = 8 };  // of a question, at most
 struct question {
     const char* name;
     enum unit unit;
-    const char* sizes;  // those that the answer depends on, or might
+    const char* sizes;  // the sizes that the answer depends on, or might
     double (*want)(const struct sizes* s);
     double tolerance;                   // relative; 0: that of a formula
     struct mistake mistakes[MISTAKES];  // up to the first without a formula
@@ -44,7 +44,8 @@ struct question {
 
 enum { FP16 = 2, FP32 = 4 };  // bytes of an element
 
-// (rows x inner) times (inner x columns): a multiplication and an addition for each of these.
+// (rows x inner) times (inner x columns): a multiplication and an addition for each triple of
+// indices.
 static double product(double rows, double columns, double inner) {
     return 2 * rows * columns * inner;
 }

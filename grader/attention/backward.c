@@ -130,9 +130,9 @@ static const double* read_row(const struct head* t, const double* const* value, 
     return value[a] + place(t->w->stride[a], t->b, is_of_keys(a) ? t->g : t->h, n);
 }
 
-// delta_i = sum_x dO_ix O_ix, from the last column on. With one key O is V, and dP - delta is 0 but
-// for the rounding of two sums: the error that the standard has there must not depend on the sums
-// having the same order.
+// delta_i = sum_x dO_ix O_ix, from the last column on. With one key O is V, and dP - delta is 0
+// except for the rounding of two sums. The standard must have that rounding error, too: so its sums
+// have different orders.
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
     int64_t h = w->first_delta ? t->h / t->p->group * t->p->group : t->h;
@@ -187,8 +187,8 @@ static void compute_weights(struct head* t, int64_t i) {
     }
 }
 
-// The rest of P and dS, as the tiles of a kernel hold it where rows that do not exist are zeros in
-// shared memory, those of LSE and delta too.
+// The rest of P and dS, as the tiles of a kernel hold it. Rows that do not exist are zeros in
+// shared memory, also in LSE and delta.
 static void fill_up(struct head* t) {
     const struct problem* p = t->p;
     const struct array* LSE = &p->array[ARRAY_LSE];
@@ -204,7 +204,7 @@ static void fill_up(struct head* t) {
         }
 }
 
-// The element of P or dS that a product takes for (i, j) of the transposed one, whose rows are
+// The element of P or dS that a product takes for (i, j) of the transposed matrix, whose rows are
 // keys.
 static double transposed(const struct head* t, const double* matrix, enum taken how, int64_t i,
                          int64_t j) {
@@ -241,8 +241,8 @@ static void add_dV_and_dK(const struct head* t) {
         }
 }
 
-// Stores an element of a gradient. Two mistaken writes to one place: either may be there in the
-// end.
+// Stores an element of a gradient. After two mistaken writes to one place either value may be
+// there.
 static void store(double* to, double value) {
     *to = isnan(*to) ? value : ANYTHING;
 }

@@ -206,7 +206,7 @@ static enum cause explain_blocks(const struct suspect* s) {
 
 // ---- tiles ---------------------------------------------------------------------------------
 
-// The mistakes that look different for every tile size: the student's is not known.
+// The mistakes that look different for every tile size. The student's tile size is not known.
 enum tile_slip {
     TILE_MAXIMUM,
     DIAGONAL_UNMASKED,
@@ -351,7 +351,7 @@ static const struct hypothesis in_places[] = {
 
 // ---- what no guess reproduces --------------------------------------------------------------
 
-// The first that a NaN can be. dQ is compared last: P and dS are right if only dQ is NaN.
+// The first cause that a NaN can have. dQ is compared last: P and dS are right if only dQ is NaN.
 static enum cause explain_sums(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *t = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
@@ -363,7 +363,7 @@ static enum cause explain_sums(const struct suspect* s) {
     return bad == p->B * p->H * p->N_q * p->d ? CAUSE_workspace_uncleared : CAUSE_NONE;
 }
 
-// The last: one NaN makes many.
+// The last causes: one NaN makes many.
 static enum cause explain_nonfinite(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;

@@ -1,5 +1,6 @@
 // backward_products.c: the mistakes that only a kernel with tensor cores can make, or one whose
-// results have to be repeatable. The others (equations, mask, places) are in backward_mistakes.c.
+// results have to be repeatable. The other mistakes (equations, mask, places) are in
+// backward_mistakes.c.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +63,10 @@ static const struct hypothesis in_operands[] = {
     {0},
 };
 
-// ---- an array in the place of another one --------------------------------------------------
+// ---- an array in the place of another array ------------------------------------------------
 
-// They have as many rows. In the first product of the array, in the second, or in both.
+// Both arrays have as many rows. The mistake is in the array's first product, in its second, or in
+// both.
 static bool other_array(const struct suspect* s, const struct hypothesis* h, int variant,
                         double* guess) {
     static const enum which pairs[][2] = {{ARRAY_dO, ARRAY_O}, {ARRAY_dO, ARRAY_Q},
@@ -108,7 +110,7 @@ static const struct hypothesis in_diagonal[] = {{CAUSE_diagonal_unmasked, unmask
 
 // ---- all -----------------------------------------------------------------------------------
 
-// dP - delta is NaN everywhere, and dV, which does without, is right: delta was read, but never
+// dP - delta is NaN everywhere, and dV, which needs no delta, is right: delta was read, but never
 // written.
 static bool is_without_delta(const struct suspect* s) {
     const struct problem* p = s->problem;

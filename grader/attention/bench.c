@@ -111,7 +111,7 @@ int attention_call_backward(bench_launcher launcher, struct bench_run* run, cons
 
 // ---- the check of a sample -----------------------------------------------------------------
 
-// Query head h of batch b, and what is read of it.
+// Query head h of batch b, and the rows that are read of it.
 struct sample {
     const struct attention_shape* s;
     struct bench_run* run;

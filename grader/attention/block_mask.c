@@ -31,7 +31,7 @@ static const struct {
     {MASK_OF_HEAD, CAUSE_head_ignored},         {MASK_OF_FIRST, CAUSE_head_ignored},
     {MASK_OF_BATCH, CAUSE_batch_ignored},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored},
     {MASK_ROW_LACKS_FIRST, CAUSE_block_lost},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before what the last active block may be, too
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before the loss of the last active block
     {MASK_SHORT_ROW, CAUSE_inner_tail},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost},
     {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile},
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile},

@@ -60,7 +60,7 @@ static enum cause explain_mask(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
-// Mistakes that look different for every tile size: the student's is not known.
+// Mistakes that look different for every tile size. The student's tile size is not known.
 static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_t block_k) {
     static const struct {
         enum cause cause;
@@ -120,7 +120,7 @@ enum cause explain_empty_rows(const struct suspect* s) {
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
 }
 
-// O is NaN in rows whose LSE is right: it came with V, where a weight of 0 met it.
+// O is NaN in rows whose LSE is right: the NaN came with V, and a weight of 0 did not remove it.
 static bool came_with_V(const struct problem* p) {
     const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
     bool any = false;

@@ -80,8 +80,8 @@ static struct range range_of(const struct problem* p, const struct forward_mista
     return (struct range){0, visible, visible};
 }
 
-// The scores of query i, to be read from row i of Q, with the keys in range; the mask is that of
-// row `as`.
+// The scores of query i, to be read from row i of Q, with the keys in range; the mask of row `as`
+// applies.
 static void score_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, struct range keys, double* S) {
     const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];

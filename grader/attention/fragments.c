@@ -1,5 +1,5 @@
 // fragments.c: mistakes that only a kernel with tensor cores can make: explain() of the lessons
-// that have one. What every kernel can get wrong is in forward_mistakes.c.
+// that have one. The mistakes of all kernels are in forward_mistakes.c.
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +111,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         }
 }
 
-// What a kernel with this mistake writes; O and LSE are counted like their tensors.
+// What a kernel with this mistake writes. O and LSE have as many elements as their tensors.
 static void walk(const struct problem* p, const struct walk* w, double* O, double* LSE) {
     struct rows s;
     for (int64_t b = 0; b < p->B; b++)

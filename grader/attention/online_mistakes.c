@@ -77,7 +77,7 @@ static bool saw_nothing(const struct problem* p) {
     return true;
 }
 
-// Mistakes that look different for every tile size: the student's is not known.
+// Mistakes that look different for every tile size. The student's tile size is not known.
 static enum cause explain_tile(const struct suspect* s, int64_t tile) {
     static const struct {
         enum cause cause;

@@ -41,7 +41,7 @@ double dtype_round(enum dtype dtype, double x) {
     if (!isfinite(x)) return x;
     if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
     double ulp = dtype_ulp(dtype, x);
-    return nearbyint(x / ulp) * ulp;  // exact but for the rounding: ulp is a power of two
+    return nearbyint(x / ulp) * ulp;  // exact except for the rounding: ulp is a power of two
 }
 
 static uint16_t encode16(const struct format16* f, double x) {

@@ -14,7 +14,7 @@
 
 #include "check/check.h"
 
-// A call with the arguments of a good one, except for some.
+// A call with the arguments of a good call, except for some.
 struct idle_call {
     int status;  // what the launcher must return
     struct {
@@ -24,10 +24,10 @@ struct idle_call {
 };
 
 // One case for each call of the list, which ends with {0}. declare() declares all arguments of a
-// good call, with check_int(), check_input() and so on, which here put the others in their places
-// (see check_replace(); a tensor that is NULL is returned as NULL). It may fill inputs. problem is
-// passed on. The launcher must return the status, and every output must stay as it was; the cause
-// is else empty_input if the status is COURSE_OK, argument_check if not.
+// good call, with check_int(), check_input() and so on, which here put in the changed arguments
+// (see check_replace(); for a tensor that is NULL they return NULL). declare() may fill inputs.
+// problem is passed on to it. The launcher must return the status, and every output must stay as it
+// was. Otherwise the cause is empty_input if the status is COURSE_OK, and argument_check if not.
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem);
 

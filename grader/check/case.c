@@ -154,7 +154,7 @@ void check_replace(struct check* c, const char* name, int64_t value) {
     c->replaced[c->replaced_count++] = (struct replaced){name, value, false};
 }
 
-// What an argument is replaced by, which is then met; or NULL.
+// The replacement of an argument, now marked as met; or NULL.
 static const struct replaced* replacement(struct check* c, const char* name) {
     for (int i = 0; i < c->replaced_count; i++) {
         if (strcmp(c->replaced[i].name, name) != 0) continue;
@@ -186,7 +186,7 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     return t;
 }
 
-// What the case passes as the argument of this name; NULL if that is NULL.
+// The tensor that the case passes as the argument of this name; NULL if it passes NULL.
 static struct tensor* pass_tensor(struct check* c, const char* name, enum dtype dtype,
                                   struct shape shape, uint32_t role) {
     if (!replacement(c, name)) return add_tensor(c, name, dtype, shape, role);

@@ -9,8 +9,8 @@
 
 enum { TIMEOUTS_ALLOWED = 2 };
 
-// A failure that fits no pattern is likely that of an item before it, if one of those fits and the
-// same array was wrong in it. That one has to be mended first, anyway.
+// A failure that fits no pattern likely has the cause of an earlier item, if the same array was
+// wrong there. The earlier item has to be mended first, anyway.
 static void name_as_before(struct result* r, struct result_item* record) {
     if (strcmp(record->cause, cause_id(CAUSE_unknown)) != 0) return;
     for (const struct result_item* before = r->item; before < record; before++) {

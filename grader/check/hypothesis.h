@@ -15,8 +15,8 @@
 //         {0},
 //     };
 //
-// One that reasons about its outputs in other ways as well has an explain() that calls
-// hypothesis_search(), with lists, slack and order of its own.
+// A check.c that also reasons about its outputs in other ways has an explain(). It calls
+// hypothesis_search() with lists, slack and order of its own.
 #ifndef HYPOTHESIS_H
 #define HYPOTHESIS_H
 
@@ -26,7 +26,7 @@
 
 #include "check/check.h"
 
-// A guess for an element that anything may be in: several blocks write it, say.
+// A guess for an element that may hold anything: several blocks write it, say.
 #define ANYTHING DBL_MAX
 
 // By how much an element may differ from a guess, and when a guess proves anything. All zero: the
@@ -72,14 +72,15 @@ enum fit {
 //   NaN: the element is NaN, or was never written, or must not be written and is not;
 //   infinite: the element is the same;
 //   any other number: the element differs from it by at most budget.max and the slack.
-// The guess is evidence if it is not what is wanted: one of both is NaN or infinite and the other
-// is not; or they differ by more than that. With slack.unexplained, sums decide about the latter.
-// guess has t->count elements. The round that is selected is compared.
+// The guess is evidence if it is not what is wanted. Either only one of the two numbers is NaN or
+// infinite, or they differ by more than budget.max and the slack. With slack.unexplained, sums
+// decide about such a difference. guess has t->count elements. The round that is selected is
+// compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);
 
 // True if one element of the guess rules the hypothesis out; make() may stop there and return
-// false. With a slack.of_largest this cannot be said of one element: then it is false.
+// false. With a slack.of_largest one element cannot decide this: the result is false.
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess);
 
 // The cause of the first mistake in the list, which ends with {0}, that fits and shows; or

@@ -27,7 +27,7 @@ START_TEST(run_item) {
 END_TEST
 
 void item_run(const struct session* session, int index, struct result_item* record) {
-    // What waits in a buffer here would be written by the other process, too.
+    // The new process would write the contents of the buffers, too.
     fflush(session->log);
     fflush(stdout);
     running.session = session;

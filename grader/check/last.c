@@ -13,8 +13,8 @@ static int count_cause(const struct result* r, const char* cause) {
     return count;
 }
 
-// The cause that was found most often, the first if several are. What is not answered yet comes
-// after all that is wrong.
+// The cause that was found most often; the first, if several were found as often. Questions without
+// an answer come after all wrong answers.
 static const char* cause_to_mend(const struct result* r) {
     const char *best = "-", *unanswered = cause_id(CAUSE_no_answer);
     int most = 0;

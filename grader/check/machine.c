@@ -15,7 +15,8 @@ static void first_line(const char* command, char* line, size_t size) {
     pclose(pipe);
 }
 
-// Fills in device and isolation; what was asked for and is not there is said and nothing is graded.
+// Fills in device and isolation. If something was asked for and is missing, a message says so and
+// nothing is graded.
 void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
                    size_t arch_size) {
     char gpu[96] = "", capability[16] = "";

@@ -66,7 +66,7 @@ static void clear_knobs(void) {
     for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
 }
 
-// Without a log, or if it cannot be written, which is told, *path becomes NULL.
+// *path becomes NULL if there is no log, or if it cannot be written: then a message says so.
 static FILE* open_log(const char** path) {
     FILE* log = *path && file_make_parents(*path) == 0 ? fopen(*path, "we") : NULL;
     if (log) return log;
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
     prepare_result(&command);
     prepare_session(&command);
     command.colour = o->format == FORMAT_TEXT && isatty(1) && !getenv("NO_COLOR");
-    // The compiler takes its time: say before it what is being graded, if there is something.
+    // The compiler takes its time: say before it runs what is being graded, if the file exists.
     struct stat there;
     if (o->format == FORMAT_TEXT && stat(o->file, &there) == 0 && S_ISREG(there.st_mode))
         text_begin(command.result, command.colour);

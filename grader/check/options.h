@@ -9,7 +9,7 @@
 
 enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
 
-// The last two are those of a profile, which can also be JSON.
+// FORMAT_TABLE and FORMAT_CSV are for a profile, which can also be JSON.
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT, FORMAT_TABLE, FORMAT_CSV };
 
 enum status {
@@ -33,8 +33,8 @@ struct options {
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };
 
-// Reads the command line; ends the program with STATUS_NOTHING and a sentence if it cannot. What
-// make passes on is named as it is typed there: SEED=, not --seed.
+// Reads the command line; ends the program with STATUS_NOTHING and a sentence if it cannot. The
+// sentence names an option as it is typed after make: SEED=, not --seed.
 void options_parse(int argc, char** argv, struct options* o);
 
 // "json" of FORMAT_JSON.
@@ -43,8 +43,9 @@ const char* format_name(enum format format);
 // Ends the program with STATUS_NOTHING and this sentence: what was asked for is not possible.
 _Noreturn void options_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// Which device and which isolation level this grade uses, into session and result (machine.c). What
-// was asked for and is not there is said, and the program ends. arch is nvcc's name of the GPU.
+// Which device and which isolation level this grade uses, into session and result (machine.c). If
+// something was asked for and is missing, says so and ends the program. arch is nvcc's name of the
+// GPU.
 void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
                    size_t arch_size);
 void choose_isolation(struct result* r, const struct options* o, struct session* session);

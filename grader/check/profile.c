@@ -12,7 +12,8 @@
 enum { KERNEL, LAUNCHES, LAUNCHED_AT, SOURCE, LINE, ARRAY, ACCESS_BYTES, METRIC, VALUE, FIELDS };
 static const char csv_head[] = "kernel,launches,launched_at,";
 
-// Cuts a line into its fields, in place; a field in quotes may hold commas. False if it has others.
+// Cuts a line into its fields, in place; a field in quotes may hold commas. False if the line has
+// fewer.
 static bool cut_fields(char* line, char* field[FIELDS]) {
     int n = 0;
     for (char* p = line; n < FIELDS; p++) {
@@ -29,7 +30,7 @@ static bool cut_fields(char* line, char* field[FIELDS]) {
     return n == FIELDS;
 }
 
-// The last element of `array` if all of what tells it apart is the same, else a new one.
+// The last element of `array` if it has these values under all the keys, else a new element.
 static json_t* same_or_new(json_t* array, const char* keys[], char* values[]) {
     json_t* last = json_array_get(array, json_array_size(array) - 1);
     bool same = last != NULL;
@@ -71,7 +72,7 @@ static void make_numbers(json_t* kernels) {
     }
 }
 
-// What comes before the CSV is the program's own.
+// The text before the CSV is the program's own output.
 static void print_json(const struct check* c, char* output) {
     json_t* kernels = json_array();
     char* csv = strstr(output, csv_head);
@@ -91,8 +92,8 @@ static void print_json(const struct check* c, char* output) {
 
 // ---- the run
 
-// Prints what the case moves, and comes back: the case is judged. Only cases with WATCH_PROFILE are
-// taken, and of an item the first.
+// Prints what the case moves and returns, so that the case is judged. Of each item it takes only
+// the first case with WATCH_PROFILE.
 static void print_profile(struct check* c) {
     const char* format = c->session->format;
     if (c->watch != WATCH_PROFILE) check_end();

@@ -80,7 +80,7 @@ struct check {
     char fail_call[32];
     int fail_at;
     int expected;          // status
-    enum cause otherwise;  // the cause if another is returned
+    enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
     bool ran;
     bool judged;  // outputs were compared since check_run()
@@ -114,7 +114,8 @@ struct finding {
     char text[sizeof((struct arena_answer*)NULL)->finding_text];
 };
 
-// Finds it in the run of this case, or, if that was not watched, runs the case once more (trial.c).
+// Takes the finding from the run of this case. If that run was not watched, runs the case once more
+// (trial.c).
 void trial_find(struct check* c, struct finding* found);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.

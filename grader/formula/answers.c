@@ -30,8 +30,8 @@ static struct piece without_remark(struct piece p) {
     return trimmed(p);
 }
 
-// Cuts "name = formula" into both; false if the line is not of that form: then formula.begin is
-// where it stops being one.
+// Cuts "name = formula" into name and formula. False if the line does not have this form: then
+// formula.begin is where it departs from it.
 static bool cut_line(struct piece line, struct piece* name, struct piece* formula) {
     *name = (struct piece){line.begin, line.begin};
     while (name->end < line.end && is_word(*name->end)) name->end++;

@@ -2,8 +2,8 @@
 //
 //     name = formula      // a remark
 //
-// Blank lines and remarks are skipped; a line ends with \n or \r\n. A name may stand alone before
-// its =: then it has no answer yet. A name stands once, or once more without an answer.
+// Blank lines and remarks are skipped; a line ends with \n or \r\n. A name with nothing after its =
+// has no answer yet. A name stands there once, and perhaps once more without an answer.
 #ifndef ANSWERS_H
 #define ANSWERS_H
 

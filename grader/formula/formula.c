@@ -37,7 +37,7 @@ static double fail(struct reader* r, const char* where, const char* format, ...)
     return NAN;
 }
 
-// ---- characters. Those beyond ASCII are none of a formula's, whatever the locale.
+// ---- characters. A formula has no characters beyond ASCII, whatever the locale.
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -47,7 +47,7 @@ static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The next character that is no blank; it is not taken.
+// The next character that is no blank. The reader stays before it.
 static char next(struct reader* r) {
     while (*r->at == ' ' || *r->at == '\t') r->at++;
     return *r->at;
@@ -59,7 +59,7 @@ static bool take(struct reader* r, char c) {
     return true;
 }
 
-// Something stands where it cannot; `wanted` is what could.
+// Something stands in a wrong place; `wanted` names what may stand there.
 static double fail_at(struct reader* r, const char* wanted) {
     char c = next(r);
     if (!c) return fail(r, r->at, "the formula ends here; %s is expected", wanted);
@@ -179,7 +179,7 @@ static double read_power(struct reader* r) {
     return take(r, '^') ? pow(base, read_unary(r)) : base;
 }
 
-// All that is within something else passes here.
+// Every nested expression passes here.
 static double read_unary(struct reader* r) {
     double value;
     if (++r->depth > FORMULA_DEPTH) {

@@ -17,8 +17,8 @@ void matmul_prepare_bf16(struct bench_run* run, const int64_t* n);
 // Launchers that take C, A, B, M, N, K.
 int matmul_call(bench_launcher launcher, struct bench_run* run, const int64_t* n);
 
-// The largest error of single elements in a few places, in parts of what is allowed: far above what
-// is seen, and far below one product lost.
+// The largest error of single elements in a few places, in parts of the allowed error. The allowed
+// error is far above the errors that are seen, and far below one lost product.
 double matmul_error_f32(struct bench_run* run, const int64_t* n);
 double matmul_error_bf16(struct bench_run* run, const int64_t* n);
 

@@ -1,9 +1,8 @@
 // cases.h: the cases that are the same in all lessons about C = A B.
 //
 // Small whole numbers are multiplied: every product and every partial sum is exact in a float
-// whatever the order of summation (|sum| < 2^24), and a sum is rounded to 16 bits in one way: exact
-// equality is asked for. The sizes of a case that does not get them are whole_M, whole_N and
-// whole_K.
+// whatever the order of summation (|sum| < 2^24), and a sum is rounded to 16 bits in one way. So
+// exact equality is asked for. A case that is given no sizes has whole_M, whole_N and whole_K.
 #ifndef MATMUL_CASES_H
 #define MATMUL_CASES_H
 
@@ -23,16 +22,16 @@ void multiply_reals(struct check* c, const struct matmul* of);
 
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
 // must know nothing of it. All else is positive, so that infinity times anything is infinity. A's
-// NaN stands among the first `among` elements of a row, and so does its infinity, or, with at_end,
-// it is a row's last.
+// NaN stands among the first `among` elements of a row. So does A's infinity; with at_end the
+// infinity is a row's last element.
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
 
-// M, N or K is 0: C is not touched, or, without anything to sum, 0.
+// M, N or K is 0: C is not touched; if only K is 0, C is 0.
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 
-// Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides, those
-// that are smaller than a row.
+// Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
+// strides smaller than a row.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
 #endif

@@ -1,7 +1,7 @@
 // mistakes.h: what known mistakes make of C = A B. For hypothesis lists whose problem is a product.
 //
-// Most mistakes are sums of other terms, or of more or fewer of them. One line of a lesson's list
-// says which:
+// Most mistakes are sums of other terms, or of more or fewer terms. One line of a lesson's list
+// describes such a sum:
 //
 //     SUM(inner_tail, TILES, right_term, whole_tiles),
 //     SUM(transposed, TILES, A_turned, all_tiles),
@@ -47,11 +47,11 @@ bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, 
 enum { TILES = 5, SIZES = 6 };
 
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
-// Without what the last tile along K has beyond whole tiles.
+// Without the part of K beyond whole tiles.
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T; up to the end of the last tile.
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
-// The same, size = back * T, if K is not smaller.
+// Up to the end of the last tile, with size = back * T, if K is not smaller.
 bool tiles_back(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T, if K is larger.
 bool beyond_a_tile(const struct product* p, const struct sum* sum, int variant, struct extent* e);
@@ -65,7 +65,8 @@ bool terms_of_another(const struct product* p, const struct sum* sum, int varian
 
 // By row and column: a tile holds 0 outside its matrix.
 double in_tile(const struct matrix* m, int64_t row, int64_t col);
-// By the distance from the matrix's first one in memory: around an array lies a guard band of NaN.
+// By the distance from the matrix's first element in memory: around an array lies a guard band of
+// NaN.
 double in_memory(const struct matrix* m, int64_t distance);
 
 // ---- terms
@@ -86,7 +87,7 @@ double stale_B(const struct product* p, struct term at);
 
 // ---- C as a whole
 
-// NaN where it does not belong, and else all is right. If all is NaN, it comes from elsewhere: from
+// Some elements are NaN and should not be; all others are right. If all are NaN, the NaN comes from
 // shared memory that nothing was written to, which the instrumented build finds.
 bool nan_leaked(const struct product* p);
 

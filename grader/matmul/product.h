@@ -17,8 +17,7 @@
 #include "check/check.h"
 #include "course.h"
 
-// What the launcher of a lesson takes, and what its cases are made of. One that never changes, for
-// each lesson.
+// The arguments of a lesson's launcher, and the numbers of its cases. A constant for each lesson.
 struct matmul {
     enum dtype dtype;  // of A, B and C
     bool strides;      // it takes the strides, too: matrices may be columns of wider arrays
@@ -61,11 +60,11 @@ void product_declare(struct product* p);
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);
 
-// Wants the right C in the selected round, of what A and B hold, rounded once to the contract's
-// dtype if that has 16 bits; and the columns around it untouched.
+// Sets want in the selected round to the right C for A and B, rounded once to the contract's dtype
+// if that has 16 bits. The columns around C must stay untouched.
 void product_want(const struct product* p);
 
-// The same in fp32, summed pairwise: the error grows with log K. standard has room for all of C's
+// Computes C in fp32, summed pairwise: the error grows with log K. standard has room for all of C's
 // array; K > 0.
 void product_standard(const struct product* p, double* standard);
 

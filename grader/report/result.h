@@ -16,7 +16,7 @@ enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
-// What make debug and make profile made of an item: it has no case for them; they have one; its
+// What make debug and make profile made of an item: it has no case for them; it has a case; its
 // program failed.
 enum visit { VISIT_NONE, VISIT_DONE, VISIT_FAILED };
 
@@ -30,7 +30,7 @@ struct result_item {
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
     bool safe;           // passed, watched for races and stray accesses; likewise
-    bool cost;           // failed by what it moves or waits, not by its answers; likewise
+    bool cost;           // failed by a cost, not by its answers; likewise
     enum visit visit;    // likewise
     bool missing;        // nothing is there, which the cause says as well; likewise
 };
@@ -64,7 +64,7 @@ char* result_to_json(const struct result* r);
 //     SCORE MAX ERRORS CAUSE,CAUSE... ITEM|ITEM...
 //     SEED
 // ERRORS is the number of items that ended with an error of the grader. The causes, each once ("?":
-// none is named), and the names are those of the items that did not pass; "-" if all did.
+// no cause is named), and the names belong to the items that did not pass; "-" if all passed.
 void result_print_verdict(const struct result* r, FILE* to);
 
 // Reads what result_to_json() wrote. False if it is not a result of this version.
@@ -77,8 +77,7 @@ bool result_from_json(const char* text, struct result* r);
 void text_print(FILE* to, const char* indent, const char* text);
 
 void text_begin(const struct result* r, bool colour);
-// The item with this index. What an earlier one with the same cause has shown in full is short
-// here.
+// The item with this index. It is short if an earlier item with the same cause was shown in full.
 void text_item(const struct result* r, int index, bool colour);
 // log: the path of the full log; unchecked: what was not checked here, one sentence a line.
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour);

@@ -75,7 +75,7 @@ static void put_words(const char* line, size_t n, int column, int hang) {
     putchar('\n');
 }
 
-// Each line indented; what goes on below stands further in than the line.
+// Each line indented; the continuation of a long line is indented further.
 static void print_indented(const char* text) {
     while (*text) {
         size_t n = strcspn(text, "\n");
@@ -130,7 +130,7 @@ void text_item(const struct result* r, int index, bool colour) {
 
 // ---- the end
 
-// What is mended first: a wrong answer, then a cost, then what is not answered yet.
+// What is mended first: a wrong answer, then a cost, then a question without an answer.
 static int rank(const struct result_item* item) {
     return strcmp(item->cause, "no_answer") == 0 ? 2 : item->cost;
 }
@@ -159,8 +159,8 @@ static void print_next(const struct result* r, const struct result_item* failed)
     bool own = strncmp(r->file, "exercises/", 10) == 0;
     char file[640] = "", cause[48] = "";
     if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
-    // Hints follow the saved grade, which is that of the exercise; of a text's answers each may be
-    // wrong in its own way.
+    // Hints follow the saved grade, which is the grade of the exercise. In a text each answer may
+    // be wrong in its own way.
     if (!own || r->text) snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;

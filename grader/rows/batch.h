@@ -18,7 +18,7 @@
 #include "course.h"
 #include "rows/row.h"
 
-// What the launcher of a lesson takes. One that never changes, for each lesson.
+// The arguments of a lesson's launcher. A constant for each lesson.
 struct rows {
     // Its outputs: one number of a row each, and a NULL if there is but one.
     const char* out[2];
@@ -35,8 +35,8 @@ struct batch {
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int calls;                   // in the same arrays: rounds of the case
     struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
-    // For mistakes: how far each output may be from what one would give. The lesson sets it before
-    // it compares.
+    // For mistakes: how far each output may be from the output of a mistake. The lesson sets this
+    // before it compares.
     double tolerance[2];
     struct slack slack[2];
 };

@@ -11,8 +11,8 @@ extern const struct bench_size rows_sizes[];
 double rows_bytes_pairs(const int64_t* n);
 double rows_bytes_rows(const int64_t* n);
 
-// The largest of of_row(), which gets the row's numbers, over the last row and a few others; NaN if
-// one is.
+// The largest result of of_row(), which gets the row's numbers, over the last row and a few other
+// rows. NaN if a result is NaN.
 double rows_error(struct bench_run* run, const int64_t* n,
                   double (*of_row)(struct bench_run* run, const int64_t* n, int64_t row,
                                    const double* x));

@@ -22,8 +22,8 @@ struct pair_mistake {
 // not the suspect, too.
 bool make_pairs(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
-// The same, but that other output may be right throughout: what is done to the one is sometimes
-// forgotten for the other.
+// The same, but the output that is not the suspect may be right throughout: kernels sometimes treat
+// only one output rightly.
 bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int variant,
                        double* guess);
 
@@ -40,7 +40,7 @@ bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int 
         }                                                                          \
     }
 
-// The suspect for an output of the running batch, with the tolerance and slack that it says.
+// The suspect for an output of the running batch, with the batch's tolerance and slack.
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t);
 
 #endif

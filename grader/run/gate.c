@@ -26,7 +26,7 @@ static void refuse(const char* what, const char* next) {
     cudev_refuse(what, next);
 }
 
-// A call through a pointer that leads nowhere of the student's (calls.S).
+// A call through a pointer that leads to no code of the student (calls.S).
 void gate_foreign_call(void);
 void gate_foreign_call(void) {
     refuse("a call through a pointer that is no function of this file",
@@ -124,8 +124,8 @@ DELETE(gate__ZdlPvm)
 DELETE(gate__ZdaPv)
 DELETE(gate__ZdaPvm)
 
-// What instrumented host code is about to write, and what a kernel is about to write that is no
-// memory of the device (cudev.h).
+// May these bytes be written? Instrumented host code asks before each write, a kernel before it
+// writes outside the memory of the device (cudev.h).
 extern char __data_start[], __bss_start[], border_data[], border_bss[];
 int cudev_may_write(const void* address, size_t bytes) {
     const char *p = address, *end = p + bytes, *frame = __builtin_frame_address(0);

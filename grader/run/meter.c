@@ -129,7 +129,7 @@ cudaError_t __wrap_cudaFreeAsync(void* address, cudaStream_t stream) {
 
 // ---- copies to the host
 
-// cudaMemcpyDefault leaves it to the pointer which way it goes.
+// With cudaMemcpyDefault the pointers decide the direction.
 static bool is_device_memory(const void* to) {
     struct cudaPointerAttributes a;
     return cudaPointerGetAttributes(&a, to) == cudaSuccess && a.type == cudaMemoryTypeDevice;
@@ -181,7 +181,7 @@ cudaError_t __wrap_cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from
     return __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
 
-#ifdef CPU_DEVICE  // there the copy from a symbol is a template, and this is behind it
+#ifdef CPU_DEVICE  // there the copy from a symbol is a template that calls this function
 cudaError_t __real_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
                                      size_t bytes, size_t offset, enum cudaMemcpyKind kind);
 cudaError_t __wrap_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
@@ -235,7 +235,7 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
     return runs_now() ? __real_cudev_launch(site, run, body) : cudaSuccess;
 }
 #else
-// What nvcc puts in the place of <<<>>>: cudaLaunchKernel() itself up to CUDA 12, this since 13.
+// nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 cudaError_t __real_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                     size_t shared_bytes, cudaStream_t stream);
 cudaError_t __wrap_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,

@@ -1,8 +1,8 @@
 // run.c: the student's side of the wall: one case, from the arena to the launcher and back.
 //
-// This program runs in one process with the student's code. Right or wrong is decided elsewhere, by
-// the output bytes it leaves; findings, counters and statuses it writes itself, into the vault. The
-// same source serves the CPU device and a GPU: it speaks the CUDA runtime API.
+// This program runs in one process with the student's code. The grader decides elsewhere whether
+// its output bytes are right. The program writes findings, counters and statuses itself, into the
+// vault. The same source serves the CPU device and a GPU: it speaks the CUDA runtime API.
 #include "run/run.h"
 
 #include <cuda_runtime_api.h>
@@ -39,7 +39,7 @@ static _Noreturn void give_up(const char* kind, const char* text) {
     exit(1);
 }
 
-// What the instrumented build reports while it runs on.
+// Findings that the instrumented build reports while it runs on.
 void cudev_on_finding(const char* kind, const char* text) {
     if (!answer) return;
     vault_open();

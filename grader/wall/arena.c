@@ -22,7 +22,7 @@ static uint64_t mix(uint64_t x) {
 
 // The 16-bit pattern at an even offset: 0x7f81..0x7fbe. It is a NaN as fp16 and as bf16, two of
 // them are a NaN as fp32, and none is a NaN that arithmetic makes (0x7fc0, 0x7e00, 0x7fff). As fp32
-// and bf16 it is a signalling one: adding to it sets a bit, so that it is no longer "never
+// and bf16 it is a signalling NaN: adding to it sets a bit, so that the element is no longer "never
 // written".
 static uint16_t pattern(uint64_t key, uint64_t offset) {
     return (uint16_t)(0x7f81 + mix(key ^ (offset >> 1)) % 62);

@@ -56,7 +56,7 @@ struct build build_text(const char* file) {
     return b;
 }
 
-// True if b is now what was built before.
+// True if b now holds a program that was built before.
 static bool fetch(struct build* b, const char* key) {
     struct cache_entry entry;
     if (!cache_fetch(key, &entry)) return false;

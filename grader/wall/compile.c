@@ -51,7 +51,8 @@ static struct wall_result run_script(const struct build_request* q, const char* 
     return wall_run(q->level, &job);
 }
 
-// The linker found something missing: a function of the contract, or else what its own words say.
+// The linker found something missing: a function of the contract, or a symbol that its own words
+// name.
 static void explain_linker(struct build* b, const struct build_request* q, const char* out,
                            const char* shown) {
     char path[PATH_MAX + 16], function[256];

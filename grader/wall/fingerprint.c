@@ -23,7 +23,7 @@ static int add(struct sources* s, const char* path) {
     return 0;
 }
 
-// What make has built is told by its sources.
+// The fingerprint of a built file covers its sources.
 static int add_unless_built(const char* from, const char* to, void* sources) {
     (void)to;
     return strncmp(from, BUILD_FOLDER "/", strlen(BUILD_FOLDER "/")) ? add(sources, from) : 0;

@@ -1,8 +1,8 @@
 // inspect_text.c: what a graded file may not say, read from the text that is compiled: after the
 // preprocessor, so that no macro hides anything. See inspect.h.
 //
-// Both builds, the plain and the instrumented one, are compiled from texts that are read here, and
-// what the student wrote is the same in both, word for word.
+// The plain and the instrumented build are compiled from the two texts that are read here. The
+// student's words must be the same in both.
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct reader {
     bool inside, line_start;
     const char* word;  // the current token
     size_t length;
-    bool bracket, after_bracket;  // it is [, and the one before was
+    bool bracket, after_bracket;  // the token is [, and the token before was
 };
 
 static bool is_word_char(char c) {
@@ -63,7 +63,7 @@ static size_t token_length(const char* p) {
     return i;
 }
 
-// The next token of the student's; false at the end.
+// The next token of the student's lines; false at the end.
 static bool next(struct reader* r) {
     for (;;) {
         if (!*r->at) return false;
@@ -105,19 +105,19 @@ static bool is_one_of(const struct reader* r, const char* const* list) {
 
 // ---- what is allowed
 
-// What headers that a kernel includes turn their words into: __noinline__, __align__, alignas, ...
+// Attributes that headers turn their words into: __noinline__, __align__, alignas, ...
 static const char* const attributes[] = {
     "noinline",    "__noinline__", "flatten",    "always_inline", "__always_inline__", "aligned",
     "__aligned__", "unused",       "__unused__", "maybe_unused",  "noreturn",          "nodiscard",
     "fallthrough", "likely",       "unlikely",   "packed",        "__packed__",        "deprecated",
     NULL};
-// What NULL, NAN, INFINITY, offsetof and va_arg are made of, and hints to the compiler.
+// Builtins behind NULL, NAN, INFINITY, offsetof and va_arg, and hints to the compiler.
 static const char* const builtins[] = {
     "__builtin_nan",      "__builtin_nanf",      "__builtin_inf",      "__builtin_inff",
     "__builtin_huge_val", "__builtin_huge_valf", "__builtin_offsetof", "__builtin_va_start",
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
-// What the rewriter and __shared__ put into a line.
+// Words that the rewriter and __shared__ put into a line.
 static const char* const rewritten[] = {
     "cudev",        "cudev_arguments",      "cudev_type",     "cudev_shared_array",
     "cudev_shared", "cudev_dynamic_shared", "cudev_not_here", NULL};
@@ -133,7 +133,7 @@ struct where {
     size_t size;
 };
 
-// Says what the reader stands on, and why it may not be there. Always false.
+// Names the word that the reader stands on, and why it may not be there. Always false.
 static bool refuse(const struct where* w, const struct reader* r, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 static bool refuse(const struct where* w, const struct reader* r, const char* format, ...) {

@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "wall/arena.h"
 
-// NEIGHBOURS: what other grades of the same user, side by side with this one, may come to have.
+// NEIGHBOURS: how many tasks other grades of the same user may start beside this grade.
 enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
 
 // ---- the child
@@ -182,8 +182,8 @@ static bool drain(int fd, struct capture* c) {
     }
 }
 
-// Waits for the program's end or a limit; returns how it ended. Neither kills nor reaps: until then
-// its number is nobody else's.
+// Waits for the program's end or a limit; returns how it ended. Neither kills nor reaps: until it
+// is reaped, no other process gets its number.
 static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
                            int* code) {
     double end = clock_seconds() + job->seconds, next_look = clock_seconds() + 0.05;

@@ -139,9 +139,9 @@ static int restrict_files(const struct wall_job* job) {
     landlock_allow(rules, "/usr", LANDLOCK_READ);
     for (int i = 0; system_folders[i]; i++) landlock_allow(rules, system_folders[i], LANDLOCK_READ);
     for (int i = 0; system_files[i]; i++) landlock_allow(rules, system_files[i], LANDLOCK_READ);
-    // CUDA's driver gives its threads names there, and gives up where it may not. Of other
-    // processes nothing can be written: they are of another user, or out of this domain, into which
-    // ptrace does not reach.
+    // CUDA's driver gives its threads names there, and gives up where it may not. Nothing of other
+    // processes can be written: they belong to another user, or are outside of this domain, and
+    // ptrace does not reach them.
     landlock_allow(rules, "/proc", LANDLOCK_READ | (job->gpu ? LANDLOCK_ACCESS_FS_WRITE_FILE : 0));
     const char* const devices[] = {"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random", NULL};
     for (int i = 0; devices[i]; i++) landlock_allow(rules, devices[i], LANDLOCK_FILE_ONLY);
