@@ -31,7 +31,7 @@ git ls-files -z -- . ':!solutions' ':(exclude,glob)slides/*' ':!slides/figures' 
     ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
     ':!lessons/INSTRUCTORS.md' ':!grader/make/template' >"$list" || exit 2
 mkdir -p "$out" || exit 2
-# What was handed out and is no more has to go; what the instructor added there stays.
+# Files that were handed out and no longer exist have to go; files that the instructor added stay.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
 xargs -0 cp --parents -p -t "$out" <"$list" || exit 2
 # A header that later lessons may include is for an edition that has one of them.
