@@ -48,9 +48,9 @@ void mask_declare(struct problem* p);
 // one comes again.
 void mask_set(const struct problem* p, const char* text);
 
-// A mask of one head. No row and no column is empty, and not all blocks are active. A square one
-// differs from its transpose, an oblong one from itself read in rows of T_q bytes. T_q and T_k are 2
-// to 4.
+// A mask of one head. No row and no column is empty, and not all blocks are active. A square mask
+// differs from its transpose, an oblong mask from itself read in rows of T_q bytes. T_q and T_k are
+// 2 to 4.
 void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]);
 
 #endif
