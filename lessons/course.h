@@ -1,7 +1,7 @@
 // from lesson 01: course.h: what every contract and every kernel of the course shares.
 //
 // Plain C, so that the grader, which is C, reads the same contracts as the kernels. A .cu file
-// includes its contract (lessons/NN_name/name.h), and that includes this.
+// includes its contract (lessons/NN_name/name.h), and the contract includes this file.
 #ifndef COURSE_H
 #define COURSE_H
 
@@ -53,8 +53,8 @@ struct strides {
 // How many tiles of size b cover a elements. CEIL_DIV(17, 8) is 3; a >= 0, b > 0.
 #define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
 
-// Leave the launcher with COURSE_CUDA_ERROR if a CUDA call fails. Nothing is freed on the way: use
-// it where there is nothing to free.
+// Leaves the launcher with COURSE_CUDA_ERROR if a CUDA call fails. The macro frees nothing: use it
+// where there is nothing to free.
 #define COURSE_TRY(call)                                     \
     do {                                                     \
         if ((call) != cudaSuccess) return COURSE_CUDA_ERROR; \

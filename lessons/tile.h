@@ -1,7 +1,7 @@
 // from lesson 14: tile.h: tiles in shared memory, and what attention in bf16 works on.
 //
 // Lesson 07 taught the copies, the swizzle and the fragments, lesson 13 what a query sees. Later
-// lessons call them from here. An array has (B, N, H, d) elements; a tile is some rows of one head.
+// lessons call this code. An array has (B, N, H, d) elements; a tile is some rows of one head.
 #ifndef COURSE_TILE_H
 #define COURSE_TILE_H
 
@@ -27,7 +27,7 @@ struct array {
     struct strides stride;
 };
 
-// An array from what a launcher is given. Kernels write to outputs only.
+// Makes an array from a launcher's arguments. Kernels write to outputs only.
 static inline struct array array_of(const bf16* elements, struct strides stride) {
     return {(bf16*)elements, stride};
 }
@@ -129,13 +129,13 @@ __device__ __forceinline__ int keys_seen(int64_t i, int N_q, int N_k, int causal
 }
 
 // Returns which of the B * H heads this block works on, and in *block which of the gridDim.x blocks
-// of that head; block 0 has most to do. Blocks start in the order x, then y. Without a mask: head
-// by head. With a mask the long blocks start first, of HEADS heads at a time, and the short ones
-// fill the end. More heads at a time would have more K and V in use than the L2 cache holds.
+// of that head; block 0 has most to do. Blocks start in the order x, then y. Without a mask they go
+// head by head. With a mask they go by HEADS heads at a time: the long blocks start first, and the
+// short blocks fill the end. More heads at a time would use more K and V than the L2 cache holds.
 __device__ __forceinline__ int pick_work(int* block, int causal) {
     unsigned heads = causal ? HEADS : 1;
     unsigned order = blockIdx.y * gridDim.x + blockIdx.x;
-    unsigned first = order / (heads * gridDim.x) * heads;  // of these heads
+    unsigned first = order / (heads * gridDim.x) * heads;  // the first of these heads
     unsigned rest = order % (heads * gridDim.x);
     heads = min(heads, gridDim.y - first);
     *block = rest / heads;
@@ -146,9 +146,9 @@ __device__ __forceinline__ int pick_work(int* block, int causal) {
 
 // Where element (n, x) of a tile with rows of `width` elements is; width is a multiple of 64. The
 // pieces of 8 rows that ldmatrix reads together lie in different banks (lesson 07, eq. 3).
-// The place is an xor of n and x: 16 j columns further and 8 i rows further is
+// The place is an xor of n and x. So the element 16 j columns and 8 i rows further is at
 //     swizzled(n + 8 i, x + 16 j) = (swizzled(n, x) ^ 16 j) + 8 i width    if x < 16
-// one instruction, where another swizzled() would take many, or a register for each j.
+// That is one instruction; a second swizzled() would take many, or a register for each j.
 template <int width> __device__ __forceinline__ int swizzled(int n, int x) {
     int piece = x / PIECE ^ n % 8;
     return n * width + piece * PIECE + x % PIECE;
@@ -160,7 +160,7 @@ template <int d, int ROWS, int THREADS>
 __device__ __forceinline__ void copy_tile(bf16* tile,      // (ROWS, d), swizzled
                                           struct array a,  // one head, (N, d)
                                           int64_t first, int n_rows) {
-    const int PIECES = d / PIECE;  // of a row
+    const int PIECES = d / PIECE;  // in a row
     const int ROWS_AT_ONCE = THREADS / PIECES;
     static_assert(THREADS % PIECES == 0 && ROWS % ROWS_AT_ONCE == 0, "threads do as much");
     int n = threadIdx.x / PIECES;          // the first of this thread's rows

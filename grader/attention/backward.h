@@ -8,10 +8,10 @@
 
 enum { GRADIENTS = 3, INPUTS = ARRAY_dO + 1 };  // dQ, dK, dV; and Q, K, V, O, dO
 
-// One way to compute the gradients. backward_right() is the right one; a mistake is the right one
-// with a field or two changed. In causal problems the main loop of a kernel goes over tiles of
-// queries, for one tile of keys at a time, in three parts: tiles that see some of the keys, tiles
-// that see all of them, and a last tile that is not full.
+// One way to compute the gradients. backward_right() returns the right way; a mistake changes a
+// field or two of it. In causal problems the main loop of a kernel goes over tiles of queries, for
+// one tile of keys at a time, in three parts: tiles that see some of the keys, tiles that see all
+// of them, and a last tile that is not full.
 struct backward {
     // The equations.
     double scale;               // of the scores
@@ -42,8 +42,8 @@ struct backward {
 
     // Where rows are read and stored, and what is read.
     struct strides stride[ARRAYS];
-    const double* value[INPUTS];  // by the products for S and dP; O is for delta
-    const double* again[INPUTS];  // Q, K and dO, by the products with dS and P
+    const double* value[INPUTS];  // as the products for S and dP read them; O is for delta
+    const double* again[INPUTS];  // Q, K and dO, as the products with dS and P read them
     const double* dO_of_delta;
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;  // how P^T, dS^T and dS are read by these products
     enum taken stored;                       // how dQ, dK and dV are stored
@@ -57,10 +57,10 @@ struct backward {
 struct backward backward_right(const struct problem* p);
 
 // Computes the gradients of a problem with inputs, O and LSE. gradient[a] has as many elements as
-// the tensor of array ARRAY_dQ + a, NaN where nothing is stored, ANYTHING (check/hypothesis.h)
-// where two elements are; NULL if it is not wanted. `rounded`: every operation is rounded to fp32,
-// the gradients to the contract's type, and with the contract's rounded_weights P and dS as well;
-// otherwise nothing is.
+// the tensor of array ARRAY_dQ + a; it is NULL if it is not wanted. It holds NaN where nothing is
+// stored, and ANYTHING (check/hypothesis.h) where two elements are stored. `rounded`: every
+// operation is rounded to fp32, the gradients are rounded to the contract's type, and with the
+// contract's rounded_weights so are P and dS. Otherwise nothing is rounded.
 void backward(const struct problem* p, const struct backward* w, bool rounded,
               double* const gradient[GRADIENTS]);
 

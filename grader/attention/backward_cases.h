@@ -8,8 +8,8 @@
 // ---- the parts of a case
 
 // Random inputs in the round that is selected: rows of mean 0 and standard deviation 1, O is still
-// to be computed. Between the rows is NaN, in O a number that is wrong: delta would be NaN for
-// every mistake.
+// to be computed. Between the rows stands NaN, but in O a wrong number: with a NaN there delta
+// would be NaN for every mistake.
 void backward_fill(const struct problem* p);
 
 // New rows of another size in one input.
@@ -32,13 +32,13 @@ void backward_case(struct problem p);
 // With a layout, and `what` as the end of its name.
 void backward_case_named(struct problem p, enum layout layout, const char* what);
 
-// As small as the gradients can be tested at, which is done: see backward_test().
+// A case small enough for backward_test(), which tests its gradients.
 void backward_case_tested(struct problem p);
 
-// Nothing is left to do, since some size is 0; or only zeros are to be written.
+// Some size is 0: the launcher has nothing to do, or only zeros to write.
 void backward_case_empty(struct problem p);
 
-// The same without batches, without queries, and without keys.
+// backward_case_empty() without batches, without queries, and without keys.
 void backward_cases_empty(struct problem p);
 
 // P is nearly one-hot.
@@ -51,9 +51,9 @@ void backward_case_level(struct problem p, double level);
 // dP is out of fp16's range.
 void backward_case_large_dP(struct problem p);
 
-// dV sums numbers that cancel: for the first n queries of head 0, query i + shift of `head` is
-// query i again, with another sign in what its dO has in common with all others, a number of size
-// `common`.
+// dV sums numbers that cancel. For the first n queries of head 0, query i + shift of `head` has the
+// same Q as query i. `common` is added to the dO of the first, and subtracted from the dO of the
+// second.
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common);
 
 // 2 to 4 calls with new data in the same arrays. change(), if it is not NULL, may change other

@@ -20,19 +20,19 @@ struct attention_shape {
     bool backward;     // Q, K, V, O, LSE, dO in, dQ, dK, dV out; else Q, K, V in, O, LSE out
     int64_t B, H, H_k, N_q, N_k, d;
     bool causal;
-    // A mask of blocks of 128 x 128 scores: score (i, j) of head b * H + h counts. NULL: all do.
+    // A mask of blocks of 128 x 128 scores: true if score (i, j) of head b * H + h counts. NULL:
+    // all scores count.
     bool (*is_active)(const int64_t* n, int64_t head, int64_t i, int64_t j);
     const int64_t* n;  // for is_active()
     int64_t workspace_bytes;
     double rounding;  // what an element may be off by, in parts of the largest of its row
 };
 
-// Of the size with these numbers; a lesson's bench.c defines it.
+// The shape for a size with these numbers; a lesson's bench.c defines this function.
 struct attention_shape attention_shape(const int64_t* n);
 
-// For struct bench. Two products forward; five are counted backward, as everybody does, even if a
-// kernel makes seven. With a causal mask and N_q = N_k half of the scores are counted, as everybody
-// does.
+// For struct bench. As is usual, two products are counted forward and five backward, even if a
+// kernel makes seven; and half of the scores with a causal mask and N_q = N_k.
 double attention_bytes(const int64_t* n);
 double attention_flops(const int64_t* n);
 void attention_prepare(struct bench_run* run, const int64_t* n);

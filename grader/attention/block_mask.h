@@ -11,7 +11,7 @@ enum { MASK_BLOCK = 128 };
 struct block_mask {
     const double* value;  // (B, H, T_q, T_k); NULL: all scores count
     int64_t H, T_q, T_k;
-    int64_t q, k;  // MASK_BLOCK, but in a mistake
+    int64_t q, k;  // MASK_BLOCK, except in a mistake
 };
 
 static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t H, int64_t N_q,
@@ -49,8 +49,8 @@ void mask_declare(struct problem* p);
 void mask_set(const struct problem* p, const char* text);
 
 // A mask of one head. No row and no column is empty, and not all blocks are active. A square mask
-// differs from its transpose, an oblong mask from itself read in rows of T_q bytes. T_q and T_k are
-// 2 to 4.
+// differs from its transpose. An oblong mask differs from its own bytes read in rows of T_q. T_q
+// and T_k are 2 to 4.
 void mask_random(struct check* c, int64_t T_q, int64_t T_k, char text[MASK_TEXT]);
 
 #endif

@@ -6,10 +6,11 @@
 
 // ---- reference (forward.c)
 
-// O and LSE by definition, with two passes over the scores of a row. In fp64, or with every
-// operation rounded to fp32 (a sum or product of floats, computed in fp64, rounds to what fp32
-// arithmetic gives): that is the standard that sets the budget. On tensor cores (bf16) P is rounded
-// to bf16, too, for the product with V. O and LSE are counted like their tensors.
+// O and LSE by definition, with two passes over the scores of a row. They are computed in fp64.
+// With `single` every operation is rounded to fp32, which gives the standard that sets the budget
+// (a sum or product of floats, computed in fp64, rounds to what fp32 arithmetic gives). On tensor
+// cores (bf16) P is rounded to bf16, too, for the product with V. O and LSE have as many elements
+// as their tensors.
 void forward_reference(const struct problem* p, bool single, double* O, double* LSE);
 
 // ---- data
@@ -54,13 +55,13 @@ void forward_case(struct problem p, enum layout layout, const char* what, int ju
 // Scores of 30 times the usual size.
 void forward_case_large(struct problem p, const char* what);
 
-// From key to key scores grow: after every `keys` keys by `step`. One batch, one head.
+// Scores grow from key to key: by `step` after every `keys` keys. One batch, one head.
 void forward_case_growing(struct problem p, const char* what, int64_t keys, double step);
 
 // Q and K as forward_integers() fills them.
 void forward_case_integers(struct problem p, const char* what, double q, double k);
 
-// Few keys have most weight, and the last one is among them. One batch, one head.
+// Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);
 
 // ---- items that several lessons have

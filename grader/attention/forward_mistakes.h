@@ -12,7 +12,8 @@ struct view {
     struct strides stride;
 };
 
-// How the kernel computes. forward_right() makes a right one; a mistake is a change in it.
+// How the kernel computes. forward_right() describes a right kernel; a mistake changes fields of
+// it.
 struct forward_mistake {
     struct view view[ARRAYS];  // of Q, K, V, O, LSE
     double scale;
@@ -27,13 +28,13 @@ struct forward_mistake {
     int64_t block_q, block_k;
     enum {
         NO_FLAW,
-        TAIL_COUNTS,          // what the last tile has beyond N_k counts as keys of zeros
+        TAIL_COUNTS,          // rows of the last tile beyond N_k count as keys of zeros
         LAST_TILE_DROPPED,    // the sweep of a block ends with its last whole tile
-        DIAGONAL_UNMASKED,    // tiles up to the last row's last whole one are not masked
+        DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked
         END_UNMASKED,         // the mask is applied to no tile that is loaded
         PART_1_LOST,          // only the tiles from full_end on count
         MASKED_COUNT,         // masked keys count with the score `masked`
-        MASKED_COUNT_TO_N_K,  // the same, without skipping tiles
+        MASKED_COUNT_TO_N_K,  // MASKED_COUNT, without skipping tiles
         MASKED_IN_MAXIMUM,    // masked keys have no weight, but count for the maximum
     } flaw;
     double masked;
@@ -60,19 +61,19 @@ struct forward_mistake {
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;
-    int64_t rows;    // if not 0: of every so many rows of O the first is where it belongs
+    int64_t rows;    // if not 0: of every `rows` rows of O the first is where it belongs
     bool needs_LSE;  // proved only if LSE is NaN in the same rows, too
 };
 
 struct forward_mistake forward_right(const struct problem* p);
 
-// What a kernel with this mistake writes; O and LSE are counted like their tensors, NaN where
-// nothing is written, ANYTHING in an element of O that is written twice.
+// What a kernel with this mistake writes. O and LSE have as many elements as their tensors: NaN
+// where nothing is written, ANYTHING in an element of O that is written twice.
 void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                       double* LSE);
 
-// The output that was found wrong. Is it O, and not LSE? Does it hold this guess, which is counted
-// like it? Is it what a kernel with this mistake writes?
+// The output that was found wrong. Is it O, and not LSE? Does it hold this guess, which has as many
+// elements? Is it what a kernel with this mistake writes?
 struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget);
 bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);

@@ -45,13 +45,13 @@ struct array {
     struct strides stride;
 };
 
-// The case that runs. What is wanted, and the budgets, depend on nothing else. Made by
+// The case that runs. The wanted results and the budgets depend on nothing else. Made by
 // problem_of().
 struct problem {
     struct check* check;
     const struct contract* contract;
     int64_t B, N_q, N_k, H, d;
-    int64_t group;  // heads of Q that share a head of K and V; H / group of these
+    int64_t group;  // heads of Q that share a head of K and V, which have H / group heads
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
@@ -72,9 +72,9 @@ struct contract {
     int64_t gap[ARRAYS], row_gaps;
     int64_t LSE_gap;  // with no_heads, in all layouts but PACKED: numbers after each batch
 
-    // Hooks, each of which may be NULL: the bytes of the argument "workspace"; declares the
-    // arguments that only this launcher has; compares the outputs among them, in every case of a
-    // forward pass that is judged.
+    // Hooks; each may be NULL. workspace_bytes() returns the bytes of the argument "workspace".
+    // declare_more() declares the arguments that only this launcher has. judge_more() compares the
+    // outputs among them, in every judged case of a forward pass.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
@@ -93,11 +93,11 @@ enum layout {
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
                           int64_t N_k, bool causal);
 
-// Another d, and its scale. with_d() returns the changed problem.
+// Sets d, and the scale for it. with_d() returns the changed problem.
 void problem_set_d(struct problem* p, int64_t d);
 struct problem with_d(struct problem p, int64_t d);
 
-// The problem with B batches of H heads; with its scale times a factor.
+// The problem with B batches of H heads, or with its scale times a factor.
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
@@ -108,15 +108,16 @@ struct problem with_scale(struct problem p, double factor);
 // backward pass; the other arrays are PACKED. p has to live as long as the case.
 void problem_declare(struct problem* p, enum layout layout);
 
-// Starts a case that is named by its sizes, its layout and `what`; the second one declares it, too.
+// Starts a case that is named by its sizes, its layout and `what`; problem_begin() declares it,
+// too.
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
 
 // One case for each of the bad arguments, which end with {0}: the launcher must return its status.
 void problem_refused(struct problem p, const struct bad_argument* bad);
 
-// Of a judged case with WATCH_PROFILE: its traffic. Fails if the launcher allocated more memory
-// than a row of fp32 for each query.
+// The traffic of a judged case with WATCH_PROFILE. Fails if the launcher allocated more memory than
+// a row of fp32 for each query.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
@@ -158,7 +159,7 @@ static inline int64_t place_in(const struct problem* p, enum which a, int64_t b,
     return place(p->array[a].stride, b, h / sharing(p, a), n);
 }
 
-// That row of an input's values.
+// The values of an input's row at place_in().
 static inline double* row_of(const struct problem* p, enum which a, int64_t b, int64_t h,
                              int64_t n) {
     return p->array[a].tensor->value + place_in(p, a, b, h, n);
@@ -171,7 +172,7 @@ static inline bool same_strides(struct strides s, struct strides t) {
     return s.b == t.b && s.n == t.n && s.h == t.h;
 }
 
-// Says of the elements between the rows of an output that they must not be written.
+// Declares that the elements between the rows of an output must not be written.
 void guard_gaps(const struct problem* p, enum which a);
 
 // Every query i of every head h of every batch b.
@@ -194,8 +195,8 @@ static inline double score(const struct problem* p, int64_t b, int64_t h, int64_
     return p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j));
 }
 
-// How many keys query i sees, but for a mask of blocks. With `causal` it may be more than N_k if i
-// is no query.
+// How many keys query i sees, except for a mask of blocks. With `causal` the number may exceed N_k
+// if i is no query.
 static inline int64_t keys_seen(const struct problem* p, int64_t i) {
     int64_t seen = p->causal ? i + 1 + p->N_k - p->N_q : p->N_k;
     return seen < 0 ? 0 : seen;

@@ -8,7 +8,7 @@
 enum taken {
     AS_IT_IS,     // no mistake
     OTHER_PIECE,  // pieces of 8 elements at c ^ n % 8: swizzled on one side only
-    TRANSPOSED,   // every 8 x 8 matrix transposed: .trans missing, or one too many
+    TRANSPOSED,   // every 8 x 8 matrix transposed: .trans is missing, or there once too often
     MATRICES,     // of every 2 x 2 of 8 x 8 matrices, the upper right and the lower left swapped
     ROWS,         // rows g and g + 8 swapped
     WAYS_TO_TAKE
@@ -18,9 +18,9 @@ extern const enum cause causes_of_taken[WAYS_TO_TAKE];
 // Which element of the array lands where element (*n, *x) belongs: sets both.
 void taken_from(enum taken how, int64_t* n, int64_t* x);
 
-// What the kernel takes for an array: counted like its tensor, NaN between the rows. `value` holds
-// what is in the array, counted like it, too; rows beyond the last one are zeros. To be freed by
-// the caller.
+// What the kernel takes for an array: as many elements as its tensor has, NaN between the rows.
+// `value` holds what is in the array, in as many elements. Rows beyond the last row are zeros. The
+// caller frees the result.
 double* take(const struct problem* p, enum taken how, enum which a, const double* value);
 
 #endif

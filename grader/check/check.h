@@ -53,7 +53,8 @@ struct hypothesis;
 
 // ---- a case
 
-// Starts a case; the text names it in the report ("B = 2, N_q = 64, d = 32"). Frees the last one.
+// Starts a case; the text names it in the report ("B = 2, N_q = 64, d = 32"). Frees the case
+// before.
 void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 // The launcher is called `rounds` times (1 to 4) in one process, in the same buffers, with new data
@@ -75,8 +76,8 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 
-// An argument that the launcher must refuse, or must accept all the same: a list of them ends with
-// {0}.
+// An argument that the launcher must refuse, or must accept nevertheless. A list of such arguments
+// ends with {0}.
 struct bad_argument {
     const char* name;
     int64_t value;  // of an int or a real; a tensor or a workspace of this name is NULL
@@ -89,12 +90,13 @@ struct bad_argument {
 // is declared between check_case() and check_run().
 void check_replace(struct check* c, const char* name, int64_t value);
 
-// The same, and the status is expected. A list of calls with one or more such arguments each, good
-// ones with nothing to do among them, is run by check_idle_calls() (arguments.h).
+// Does what check_replace() does, and expects the status. check_idle_calls() (arguments.h) runs a
+// list of calls with one or more such arguments each; good calls with nothing to do may be in the
+// list.
 void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
-// "cudaMemcpy". With CPU and GPU alike; the call does nothing and returns an error.
+// "cudaMemcpy". On both devices the call does nothing and returns an error.
 void check_fail_call(struct check* c, const char* function, int n);
 
 // ---- data. Fresh every run, the same for the same seed, item and case.
@@ -110,12 +112,13 @@ void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high)
 // ---- running and judging
 
 // Runs the case behind the wall. Ends the item if the program did not finish, a launcher did not
-// return COURSE_OK (see check_expect), a guard band or an input changed, or somebody still held the
-// results. After it, got of every output is what the kernel left there.
+// return COURSE_OK (see check_expect), a guard band or an input changed, or a process still held
+// the results open. Afterwards got of every output holds what the kernel left there.
 void check_run(struct check* c);
 
-// The status every round of the coming check_run() must return, instead of COURSE_OK. The cause is
-// named if it does not. With a status other than COURSE_OK every output must stay untouched.
+// The status that every round of the coming check_run() must return instead of COURSE_OK. If a
+// round returns a different status, the item fails with this cause. With an expected status other
+// than COURSE_OK every output must stay untouched.
 void check_expect(struct check* c, int status, enum cause otherwise);
 
 // ---- looking inside: the instrumented build of the same file, always on the CPU device
@@ -126,13 +129,14 @@ enum watch {
     WATCH_PROFILE,  // memory traffic, for check_traffic()
 };
 
-// From here on this item runs the instrumented build. Its cases should be small: it is 4 to 6 times
-// slower.
+// From here on this item runs the instrumented build. Its cases should be small: this build is 4 to
+// 6 times slower.
 void check_watch(struct check* c, enum watch watch);
 
-// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Only after its
-// outputs were compared, and only if it launched a kernel and read and wrote at least as many bytes
-// of device memory as the inputs and outputs of the case have: else the item ends here.
+// What one round of a WATCH_PROFILE run moved (wall/arena.h names the fields). Call it after the
+// outputs were compared. The round must have launched a kernel, and have read and written at least
+// as many bytes of device memory as the inputs and outputs of the case have. Otherwise the item
+// ends here.
 struct arena_traffic;
 const struct arena_traffic* check_traffic(struct check* c);
 
@@ -140,17 +144,17 @@ const struct arena_traffic* check_traffic(struct check* c);
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
 
-// How far an output may be from what is wanted: |got - want| <= max for every element, and the mean
-// of |got - want| <= mean. Both absolute, in the output's own unit.
+// How far an output may be from the wanted values: |got - want| <= max for every element, and the
+// mean of |got - want| <= mean. Both absolute, in the output's own unit.
 struct budget {
     double max, mean;
 };
 struct budget budget_exact(void);
 
 // A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, maximum and mean; plus 8, for the mean 2, units in the last place of the
-// largest wanted value. standard holds t->count values computed the plain way in t's working
-// precision.
+// error, per tensor, for the maximum and for the mean. Some units in the last place of the largest
+// wanted value are added: 8 to the maximum, 2 to the mean. standard holds t->count values computed
+// the plain way in t's working precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
 // Compares an output with want. On a failure: the first wrong element, how many, where, the error
@@ -162,7 +166,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget);
 // next to a check_compare() of the same run.
 int64_t check_leaked(struct check* c);
 
-// Ends the item as failed, for what only a lesson can know.
+// Ends the item as failed: for a mistake that only the lesson can know.
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -171,7 +175,8 @@ _Noreturn void check_fail(struct check* c, enum cause cause, const char* format,
 // The file, *size bytes and a NUL behind them; it may hold anything.
 const char* check_text(struct check* c, size_t* size);
 
-// One number of it against what is wanted: true if |got - want| <= tolerance * |want|.
+// Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
+// |want|.
 bool check_number(struct check* c, double got, double want, double tolerance);
 
 // ---- a lesson
@@ -185,11 +190,11 @@ struct item {
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
-    // Tried when check_compare() found an output wrong, if check_describe() said of what: see
-    // hypothesis.h. May be NULL.
+    // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
+    // has described the case: see hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;
-    // Called if none of them fits: the cause, or CAUSE_NONE to let the general patterns decide. May
-    // be NULL. All tensors of the case are still there; see check_tensor().
+    // Called if no mistake of the list fits. Returns the cause, or CAUSE_NONE to let the general
+    // patterns decide. May be NULL. All tensors of the case are still there; see check_tensor().
     enum cause (*explain)(struct check* c, const struct tensor* t, struct budget budget);
 };
 
@@ -199,8 +204,8 @@ const double* check_values_of(const struct tensor* t, int round);
 bool check_was_written(const struct tensor* t, int64_t element);
 
 // The running case, for explain(): a tensor or scalar by name (NULL, 0 if the case has none); and
-// what the lesson said of the case with check_describe(), a pointer to a struct of its own, or
-// NULL. check_case() forgets it.
+// the description that the lesson gave with check_describe(), a pointer to a struct of its own, or
+// NULL. check_case() forgets the description.
 struct tensor* check_tensor(struct check* c, const char* name);
 int64_t check_int_of(struct check* c, const char* name);
 void check_describe(struct check* c, void* description);
@@ -215,7 +220,7 @@ _Noreturn void check_error(struct check* c, const char* format, ...)
 // count >= 0.
 void* check_allocate(struct check* c, int64_t count, size_t size);
 
-// Each lesson's check.c defines this one.
+// Each lesson's check.c defines this.
 extern const struct lesson lesson;
 
 #endif

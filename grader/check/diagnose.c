@@ -61,11 +61,11 @@ static bool is_tail(int64_t first, int64_t n) {
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
-    // That only the last rows were rounded too much is chance.
+    // If rounding alone makes the last rows wrong, this is chance.
     return row > 0 && (p->rows - row) * 16 > p->rows && !small(p) ? CAUSE_grid_limit : CAUSE_NONE;
 }
 
-// Another call's result, or a sum with it.
+// The result of an earlier call, or its sum with the right result.
 static enum cause earlier_round(const struct picture* p) {
     const struct tensor* t = p->t;
     const double* want = t->state->want;
@@ -95,7 +95,7 @@ static enum cause one_batch(const struct picture* p) {
     return bad * 2 > t->count - per_batch ? CAUSE_batch_ignored : CAUSE_NONE;
 }
 
-// How many rows of an input hold a number that scores beyond the range of exp() can come from.
+// How many rows of an input hold a large number: scores made of it may leave the range of exp().
 static int64_t large_rows(const struct tensor* in) {
     int64_t rows, columns, large = 0;
     tensor_matrix(in, &rows, &columns);
@@ -108,9 +108,9 @@ static int64_t large_rows(const struct tensor* in) {
     return large;
 }
 
-// An exp() that overflows spoils its row and no other: l is infinite and the row NaN or 0 from end
-// to end, or only a sum is, and the elements beside it are right. Rows without large numbers are
-// right, so if none is right all of some input's are large.
+// An exp() that overflows spoils only its own row. If l is infinite, the whole row is NaN or 0. If
+// only one sum is infinite, the other elements of the row are right. Rows without large numbers are
+// right. So if no row is right, all rows of some input hold large numbers.
 static enum cause nonfinite(const struct picture* p) {
     int64_t bad = 0;
     if (p->found->nonfinite == 0) return CAUSE_NONE;

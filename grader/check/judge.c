@@ -12,9 +12,10 @@ struct budget budget_exact(void) {
     return (struct budget){0, 0};
 }
 
-// Why 8: right kernels that sum in another order, use exp2 or fused multiply-adds were measured at
-// up to 3.2 times the error of a plain implementation, the smallest wrong one at 61 times. Why 8
-// ulp: with few elements the plain implementation is sometimes exact by luck.
+// Why 8: right kernels may sum in another order, use exp2 or fused multiply-adds. Their measured
+// error was up to 3.2 times the error of a plain implementation. The smallest error of a wrong
+// kernel was 61 times as large. Why 8 ulp: with few elements the plain implementation is sometimes
+// exact by luck.
 struct budget budget_from(const struct tensor* t, const double* standard) {
     double worst = 0, sum = 0, largest = 0;
     int64_t finite = 0;
@@ -113,7 +114,7 @@ static void append_error(struct result_item* record, const struct comparison* fo
         record_append(record, "largest error %.3g; this result is exact in fp32\n", found->worst);
 }
 
-// A right output that is as right when no kernel runs was not made by a kernel.
+// If an output is right even when no kernel runs, no kernel has made it.
 static void judge_ghost(struct check* c, const struct tensor* t, struct budget budget) {
     int64_t first = t->got - t->state->got;
     if (!t->state->ghost) return;
@@ -124,7 +125,8 @@ static void judge_ghost(struct check* c, const struct tensor* t, struct budget b
         check_fail(c, CAUSE_host_computed, "%s is the same when no kernel runs", t->name);
 }
 
-// Mistakes that say which index is wrong: more than that it leaves its array.
+// Mistakes that say which index is wrong. Such a mistake says more than an access outside the
+// array.
 static bool names_the_index(enum cause cause) {
     return cause == CAUSE_swapped_sizes || cause == CAUSE_stride_ignored ||
            cause == CAUSE_transposed || cause == CAUSE_batch_ignored || cause == CAUSE_head_ignored;
@@ -139,13 +141,13 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// The surest sign first: a race, with its lines; a wrong index that gives exactly this result; what
-// else was read or written outside an array, which may end as anything; a mistake in the
-// arithmetic; what the picture looks like; anything else that the instrumented build finds. The
-// race goes before the mistake, because what a missing barrier leaves may be just what the mistake
-// would: partial sums that never arrive, say. Where two threads only write the same element, no
-// barrier is missing: a wrong row length that explains it exactly says more. *finding is what the
-// instrumented build found, whatever is named.
+// The surest sign comes first: a race, with its lines; a wrong index that gives exactly this
+// result; other accesses outside an array, which may give any result; a mistake in the arithmetic;
+// the picture of the errors; any other finding of the instrumented build. A race goes before a
+// mistake, because a missing barrier may give the same result as the mistake: partial sums that
+// never arrive, say. If two threads only write the same element, no barrier is missing: a wrong row
+// length that explains the result exactly says more. *finding is what the instrumented build found,
+// even if a different cause is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
@@ -154,7 +156,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     trial_find(c, finding);
     enum cause seen = finding->cause;
     if (seen == CAUSE_race) return seen;
-    // instrumented, what has no value is NaN, and a result of NaN fits any mistake that gives NaN
+    // in the instrumented build a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && c->watch && found->nonfinite) {
         snprintf(

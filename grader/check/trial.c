@@ -113,8 +113,8 @@ static void unpack(struct check* c, const struct arena* a, bool ghost) {
 static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    // A launch is ended for what it computes. The limit of the case says how long it may take
-    // beside others.
+    // A launch is ended by the CPU time it takes. Beside other programs it may need longer by the
+    // clock: that limit follows from the limit of the case.
     char clock[48];
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
@@ -133,8 +133,8 @@ static struct wall_result run_program(const struct check* c, const struct arena*
     return wall_run(s->level, &job);
 }
 
-// Runs the same case once more, in an arena of its own; the caller frees it. If it could be sealed,
-// its bytes are there. True if the program ended as it should as well.
+// Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
+// if it could be sealed. True if it could, and the program ended as it should.
 static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
     pack(c, left, ghost);
     struct wall_result r = run_program(c, left, watched);
@@ -178,8 +178,7 @@ static _Noreturn void fail_finding(struct check* c) {
                c->answer.findings > 1 ? "and more; the log has them all" : "");
 }
 
-// Guard bands tell that memory was overwritten. Which line did it, only the instrumented build can
-// say.
+// Guard bands tell that memory was overwritten. Only the instrumented build can name the line.
 static _Noreturn void fail_guards(struct check* c, const char* text) {
     struct finding found;
     trial_find(c, &found);
@@ -196,7 +195,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     excerpt(c->answer.text, text, sizeof text);
-    // an access that no GPU survives ends the launch with an error; the finding says which
+    // an access that no GPU survives ends the launch with an error; the finding names the access
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
@@ -223,8 +222,7 @@ static const char* status_name(int status, char number[16]) {
     return number;
 }
 
-// A launcher that passes on an error is not to blame for its status, but for the call that was
-// refused.
+// If a launcher passes on an error, its status is right: the refused call is the mistake.
 static void judge_call(struct check* c, int status) {
     char number[16];
     if (c->otherwise != CAUSE_wrong_status || !c->answer.refused_text[0]) return;
@@ -236,7 +234,7 @@ static void judge_call(struct check* c, int status) {
                : "look at that call: the pointers, the direction, the number of bytes");
 }
 
-// What the program printed is shown: the CPU device says there why it refused a call.
+// The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
@@ -276,7 +274,7 @@ static void judge_input(struct check* c, int i, int r) {
     }
 }
 
-// An output that must stay as it was, after a refused call.
+// After a refused call an output must be as it was before.
 static void judge_refused(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     const bool* poison = t->state->poison + t->state->per_round * r;
@@ -328,11 +326,11 @@ void check_run(struct check* c) {
         }
     }
     free(r.output);
-    // Without kernels, for the first case of each item: see judge_ghost().
+    // The first case of each item runs once more, without kernels: see judge_ghost().
     if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch && !run_ghost(c))
         check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
-    // A finding costs the points of the item on safety. Where that item has passed, it costs those
-    // of the item that finds it: the kernel does something else for these sizes.
+    // A finding costs the points of the item on safety. If that item has passed, the finding costs
+    // the points of this item instead: the kernel behaves differently for these sizes.
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
 }
 

@@ -42,7 +42,7 @@ struct arena_tensor {
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
-    uint32_t ghost;      // 1: kernels are not run; what is right nevertheless came from host code
+    uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
     char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
     struct arena_scalar scalar[ARENA_SCALARS];
@@ -64,8 +64,8 @@ struct arena_traffic {
 };
 
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes
-// right. But what is found, counted, allocated, launched and copied is known only from here: these
-// are as good as what keeps the student's code away from them, inspect.h and run/vault.h.
+// right. But findings, counts, allocations, launches and copies are known only from here. They are
+// as trustworthy as inspect.h and run/vault.h, which keep the student's code away from them.
 struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
@@ -120,8 +120,8 @@ bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64
 // True if the element of `size` (2 or 4) bytes at `offset` in the arena still holds the poison.
 bool arena_is_poison(const struct arena* arena, uint64_t offset, int size);
 
-// True if the element holds the poison as arithmetic passes it on: the quiet bit is set. Something
-// was added to what nobody had written. (fp32 and bf16; a GPU returns another NaN.)
+// True if the element holds the poison as arithmetic passes it on: the quiet bit is set. The kernel
+// added to an element that nobody had written. (fp32 and bf16; a GPU returns another NaN.)
 bool arena_was_added_to(const struct arena* arena, uint64_t offset, int size);
 
 void arena_free(struct arena* arena);

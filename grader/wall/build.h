@@ -15,7 +15,7 @@ struct build_request {
     const char* arch;  // "sm_90a"; with gpu only
     int at_once;  // so many grades share this machine: the compiler may take so many times as long
     bool fresh;   // do not look into the cache
-    bool uninspected;  // build it whatever it contains: for the tests of what stands behind
+    bool uninspected;  // build it whatever it contains: for tests of the wall behind inspection
 };
 
 enum build_outcome {
@@ -38,10 +38,10 @@ struct build {
     size_t text_size;
 };
 
-// Compiles, inspects and links in a scratch directory behind the wall, in a place where nothing of
-// this repository but the contract and the headers can be included. The current directory is the
-// repository's root; objects of the grader lie in build/ (make puts them there). What was built
-// once is taken from build/cache.
+// Compiles, inspects and links in a scratch directory behind the wall. There a submission can
+// include the contract and the headers, and nothing else of this repository. The current directory
+// is the repository's root; objects of the grader lie in build/ (make puts them there). Programs
+// that were built before are taken from build/cache.
 struct build build_submission(const struct build_request* request);
 
 // A lesson without a call.c has no kernel: a text is handed in.
@@ -51,7 +51,7 @@ bool build_has_kernel(const char* lesson);
 struct build build_text(const char* file);
 
 // The key of all that a program of this lesson is made of on the CPU device, besides the
-// submission; of a lesson without a kernel that of nothing. Returns 0, or -1 with errno.
+// submission. For a lesson without a kernel it is the key of nothing. Returns 0, or -1 with errno.
 int build_key(const char* lesson, char hex[65]);
 
 // "flash_forward" of "12_flash_forward".

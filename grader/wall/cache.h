@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 // What a build leaves: two programs, each as a memfd that nobody can change (the caller closes it),
-// what the compiler said (the caller frees it), and whether that names a variable without a value.
+// what the compiler said (the caller frees it), and whether the compiler named a variable without a
+// value.
 struct cache_entry {
     int program;
     int watched;
@@ -14,18 +15,18 @@ struct cache_entry {
     bool unset;
 };
 
-// The key of a program: everything it is made of. That is each file of the scratch folder `work`
-// before the compiler runs, by its name and its bytes; the compilers that are installed; the
-// sources of the inspection, which say what is refused; and `more`, what else the request asks for.
-// SHA-256, in hex. Returns 0, or -1 with errno if a file cannot be read.
+// The key of a program covers everything it is made of: each file of the scratch folder `work`
+// before the compiler runs, by its name and its bytes; the installed compilers; the sources of the
+// inspection, which say what is refused; and `more`, the rest of the request. SHA-256, in hex.
+// Returns 0, or -1 with errno if a file cannot be read.
 int cache_key(const char* work, const char* more, char hex[65]);
 
 // False if there is no such program.
 bool cache_fetch(const char* key, struct cache_entry* entry);
 
-// Keeps out/program, out/watched, the log and `unset`. What was not used for the longest time goes
-// when all programs together exceed the limit: 1 GiB, or COURSE_CACHE_MB in the environment.
-// Whatever fails, the program is built again next time.
+// Keeps out/program, out/watched, the log and `unset`. If all programs together exceed the limit,
+// those unused for the longest time are removed. The limit is 1 GiB, or COURSE_CACHE_MB in the
+// environment. If anything fails here, the program is built again next time.
 void cache_store(const char* key, const char* out, const char* log, bool unset);
 
 // A program as a memfd that nobody can change, or -1 with errno.

@@ -9,7 +9,7 @@
 enum compile_end {
     COMPILED = 0,
     NOT_REWRITTEN = 10,  // the rewriter refuses the file
-    NOT_COMPILED = 11,   // the compiler does
+    NOT_COMPILED = 11,   // the compiler refuses the file
     NO_OBJECTS = 12,     // a tool behind the compiler failed
     NOT_LINKED = 13,     // out/linker holds the linker's words
     NOT_STARTED = 14,    // there was no process for the compiler, or there is no compiler

@@ -1,8 +1,8 @@
 // inspect.c: what a graded file may not do, read from its assembly, its dependencies, its
 // symbols and its sections. See inspect.h.
 //
-// None of this protects the verdict: that comes from the bytes of another process. It keeps what
-// runs in the student's process honest: the runner's copies, the findings, the counters.
+// None of this protects the verdict: the grader's own process compares the output bytes. Inspection
+// protects what runs in the student's process: the runner's copies, the findings, the counters.
 #include "wall/inspect.h"
 
 #include <ctype.h>
@@ -22,9 +22,9 @@ struct verdict {
 
 // What a file's undefined symbols are compared with.
 struct lists {
-    bool gpu;        // they are nvcc's
+    bool gpu;        // the symbols are nvcc's
     char* device;    // the text of the CPU device's headers that a .cu uses by CUDA's names
-    char* watching;  // of the one with what headers announce
+    char* watching;  // the text of cudev/watching.h, which headers announce accesses with
     char* runner;    // what the runner and the lesson's call define
     char* gated;     // functions of C that the runner stands in front of: run/gated
 };
@@ -48,8 +48,8 @@ static char* next_line(char** text) {
 
 // ---- inline assembly
 
-// The compiler marks what it copied from asm statements with #APP, and the line it came from; there
-// is no way to write one that it does not mark.
+// The compiler marks the text of every asm statement with #APP and the line it came from. No asm
+// statement goes unmarked.
 static bool find_assembly(char* text, struct verdict* v) {
     for (char* line; (line = next_line(&text));) {
         char file[512] = "";
@@ -110,7 +110,7 @@ static bool find_foreign_include(char* deps, struct verdict* v) {
 // ---- symbols
 
 // A contract's functions are called like its lesson: gqa(), or gqa_forward() and gqa_backward().
-// Nothing of the runner's is.
+// No symbol of the runner has such a name.
 static bool is_contract_symbol(const char* name, const char* function) {
     size_t n = strlen(function);
     return !strncmp(name, function, n) && (!name[n] || name[n] == '_');
@@ -248,10 +248,10 @@ static const char* const compiler_symbols[] = {"__tsan_",
                                                "__modti3",
                                                "__multi3",
                                                NULL};
-// Of C: nothing that follows a pointer but the copies, which the instrumented build watches.
+// Functions of C. Only the copies follow a pointer, and the instrumented build watches them.
 static const char* const c_functions[] = {"memcpy", "memmove", "memset", "abort", "exit",
                                           "stderr", "stdout",  "rand",   "srand", NULL};
-// Of its mathematics; each also with f and l at the end.
+// C's mathematics; each name also with f or l at the end.
 static const char mathematics[] =
     " acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 "
     "expm1 fabs fdim floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma llrint "

@@ -8,12 +8,12 @@
 enum inspection {
     INSPECTION_FINE,
     INSPECTION_REFUSES,      // the message says what a graded file may not do, and where
-    INSPECTION_HAS_NOTHING,  // a file that the compiler leaves whenever it ends well is not there
+    INSPECTION_HAS_NOTHING,  // a file is missing that a successful compile leaves
 };
 
-// Reads out/ of a finished compile and says whether a graded file may do what this one does: no
-// inline assembly, nothing included from elsewhere, no symbol but the contract's, no constructors,
-// no function but CUDA's, C's mathematics and the few in `gated`.
+// Reads out/ of a finished compile and says whether the submission keeps to the rules of a graded
+// file: no inline assembly, nothing included from elsewhere, no symbol but the contract's, no
+// constructors, no function but CUDA's, C's mathematics and the few in `gated`.
 enum inspection inspect_unit(const char* out, const char* shown_name, const char* function,
                              char* message, size_t message_size);
 
@@ -21,8 +21,8 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
 // that the submission does not define; then its name is in `name`.
 bool inspect_missing(const char* out, const char* function, char* name, size_t size);
 
-// The same for the text: `plain` and `watched` are the two preprocessed texts of the submission
-// that the compiler calls shown_name.
+// True if the text keeps to the rules, too. `plain` and `watched` are the two preprocessed texts of
+// the submission, which the compiler calls shown_name.
 bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
                   size_t message_size);
 

@@ -1,7 +1,7 @@
 // scratch.h: the folder in which a submission is compiled: the contract, the headers, what the
 // programs are linked with and the tools. Nothing else of this repository is in it, so nothing else
-// can be included. A header of lessons/ is in it for the lessons that may use it; for an earlier
-// one an #error says from which on.
+// can be included. A header of lessons/ is in it if this lesson may use the header. For an earlier
+// lesson an #error in its place names the first lesson that may.
 #ifndef SCRATCH_H
 #define SCRATCH_H
 
@@ -19,14 +19,14 @@ char* scratch_make(void);
 int scratch_fill(const char* work, const struct build_request* q, const char* shown,
                  const char* source, size_t size);
 
-// Calls visit() for every file that lies there besides the submission and, first, for the list that
-// says which these are: the file, and where it goes ("" for the list; a name that ends with / is a
-// folder). gpu: with those for nvcc. Returns what visit() returned where that is not 0; -1 if the
-// list cannot be read.
+// Calls visit() first for the list of the files that lie there besides the submission, then for
+// each of the files. visit() gets the file, and where it goes ("" for the list; a name that ends
+// with / is a folder). gpu: with the files for nvcc. Returns the first result of visit() that is
+// not 0; -1 if the list cannot be read.
 typedef int scratch_visit(const char* from, const char* to, void* data);
 int scratch_each(const char* lesson, bool gpu, scratch_visit* visit, void* data);
 
-// Removes that directory, and frees its name.
+// Removes the directory that scratch_make() made, and frees its name.
 void scratch_remove(char* path);
 
 #endif

@@ -10,8 +10,8 @@
 //   limits      the caller's own id; files limited by Landlock where the kernel has it; descendants
 //               found through a subreaper and killed. For one's own code on one's own machine
 //
-// At every level: resource limits, a clean environment, no inherited descriptor but the ones named
-// here, a wall-clock limit and a limit on the memory of all its processes together.
+// At every level: resource limits, a clean environment, no inherited descriptor except for those
+// named here, a wall-clock limit and a limit on the memory of all its processes together.
 #ifndef WALL_H
 #define WALL_H
 
@@ -61,14 +61,14 @@ struct wall_result {
 
 enum { WALL_OUTPUT = 65536 };
 
-// Runs the job to its end and leaves no process of it behind. Never fails silently: what could not
-// be started is WALL_FAILED.
+// Runs the job to its end and leaves no process of it behind. Never fails silently: a job that
+// could not be started ends as WALL_FAILED.
 struct wall_result wall_run(enum wall_level level, const struct wall_job* job);
 
 // ---- between the files of this room
 
-// In the child: everything of the level that is not a resource limit, then exec. Returns only on
-// failure, with errno (sandbox.c). user is the throw-away id, or -1.
+// In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).
+// Returns only on failure, with errno. user is the throw-away id, or -1.
 int sandbox_exec(enum wall_level level, const struct wall_job* job, int user);
 
 // A user id that no other grade uses now, or -1; held until wall_release_user() (user.c).

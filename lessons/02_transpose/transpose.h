@@ -16,9 +16,9 @@ COURSE_BEGIN_C
 // has been waited for.
 //
 // Both matrices are device memory owned by the caller, row-major and packed: a row begins where the
-// last one ends, so only the arrays themselves are sure to be aligned, to 4 bytes (one float). out
-// does not overlap in; what it held before does not matter. Every element arrives as it is, NaN,
-// infinity and the smallest numbers included. Nothing is allocated.
+// previous row ends, aligned to 4 bytes (one float) and no more. out does not overlap in. What out
+// held before does not matter. Every element arrives as it is, NaN, infinity and the smallest
+// numbers included. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  rows or cols is negative

@@ -3,13 +3,13 @@
 // C = A B                                  (README eq. 1)
 // C[i][j] = sum_k A[i][k] * B[k][j],  0 <= i < M, 0 <= j < N, 0 <= k < K
 //
-// The inner loop of attention is this product twice; lessons 06 and 07 make it fast.
+// The inner loop of attention is this product twice; lessons 06 and 07 make the product fast.
 #ifndef TILED_MATMUL_H
 #define TILED_MATMUL_H
 
 #include "course.h"
 
-// No size may be larger: a grid has at most 65535 rows of blocks, here of at least 8 matrix rows.
+// No size may be larger: a grid has at most 65535 rows of blocks, each for at least 8 matrix rows.
 enum { TILED_MATMUL_MAX_SIZE = 500000 };
 
 COURSE_BEGIN_C
@@ -18,9 +18,9 @@ COURSE_BEGIN_C
 // when the stream has been waited for.
 //
 // The matrices are device memory owned by the caller, row-major and packed: a row begins where the
-// last one ends, aligned to 4 bytes (one float) and no more. C overlaps neither A nor B. What C
-// held before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its
-// column, and nowhere else. Nothing is allocated.
+// previous row ends, aligned to 4 bytes (one float) and no more. C overlaps neither A nor B. What C
+// held before does not matter. A NaN or an infinity in A shows in its row of C and nowhere else. A
+// NaN or an infinity in B shows in its column of C and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

@@ -3,13 +3,14 @@
 // C = A B                                  (README eq. 1)
 // C[i][j] = sum_k A[i][k] * B[k][j],  0 <= i < M, 0 <= j < N, 0 <= k < K
 //
-// Lesson 05's product, of matrices that may be parts of larger ones, as fast as fp32 goes.
+// Lesson 05's product, of matrices that may be parts of larger matrices, as fast as fp32 goes.
 #ifndef REGISTER_TILING_H
 #define REGISTER_TILING_H
 
 #include "course.h"
 
-// No size may be larger: the grid counts tiles of C in one int, here of at least 32 x 32 elements.
+// No size may be larger: the grid counts the tiles of C, each of at least 32 x 32 elements, in one
+// int.
 enum { REGISTER_TILING_MAX_SIZE = 1000000 };
 
 COURSE_BEGIN_C
@@ -18,12 +19,13 @@ COURSE_BEGIN_C
 // when the stream has been waited for.
 //
 // The matrices are device memory owned by the caller, aligned to 4 bytes (one float) and no more.
-// Each row is contiguous; the next begins `stride` elements after it began. What lies between the
-// rows (stride > length) is somebody else's: it may hold anything, and is neither used nor written.
-// Where every matrix and every stride is a multiple of 16 bytes, and N and K of 4, as cudaMalloc
-// and usual sizes make them, the product is expected to be fast. C overlaps neither A nor B. What C
-// held before does not matter. A NaN or an infinity in A shows in its row of C, one in B in its
-// column, and nowhere else. Nothing is allocated.
+// Each row is contiguous, and the next row begins `stride` elements after its beginning. The
+// elements between the rows (stride > length) belong to somebody else: they may hold anything, and
+// are neither used nor written. The product is expected to be fast if every matrix begins at a
+// multiple of 16 bytes, every stride is a multiple of 16 bytes, and N and K are multiples of 4.
+// cudaMalloc and usual sizes make them so. C overlaps neither A nor B. What C held before does not
+// matter. A NaN or an infinity in A shows in its row of C and nowhere else. A NaN or an infinity in
+// B shows in its column of C and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative; stride_C < N, stride_A < K or stride_B < N

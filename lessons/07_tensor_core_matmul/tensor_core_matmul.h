@@ -9,21 +9,22 @@
 
 #include "course.h"
 
-// No size may be larger: the grid counts tiles of C in one int, here of at least 32 x 32 elements.
+// No size may be larger: the grid counts the tiles of C, each of at least 32 x 32 elements, in one
+// int.
 enum { TENSOR_CORE_MATMUL_MAX_SIZE = 1000000 };
 
 COURSE_BEGIN_C
 
 // Multiplies two matrices of bfloat16 on the default stream. Products are summed in float, and the
-// sum is rounded to bfloat16 once, at the end, to nearest (ties to even): a float's range and 8
-// bits.
+// sum is rounded to bfloat16 once, at the end, to nearest (ties to even). bfloat16 has the range of
+// float and 8 bits of precision.
 //
 // The matrices are device memory owned by the caller, row-major and packed: a row begins where the
-// last one ends, whatever its length; of odd length, it is aligned to 2 bytes and no more. The
-// matrices themselves are aligned to 2 bytes; where they and their rows are aligned to 16, as
-// cudaMalloc and multiples of 8 make them, the product is expected to be fast. C overlaps neither A
-// nor B. What C held before does not matter. A NaN or an infinity in A shows in its row of C, one
-// in B in its column, and nowhere else. Nothing is allocated.
+// previous row ends, whatever its length. The matrices and their rows are aligned to 2 bytes and no
+// more. Where they are aligned to 16, as cudaMalloc and rows of a multiple of 8 elements make them,
+// the product is expected to be fast. C overlaps neither A nor B. What C held before does not
+// matter. A NaN or an infinity in A shows in its row of C and nowhere else. A NaN or an infinity in
+// B shows in its column of C and nowhere else. Nothing is allocated.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

@@ -22,8 +22,8 @@ COURSE_BEGIN_C
 //
 // x may hold -inf (a masked score): there y is 0. A row of nothing but -inf gives a row of zeros.
 // With a NaN or +inf in a row, that row of y is unspecified.
-// The elements between the rows of x (stride_x > cols) may hold anything and do not count; those
-// between the rows of y stay as they are.
+// The elements between the rows of x (stride_x > cols) may hold anything and do not count. The
+// elements between the rows of y stay as they are.
 //
 // Returns COURSE_OK, at once if rows == 0 (the pointers may then be NULL);
 // COURSE_BAD_ARGUMENT if rows < 0, cols < 1, a stride < cols, or a pointer is NULL;

@@ -3,8 +3,8 @@
 // For each row i of x:
 //     m[i] = max_j x[i][j]
 //     l[i] = sum_j exp(x[i][j] - m[i])
-// From these two numbers follow softmax(x)[i][j] = exp(x[i][j] - m[i]) / l[i] and the logarithm of
-// the row's sum of exponentials, LSE[i] = m[i] + ln l[i].
+// These two numbers give softmax(x)[i][j] = exp(x[i][j] - m[i]) / l[i] and the logarithm of the
+// row's sum of exponentials, LSE[i] = m[i] + ln l[i].
 // Source: Milakov and Gimelshein 2018, "Online normalizer calculation for softmax", algorithm 3.
 #ifndef ONLINE_SOFTMAX_H
 #define ONLINE_SOFTMAX_H

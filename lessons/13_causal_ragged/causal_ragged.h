@@ -14,8 +14,8 @@ COURSE_BEGIN_C
 // where the maximum and the sums of row i run over the keys that query i sees:
 //
 //     causal == 0:  all of them, j < N_k
-//     otherwise:    j <= i + N_k - N_q. The last query sees all keys, the one before it one less,
-//                   and so on up: the mask is aligned at the bottom right.
+//     otherwise:    j <= i + N_k - N_q. The last query sees all keys, the query before it one key
+//                   less, and so on up: the mask is aligned at the bottom right.
 //
 // A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0 and LSE = -infinity.
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.1.1.
@@ -26,9 +26,9 @@ COURSE_BEGIN_C
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
 // they are neither read nor written. Rows of Q, K and V may lie in the same place: a head stride of
-// 0 in stride_k and stride_v lets all heads share one. Rows of O do not overlap (the caller sees to
-// that). Pointers are aligned to their element, 2 or 4 bytes, no more. O and LSE do not overlap the
-// inputs.
+// 0 in stride_k and stride_v lets all heads share their rows. Rows of O do not overlap (the caller
+// sees to that). Pointers are aligned to their element, 2 or 4 bytes, no more. O and LSE do not
+// overlap the inputs.
 //
 // Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
 // The kernel runs in the default stream; the launcher does not wait for it.

@@ -20,15 +20,15 @@ COURSE_BEGIN_C
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.
 //
 // Precision: bf16 in; S, m, l and the accumulator of O in fp32. exp(S - m), which is between 0 and
-// 1, is rounded to bf16 for the product with V; l sums it as it was before. O is divided by l at
-// the end and rounded to bf16 then. LSE is the natural logarithm, in fp32. Inputs are finite, and
-// so is every dot product of a row of Q and one of K.
+// 1, is rounded to bf16 for the product with V; l sums the value before this rounding. At the end O
+// is divided by l and then rounded to bf16. LSE is the natural logarithm, in fp32. Inputs are
+// finite, and so is every dot product of a row of Q and a row of K.
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
 // they are neither read nor written. Rows of Q, K and V may lie in the same place: a head stride of
-// 0 in stride_k and stride_v lets all heads share one. Rows of O do not overlap (the caller sees to
-// that). O and LSE do not overlap the inputs.
+// 0 in stride_k and stride_v lets all heads share their rows. Rows of O do not overlap (the caller
+// sees to that). O and LSE do not overlap the inputs.
 //
 // Alignment: every row of Q, K, V and O begins at a multiple of 16 bytes. That is: these four
 // pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4

@@ -6,16 +6,16 @@
 
 COURSE_BEGIN_C
 
-// The gradients of the attention of lesson 13, which computed O and LSE from Q, K and V. Given dO,
-// the gradient of some number L by O, it computes the gradients of L by Q, K and V. For every batch
-// and head:
+// The gradients of the attention of lesson 13, which computed O and LSE from Q, K and V. dO is the
+// gradient of some number L with respect to O. The launcher computes the gradients of L with
+// respect to Q, K and V. For every batch and head:
 //
 //     S  = scale * Q K^T,      P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dV = P^T dO,             dP = dO V^T,    delta_i = sum_x dO_ix O_ix
 //     dS = P * (dP - delta)    element by element; delta belongs to the row
 //     dQ = scale * dS K,       dK = scale * dS^T Q
 //
-// Nothing of N_q x N_k elements is stored. Query i sees, as in lesson 13,
+// No array of N_q x N_k elements is stored. Query i sees, as in lesson 13,
 //
 //     causal == 0:  all keys, j < N_k
 //     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
@@ -26,12 +26,12 @@ COURSE_BEGIN_C
 // Precision: fp16 in, fp32 for everything in between, the sums of dQ too; dQ, dK and dV are rounded
 // to fp16 once, at the end. LSE is the natural logarithm, in fp32. Q, K, V, O and dO are finite.
 //
-// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits.
-// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
-// they are neither read nor written. Rows of an input may lie in the same place (a head stride of 0
-// lets all heads share one); rows of dQ, dK and dV do not. Outputs do not overlap each other, the
-// inputs or the workspace. Pointers are aligned to their element, 2 or 4 bytes, the workspace to
-// 16.
+// All arrays except LSE have strides of their own (struct strides, course.h), of any size that
+// fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
+// well; they are neither read nor written. Rows of an input may lie in the same place (a head
+// stride of 0 lets all heads share one); rows of dQ, dK and dV do not. Outputs do not overlap each
+// other, the inputs or the workspace. Pointers are aligned to their element, 2 or 4 bytes, the
+// workspace to 16.
 //
 // Memory: all arrays belong to the caller and are in device memory. The workspace has
 // flash_backward_workspace_bytes() bytes that hold anything, NaN as well, and may hold anything
@@ -66,7 +66,7 @@ int flash_backward(fp16* dQ_gpu,              // (B, N_q, H, d)  out
                    void* workspace_gpu);  // flash_backward_workspace_bytes(B, N_q, H, d) bytes
 
 // Room for one row of dQ in fp32 and one delta for each query: it grows with N_q, never with N_q
-// N_k. How it is divided is the kernel's own affair. No size is negative.
+// N_k. The kernels divide the room as they like. No size is negative.
 static inline size_t flash_backward_workspace_bytes(int B, int N_q, int H, int d) {
     return (size_t)B * (size_t)N_q * (size_t)H * ((size_t)d + 1) * sizeof(float);
 }

@@ -6,16 +6,16 @@
 
 COURSE_BEGIN_C
 
-// The gradients of the attention of lesson 14, which computed O and LSE from Q, K and V. Given dO,
-// the gradient of some number L by O, it computes the gradients of L by Q, K and V. For every batch
-// and head:
+// The gradients of the attention of lesson 14, which computed O and LSE from Q, K and V. dO is the
+// gradient of some number L with respect to O. The launcher computes the gradients of L with
+// respect to Q, K and V. For every batch and head:
 //
 //     S  = scale * Q K^T,      P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dV = P^T dO,             dP = dO V^T,    delta_i = sum_x dO_ix O_ix
 //     dS = P * (dP - delta)    element by element; delta belongs to the row
 //     dQ = scale * dS K,       dK = scale * dS^T Q
 //
-// Nothing of N_q x N_k elements is stored. Query i sees, as in lessons 13 to 15,
+// No array of N_q x N_k elements is stored. Query i sees, as in lessons 13 to 15,
 //
 //     causal == 0:  all keys, j < N_k
 //     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
@@ -28,14 +28,14 @@ COURSE_BEGIN_C
 //
 // Precision: bf16 in; S, P, dP, dS, delta and all sums in fp32. P and dS are rounded to bf16 for
 // the products that they are in; dQ, dK and dV once, at the end. LSE is the natural logarithm, in
-// fp32. Inputs are finite, LSE but for its -infinities too, and so is every dot product of two
-// rows.
+// fp32. Inputs are finite, except for the -infinities in LSE. Every dot product of two rows is
+// finite.
 //
-// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits.
-// Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
-// they are neither read nor written. Rows of an input may lie in the same place (a head stride of 0
-// lets all heads share one); rows of dQ, dK and dV do not. Outputs do not overlap each other, the
-// inputs or the workspace.
+// All arrays except LSE have strides of their own (struct strides, course.h), of any size that
+// fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
+// well; they are neither read nor written. Rows of an input may lie in the same place (a head
+// stride of 0 lets all heads share one); rows of dQ, dK and dV do not. Outputs do not overlap each
+// other, the inputs or the workspace.
 //
 // Alignment: every row of the eight bf16 arrays begins at a multiple of 16 bytes. That is: their
 // pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4

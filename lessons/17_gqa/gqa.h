@@ -7,8 +7,8 @@
 COURSE_BEGIN_C
 
 // Attention as in lessons 13 and 15, where several query heads share one head of keys and values.
-// There are H_q heads of queries and H_k of keys; H_q is a multiple of H_k, and group = H_q / H_k
-// query heads that are neighbours share a key head:
+// There are H_q heads of queries and H_k heads of keys; H_q is a multiple of H_k. A group of
+// neighbouring query heads, group = H_q / H_k in number, shares a key head:
 //
 //     query head h uses key head h / group                    (H_q = 6, H_k = 2: 0 0 0 1 1 1)
 //
@@ -25,12 +25,12 @@ COURSE_BEGIN_C
 // Precision: fp16 in, fp32 for everything in between; O is rounded to fp16 once, at the end. LSE is
 // in fp32. Inputs are finite.
 //
-// All arrays but LSE have strides of their own (struct strides, course.h), of any size that fits;
-// .h is from one head to the next, of H_q or of H_k heads. Elements that the strides jump over may
-// lie outside the arrays or hold anything, NaN as well; they are neither read nor written. Rows of
-// an input may lie in the same place; rows of an output do not. Outputs do not overlap each other,
-// the inputs or the workspace. Pointers are aligned to their element, 2 or 4 bytes, the workspace
-// to 16.
+// All arrays except LSE have strides of their own (struct strides, course.h), of any size that
+// fits; .h is from one head to the next, of H_q or H_k heads. Elements that the strides jump over
+// may lie outside the arrays or hold anything, NaN as well; they are neither read nor written. Rows
+// of an input may lie in the same place; rows of an output do not. Outputs do not overlap each
+// other, the inputs or the workspace. Pointers are aligned to their element, 2 or 4 bytes, the
+// workspace to 16.
 //
 // Memory: all arrays belong to the caller and are in device memory. Nothing is allocated, and
 // nothing of the size of K or V is written for every query head. The kernels run in the default
@@ -38,8 +38,8 @@ COURSE_BEGIN_C
 //
 // Returns
 //     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  size < 0; d < 1; H_q is no multiple of H_k (of 0 only 0 is one); a NULL
-//                          pointer; a negative stride; a row stride below d
+//     COURSE_BAD_ARGUMENT  size < 0; d < 1; H_q is no multiple of H_k (only 0 is a multiple of 0);
+//                          a NULL pointer; a negative stride; a row stride below d
 //     COURSE_UNSUPPORTED   d > 256; B * H_q > 65535 or B * H_k > 65535 (the grid's second axis)
 //     COURSE_CUDA_ERROR    a launch failed
 int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
@@ -58,8 +58,9 @@ int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
                 float scale,  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
                 int causal);  // 0: every query sees every key
 
-// The gradients of the above. O and LSE are what it returned; dO is the gradient of some number by
-// O. For every batch and query head h, with g = h / group and the sums over the heads of the group:
+// The gradients of gqa_forward(). O and LSE are its outputs; dO is the gradient of some number with
+// respect to O. For every batch and query head h, with g = h / group and the sums over the heads of
+// the group:
 //
 //     P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dP = dO_h V_g^T,    delta_i = sum_x dO_ix O_ix,    dS = P * (dP - delta)
@@ -67,7 +68,7 @@ int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
 //     dV_g = sum_h P^T dO_h,    dK_g = scale * sum_h dS^T Q_h
 //
 // A query that sees no key (its LSE is -infinity) gets dQ = 0 and adds nothing to dK and dV. A key
-// that no query sees gets dK = dV = 0; so do all of them if N_q or H_q is 0.
+// that no query sees gets dK = dV = 0; so do all keys if N_q or H_q is 0.
 //
 // The sums over queries and heads are made in fp32; dQ, dK and dV are rounded to fp16 once, at the
 // end. The workspace has gqa_backward_workspace_bytes() bytes that hold anything, NaN as well, and
@@ -81,7 +82,7 @@ int gqa_backward(fp16* dQ_gpu,          // (B, N_q, H_q, d)  out
                  const fp16* O_gpu,     // (B, N_q, H_q, d)
                  const float* LSE_gpu,  // (B, H_q, N_q)  packed
                  const fp16* dO_gpu,    // (B, N_q, H_q, d)
-                 int B,                 // sizes as above
+                 int B,                 // sizes as in gqa_forward()
                  int N_q, int N_k, int H_q, int H_k, int d,
                  struct strides stride_dq,  // in elements, .n at least d; each array has its own
                  struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
@@ -91,8 +92,8 @@ int gqa_backward(fp16* dQ_gpu,          // (B, N_q, H_q, d)  out
                  int causal,            // the forward pass's
                  void* workspace_gpu);  // gqa_backward_workspace_bytes(B, N_q, H_q, d) bytes
 
-// Room for one row of dQ in fp32 and one delta for each query of each head; none for dK or dV. How
-// it is divided is the kernel's own affair. No size is negative.
+// Room for one row of dQ in fp32 and one delta for each query of each head; none for dK or dV. The
+// kernels divide the room as they like. No size is negative.
 static inline size_t gqa_backward_workspace_bytes(int B, int N_q, int H_q, int d) {
     return (size_t)B * (size_t)N_q * (size_t)H_q * ((size_t)d + 1) * sizeof(float);
 }

@@ -12,7 +12,7 @@ enum { SPARSE_BLOCK = 128 };
 // How many blocks cover n rows: T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k).
 #define SPARSE_BLOCKS(n) CEIL_DIV((int64_t)(n), SPARSE_BLOCK)
 
-// Attention of which only some blocks of S exist. For every batch b and head h:
+// Attention where only some blocks of S exist. For every batch b and head h:
 //
 //     query i sees key j  if and only if  mask[b][h][i / 128][j / 128] is not 0
 //
@@ -23,15 +23,15 @@ enum { SPARSE_BLOCK = 128 };
 //     dS = P * (dP - delta),                           dQ = scale * dS K,  dK = scale * dS^T Q
 //
 // A query that sees no key gets O = 0, LSE = -infinity and dQ = 0. A key that no query sees gets dK
-// = dV = 0. The last row and the last column of blocks may be short: N_q and N_k are no multiples
-// of 128.
+// = dV = 0. The last row and the last column of blocks may be short: N_q and N_k need not be
+// multiples of 128.
 //
-// Work and memory traffic are proportional to the blocks that are not 0. For a row of blocks that
-// is 0 throughout the forward pass reads nothing of K and V.
+// Work and memory traffic are proportional to the number of blocks that are not 0. If all blocks of
+// a row are 0, the forward pass reads nothing of K and V for this row.
 //
 // Precision: fp16 in, fp32 for everything in between; O, dQ, dK and dV are rounded to fp16 once, at
-// the end. LSE is the natural logarithm, in fp32. All inputs are finite, but for the LSE of queries
-// that see nothing.
+// the end. LSE is the natural logarithm, in fp32. All inputs are finite, except for the LSE of
+// queries that see no key.
 //
 // Arrays of (B, N, H, d) have strides of their own (struct strides, course.h), of any size that
 // fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
@@ -78,7 +78,7 @@ int block_sparse_backward(
     const float* LSE_gpu,     // (B, H, N_q)       the same; packed
     const fp16* dO_gpu,       // (B, N_q, H, d)
     const uint8_t* mask_gpu,  // (B, H, T_q, T_k)  the forward pass's
-    int B,                    // as above
+    int B,                    // as in the forward pass
     int N_q, int N_k, int H, int d,
     struct strides stride_dq,  // in elements, .n at least d; each array has its own
     struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
@@ -87,15 +87,15 @@ int block_sparse_backward(
     float scale,           // the forward pass's
     void* workspace_gpu);  // block_sparse_backward_workspace_bytes() bytes
 
-// Room for one list of each row of blocks: an int for its length, and one for each block that it
-// may name. How it is divided is the kernel's own affair, here and below. No size is negative.
+// Room for one list of each row of blocks: an int for the list's length, and an int for each block
+// that the list may name. The kernels divide the room as they like. No size is negative.
 static inline size_t block_sparse_forward_workspace_bytes(int B, int N_q, int N_k, int H) {
     return (size_t)B * (size_t)H * (size_t)SPARSE_BLOCKS(N_q) * (size_t)(1 + SPARSE_BLOCKS(N_k)) *
            sizeof(int);
 }
 
-// The same; one list of each column of blocks; and for each query a delta, and a row of dQ in fp32
-// for those who want to sum it there.
+// Room for the same lists, for one list of each column of blocks, and for each query a delta and a
+// row of dQ in fp32, where a kernel may sum dQ.
 static inline size_t block_sparse_backward_workspace_bytes(int B, int N_q, int N_k, int H, int d) {
     return block_sparse_forward_workspace_bytes(B, N_q, N_k, H) +
            block_sparse_forward_workspace_bytes(B, N_k, N_q, H) +

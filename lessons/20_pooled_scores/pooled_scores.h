@@ -6,8 +6,8 @@
 
 COURSE_BEGIN_C
 
-// The attention of lesson 13, and besides its weights after pooling. For every batch and head on
-// its own:
+// The attention of lesson 13, with its pooled weights R as one more output. For every batch and
+// head on its own:
 //
 //     S = scale * Q K^T,    P = softmax(S) row by row,    O = P V,    LSE_i = ln sum_j exp(S_ij)
 //
@@ -20,10 +20,10 @@ COURSE_BEGIN_C
 //     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
 //
 // A key that query i does not see has P_ij = 0. It is an element like any other: it adds 0 to the
-// sum of its pool and counts in the mean. What counts is what exists: a pool at the end of the
-// queries or of the keys has fewer rows or columns, and its sum is divided by rows times columns.
-// So a pool that nobody sees is 0, and the sum of rows * columns * R over all pools is the number
-// of queries that see a key.
+// sum of its pool and counts in the mean. Elements that do not exist do not count: a pool at the
+// end of the queries or keys has fewer rows or columns, and its sum is divided by rows times
+// columns. So R is 0 for a pool that no query sees. The sum of rows * columns * R over all pools is
+// the number of queries that see a key.
 //
 // A query that sees no key (i < N_q - N_k, or N_k = 0) gets O = 0, LSE = -infinity and P = 0.
 // FlashAttention-2 (Dao 2023), algorithm 1, and its algorithm 2 for P from S and LSE.
@@ -32,17 +32,17 @@ COURSE_BEGIN_C
 // of the pools), O rounded to fp16 once, at the end; LSE and R are fp32. LSE is the natural
 // logarithm. Inputs are finite.
 //
-// The same inputs give the same bits, call after call: no sum's order is left to chance.
+// The same inputs give the same bits, call after call: every sum has a fixed order.
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
 // they are neither read nor written. Rows of Q, K and V may lie in the same place (a head stride of
 // 0); rows of O do not. LSE and R are packed. Pointers are aligned to their element, 2 or 4 bytes,
-// no more. Outputs overlap nothing.
+// no more. Outputs overlap no other array.
 //
 // Memory: all arrays belong to the caller and are in device memory. Outputs hold anything before
-// the call, NaN as well. Nothing is allocated, and there is no workspace: beside the outputs,
-// nothing is stored. The kernels run in the default stream; the launcher does not wait for them.
+// the call, NaN as well. Nothing is allocated, and there is no workspace: the kernels store nothing
+// except the outputs. They run in the default stream; the launcher does not wait for them.
 //
 // Returns
 //     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.

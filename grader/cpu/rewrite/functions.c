@@ -170,6 +170,7 @@ static bool holds_thread(const struct function* f, size_t word) {
 void check_own_array(size_t name) {
     const struct function* f = around(name);
     bool barrier = false, by_thread = false;
+    if (!f) return;  // braces that do not match: the compiler says so
     for (size_t i = name; i < f->close; i = next(i)) {
         barrier = barrier || is(i, "__syncthreads");
         if (i == name || !same_word(i, name)) continue;

@@ -22,6 +22,8 @@ for file in solutions/*/*.cu solutions/*/steps/*.cu grader/*/right/*.cu grader/*
     keep rewrite <"$file"
     { printf 'x.cu\n# 1 "x.cu"\n' && cat "$file"; } | keep text
 done
+# Once found: braces that do not match, so that an array is declared behind its function.
+printf '__global__ void k(int* p) {\n    float d[2] = {0, f(}}, e[2];\n}\n' | keep rewrite
 printf 'x.cu\n# 1 "x.cu"\nint a;\n\000# 7 "/usr/x.h"\nint b;\n# 1 "x.cu" 2\nint c;\n' | keep text
 long=$(printf "%0600d" 1)
 printf "%s\n# 1 \"%s\"\nasm(0);\n" "$long" "$long" | keep text
