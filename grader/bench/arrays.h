@@ -18,7 +18,7 @@ struct bench_array {
     size_t bytes;
     void* gpu;
     void* agreed_gpu;  // outputs: what the first right version wrote
-    float tolerance;   // outputs: between that and any other run
+    float tolerance;   // outputs: between agreed_gpu and any other run
 };
 
 struct bench_run {
@@ -35,7 +35,7 @@ void bench_must(int error, const char* what);
 void arrays_poison(const struct bench_run* run);  // outputs, workspace; in stream order
 void arrays_keep(struct bench_run* run,
                  double spread);  // outputs: all others are compared with these
-// Counts what differs from these by more than `looser` times what they may.
+// Counts the elements that differ from these by more than `looser` times the tolerance.
 void arrays_compare(const struct bench_run* run, double looser, unsigned* wrong_gpu);
 void arrays_free(struct bench_run* run);
 

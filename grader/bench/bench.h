@@ -29,8 +29,8 @@ struct bench {
     // number of a size, n[BENCH_NUMBERS - 1], says which of them call() gets, 0 or 1.
     const char* launcher;
     const struct bench_size* sizes;     // the last one has no label
-    double (*bytes)(const int64_t* n);  // what has to move through memory at least
-    double (*flops)(const int64_t* n);  // what has to be computed; NULL: memory is the bound
+    double (*bytes)(const int64_t* n);  // the least that has to move through memory
+    double (*flops)(const int64_t* n);  // operations to be computed; NULL: memory is the bound
     enum dtype precision;  // of the matrix product that flops are compared with: F32 or BF16
     void (*prepare)(struct bench_run* run, const int64_t* n);  // declares the arrays
     // Calls the launcher once; returns its status.
@@ -39,7 +39,7 @@ struct bench {
     // is not. Reads with bench_read().
     double (*error)(struct bench_run* run, const int64_t* n);
     // How far two right outputs may differ, relative to the largest element: every element of every
-    // timed run is compared with what the first right version wrote. 0: in no bit.
+    // timed run is compared with the output of the first right version. 0: not in a single bit.
     double spread;
 };
 
@@ -48,7 +48,7 @@ extern const struct bench bench;  // a lesson's bench.c defines it
 // For prepare(). Inputs hold random numbers, normal with mean 0 and variance 1. Outputs and
 // workspace hold NaN before every call. count > 0.
 void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
-// An input of U8 that holds these bytes, the caller's.
+// An input of U8 that holds these bytes; they belong to the caller.
 void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
                        int64_t count);
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);

@@ -3,10 +3,10 @@
 #ifndef GRADER_BENCH_CLOCKS_H
 #define GRADER_BENCH_CLOCKS_H
 
-// Forgets what was noted.
+// Forgets the noted clocks.
 void clocks_begin(void);
 
-// Notes the clock of now; to be called while the GPU works.
+// Notes the present clock; to be called while the GPU works.
 void clocks_sample(void);
 
 // The slowest clock of the multiprocessors since clocks_begin(), in MHz; 0: unknown.

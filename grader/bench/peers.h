@@ -17,7 +17,7 @@ struct bench_peers {
     int count;
     const char* const* names;
     const char* const* kinds;    // pytorch or triton
-    const char* const* layouts;  // of each at the size of now; prepare() sets them
+    const char* const* layouts;  // of each at the present size; prepare() sets them
     const char* software;        // what they are of: "2.11.0 with cuDNN 9.19"
     double looser;               // how many times the versions' errors are right for a peer, >= 1
     // Before anything is timed at a size, with its inputs filled; and after all is.
@@ -35,7 +35,7 @@ int bench_main(int argc, char** argv, const struct bench_peers* peers);
 void bench_get(const struct bench_run* run, const char* name, void* to_gpu, size_t bytes);
 void bench_put(const struct bench_run* run, const char* name, const void* from_gpu, size_t bytes);
 
-// For an output that a peer does not compute: what the first right version wrote.
+// For an output that a peer does not compute: the output of the first right version.
 void bench_put_agreed(const struct bench_run* run, const char* name);
 
 size_t bench_bytes(const struct bench_run* run, const char* name);

@@ -58,7 +58,7 @@ struct cell {
     enum cell_state state;
     char why[WHY_SIZE];
     char submission[65];  // SHA-256 of the file
-    bool before;          // it had points before this run:
+    bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
         bool known;     // false: a grader error, to be looked at
@@ -104,12 +104,12 @@ bool class_names(const char* text, const char* lesson);
 // as %XX. A name too long for a file ends in % and the first 16 digits of its SHA-256.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
-// Bytes that are no UTF-8, and those that a terminal would obey, become '?'.
+// Bytes that are no UTF-8, and bytes that a terminal would obey, become '?'.
 void show_text(char* text);
 
 // ---- folder.c
 
-// Ends the program with exit status 2 and this sentence: what was asked for is not possible.
+// Ends the program with exit status 2 and this sentence: the request is not possible.
 _Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // Makes OUT, for its owner only, and makes its path absolute. One run at a time has it; the lock is
@@ -126,7 +126,7 @@ const char* taken_path(const struct class* class, const char* id, const struct c
 // Reads a file of the instructor, at most 1 MiB. The caller frees the text; NULL with errno.
 char* class_read(const char* path, size_t* size);
 
-// Removes from OUT/folder what belongs to no row any more: files ID.*, or whole folders ID.
+// Removes from OUT/folder the files ID.*, or whole folders ID, that no longer belong to a row.
 void class_forget(const struct class* class, const char* folder, bool folders);
 
 // ".cu" of "gqa.cu"; "" if there is none.
@@ -134,9 +134,10 @@ const char* file_ending(const char* file);
 
 // ---- archive.c
 
-// Calls take() for every file in a zip, tar or compressed tar; data has less than `limit` bytes and
-// is the archive's own. It is NULL for what is larger, with `limit` as its size, and for links and
-// the like, with 0. False if it is no such archive or is broken; why says so. Nothing is written.
+// Calls take() for every file in a zip, tar or compressed tar. data has less than `limit` bytes and
+// belongs to the archive. It is NULL with size `limit` for a larger file, and NULL with size 0 for
+// links and special files. Returns false, with the reason in why, if this is no such archive or is
+// broken. Nothing is written.
 bool archive_each(const char* path, size_t limit,
                   void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
                   char why[WHY_SIZE]);
@@ -149,7 +150,8 @@ struct table {
     int records, fields;
 };
 
-// False with errno if there is no such file or it is no table. To be freed if true.
+// Returns false with errno if there is no such file or it is no table. If true, the caller frees
+// the table.
 bool table_read(const char* path, struct table* t);
 void table_free(struct table* t);
 
@@ -172,13 +174,13 @@ struct row* class_row(struct class* class, const char* name);
 // Reads a result. False if there is none, or none that can be read.
 bool result_read(const char* path, struct result* r);
 
-// Is it the whole grade of this very file by this very grader, with the lesson's seed?
+// Is the result the whole grade of this very file by this very grader, with the lesson's seed?
 bool result_is_of(const struct class_lesson* l, const char* submission, const struct result* r);
 
 bool result_has_error(const struct result* r);
 
-// The result that is kept for this cell. False if there is none, or it is of another file, grader
-// or seed.
+// Reads the result that is kept for this cell. Returns false if there is none, or if it is of
+// another file, grader or seed.
 bool result_kept(const struct class* class, const struct row* row, int lesson, struct result* r);
 
 // Why there is no result; empty if there is one.
@@ -190,7 +192,7 @@ void error_kept(const struct class* class, const struct row* row, int lesson, ch
 // Writes OUT/jobs and OUT/settings.json: what has to be graded. Returns how many jobs.
 int jobs_plan(struct class* class);
 
-// Runs them here, at most class->jobs at a time.
+// Runs the jobs here, at most class->jobs at a time.
 void jobs_run(struct class* class, int jobs);
 
 // `class job OUT N`: grades line N of OUT/jobs. Exit status 0 once its result or its error is
@@ -204,10 +206,10 @@ bool job_again(const struct class* class, const struct class* apart, const struc
 
 // ---- slurm.c
 
-// Ends what a killed run has left in the queue: before anything is planned anew.
+// Ends the jobs that a killed run has left in the queue. To be called before new jobs are planned.
 void slurm_cancel(const struct class* class);
 
-// Runs them as a job array; those that left no trace are submitted again.
+// Runs the jobs as a job array; jobs that left no trace are submitted again.
 void slurm_run(struct class* class, int jobs);
 
 // ---- book.c
@@ -219,7 +221,7 @@ void book_points(struct class* class);
 // lost.
 void book_keeps(const struct class* class);
 
-// Points as the last gradebook had them: before anything is graded again.
+// Reads the points of the last gradebook. To be called before anything is graded again.
 void book_before(struct class* class);
 
 // gradebook.csv, log.csv; prints the table and what changed.
@@ -227,7 +229,7 @@ void book_write(struct class* class);
 
 // ---- export.c
 
-// Everything below OUT/feedback and OUT/exports, of the rows there are now.
+// Writes everything below OUT/feedback and OUT/exports, for the rows of this run.
 void export_all(struct class* class);
 
 // ---- replay.c

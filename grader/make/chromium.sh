@@ -1,8 +1,8 @@
 # chromium.sh: the browser that prints and measures the decks. Sourced, not run.
 # shellcheck shell=sh
 
-# Its command, or nothing. CHROMIUM in the environment is taken instead of those; none: there is
-# none.
+# The browser's command, or nothing. CHROMIUM in the environment replaces the usual commands;
+# CHROMIUM=none stands for no browser.
 find_chromium() {
     for command in ${CHROMIUM:-chromium chromium-browser google-chrome}; do
         command -v "$command" && return

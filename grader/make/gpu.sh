@@ -15,7 +15,7 @@ find_gpu() {
 }
 
 # library LESSON FILE OUT FLAG...: compiles a version as a library, OUT.so; what nvcc says is in
-# OUT.log. One that is newer than all that it is made of stays.
+# OUT.log. A library that is newer than all its sources stays.
 library() {
     lesson_of=$1 file_of=$2 out_of=$3
     shift 3

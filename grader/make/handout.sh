@@ -31,7 +31,7 @@ git ls-files -z -- . ':!solutions' ':(exclude,glob)slides/*' ':!slides/figures' 
     ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
     ':!lessons/INSTRUCTORS.md' ':!grader/make/template' >"$list" || exit 2
 mkdir -p "$out" || exit 2
-# What was handed out and is no more has to go; what the instructor added there stays.
+# Files that were handed out and no longer exist have to go; files that the instructor added stay.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
 xargs -0 cp --parents -p -t "$out" <"$list" || exit 2
 # A header that later lessons may include is for an edition that has one of them.
@@ -50,6 +50,8 @@ awk '{ print } NR == 1 {
     print "\n**This is the student edition.** It has no solutions: what the texts show with `FROM=solutions` or `make wrong`, and"
     print "what they link to in `solutions/`, is not here, and a command that needs it says so. Your own kernel is graded as"
     print "everywhere. `make update` brings what is new, and keeps your work."
+    print "The headers `lessons/tile.h` and `lessons/flash_tile.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
+    print "lesson may include them, an earlier one is refused."
 }' README.md >"$out/README.md" || exit 2
 cd "$out" || exit 2
 [ -n "$before" ] || git init -q . || exit 2

@@ -19,7 +19,7 @@ if [ -z "$CAUSE" ] && [ "$score" = 100 ]; then
     echo "lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
     exit 0
 fi
-# Nothing ran: no hint helps before what the compiler or the grader said first.
+# Nothing ran: the message of the compiler or the grader comes before any hint.
 if [ -z "$CAUSE" ] && [ -n "$stopped" ]; then
     printf '%s\n\nThe hints begin when it can be run. All that was said: make grade LESSON=%s\n' \
         "$stopped" "${lesson%%_*}"

@@ -7,8 +7,8 @@ command -v pandoc >/dev/null 2>&1 || {
 }
 filter=$(mktemp) || exit 2
 trap 'rm -f "$filter"' EXIT
-# pandoc brings the interpreter. A page gives a figure of the decks its font; a picture alone needs
-# its own.
+# pandoc brings the interpreter. A figure of the decks gets its font from the page; a picture alone
+# needs a font of its own.
 cat >"$filter" <<'TEXT'
 function Pandoc()
     local svg = dofile("slides/draw.lua")("grader/map.lua", "A grade from end to end", nil)

@@ -54,7 +54,7 @@ draw() {
         return
         ;;
     esac
-    # What a screen reader says is the title.
+    # A screen reader says the title.
     title=$(sed -n "s/^title = '\(.*\)'\$/\1/p" "$figures" | sed "s/''/'/g; s/&/\\\\\\&amp;/g; s/</\\\\\\&lt;/g")
     if gnuplot -e "out = '$figures.svg'" "$figures" plots/style.gp "plots/$script.gp" &&
         sed "s|<title>Gnuplot</title>|<title>$title</title>|" "$figures.svg" >"$file"; then

@@ -1,7 +1,7 @@
 # sources.awk: the sources that a lesson's check, call and device are made of, as paths from the top
-# of the course. Reads the dependency files that make writes. All that the first ones name counts.
-# Those behind rooms=1 are of the folders that make up libgrader.a: they count where something in
-# their folder does.
+# of the course. Reads the dependency files that make writes. All names in the files before rooms=1
+# count. The files behind rooms=1 are of the folders that make up libgrader.a: they count if
+# something in their folder counts.
 # usage: awk -f sources.awk X.d... rooms=1 Y.d... | LC_ALL=C sort
 function folder(path) {
     sub("/[^/]*$", "", path)

@@ -1,8 +1,8 @@
 // trace.h: what `make trace` puts between a kernel and its JSON.
 //
 // The kernel that is traced is the file as it stands, plus the lines of grader/NN_name/trace.patch.
-// These make its tiles small enough to be read, and call trace_step() once a tile. Nothing of the
-// kernel is left out or written twice: what is recorded are its own variables.
+// The added lines make its tiles small enough to read, and call trace_step() once a tile. Nothing
+// of the kernel is left out or written twice: the record holds the kernel's own variables.
 #ifndef TRACE_H
 #define TRACE_H
 
@@ -29,7 +29,7 @@ struct trace_element {
 // [tile of queries][tile of keys][i][j]
 typedef struct trace_element trace_record[TRACE_TILES][TRACE_TILES][TRACE_BLOCK][TRACE_BLOCK];
 
-// Moves what was recorded since the last call into *record. Returns 0, or -1 if the device refuses.
+// Moves the record since the last call into *record. Returns 0, or -1 if the device refuses.
 int trace_take(trace_record* record);
 
 // One call of the launcher: what grader/NN_name/trace.c says of it. B = H = 1, d = TRACE_BLOCK,

@@ -26,7 +26,7 @@ struct pool {
     char* base;
     size_t space;              // bytes of address space
     size_t limit;              // bytes that may be allocated
-    size_t used, peak;         // bytes that are, and the most that ever were
+    size_t used, peak;         // bytes that are allocated now, and the most so far
     size_t top;                // bytes from base to the end of the highest allocation ever
     struct allocation* table;  // sorted by address
     size_t count, capacity;
@@ -53,8 +53,8 @@ size_t cudev_back_guard(const struct allocation* a);            // bytes of the 
 const char* cudev_allocation_call(const struct allocation* a);  // "cudaMalloc"
 // A source file that has called cudaMalloc; NULL if there is none.
 const char* cudev_allocation_file(void);
-// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11"; an address in no allocation is so many
-// bytes past the one before.
+// "byte 4000 of the 4000 bytes cudaMalloc'ed at k.cu:11". An address in no allocation is described
+// as so many bytes past the allocation before it.
 void cudev_describe_address(char* text, size_t size, const void* p);
 
 // ---- changes -----------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ void cudev_describe_address(char* text, size_t size, const void* p);
 // Puts an allocation into the table as number `position`; false if there is no memory for the
 // table.
 bool cudev_allocation_add(struct pool* pool, size_t position, const struct allocation* a);
-// Takes it out and remembers it as freed.
+// Takes the allocation out of the table and remembers it as freed.
 void cudev_allocation_remove(struct pool* pool, size_t position);
 
 #endif

@@ -16,7 +16,7 @@
 
 enum {
     FIRST_COPIES = 32,
-    MOST_COPIES = 1 << 14,  // of one thread; the oldest of more arrive early, as they may
+    MOST_COPIES = 1 << 14,  // of one thread; with more, the oldest arrive early, as they may
     POISON = 0xff,
 };
 
@@ -100,7 +100,7 @@ static void report_space(struct worker* w, const struct place* at, const char* v
     report(w, "bad_address", at, text, next);
 }
 
-// Global memory that is mapped. The exact bounds are the matter of the watchers and of the guards.
+// Global memory that is mapped. The watchers and the guards check the exact bounds.
 static bool in_global(const char* p) {
     extern const char __executable_start[], _end[];
     if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_heap.top;

@@ -53,7 +53,7 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
-// The last thread has arrived: all but it become ready.
+// The last thread has arrived: all other threads become ready.
 static inline void open_barrier(struct worker* w, struct barrier* b, unsigned last) {
     if (w->watch) cudev_watcher->barrier(w);
     if (w->running < w->launch->threads) cudev_barrier_abandoned(w);

@@ -6,8 +6,8 @@
 
 // Runs the block with this linear index.
 void cudev_run_block(struct worker* w, uint64_t block);
-// Ends the running block and starts no other; the launch returns `error`, which stays. For
-// watchers.
+// For watchers: ends the running block and starts no other block. The launch returns `error`, and
+// the error stays.
 void cudev_stop_launch(struct worker* w, cudaError_t error) __attribute__((noreturn));
 
 #endif

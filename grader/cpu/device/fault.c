@@ -18,8 +18,8 @@ enum { HANDLER_STACK = 64 << 10 };
 #define ASK_SIGNAL (SIGRTMIN + 4)
 
 // Was it an instruction that takes multiples of 16 bytes only (movaps, movapd, movdqa: a float4)?
-// For a wrong address x86 raises the same signal as for no address at all, and does not say which
-// it was.
+// For a wrong address x86 raises the same signal as for no address at all, and does not name the
+// address.
 static bool at_aligned_move(const siginfo_t* info, const void* context) {
 #ifdef __x86_64__
     const ucontext_t* there = context;

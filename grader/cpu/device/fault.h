@@ -12,10 +12,10 @@ struct call_stack {
 };
 
 void cudev_faults_init(void);  // installs the signal handlers
-// The calling worker gets a stack of its own for the handlers: that of its fiber may be the
+// The calling worker gets a separate stack for the handlers: the stack of its fiber may be the
 // problem.
 void cudev_faults_thread(struct worker* w);
-// Stops a worker for good and asks for its call stack; waits at most a second.
+// Stops a worker for ever and asks for its call stack; waits at most a second.
 const struct call_stack* cudev_ask_where(struct worker* w);
 // Ends the program: host code touches memory that is not its own.
 void cudev_report_host_access(const void* address);

@@ -1,5 +1,5 @@
-// Call stacks, and from addresses in the program to lines of its source. addr2line knows those: it
-// is one of the binutils, which come with every compiler. Used only for reports.
+// Call stacks, and from addresses in the program to lines of its source. addr2line knows the lines:
+// it is one of the binutils, which come with every compiler. Used only for reports.
 #include "cpu/device/lines.h"
 #include <fcntl.h>
 #include <spawn.h>
@@ -40,7 +40,7 @@ int cudev_unwind(void** frames, int max) {
 
 // Starts addr2line for the addresses; returns a descriptor to read its answer from, -1 on failure.
 static int start(void* const* pcs, int count, pid_t* pid) {
-    // not what the link says: the program may be a file without a name
+    // not the target of the link: the program may be a file without a name
     static char program[64], address[MAX_FRAMES][24];
     char* argv[MAX_FRAMES + 8] = {"addr2line", "-a", "-i", "-C", "-f", "-e", program};
     snprintf(program, sizeof program, "/proc/%d/exe", (int)getpid());

@@ -16,15 +16,15 @@ struct source_line {
 // The call stack of the caller, innermost first, also through the frame of a signal. Returns the
 // number of addresses, at most `max`.
 int cudev_unwind(void** frames, int max);
-// The source lines of `count` addresses, at most MAX_FRAMES, innermost first; a function that was
-// inlined there has a line of its own. Skips addresses without line information (libraries).
-// Returns the number of lines, 0 if there is no addr2line.
+// Finds the source lines of `count` addresses, at most MAX_FRAMES, innermost first. An inlined
+// function has a line of its own. Skips addresses without line information (libraries). Returns the
+// number of lines, 0 if there is no addr2line.
 int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_lines);
 // Is this a line of the CPU device itself rather than of the program that uses it?
 bool cudev_is_ours(const struct source_line* s);
 // The innermost line of the program on the call stack of the caller; false if it is not known.
 bool cudev_program_line(struct source_line* line);
-// The name under which the source was compiled, where that is known: the debug information has the
+// The name under which the source was compiled, if it is known: the debug information puts the
 // folder of the compilation in front.
 const char* cudev_shown_file(const char* path);
 

@@ -42,8 +42,8 @@ static unsigned col_of_C(unsigned t, unsigned e) {
     return 2 * t + (e & 1);
 }
 
-// D += A B for the whole warp. Products are exact in double, their sum nearly so: rounded once,
-// where a GPU adds in groups of a few and drops bits.
+// D += A B for the whole warp. Products are exact in double, and their sum is nearly exact: it is
+// rounded once. A GPU adds in small groups and drops bits.
 static void multiply(const struct lane* lane) {
     double A[16][16], B[16][8], C[16][8];
     for (unsigned l = 0; l < WARP_SIZE; l++) {

@@ -4,8 +4,8 @@
 
 #include "cpu/device/allocations.h"
 
-// Reserves the address space; repeated calls do nothing. false, with a sentence on stderr, when
-// that is impossible.
+// Reserves the address space; repeated calls do nothing. Returns false, with a sentence on stderr,
+// if there is not enough address space.
 bool cudev_memory_init(void);
 // Kernels and copies may touch device memory from open to close; the calls nest.
 void cudev_memory_open(void);
@@ -13,7 +13,8 @@ void cudev_memory_close(void);
 // One CUDA call at a time; the same host thread may enter again.
 void cudev_lock(void);
 void cudev_unlock(void);
-// End the program if a guard byte of any allocation, of this one has changed. when: for the report.
+// End the program if a guard byte has changed: of any allocation, or of allocation `a`. when: for
+// the report.
 void cudev_memory_check(const char* when);
 void cudev_memory_check_allocation(const struct allocation* a, const char* when);
 // For cudev_get_stats(): bytes.

@@ -1,5 +1,5 @@
-// Named barriers (bar.sync, bar.arrive): a barrier opens when as many threads have come as it was
-// told of. Whole warps come; a warp that only arrives goes on at once.
+// Named barriers (bar.sync, bar.arrive): a barrier opens when as many threads have come as its
+// calls name. Whole warps come; a warp that only arrives goes on at once.
 #include "cpu/device/named_barriers.h"
 #include <stdio.h>
 #include <string.h>

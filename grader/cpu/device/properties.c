@@ -43,7 +43,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
     return cudaDriverGetVersion(version);
 }
 
-// Limits are those that the CPU device enforces; sizes of things it has not got are 0.
+// The limits are the limits that the CPU device enforces; sizes of things that it lacks are 0.
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
     if (!prop) return need(__func__, prop);
     cudaError_t error = check_device(__func__, device);

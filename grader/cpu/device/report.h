@@ -7,7 +7,7 @@
 
 enum { EXIT_DIAGNOSIS = 86, EXIT_WATCHDOG = 87, EXIT_BAD_ADDRESS = 88 };
 
-// The first line. kind: one of those in cudev.h.
+// The first line. kind: one of the kinds in cudev.h.
 void cudev_report_begin(const char* kind, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 void cudev_report_add(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -4,8 +4,8 @@
 // to wait keeps the stack it runs on and so becomes a fiber; the next thread starts on a fresh
 // stack. A kernel that never waits never switches stacks.
 //
-// Order: first every thread gets started, then warp by warp those that are ready, then those that
-// merely gave way (cudev_yield). Nothing runs in parallel within a block.
+// Order: first every thread is started. Then the ready threads run, warp by warp, and after them
+// the threads that gave way (cudev_yield). Nothing runs in parallel within a block.
 #include "cpu/device/scheduler.h"
 #include "cpu/device/stacks.h"
 #include "cpu/device/switch.h"
@@ -60,7 +60,7 @@ void cudev_change_warp(struct worker* w) {
     w->lane = WARP_SIZE - 1;
 }
 
-// The calling thread waits with this stack pointer. Returns the one to go on with.
+// The calling thread waits with this stack pointer. Returns the stack pointer to go on with.
 void* cudev_choose_next(void* stack_pointer, struct worker* w) {
     return cudev_choose(stack_pointer, w);
 }

@@ -5,8 +5,8 @@
 #include "cpu/device/worker.h"
 
 // Runs the threads of the block until all have returned or cudev_abandon_threads() is called. The
-// caller has set up what worker.h lists under "the threads of the block". nobody_ready: called when
-// no thread is ready; makes some ready or ends the program.
+// caller has set up the fields under "the threads of the block" in worker.h. nobody_ready is called
+// when no thread is ready: it makes some ready or ends the program.
 void cudev_run_threads(struct worker* w, void (*nobody_ready)(struct worker* w));
 // Direct mode ends: see scheduler.c.
 void cudev_leave_direct(struct worker* w);
@@ -27,21 +27,21 @@ void cudev_abandon_threads(struct worker* w) __attribute__((noreturn));
 
 // ---- choosing the next thread: inline, since every barrier of every thread comes here
 
-// No lane of the current warp is ready, or it has had its share: moves on to another warp.
+// Moves on to another warp: no lane of the current warp is ready, or the warp has had its share.
 void cudev_change_warp(struct worker* w);
 // The next thread that has not started gets a stack; returns its index.
 unsigned cudev_start_next(struct worker* w);
 
 // The running thread becomes thread t, on the same stack. The compiler may keep the address of a
-// thread-local variable across a switch: that is fine because a fiber never moves to another OS
+// thread-local variable across a switch. It may do so because a fiber never moves to another OS
 // thread.
 static inline void cudev_set_current(struct worker* w, unsigned t) {
     w->current = t;
     threadIdx = w->launch->index[t];
 }
 
-// The thread to resume next. Stays with a warp as long as it has lanes that are ready, whose stacks
-// are in the cache; but not for ever: they may wait for another warp.
+// The thread to resume next. Stays with a warp as long as it has ready lanes, because their stacks
+// are in the cache. It does not stay for ever: the lanes may be waiting for another warp.
 static inline unsigned cudev_pick(struct worker* w) {
     enum { MAX_TURNS = 1024 };
     if (!(w->ready_warps >> w->warp & 1) || ++w->turns > MAX_TURNS) cudev_change_warp(w);
@@ -64,7 +64,7 @@ static inline void* cudev_run_another(struct worker* w) {
         w->stack = w->stack_of[t];
     }
     cudev_set_current(w, t);
-    // the stack needed after this one: it has long left the first-level cache
+    // the stack that is needed next has long left the first-level cache
     const char* soon = w->stack_pointer[(t + 1) % MAX_THREADS];
     __builtin_prefetch(soon, 1);
     __builtin_prefetch(soon + 64, 1);
@@ -72,7 +72,7 @@ static inline void* cudev_run_another(struct worker* w) {
     return w->stack_pointer[t];
 }
 
-// The current thread waits with this stack pointer. Returns the one to go on with.
+// The current thread waits with this stack pointer. Returns the stack pointer to go on with.
 static inline void* cudev_choose(void* stack_pointer, struct worker* w) {
     w->stack_of[w->current] = (uint16_t)w->stack;
     w->stack_pointer[w->current] = stack_pointer;

@@ -21,7 +21,7 @@ struct shared_memory {
 
 void cudev_shared_map(struct worker* w);    // once for each worker; ends the program on failure
 void cudev_shared_begin(struct worker* w);  // a block begins: fresh memory
-void cudev_shared_end(struct worker* w);    // it ends: checks the guards
+void cudev_shared_end(struct worker* w);    // a block ends: checks the guards
 
 static inline bool cudev_in_window(const struct worker* w, const void* p, unsigned bytes) {
     return (size_t)((const char*)p - w->shared->window) <= SHARED_WINDOW - bytes;

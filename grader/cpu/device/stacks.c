@@ -43,8 +43,8 @@ const char* cudev_stack_end(const struct worker* w) {
     return stack_bottom(w, w->stack + 1);
 }
 
-// Stacks start at different distances from their top. Otherwise all would compete for the same
-// lines of the first-level cache.
+// Stacks start at different distances from their top. Otherwise all stacks would compete for the
+// same lines of the first-level cache.
 char* cudev_stack_top(const struct worker* w, unsigned stack) {
     return stack_bottom(w, stack + 1) - stack % 61 * 192;
 }

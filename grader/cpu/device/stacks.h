@@ -18,7 +18,7 @@ bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 
 void cudev_stack_prepare(struct worker* w, unsigned stack);  // its guard page, and those below
 
-// Takes a stack, the one that was used last: it is still in the cache.
+// Takes the stack that was used last: it is still in the cache.
 static inline unsigned cudev_stack_take(struct worker* w) {
     struct stacks* s = w->stacks;
     unsigned stack = s->free[--s->free_count];

@@ -1,14 +1,14 @@
 // Switching stacks: the only machine-dependent code of the CPU device.
 //
-// A thread that does not run is a stack pointer: on its stack lie the registers that a call
-// preserves and the address to go on at.
+// A thread that does not run is a stack pointer: its stack holds the registers that a call
+// preserves, and the address where the thread goes on.
 //
 // SWITCHING_ENTRY(name, choose) defines name(a, b, c, d), a function for C of up to four integers
 // or pointers. It saves the registers of its caller and goes on at the stack pointer that
-// choose(stack_pointer, a, b, c, d) returns; the one of the caller is the first argument. The
+// choose(stack_pointer, a, b, c, d) returns; the first argument is the caller's stack pointer. The
 // scheduler is thus a C function in the middle. A __syncthreads() leaves 56 bytes on the stack of a
-// waiting thread, three cache lines with the kernel's own frame, and returns with a jump: a return
-// instruction would be predicted to go back to where the previous thread came from.
+// waiting thread, three cache lines with the kernel's own frame. It returns with a jump: the
+// processor would predict that a return instruction goes back to the previous thread's caller.
 #ifndef CUDEV_SWITCH_H
 #define CUDEV_SWITCH_H
 

@@ -33,7 +33,7 @@ static void report_diverged(struct worker* w, const char* text) {
            "same for all 32 lanes (threadIdx.x / 32, say)");
 }
 
-// All lanes of group number g have come: it is under way no more.
+// All lanes of group number g have come: the group no longer waits.
 static void take_group(struct worker* w, unsigned warp, unsigned g, uint32_t lanes) {
     struct warp_groups* in = &w->waiting->groups[warp];
     in->group[g] = in->group[--in->count];

@@ -1,6 +1,6 @@
-// Calls that lanes of a warp make together. Each lane leaves its operand and waits; the last lane
-// that the mask names computes the result of all and goes on. Several groups with different masks
-// may be under way in one warp.
+// Calls that lanes of a warp make together. Each lane leaves its operand and waits. The lane of the
+// mask that comes last computes the results of all lanes and goes on. Several groups with different
+// masks may wait in one warp.
 #ifndef CUDEV_WARP_H
 #define CUDEV_WARP_H
 
@@ -15,7 +15,7 @@ struct warp_function {
     bool shuffles;      // lanes read each other's values: none may have returned
     bool any_line;      // calls at different lines may meet
     bool whole_warp;    // an instruction of whole warps: it has no mask, all lanes have to come
-    bool with_all_32;   // and none of them may have returned or be absent
+    bool with_all_32;   // and no lane may have returned or be absent
     bool who_is_there;  // __activemask(): waits until no other thread can run
 };
 
@@ -25,14 +25,14 @@ struct warp_function {
 uint64_t cudev_warp_call(struct worker* w, const struct warp_function* function, unsigned mask,
                          uint64_t value, unsigned arg, unsigned width, const char* file, int line);
 
-// A lane has returned from the kernel. Calls that waited for no other lane are complete now; those
+// A lane has returned from the kernel. Calls that waited only for this lane are complete now; calls
 // that needed its value end the program.
 void cudev_warp_lane_returned(struct worker* w, unsigned warp);
 // No other thread can run: lanes that have reached one __activemask() are active together, and
 // become ready. false if there are none.
 bool cudev_warp_settle(struct worker* w);
-// Nobody can go on. Ends the program if lanes wait for lanes of their mask that wait elsewhere.
-// Returns if there are none: a full __syncwarp() against a __syncthreads() is called a deadlock.
+// No thread can go on. Ends the program if lanes wait for lanes of their mask that wait elsewhere.
+// Returns if no lane does: a full __syncwarp() against a __syncthreads() is called a deadlock.
 void cudev_warp_blame_mask(struct worker* w);
 
 static inline struct lane* cudev_lanes(struct worker* w, unsigned warp) {

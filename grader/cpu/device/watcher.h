@@ -34,12 +34,12 @@ struct cudev_watcher {
     // The functions below are called by the worker w, and only if w->watch is set.
     void (*block_begins)(struct worker* w);
     void (*block_ends)(struct worker* w);
-    // The array that was declared last has got its place; the first call of a block is for its
-    // dynamic shared memory.
+    // The shared array that was declared last has got its place. The first call in a block is for
+    // the block's dynamic shared memory.
     void (*shared_array)(struct worker* w, const char* data, size_t bytes);
     void (*barrier)(struct worker* w);  // __syncthreads() opens
     void (*warp_barrier)(struct worker* w, unsigned warp, uint32_t lanes);
-    // Lanes come to a named barrier; it opens; lanes leave it.
+    // release: lanes come to a named barrier. named_opens: it opens. acquire: lanes leave it.
     void (*release)(struct worker* w, struct cudev_clock* clock, unsigned warp, uint32_t lanes);
     void (*named_opens)(struct worker* w);
     void (*acquire)(struct worker* w, const struct cudev_clock* clock, unsigned warp,

@@ -1,8 +1,8 @@
 // The state of the device that all its files share: the launch that runs, the workers that run its
-// blocks, and for each worker which thread runs and which ones can go on. What a single file needs
-// beyond that it keeps in a struct of its own, to which the worker has a pointer.
+// blocks, and for each worker the thread that runs and the threads that can go on. If a single file
+// needs more state, it keeps a struct of its own, and the worker has a pointer to it.
 //
-// The watchers read this state and change none of it but worker->watch.
+// The watchers read this state and change only worker->watch.
 #ifndef CUDEV_WORKER_H
 #define CUDEV_WORKER_H
 
@@ -64,7 +64,7 @@ struct worker {
     struct call_stack* call_stack;          // fault.h
     struct watch* watch;                    // the watchers' (watch/watch.h); NULL: none looks
 
-    // of each thread; all that a switch touches lies close together
+    // of each thread; all data that a switch touches lies close together
     void* stack_pointer[MAX_THREADS];  // of a thread that does not run
     uint16_t stack_of[MAX_THREADS];
 };
@@ -75,12 +75,12 @@ extern __thread struct worker* cudev_self;  // NULL in host code
 extern __thread uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
-// Memory for a struct of a worker, all zero. It lasts as long as the program, which ends here when
-// the system has none.
+// Memory for a struct of a worker, all zero. It lasts as long as the program. Ends the program when
+// the system has no memory.
 void* cudev_worker_memory(size_t bytes);
-// The index of the thread that runs. On another OS thread than the worker's own an approximation.
+// The index of the thread that runs. On an OS thread other than the worker's it is approximate.
 unsigned cudev_current(const struct worker* w);
-// The calling worker. In host code ends the program: `what` belongs into a kernel.
+// The calling worker. Ends the program if host code calls: `what` belongs into a kernel.
 struct worker* cudev_in_kernel(const char* what);
 
 #endif

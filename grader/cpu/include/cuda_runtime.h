@@ -1,6 +1,6 @@
 // Included in front of every .cu, as nvcc does: the runtime API and what kernels are written with.
-// Of the C library it includes what nvcc does for printf() in kernels, and no more: what fails to
-// compile there shall fail here, too.
+// Of the C library it includes what nvcc includes for printf() in kernels, and no more: a source
+// that nvcc refuses shall fail to compile here, too.
 #ifndef CUDEV_CUDA_RUNTIME_H
 #define CUDEV_CUDA_RUNTIME_H
 

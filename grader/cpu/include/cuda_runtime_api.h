@@ -1,10 +1,11 @@
-// The CUDA runtime API of the CPU device: the part of CUDA's that the course needs, same names,
-// same values, same meaning. Plain C, so host code in C can include it; C++ adds default arguments.
+// The CUDA runtime API of the CPU device: the part of CUDA's API that the course needs, with the
+// same names, values and meaning. Plain C, so host code in C can include it; C++ adds default
+// arguments.
 //
 // Every function returns cudaSuccess or an error that cudaGetLastError() will report as well; a
 // wrong call also prints one sentence to stderr. Copies and kernels are finished when the call
-// returns. What is not declared here is not supported: it fails to compile rather than doing
-// nothing.
+// returns. Functions that are not declared here are not supported: a call fails to compile rather
+// than doing nothing.
 #ifndef CUDEV_CUDA_RUNTIME_API_H
 #define CUDEV_CUDA_RUNTIME_API_H
 

@@ -13,33 +13,33 @@ extern "C" {
 // kind: one of "barrier_divergence", "exited_threads", "bad_mask", "deadlock", "endless_loop",
 // "bad_address", "host_access", "host_pointer", "stack_overflow", "out_of_bounds", "assert",
 // "shared_memory", "misaligned", "diverged_warp", "bad_barrier", "unsupported". text: the whole
-// report, also printed to stderr. Both end with the call. May run in a signal handler and on a
-// small stack: write the text somewhere and return.
+// report, also printed to stderr. Both strings are valid only during the call. The function may run
+// in a signal handler and on a small stack: it should write the text somewhere and return.
 void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
 // "host_pointer", "freed". text: the whole finding, also printed to stderr; its first line names
-// the kind and the source lines. Both end with the call.
+// the kind and the source lines. Both strings are valid only during the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
 // the device refuses; the program goes on. call: the function, or "launch". text: the line that is
-// also printed to stderr. Both end with the call.
+// also printed to stderr. Both strings are valid only during the call.
 void cudev_on_refusal(const char* call, const char* text) __attribute__((weak));
 
 // A program may define this function. An instrumented program with CUDEV_WATCH asks it before host
-// code writes to memory that is not the device's, and before a kernel writes to static data. 0:
-// that memory is not the asker's; the program ends with the diagnosis "host_access", the kernel's
-// launch with a finding.
+// code writes to memory that is not the device's, and before a kernel writes to static data. 0
+// means that the writer must not: the program then ends with the diagnosis "host_access", or the
+// kernel's launch ends with a finding.
 int cudev_may_write(const void* address, size_t bytes) __attribute__((weak));
 
 // Is the caller a kernel?
 int cudev_is_kernel(void);
 
-// Ends the program: what it asks for does not exist on this device. The diagnosis ("unsupported")
-// says "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the program that called.
+// Ends the program because this device lacks what the program asks for. The diagnosis
+// ("unsupported") says "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the call.
 void cudev_refuse(const char* what, const char* next) __attribute__((noreturn));
 
 // Memory traffic of all kernels since the start or the last cudev_reset_traffic(), counted while an
@@ -58,18 +58,19 @@ struct cudev_traffic {
     unsigned long long atomics;   // by threads, global and shared
     unsigned long long barriers;  // __syncthreads() by blocks, and named ones
     unsigned long long mma;       // matrix instructions by warps
-    // Distinct bytes of global memory that loads, and that stores and atomics, of any launch since
-    // the reset have touched.
+    // Distinct bytes of global memory, over all launches since the reset: those that loads have
+    // read, and those that stores and atomics have written.
     unsigned long long unique_read_bytes, unique_written_bytes;
-    // Sums over launches: distinct sectors of each, the least that DRAM has to move for it alone.
+    // Sums over launches: distinct sectors of each launch, the least that DRAM has to move for it.
     unsigned long long launch_read_sectors, launch_written_sectors;
-    // Sum over blocks: bytes of the distinct sectors each read, the least that L2 has to deliver.
+    // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
+    // deliver.
     unsigned long long block_read_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
 void cudev_reset_traffic(void);
-// Writes the same per kernel, line and array. format: "table" for reading, "csv" for everything:
-// one metric a row, under Nsight Compute's name where it has one.
+// Writes these counts per kernel, line and array. format: "table" for reading, "csv" for
+// everything: one metric a row, under Nsight Compute's name where it has one.
 void cudev_write_profile(FILE* out, const char* format);
 
 // What the program has asked of the device so far. Bytes, counted since the start.
@@ -83,14 +84,14 @@ struct cudev_stats {
 };
 void cudev_get_stats(struct cudev_stats* stats);
 
-// What the last call of the API that failed in this host thread said on stderr: "cudaMemcpy at
-// k.cu:12: cudaErrorInvalidValue: ..."; "" if none has, or with another error (a cudaError_t) than
-// this. Stands until the next one fails.
+// Returns the sentence on stderr of the last call of the API that failed in this host thread:
+// "cudaMemcpy at k.cu:12: cudaErrorInvalidValue: ...". Returns "" if no call has failed, or if the
+// last failure was not `error` (a cudaError_t). The text is valid until the next call fails.
 const char* cudev_last_failure(int error);
 
-// Reports shall call the `bytes` bytes at `p` in device memory by this name, which has to stay, not
-// by the allocation that they are a part of. Forgotten when that is freed; nothing if there is
-// none.
+// Makes reports call the `bytes` bytes at `p` in device memory by this name instead of by their
+// allocation. The string `name` has to stay. The name is forgotten when the allocation is freed. If
+// there is no allocation at `p`, nothing happens.
 void cudev_name_allocation(const void* p, size_t bytes, const char* name);
 
 // Calls `visit` for each allocation that has not been freed: its size in bytes and the line of its

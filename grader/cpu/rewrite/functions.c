@@ -33,7 +33,7 @@ static size_t end_of_head(size_t close) {
     return is(i, "{") || is(i, ";") ? i : 0;
 }
 
-// The } of the { at `open`, whatever else is wrong in between: that is said where it is rewritten.
+// The } of the { at `open`. Other mistakes in between are reported where they are rewritten.
 static size_t end_of_body(size_t open) {
     size_t i = open;
     for (int depth = 0; tokens[i].kind != END; i = next(i)) {

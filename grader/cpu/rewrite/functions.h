@@ -7,7 +7,7 @@
 // Reads which functions the file has, before anything is replaced.
 void read_functions(void);
 bool on_device(size_t i);       // is token i in a kernel or a helper?
-bool only_on_device(size_t i);  // ... that is not also the host's?
+bool only_on_device(size_t i);  // ... and not in a function that is also the host's?
 // Warns if the local array `name` is used as if all threads of the block had it in common.
 void check_own_array(size_t name);
 extern bool unset_array;  // it has warned

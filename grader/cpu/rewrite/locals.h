@@ -4,8 +4,8 @@
 
 #include "cpu/rewrite/tokens.h"
 
-// The variables that are declared behind `end`, a ; { or } of a function, and have no value: lets
-// them have one that shows.
+// Gives a conspicuous value to the variables that are declared without a value behind `end`, which
+// is a ; { or } of a function.
 void unset_locals(size_t end);
 
 #endif

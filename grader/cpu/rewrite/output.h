@@ -4,7 +4,7 @@
 
 #include "cpu/rewrite/tokens.h"
 
-// Writes it with all replacements; fails if a line could be read in two ways.
+// Writes the file with all replacements; fails if a line could be read in two ways.
 void write_out(const char* name);
 
 #endif

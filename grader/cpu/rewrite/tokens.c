@@ -241,7 +241,7 @@ bool closes(size_t i) {
     return is(i, ")") || is(i, "]") || is(i, "}");
 }
 
-// The bracket that closes the one at `open`.
+// The bracket that closes the bracket at `open`.
 size_t matching(size_t open) {
     int depth = 0;
     for (size_t i = open; tokens[i].kind != END; i = next(i)) {
@@ -254,7 +254,7 @@ size_t matching(size_t open) {
     fail(tokens[open].line, "'%.1s' is not closed", tokens[open].text);
 }
 
-// The bracket or angle bracket that opens the one at `close`, going backwards.
+// The bracket or angle bracket that matches the bracket at `close`, going backwards.
 size_t matching_back(size_t close) {
     bool angle = is(close, ">") || is(close, ">>>");
     int depth = 0, angles = 0;

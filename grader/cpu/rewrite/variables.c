@@ -1,6 +1,6 @@
 // Which variables at file scope are the host's and which the device's. A kernel reaches only the
-// device's. Host code reaches its own, and the device's through cudaMemcpyToSymbol() and its like.
-// nvcc sees to it; here both lie in the memory of one process.
+// device's. Host code reaches its own variables, and the device's through cudaMemcpyToSymbol() and
+// similar functions. nvcc enforces this; here both kinds lie in the memory of one process.
 #include "cpu/rewrite/variables.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -64,7 +64,8 @@ static bool stands_for_device(size_t word) {
     return found;
 }
 
-// Behind the bracket that closes the one at place c; the end of the file if none does.
+// The place behind the bracket that closes the bracket at place c; the end of the file if none
+// does.
 static size_t behind(size_t c) {
     int depth = 0;
     for (; c < code_count; c++) {
@@ -79,7 +80,7 @@ static void note(size_t name, enum owner owner) {
     variables[variable_count++] = (struct variable){name, owner, false};
 }
 
-// One declaration, places [c, end): notes its variables, if that is what it declares.
+// Notes the variables of the declaration at places [c, end), if it declares variables.
 static void read_declaration(size_t c, size_t end) {
     static const char* const others[] = {"typedef", "using",  "template", "struct",
                                          "class",   "union",  "enum",     "static_assert",

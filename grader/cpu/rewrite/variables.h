@@ -4,7 +4,7 @@
 
 #include "cpu/rewrite/tokens.h"
 
-// Fails if a kernel uses a variable of the host, or host code one of the device.
+// Fails if a kernel uses a variable of the host, or host code uses a variable of the device.
 void check_variables(void);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-// from device memory to the end of the shadow: all that belongs to the device
+// from device memory to the end of the shadow: all memory that belongs to the device
 #define DEVICE_SPACE ((uint64_t)(SHADOW_BASE - ARENA_BASE) + SHADOW_SIZE)
 
 static bool is_write(enum cudev_access access) {
@@ -23,7 +23,7 @@ static bool is_write(enum cudev_access access) {
 }
 
 // Host code. It may touch neither device memory nor the shadow, and write only to memory that the
-// program calls its own. Device memory is closed to it, and faults.
+// program calls its own. Device memory is closed to host code: an access faults.
 static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes,
                                                   enum cudev_access access) {
     const char* address = (const char*)p;
@@ -181,8 +181,8 @@ void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) 
 
 // ---- the common case: everything is in order ----------------------------------------------------
 //
-// These functions change nothing before they know that it is; else they return false and
-// watch_any() starts again.
+// These functions change nothing before they know that everything is in order. If it is not, they
+// return false, and watch_any() starts again.
 
 ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                               unsigned site) {
@@ -309,7 +309,7 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 }
 
 // Bytes that the type does not align: structures, memcpy. A GPU moves them in pieces of 4 bytes, or
-// smaller ones where the address asks for it.
+// in smaller pieces where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc) {
     if (!cudev_self) {

@@ -5,15 +5,15 @@
 #include "cpu/include/cudev/watching.h"
 #include "cpu/watch/watch.h"
 
-// Below, pc is the address to which the call in the kernel returns: it stands for the access.
+// In this file pc is the address to which the call in the kernel returns: it stands for the access.
 
-// One access of 1, 2, 4, 8 or 16 bytes. Does not return when it must not be made.
+// One access of 1, 2, 4, 8 or 16 bytes. Does not return if the access must not be made.
 void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access, const void* pc);
 // Bytes that the type does not align: structures, memcpy(). A GPU moves them in pieces of 4 bytes,
-// or in smaller ones where the address asks for it.
+// or in smaller pieces where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
-// May a kernel's atomic read there? If not, says so and does not return.
+// May a kernel's atomic read there? If not, reports it and does not return.
 bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 
 // ---- the device's own instructions: see struct cudev_watcher ------------------------------------
@@ -22,7 +22,7 @@ bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 // but touches only `used` of them.
 void cudev_access_copy(struct worker* w, const void* to, const void* from, unsigned bytes,
                        unsigned used, const void* pc);
-// The copy arrives; pc is that of its issue.
+// The copy arrives; pc is the address of its issue.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc);
 // A lane loads 16 bytes for its warp.

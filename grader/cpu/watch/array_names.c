@@ -1,5 +1,5 @@
-// The names of arrays: that of a __shared__ declaration, of the kernel parameter that points into
-// an allocation, and which element lies at an address.
+// The names of arrays and their elements. An array has the name of its __shared__ declaration, or
+// of the kernel parameter that points into its allocation.
 #include "cpu/watch/array_names.h"
 #include <stdio.h>
 #include <string.h>

@@ -127,7 +127,7 @@ bool cudev_bounds_stray(struct watch* watch, uint64_t offset, size_t bytes,
 void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t bytes,
                                 enum cudev_access access, const void* pc) {
     if (bytes > 4 || watch->range) {
-        // padding of a structure need not be written: a word counts when some byte of it was
+        // padding of a structure need not be written: a word counts as written if one byte was
         uint64_t end = offset + bytes;
         while (offset < end && INIT_SHADOW[offset >> 2]) offset = (offset | 3) + 1;
         if (offset >= end) return;

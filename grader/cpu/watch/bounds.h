@@ -11,14 +11,14 @@ void cudev_bounds_own(uint64_t offset, size_t bytes);  // an array lies there fr
 void cudev_bounds_disown(uint64_t offset, size_t bytes);
 void cudev_bounds_written(uint64_t offset, size_t bytes);
 void cudev_bounds_unwritten(uint64_t offset, size_t bytes);
-// The API function copies; src is NULL for a fill. Reports bytes that nobody has written and the
-// host gets.
+// The API function copies; src is NULL for a fill. Reports bytes that the host gets although nobody
+// has written them.
 void cudev_bounds_copies(const char* function, const void* dst, const void* src, size_t bytes);
 
 // ---- mistakes: each makes a finding -------------------------------------------------------------
 
-// No array owns these bytes. Returns true if the access may be made all the same, else stops the
-// launch.
+// No array owns these bytes. Returns true if the access may be made nevertheless; otherwise stops
+// the launch.
 bool cudev_bounds_stray(struct watch* watch, uint64_t offset, size_t bytes,
                         enum cudev_access access, const void* pc);
 void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t bytes,

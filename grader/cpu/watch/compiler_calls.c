@@ -1,5 +1,5 @@
 // The functions that instrumented code calls (gcc's -fsanitize=thread and -fsanitize=bounds) beyond
-// the plain loads and stores of access.c. The atomic ones do the operation, too.
+// the plain loads and stores of access.c. The functions for atomics also do the operation.
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cpu/watch/watcher.h"
 
 #define CALLER __builtin_return_address(0)
-// declared and defined: nobody but the compiler knows these names
+// declared and defined: only the compiler knows these names
 #define EXPORT(...) \
     __VA_ARGS__;    \
     __VA_ARGS__
@@ -39,7 +39,7 @@ EXPORT(void __tsan_write_range(void* p, unsigned long bytes)) {
     cudev_access_range(p, bytes, CUDEV_WRITE, CALLER);
 }
 
-// Accesses whose type is less aligned than its size: packed structures, memcpy that was folded.
+// Accesses with a type that is less aligned than its size: packed structures, a folded memcpy.
 #define UNALIGNED(bytes)                                            \
     EXPORT(void __tsan_unaligned_read##bytes(void* p)) {            \
         cudev_access_range(p, bytes, CUDEV_READ, CALLER);           \

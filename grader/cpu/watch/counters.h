@@ -7,7 +7,7 @@
 enum {
     MAX_PROFILED = 256,  // kernels: a name and a launch line each
     MAX_ROWS = 1 << 14,
-    // When those are full: a row for each kernel, kind and memory, so that sums stay right.
+    // When all rows are in use: a row for each kernel, kind and memory, so that sums stay right.
     REST_ROWS = MAX_PROFILED * 2 * LOG_KINDS,
     ALL_ROWS = MAX_ROWS + REST_ROWS,
 };
@@ -17,7 +17,7 @@ struct counts {
     uint64_t requests;  // executions by a warp
     uint64_t lanes;     // threads that took part
     uint64_t bytes;     // they asked for
-    uint64_t distinct;  // distinct ones among them; of loads alone
+    uint64_t distinct;  // distinct bytes among them; of loads alone
     uint64_t sectors, ideal_sectors;
     uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
     uint64_t wavefronts, ideal_wavefronts;
@@ -73,7 +73,7 @@ static inline struct profile* profile(void) {
     return (struct profile*)COUNTERS_BASE;
 }
 
-// The counters of one instruction on the array at its offset; of the kernel that runs.
+// The counters of one instruction on the array at its offset, and of the kernel that runs.
 struct counts* cudev_counters_row(struct watch* watch, log_entry e);
 struct kernel_counts* cudev_counters_kernel(struct watch* watch);
 

@@ -2,9 +2,9 @@
 // access that another thread's atomic access to the same address sees.
 //
 // Each atomic write after a fence is a *release*: an entry in the list of that address. An atomic
-// read *acquires* all entries made so far. An access of block A comes before one of thread t now if
-// some release of A covers it and t has acquired that release, itself or through releases of
-// others.
+// read *acquires* all entries made so far. An access of block A comes before an access of thread t
+// now if some release of A covers it and t has acquired that release, itself or through releases of
+// other threads.
 #include "cpu/watch/fence_order.h"
 #include <string.h>
 #include "cpu/include/cudev.h"
@@ -31,7 +31,7 @@ struct prefix {
 struct release {
     uint64_t block;
     uint64_t device_fence, block_fence;  // the thread's accesses up to then
-    uint64_t device_barrier;             // everybody's in the block up to then
+    uint64_t device_barrier;             // accesses of all threads of the block up to then
     uint32_t thread;
     uint32_t variable, number;               // its place among the releases of the address
     uint32_t next_of_block, next_including;  // lists; 0 ends
@@ -93,7 +93,7 @@ void cudev_order_block(struct watch* watch) {
 
 bool cudev_order_block_at(uint64_t time, uint64_t* block) {
     const struct order* o = order();
-    uint32_t low = 0, high = o->blocks;  // the last one that began by then
+    uint32_t low = 0, high = o->blocks;  // the last block that began by then
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (o->block[middle].time <= time)
@@ -105,7 +105,7 @@ bool cudev_order_block_at(uint64_t time, uint64_t* block) {
     return o->blocks != 0;
 }
 
-// The number of an address from 1, given now when `make`; 0: it has none.
+// The number of an address, from 1. With `make` the address gets a number now; 0: it has none.
 static uint32_t find_variable(struct watch* watch, uint64_t offset, bool make) {
     struct order* o = order();
     uint32_t i = (uint32_t)(offset >> 1) * 2654435761u % MAX_VARIABLES;
@@ -128,8 +128,8 @@ static bool same_block_since(struct watch* watch, uint64_t time) {
     return time > watch->block_floor;
 }
 
-// All acquires of an address by one thread become one entry. It may seem to other threads that the
-// thread has acquired the newest of these releases a little earlier than it did.
+// All acquires of an address by one thread become one entry. So to other threads the thread may
+// seem to have acquired the newest releases a little earlier than it did.
 static void merge_acquires(struct order* o) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < o->acquires; i++) {
@@ -190,7 +190,7 @@ static uint32_t copy_fences(struct watch* watch) {
 static void release(struct watch* watch, uint32_t variable, unsigned thread) {
     struct order* o = order();
     bool own = same_block_since(watch, watch->fences.device[thread]);
-    // fences of others that a __syncthreads() has put before this
+    // fences of other threads that a __syncthreads() has put before this release
     bool others = watch->fences.before_barrier;
     bool in_block = same_block_since(watch, watch->fences.block[thread]);
     if (!own && !others && !in_block) return;

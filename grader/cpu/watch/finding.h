@@ -17,7 +17,7 @@ enum found {
     FOUND_FREED,
 };
 
-// Lines are looked up when it is printed.
+// Source lines are looked up when a finding is printed.
 struct finding {
     enum found kind;
     unsigned site, other_site;        // instructions; 0: none

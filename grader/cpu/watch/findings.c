@@ -103,8 +103,8 @@ static bool was_printed(const struct located_finding* r) {
     return false;
 }
 
-// Does the finding only follow from another finding at its line? Whether a value is there yet
-// depends on the order that is missing; and an index out of bounds is said once.
+// Does the finding only follow from another finding at its line? A race decides whether a value has
+// been written yet; and an index out of bounds is reported once.
 static bool consequence(const struct located_finding* r, const struct located_finding* all,
                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
@@ -121,9 +121,9 @@ static bool consequence(const struct located_finding* r, const struct located_fi
     return false;
 }
 
-// Findings of a lower rank are printed first. An index that leaves its array often ends where
-// another thread is right to be, and a race follows from it. And += without an atomic is a read and
-// a write, not just two writes.
+// Findings of a lower rank are printed first. An index that leaves its array often ends at an
+// element of another thread, and the result is a race. And += without an atomic is a read and a
+// write, not just two writes.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
     return f->kind == FOUND_OUT_OF_BOUNDS ? 0 : cudev_race_of_writes(f) ? LAST_RANK : 1;

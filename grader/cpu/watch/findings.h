@@ -5,8 +5,8 @@
 #include "cpu/device/worker.h"
 #include "cpu/watch/finding.h"
 
-// A finding at these instructions by this thread, to be filled in; NULL if it is known already with
-// a thread that comes before this one.
+// A finding at these instructions by this thread, for the caller to fill in. NULL if the finding is
+// already known with a thread that comes before this thread.
 struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
                               unsigned thread);
 // Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;

@@ -2,9 +2,9 @@
 // warp that are there; here each thread runs by itself and writes a log. When the lanes of a warp
 // wait, their logs are put side by side again.
 //
-// As long as all lanes name the same instruction next, that is one request. They differ after a
-// branch, or a loop that some leave earlier. Then those lanes go first that will soonest arrive
-// where others wait: so all meet again, as they do on a GPU.
+// As long as the next instruction is the same in all lanes, it is one request. The lanes differ
+// after a branch, or after a loop that some lanes leave earlier. Then the lanes that will soonest
+// arrive where others wait go first. So all lanes meet again, as they do on a GPU.
 #include "cpu/watch/lockstep.h"
 #include <string.h>
 #include "cpu/watch/request.h"
@@ -20,14 +20,15 @@ static uint32_t instruction(log_entry e) {
     return (uint32_t)(e >> 32);
 }
 
-// Entries from the reader's next on to the instruction of e; LOOK_AHEAD if it is not near.
+// The number of entries between the reader's next entry and the instruction of e; LOOK_AHEAD if the
+// instruction is not near.
 static unsigned distance(const struct reader* r, log_entry e) {
     for (unsigned d = 1; d < LOOK_AHEAD && r->next + d < r->end; d++)
         if (instruction(r->next[d]) == instruction(e)) return d;
     return LOOK_AHEAD;
 }
 
-// The lanes to go first when they are at different instructions: one entry of that group.
+// Picks the lanes that go first when lanes are at different instructions: one entry of their group.
 static log_entry choose(const struct reader* r, uint32_t active) {
     const void* const* pc = sites()->pc;
     unsigned leader[WARP_SIZE], groups = 0;
@@ -43,7 +44,7 @@ static log_entry choose(const struct reader* r, uint32_t active) {
             if (g == h) continue;
             const struct reader* own = &r[leader[g]];
             unsigned d = distance(own, *r[leader[h]].next);
-            // of two that never meet: in the order of the code
+            // two groups that never meet go in the order of the code
             bool earlier = d == best_distance && pc[log_site(*own->next)] < pc[log_site(best)];
             if (d < best_distance || earlier) {
                 best = *own->next;
@@ -150,8 +151,8 @@ void cudev_lockstep_block(struct watch* watch) {
     begin_log(watch, 0);
 }
 
-// If all lanes of the last warp wait, their logs are as far as each other; if some can go on, they
-// have to come as far first.
+// If all lanes of the last warp wait, their logs are at the same point. If some lanes can go on,
+// they have to reach that point first.
 void cudev_lockstep_change_warp(struct watch* watch) {
     const struct worker* w = watch->worker;
     unsigned last = watch->logs.warp;
@@ -160,7 +161,7 @@ void cudev_lockstep_change_warp(struct watch* watch) {
     begin_log(watch, w->current / WARP_SIZE);
 }
 
-// The other lanes shall come as far, too.
+// The other lanes shall reach the same point, too.
 void cudev_lockstep_log_full(struct watch* watch) {
     unsigned warp = watch->logs.warp, lane = watch->worker->current % WARP_SIZE;
     cudev_yield();

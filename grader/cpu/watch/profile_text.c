@@ -107,7 +107,7 @@ static const char* amount(uint64_t bytes) {
     return t;
 }
 
-// The units that move, and the least that would do.
+// The units that move, and the least number that would be enough.
 static void cost(const struct line_row* r, uint64_t* units, uint64_t* ideal) {
     *units = r->row->shared ? r->counts.wavefronts : r->counts.sectors;
     *ideal = r->row->shared ? r->counts.ideal_wavefronts : r->counts.ideal_sectors;

@@ -1,8 +1,8 @@
 // Races: two accesses to the same byte, at least one a write, with nothing that orders them.
 //
-// Of every 4 bytes of memory four slots are kept (watch.h): the last two writers and the last two
-// readers since the word became ordered before everybody. An access is compared with them, then
-// takes a place among them. thread_order.c knows the order within a block, fence_order.c that
+// Every 4 bytes of memory have four slots (watch.h): the last two writers and the last two readers
+// since the word became ordered before all threads. An access is compared with the slots, then
+// takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
 // between blocks.
 #include "cpu/watch/race.h"
 #include "cpu/watch/fence_order.h"
@@ -19,9 +19,9 @@ static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint
     return cudev_order_covers(watch, offset, earlier, slot_thread(me));
 }
 
-// Do the two accesses exclude each other in hardware? Volatile accesses do, since flags are passed
-// by them; but not between the lanes of a warp: there they are the old way to do without
-// __syncwarp().
+// Do the two accesses exclude each other in hardware? Volatile accesses count as exclusive, since
+// programs pass flags with them. They do not between the lanes of a warp: there old code uses them
+// instead of __syncwarp().
 static bool both_atomic(struct watch* watch, uint64_t offset, uint64_t a, uint64_t b) {
     if (!(a & b & SLOT_ATOMIC)) return false;
     bool one_warp =
@@ -57,8 +57,8 @@ static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {
     slot[second ? 3 : 2] = me;
 }
 
-// All earlier accesses to these bytes come before this one, or have been reported: they can go.
-// Only atomics of others stay, since atomics exclude each other without being ordered.
+// All earlier accesses to these bytes come before this access, or have been reported: they can go.
+// Only atomics of other threads stay, since atomics exclude each other without being ordered.
 static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
     const uint64_t bytes = me & (uint64_t)15 << SLOT_MASK_SHIFT;
     for (int i = 0; i < 4; i++) {

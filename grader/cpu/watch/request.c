@@ -57,9 +57,9 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
 }
 
-// An atomic takes the threads that want the same address one after the other, each round with the
-// sectors of its own: how many it needs beyond the first round's. (Measured on an H200:
-// test/hardware.)
+// An atomic serves the threads that want the same address one after the other, in rounds. Each
+// round moves its own sectors. Returns how many sectors the later rounds need. (Measured on an
+// H200: test/hardware.)
 static unsigned repeated_sectors(const struct request* q) {
     unsigned more = 0, round[WARP_SIZE];
     for (unsigned i = 0; i < q->lanes; i++) {
@@ -175,8 +175,7 @@ static void count_shared(struct counts* c, const struct request* q) {
 }
 
 void cudev_request(struct watch* watch, const struct request* q) {
-    // the row of all lanes is that of the first: no warp accesses two arrays at once, or hardly
-    // ever
+    // all lanes use the row of the first lane: a warp hardly ever accesses two arrays at once
     log_entry first = (q->instruction & ~(uint64_t)UINT32_MAX) | q->offset[0];
     struct counts* c = cudev_counters_row(watch, first);
     c->requests++;

@@ -11,7 +11,7 @@ struct request {
     uint32_t offset[WARP_SIZE];
 };
 
-// Adds it to the counters.
+// Adds the request to the counters.
 void cudev_request(struct watch* watch, const struct request* q);
 
 #endif

@@ -1,10 +1,10 @@
 // The memory of the watchers: where it lies, and when it is open.
 //
 // Every byte that is watched has an *offset*. For device memory, pinned memory and the windows of
-// shared memory it is the distance from ARENA_BASE; static data of the program comes behind. What
-// is known of an offset lies at a constant address, its shadow, which is found by arithmetic. All
-// of this is one shared, unreserved mapping. Host code cannot touch it: it opens and closes with
-// device memory.
+// shared memory it is the distance from ARENA_BASE; static data of the program comes behind. The
+// watchers keep what they know of an offset in its shadow, whose address is found by arithmetic.
+// All shadows are one shared, unreserved mapping. Host code cannot touch the mapping: it opens and
+// closes with device memory.
 #ifndef CUDEV_SHADOW_H
 #define CUDEV_SHADOW_H
 
@@ -65,12 +65,12 @@ extern char __executable_start[], _end[];
 
 // ---- functions ---------------------------------------------------------------------------------
 
-// Maps all of it, zero and open. Ends the program on failure: a check that does not check would
-// pass everything.
+// Maps all shadows, zero and open. Ends the program on failure: a check without shadows would pass
+// everything.
 void cudev_shadow_map(void);
 void cudev_shadow_open(void);
 void cudev_shadow_close(void);
-// Zero from now on: whole pages; any bytes, whose pages go back to the system.
+// Both make the bytes zero. clear: whole pages. drop: any bytes; their pages go back to the system.
 void cudev_shadow_clear(void* shadow, size_t bytes);
 void cudev_shadow_drop(void* shadow, size_t bytes);
 

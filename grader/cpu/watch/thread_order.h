@@ -7,14 +7,14 @@
 
 void cudev_order_barrier(struct watch* watch);  // __syncthreads() opens
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes);
-// Lanes of a warp put what they know into the clock, or learn all that is in it.
+// Lanes of a warp put their knowledge into the clock, or learn all knowledge that is in the clock.
 void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes);
 void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes);
 
-// The time up to which the accesses of thread `other` come before those that `thread` makes now.
-// Inline: many accesses ask.
+// The accesses of thread `other` up to this time come before the present accesses of `thread`.
+// Inline, because many accesses ask.
 static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
     if (thread == other) return ~(uint64_t)0;
     uint64_t known = watch->shared_floor;

@@ -8,8 +8,8 @@
 
 // ---- time and order ----------------------------------------------------------------------------
 //
-// While checks are on one worker runs all blocks, one after the other, so there is one time line.
-// Time is a 32-bit count of synchronisations, kept in the upper half of 64 bits as in a slot: then
+// While checks are on, one worker runs all blocks, one after the other, so there is one time line.
+// Time is a 32-bit count of synchronisations, kept in the upper half of 64 bits as in a slot. So
 // two accesses, or an access and a time, compare as numbers.
 
 // slot: | time 32 | thread 10 | volatile 1 | atomic 1 | mask of bytes 4 | site 16 |
@@ -51,7 +51,8 @@ static inline bool log_loads(enum log_kind kind) {
     return kind == LOG_LOAD || kind == LOG_COPY_LOAD || kind == LOG_MATRIX_LOAD;
 }
 
-// | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half: the instruction; the lower: where
+// | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half is the instruction, the lower the
+// place
 typedef uint64_t log_entry;
 
 static inline log_entry log_entry_of(uint64_t offset, unsigned site, unsigned kind,
@@ -77,7 +78,7 @@ struct logs {
     uint32_t length[MAX_WARPS][WARP_SIZE];  // of the lanes' logs
     uint32_t logged;                        // the warps that have a log
     unsigned free_count;
-    uint8_t free[MAX_WARPS];  // used like a stack: the last one is still in the cache
+    uint8_t free[MAX_WARPS];  // used like a stack: the last log is still in the cache
 };
 
 // ---- the order of threads ----------------------------------------------------------------------
