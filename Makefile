@@ -90,9 +90,9 @@ $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
 build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
 build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
 
-# Where gcc's analysis errs. jobs.c: class_read() does not return the text of its caller. table.c: the
-# function has returned where text is NULL. async_copies.c: the queue keeps what realloc() gave.
-# variables.c: a #define has a token. request.c: a bit of `busy`, and a count, say what word[] holds.
+# Where gcc's analysis errs. jobs.c: class_read() does not return the text of its caller. table.c:
+# the function has returned where text is NULL. async_copies.c: the queue keeps what realloc() gave.
+# variables.c: a #define has a token. request.c: a bit of `busy` and a count say what word[] holds.
 build/analyze/grader/class/jobs.o: FLAGS += -Wno-analyzer-double-free
 build/analyze/grader/class/table.o: FLAGS += -Wno-analyzer-possible-null-argument
 build/analyze/grader/cpu/device/async_copies.o: FLAGS += -Wno-analyzer-malloc-leak
