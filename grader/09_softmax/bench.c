@@ -25,7 +25,7 @@ static double of_row(struct bench_run* run, const int64_t* n, int64_t row, const
     bench_read(run, "y", row * n[1], n[1], 1, n[1], y);
     for (int64_t j = 0; j < n[1]; j++) {
         double want = exp(x[j] - m) / l, e = fabs(y[j] - want) / (256 * 0x1p-24 * want);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     free(y);
     return worst;

@@ -85,7 +85,7 @@ static double pools_error(struct bench_run* run, const int64_t* n, int64_t head,
     }
     for (int64_t J = 0; J < n_J; J++) {
         double e = fabs(got[J] - sum[J]) / (1e-4 * largest);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     free(memory);
     return worst;
@@ -99,7 +99,7 @@ static double error(struct bench_run* run, const int64_t* n) {
         int64_t head = last ? n[0] - 1 : bench_pick(run, n[0]);
         int64_t I = last ? pools(n) - 1 : bench_pick(run, pools(n));
         double e = pools_error(run, n, head, I);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     return worst;
 }

@@ -141,11 +141,6 @@ static bool sees(const struct sample* at, int64_t i, int64_t j) {
     return !s->is_active || s->is_active(s->n, at->b * s->H + at->h, i, j);
 }
 
-// NaN is worse than any number.
-static double worse(double worst, double error) {
-    return isnan(worst) || error <= worst ? worst : error;
-}
-
 static double dot(const double* x, const double* y, int64_t d) {
     double sum = 0;
     for (int64_t e = 0; e < d; e++) sum += x[e] * y[e];
@@ -158,7 +153,7 @@ static double row_error(const struct sample* at, const char* name, bool is_of_ke
     double *got = read_rows(at, name, is_of_keys, n, 1), largest = 0, worst = 0;
     for (int64_t x = 0; x < at->s->d; x++) largest = fmax(largest, fabs(want[x]));
     for (int64_t x = 0; x < at->s->d; x++)
-        worst = worse(worst, fabs(got[x] - want[x]) / (at->s->rounding * largest));
+        worst = bench_worse(worst, fabs(got[x] - want[x]) / (at->s->rounding * largest));
     free(got);
     return worst;
 }
@@ -182,7 +177,7 @@ static double forward_error(const struct sample* at, int64_t i) {
     }
     for (int64_t x = 0; x < d; x++) O[x] /= l;
     bench_read(at->run, "LSE", (at->b * s->H + at->h) * s->N_q + i, 1, 1, 1, &LSE);
-    double worst = worse(row_error(at, "O", false, i, O), fabs(LSE - (m + log(l))) / 1e-3);
+    double worst = bench_worse(row_error(at, "O", false, i, O), fabs(LSE - (m + log(l))) / 1e-3);
     free(q), free(K), free(V), free(O), free(S);
     return worst;
 }
@@ -241,8 +236,8 @@ static double backward_error(const struct sample* at, int64_t i, int64_t j) {
         add_head(of, &rows, i, j, h == at->h ? dQ : NULL, dK, dV);
     }
     double worst = row_error(at, "dQ", false, i, dQ);
-    worst = worse(worst, row_error(at, "dK", true, j, dK));
-    worst = worse(worst, row_error(at, "dV", true, j, dV));
+    worst = bench_worse(worst, row_error(at, "dK", true, j, dK));
+    worst = bench_worse(worst, row_error(at, "dV", true, j, dV));
     free(rows.K), free(rows.V), free(dQ), free(dK), free(dV);
     return worst;
 }
@@ -257,7 +252,7 @@ double attention_error(struct bench_run* run, const int64_t* n) {
         int64_t i = longest ? s.N_q - 1 : bench_pick(run, s.N_q);
         int64_t j = longest ? 0 : bench_pick(run, s.N_k);
         const struct sample at = {&s, run, head / s.H, head % s.H};
-        worst = worse(worst, s.backward ? backward_error(&at, i, j) : forward_error(&at, i));
+        worst = bench_worse(worst, s.backward ? backward_error(&at, i, j) : forward_error(&at, i));
     }
     return worst;
 }

@@ -9,11 +9,17 @@
 #ifndef GRADER_BENCH_H
 #define GRADER_BENCH_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/dtype.h"
 
 enum { BENCH_NUMBERS = 8 };
+
+// The larger of two errors. NaN is larger than all numbers: no later sample hides it.
+static inline double bench_worse(double worst, double error) {
+    return isnan(worst) || error <= worst ? worst : error;
+}
 
 // One size: what the table calls it, and the numbers a lesson's functions get.
 struct bench_size {

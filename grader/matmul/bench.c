@@ -54,7 +54,7 @@ static double error(struct bench_run* run, const int64_t* n,
         for (int64_t k = 0; k < K; k++) want += a[k] * b[k];
         bench_read(run, "C", i * N + j, 1, 1, 1, &got);
         double e = fabs(got - want) / allowed(want, (double)K);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     free(a);
     return worst;

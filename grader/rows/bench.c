@@ -29,7 +29,7 @@ double rows_error(struct bench_run* run, const int64_t* n,
         int64_t row = sample == 0 ? n[0] - 1 : bench_pick(run, n[0]);
         bench_read(run, "x", row * n[1], n[1], 1, n[1], x);
         double e = of_row(run, n, row, x);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     free(x);
     return worst;

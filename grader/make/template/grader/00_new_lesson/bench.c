@@ -31,7 +31,7 @@ static double error(struct bench_run* run, const int64_t* n) {
         bench_read(run, "x", i, 1, 1, 1, &x);
         bench_read(run, "y", i, 1, 1, 1, &y);
         double e = fabs(y - 3 * x) / (0x1p-24 * fabs(3 * x) + 0x1p-149);
-        if (!(e <= worst)) worst = e;
+        worst = bench_worse(worst, e);
     }
     return worst;
 }
