@@ -218,8 +218,8 @@ static void close_pair(int pipe[2]) {
 }
 
 // As root every level but the weakest runs under a throw-away user id, or not at all. No other
-// grade uses this id while *lock is open. The name of an abstract socket is a lock; the kernel drops
-// it when its holder ends, in whatever way. 0 or -1.
+// grade uses this id while *lock is open. The name of an abstract socket is a lock; the kernel
+// drops it when its holder ends, in whatever way. 0 or -1.
 static int take_user(enum wall_level level, const struct wall_job* job, int* user, int* lock) {
     if (geteuid() != 0 || level == WALL_LIMITS) return 0;
     *lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
