@@ -219,5 +219,6 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 const struct lesson lesson = {
     .name = "01_vector_add",
     .items = items,
+    .idea = {.what = "the right answer: memory, a launch, and what comes back"},
     .explain = explain,
 };

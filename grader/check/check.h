@@ -187,9 +187,20 @@ struct item {
     void (*run)(struct check* c);
 };
 
+// The idea of a lesson: what a file lacks that gives right answers in a naive way. It is counted or
+// observed by items of its own, worth IDEA_POINTS or more, so that the naive file gets at most
+// NAIVE_POINTS (`make test` grades it; lessons/IDEAS.md is the table).
+enum { IDEA_POINTS = 40, NAIVE_POINTS = 100 - IDEA_POINTS };
+struct idea {
+    const char* what;                     // "K and V are read once per tile of queries"
+    void (*paid_by[6])(struct check* c);  // the items that pay for it, by their functions
+    const char* naive;  // the naive file. NULL: the idea is the right answer itself
+};
+
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
+    struct idea idea;
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;

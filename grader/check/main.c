@@ -20,6 +20,11 @@ enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20 };
 // Ends the program if the lesson's own list of items is wrong.
 static void check_items(void) {
     int all = 0, points = 0;
+    if (!lesson.idea.what || (lesson.idea.naive && idea_points() < IDEA_POINTS)) {
+        fprintf(stderr, "%s: its idea is worth %d points; at least %d (check.h, struct idea)\n",
+                lesson.name, idea_points(), IDEA_POINTS);
+        exit(STATUS_ERROR);
+    }
     for (; lesson.items[all].run; all++) {
         points += lesson.items[all].points;
         // The report quotes names for the shell.
@@ -91,6 +96,7 @@ static void prepare_result(struct command* command) {
     snprintf(r->file, sizeof r->file, "%s", o->file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o->seed);
     check_items();
+    if (lesson.idea.naive) snprintf(r->idea, sizeof r->idea, "%s", lesson.idea.what);
     r->complete = all_chosen(o) && !o->uninspected;
     r->text = !build_has_kernel(lesson.name);
     if (r->text) {

@@ -66,4 +66,4 @@ for lesson; do
     refresh "lessons/$lesson/README.md"
 done
 [ -n "$FIGURES" ] || refresh grader/cpu/README.md
-[ -n "$FIGURES" ] || sh grader/make/picture.sh
+[ -n "$FIGURES" ] || { sh grader/make/ideas.sh && sh grader/make/picture.sh; }

@@ -33,10 +33,10 @@ static json_t* text_value(const char* s) {
 }
 
 static json_t* item_value(const struct result_item* i) {
-    return json_pack("{so ss si si sf so ss ss}", "name", text_value(i->name), "outcome",
+    return json_pack("{so ss si si sf sb so ss ss}", "name", text_value(i->name), "outcome",
                      outcomes[i->outcome], "points", i->points, "max_points", i->max_points,
-                     "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause,
-                     "sentence", i->sentence);
+                     "seconds", i->seconds, "idea", (int)i->idea, "message", text_value(i->message),
+                     "cause", i->cause, "sentence", i->sentence);
 }
 
 // In one text: why nothing was graded, and from the next line on what the compiler said.
@@ -55,12 +55,12 @@ char* result_to_json(const struct result* r) {
         json_decref(items);
         return NULL;
     }
-    json_t* root =
-        json_pack("{si ss so ss ss ss si si sb ss ss so so}", "version", RESULT_VERSION, "lesson",
-                  r->lesson, "file", text_value(r->file), "device", r->device, "isolation",
-                  r->isolation, "seed", r->seed, "score", r->score, "max_score", r->max_score,
-                  "complete", (int)r->complete, "fingerprint", r->fingerprint, "submission",
-                  r->submission, "message", message_value(r), "items", items);
+    json_t* root = json_pack(
+        "{si ss so ss ss ss si si sb ss ss si ss so so}", "version", RESULT_VERSION, "lesson",
+        r->lesson, "file", text_value(r->file), "device", r->device, "isolation", r->isolation,
+        "seed", r->seed, "score", r->score, "max_score", r->max_score, "complete", (int)r->complete,
+        "fingerprint", r->fingerprint, "submission", r->submission, "grading", GRADING_VERSION,
+        "idea", r->idea, "message", message_value(r), "items", items);
     if (!root) return NULL;
     char* compact = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(root);
@@ -87,6 +87,7 @@ static void item_from(const json_t* o, struct result_item* i) {
     copy_text(i->cause, sizeof i->cause, o, "cause");
     copy_text(i->sentence, sizeof i->sentence, o, "sentence");
     copy_text(outcome, sizeof outcome, o, "outcome");
+    i->idea = json_is_true(json_object_get(o, "idea"));
     i->points = number(o, "points");
     i->max_points = number(o, "max_points");
     i->seconds = json_number_value(json_object_get(o, "seconds"));
@@ -106,6 +107,7 @@ bool result_from_json(const char* text, struct result* r) {
         copy_text(r->seed, sizeof r->seed, root, "seed");
         copy_text(r->fingerprint, sizeof r->fingerprint, root, "fingerprint");
         copy_text(r->submission, sizeof r->submission, root, "submission");
+        copy_text(r->idea, sizeof r->idea, root, "idea");
         copy_text(r->message, sizeof r->message, root, "message");
         r->message[strcspn(r->message, "\n")] = '\0';
         const char* all = json_string_value(json_object_get(root, "message"));

@@ -2,8 +2,8 @@
 //
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
-// submission, message, items[] {name, points, max_points, outcome, seconds, message, cause,
-// sentence}
+// submission, grading, idea, message, items[] {name, points, max_points, outcome, seconds, idea,
+// message, cause, sentence}
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H
@@ -12,7 +12,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
+// GRADING_VERSION: which points a lesson's items give (lessons/IDEAS.md, Earlier grades). A result
+// without it has version 1.
+enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
@@ -29,6 +31,7 @@ struct result_item {
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
+    bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by a cost, not by its answers; likewise
     enum visit visit;    // likewise
@@ -43,6 +46,7 @@ struct result {
     char seed[24];         // replays the data: make grade SEED=...
     char fingerprint[65];  // SHA-256 of cases, contract and grader
     char submission[65];   // SHA-256 of the file
+    char idea[160];        // of the lesson, in words; empty if it is the right answer itself
     char message[512];     // why nothing could be graded, one line; empty otherwise
     char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)

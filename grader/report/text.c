@@ -171,6 +171,19 @@ static void print_next(const struct result* r, const struct result_item* failed)
                failed->name);
 }
 
+// How much of the points for the idea was reached.
+static void print_idea(const struct result* r) {
+    int got = 0, all = 0;
+    for (int i = 0; i < r->item_count; i++) {
+        got += r->item[i].idea ? r->item[i].points : 0;
+        all += r->item[i].idea ? r->item[i].max_points : 0;
+    }
+    if (!all || !r->idea[0]) return;
+    char words[240];
+    snprintf(words, sizeof words, "The idea: %s: %d/%d", r->idea, got, all);
+    put_words(words, strlen(words), 0, HANG);
+}
+
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour) {
     const struct result_item* failed = first_to_mend(r);
     if (r->message[0]) {
@@ -182,6 +195,7 @@ void text_end(const struct result* r, const char* log, const char* unchecked, bo
     if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
     printf("Log: %s\n", log);
     if (!r->complete && !r->message[0]) printf("Only the items that match CASE were graded.\n");
+    if (!r->message[0]) print_idea(r);
     enum outcome how = r->score == r->max_score && r->max_score > 0 ? OUTCOME_PASS : OUTCOME_FAIL;
     printf("%sScore: %d/%d%s\n", colour_code(how, colour), r->score, r->max_score, plain(colour));
     fflush(stdout);
