@@ -236,11 +236,6 @@ void check_real(struct check* c, const char* name, double value) {
     add_scalar(c, name)->real = other ? (double)other->value : value;
 }
 
-void check_spoil(struct check* c, const struct bad_argument* bad) {
-    check_replace(c, bad->name, bad->value);
-    check_expect(c, bad->status, CAUSE_argument_check);
-}
-
 void check_fail_call(struct check* c, const char* function, int n) {
     snprintf(c->fail_call, sizeof c->fail_call, "%s", function);
     c->fail_at = n;
