@@ -1,18 +1,10 @@
 // Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a
 // sentence instead of a crash.
-#include "cpu/device/copies.h"
 #include <string.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
-
-// called by include/cudev/api.h
-cudaError_t cudev_symbol_address(void** p, const void* symbol);
-cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
-                            size_t offset, enum cudaMemcpyKind kind);
-cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
-                              size_t offset, enum cudaMemcpyKind kind);
 
 enum { MAX_SYMBOLS = 256 };
 static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away

@@ -1,7 +1,6 @@
 // The one device: its properties and attributes, and those of its kernels.
 #include "cpu/device/errors.h"
-#include "cpu/device/kernels.h"
-#include "cpu/device/launch.h"
+#include "cpu/device/worker.h"
 #include "cpu/device/limits.h"
 
 static cudaError_t check_device(const char* function, int device) {

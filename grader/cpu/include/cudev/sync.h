@@ -124,9 +124,7 @@ inline void __threadfence_system() {
 inline void __nanosleep(unsigned) {
     cudev_yield();
 }
-inline long long clock64() {
-    return cudev_clock();
-}
+CUDEV_FUNCTION(long long, clock64, (), cudev_clock())
 #define __trap() cudev_trap(__FILE__, __LINE__)
 
 #endif
