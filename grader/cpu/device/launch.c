@@ -215,9 +215,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     cudev_memory_open();
     for (int i = 0; i < used; i++) cudev_worker[i]->launch = l;
     if (cudev_watcher) cudev_watcher->launch_begins(l, used);
-    for (int i = 0; i < used; i++) {
-        sem_post(&cudev_worker[i]->go);
-    }
+    for (int i = 0; i < used; i++) sem_post(&cudev_worker[i]->go);
     wait_for_workers(used);
     if (cudev_watcher) cudev_watcher->launch_ends(l, used);
     cudev_memory_check("after the kernel");

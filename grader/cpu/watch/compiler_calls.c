@@ -149,20 +149,11 @@ EXPORT(float cudev_remquof(float x, float y, int* quotient)) {
 
 // ---- what headers announce ---------------------------------------------------------------------
 
-void cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
-                       const void* pc) {
-    if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
-        cudev_access(p, bytes, access, pc);
-    else
-        cudev_access_range(p, bytes, access, pc);
-}
-
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {
-    cudev_announce_at(access, p, bytes, CALLER);
-}
-
-__attribute__((noinline)) const void* cudev_here(void) {
-    return CALLER;
+    if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+        cudev_access(p, bytes, access, CALLER);
+    else
+        cudev_access_range(p, bytes, access, CALLER);
 }
 
 void cudev_make_uninitialised(const volatile void* p, size_t bytes) {
