@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "class/class.h"
 
 // The instructor's tables, and how they look before anything is in them.
@@ -24,9 +23,7 @@ static void read_table(const struct class* class, int which, struct table* t, in
     const char* path = class_path(class, "%s", tables[which].file);
     char titles[80];
     struct stat st;
-    if (stat(path, &st) != 0 &&
-        file_write(path, tables[which].titles, strlen(tables[which].titles), 0600) != 0)
-        class_refuse("%s: %s", path, strerror(errno));
+    if (stat(path, &st) != 0) class_write(path, tables[which].titles, strlen(tables[which].titles));
     if (!table_read(path, t))
         class_refuse("%s: %s", path,
                      errno == EINVAL ? "a line has more fields than the first one has titles"
@@ -269,9 +266,7 @@ static void write_gradebook(const struct class* class) {
         table_field(f, points_text(row->known, row->total, number_text), true);
     }
     fclose(f);
-    if (file_write(class_path(class, "gradebook.csv"), text, size, 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(class, "gradebook.csv"),
-                     strerror(errno));
+    class_write(class_path(class, "gradebook.csv"), text, size);
     free(text);
 }
 

@@ -70,8 +70,7 @@ static void take(struct class* class, struct row* row, int lesson, const void* d
     char* old = file_read(path, SIZE_LIMIT, &old_size);
     bool same = old && old_size == size && memcmp(old, data, size) == 0;
     free(old);
-    if (!same && (file_make_parents(path) != 0 || file_write(path, data, size, 0600) != 0))
-        class_refuse("%s could not be written: %s", path, strerror(errno));
+    if (!same) class_write(path, data, size);
     cell->state = CELL_TAKEN;
     cell->why[0] = '\0';
 }
@@ -228,36 +227,35 @@ static size_t without_ending(const char* name, const char* const* endings) {
     return n;
 }
 
-// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The
-// lesson, or -1; *size is how much of the name is the student's.
+// How much of the first n bytes of a name is left before [_-.] and the lesson's name, with its number
+// or without; 0 if it does not end so.
+static size_t before_lesson(const char* name, size_t n, const char* lesson) {
+    const char* const names[] = {lesson, strchr(lesson, '_') + 1};
+    for (int i = 0; i < 2; i++) {
+        size_t m = strlen(names[i]) + 1;
+        if (n > m && !strncmp(name + n - m + 1, names[i], m - 1) && strchr("_-.", name[n - m]))
+            return n - m;
+    }
+    return 0;
+}
+
+// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The lesson;
+// -1 if the file is none of a lesson; -2 if it is of a lesson that is not of this run. *size is how
+// much of the name is the student's.
 static int flat_lesson(const struct class* class, const char* name, size_t* size) {
     for (int l = 0; l < class->lessons; l++) {
         const char* const endings[] = {file_ending(class->lesson[l].file), NULL};
         size_t n = without_ending(name, endings);
-        if (!name[n]) continue;
-        const char* const names[] = {class->lesson[l].name, strchr(class->lesson[l].name, '_') + 1};
-        for (int i = 0; i < 2; i++) {
-            size_t m = strlen(names[i]);
-            if (n > m + 1 && !strncmp(name + n - m, names[i], m) &&
-                strchr("_-.", name[n - m - 1])) {
-                *size = n - m - 1;
-                return l;
-            }
-        }
+        if (name[n] && (*size = before_lesson(name, n, class->lesson[l].name)) > 0) return l;
     }
-    // carl.cu; but carl_12_flash_forward.cu is of that lesson, and not of this run.
-    for (int i = 0; i < class->known_lessons && class->lessons == 1; i++) {
-        const char* const names[] = {class->known_lesson[i],
-                                     strchr(class->known_lesson[i], '_') + 1};
-        size_t n = strcspn(name, "."), m;
-        for (int j = 0; j < 2; j++)
-            if (n > (m = strlen(names[j])) + 1 && !strncmp(name + n - m, names[j], m) &&
-                strchr("_-", name[n - m - 1]))
-                return -2;
-    }
+    *size = strlen(name);
+    if (class->lessons > 1) return -1;
+    // carl.cu; but carl_12_flash_forward.cu is of that lesson.
+    for (int i = 0; i < class->known_lessons; i++)
+        if (before_lesson(name, strcspn(name, "."), class->known_lesson[i]) > 0) return -2;
     const char* const endings[] = {file_ending(class->lesson[0].file), NULL};
     size_t n = without_ending(name, endings);
-    if (class->lessons > 1 || !name[n]) return -1;
+    if (!name[n]) return -1;
     *size = n;
     return 0;
 }

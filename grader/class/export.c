@@ -8,15 +8,12 @@
 //
 // What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all
 // of them: each library or function below escapes it for its format.
-#include <errno.h>
-#include <jansson.h>
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <resolv.h>  // b64_ntop()
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "class/class.h"
 
 // What a compiler said may be long; the first errors are what matters.
@@ -85,19 +82,6 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
     return r->item_count;
 }
 
-static void write_file(const char* path, const char* text, size_t size) {
-    if (file_make_parents(path) != 0 || file_write(path, text, size, 0600) != 0)
-        class_refuse("%s could not be written: %s", path, strerror(errno));
-}
-
-static void write_json(const char* path, json_t* root) {
-    char* text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
-    if (!text) class_refuse("%s: no memory for JSON", path);
-    write_file(path, text, strlen(text));
-    free(text);
-    json_decref(root);
-}
-
 // ---- what the student reads
 
 static void feedback(const struct class* class, const struct row* row, struct result* r) {
@@ -129,7 +113,7 @@ static void feedback(const struct class* class, const struct row* row, struct re
     }
     if (row->known) fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
     fclose(f);
-    write_file(class_path(class, "feedback/%s.txt", row->id), text, size);
+    class_write(class_path(class, "feedback/%s.txt", row->id), text, size);
     free(text);
 }
 
@@ -154,10 +138,10 @@ static void gradescope(const struct class* class, const struct row* row, struct 
         }
     }
     const char* note = row->known ? "" : "Not all could be graded; the instructor knows.";
-    write_json(class_path(class, "exports/gradescope/%s.json", row->id),
-               json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
-                         "execution_time", seconds, "output", note, "output_format", "text",
-                         "visibility", "visible", "tests", tests));
+    class_write_json(class_path(class, "exports/gradescope/%s.json", row->id),
+                     json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
+                               "execution_time", seconds, "output", note, "output_format", "text",
+                               "visibility", "visible", "tests", tests));
 }
 
 // ---- GitHub Classroom
@@ -188,7 +172,7 @@ static void classroom(const struct class* class, const struct row* row, int less
     if (!text || !coded || b64_ntop((unsigned char*)text, size, coded, room - 1) < 0)
         class_refuse("no memory for an export");
     strcat(coded, "\n");
-    write_file(
+    class_write(
         class_path(class, "exports/classroom/%s.%s.txt", row->id, class->lesson[lesson].name),
         coded, strlen(coded));
     free(coded);
@@ -238,7 +222,7 @@ static void tap(const struct class* class, const struct row* row, struct result*
     }
     fprintf(f, "1..%d\n", count);
     fclose(f);
-    write_file(class_path(class, "exports/tap/%s.tap", row->id), text, size);
+    class_write(class_path(class, "exports/tap/%s.tap", row->id), text, size);
     free(text);
 }
 
@@ -332,7 +316,7 @@ static void junit(const struct class* class, struct result* r) {
     xmlTextWriterEndElement(w);
     xmlTextWriterEndDocument(w);
     xmlFreeTextWriter(w);
-    write_file(class_path(class, "exports/junit.xml"), (char*)buffer->content, buffer->use);
+    class_write(class_path(class, "exports/junit.xml"), (char*)buffer->content, buffer->use);
     xmlBufferFree(buffer);
     xmlCleanupParser();
 }

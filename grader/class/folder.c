@@ -51,6 +51,28 @@ char* class_read(const char* path, size_t* size) {
     return file_read(path, 1 << 20, size ? size : &n);
 }
 
+void class_write(const char* path, const void* data, size_t size) {
+    if (file_make_parents(path) != 0 || file_write(path, data, size, 0600) != 0)
+        class_refuse("%s could not be written: %s", path, strerror(errno));
+}
+
+void class_write_json(const char* path, json_t* root) {
+    char* text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
+    if (!text) class_refuse("%s: no memory for JSON", path);
+    class_write(path, text, strlen(text));
+    free(text);
+    json_decref(root);
+}
+
+bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[64]) {
+    char line[ID_SIZE + 80] = "";
+    FILE* jobs = fopen(class_path(class, "jobs"), "r");
+    bool there = jobs != NULL;
+    for (int i = 0; i <= n && there; i++) there = fgets(line, sizeof line, jobs);
+    if (jobs) fclose(jobs);
+    return there && sscanf(line, "%399s %63s", id, lesson) == 2;
+}
+
 static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
     (void)st, (void)what, (void)place;
     return remove(path);
@@ -79,7 +101,6 @@ static bool is_inside(const char* path, const char* folder) {
     return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
 }
 
-// OUT, for its owner only, and one run at a time. The lock is held until the program ends.
 void class_open(struct class* class) {
     static char whole[PATH_MAX];
     char from[PATH_MAX], parent[PATH_MAX];

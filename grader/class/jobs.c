@@ -2,7 +2,6 @@
 // See class.h.
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,12 +38,7 @@ static void write_settings(const struct class* class) {
     root =
         json_pack("{so ss ss ss si}", "lessons", lessons, "isolation", class->isolation, "device",
                   class->device, "item", class->item ? class->item : "", "at_once", class->at_once);
-    char* text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    if (!text || file_write(class_path(class, "settings.json"), text, strlen(text), 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(class, "settings.json"),
-                     strerror(errno));
-    free(text);
-    json_decref(root);
+    class_write_json(class_path(class, "settings.json"), root);
 }
 
 static bool wanted(const struct class* class, const struct row* row) {
@@ -258,13 +252,9 @@ static void read_settings(struct class* class) {
 }
 
 int job_run(struct class* class, int n) {
-    char id[ID_SIZE] = "", lesson[64] = "", line[ID_SIZE + 80];
-    FILE* jobs = fopen(class_path(class, "jobs"), "r");
-    if (!jobs) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
-    for (int i = 0; i <= n; i++)
-        if (!fgets(line, sizeof line, jobs)) class_refuse("there is no job %d", n);
-    fclose(jobs);
-    if (sscanf(line, "%399s %63s", id, lesson) != 2) class_refuse("job %d is not readable", n);
+    char id[ID_SIZE], lesson[64];
+    if (!class_job(class, n, id, lesson))
+        class_refuse("%s: there is no job %d", class_path(class, "jobs"), n);
     read_settings(class);
     for (int l = 0; l < class->lessons; l++) {
         if (strcmp(class->lesson[l].name, lesson) != 0) continue;
@@ -292,12 +282,8 @@ bool job_again(const struct class* class, const struct class* apart, const struc
 // What a job left, as the end of a line.
 static void say_done(const struct class* class, int n, double seconds, int done, int jobs,
                      double left) {
-    char line[ID_SIZE + 80] = "", id[ID_SIZE], lesson[64], why[WHY_SIZE];
-    FILE* f = fopen(class_path(class, "jobs"), "r");
-    for (int i = 0; f && i <= n && fgets(line, sizeof line, f); i++) {
-    }
-    if (f) fclose(f);
-    if (sscanf(line, "%399s %63s", id, lesson) != 2) return;
+    char id[ID_SIZE], lesson[64], why[WHY_SIZE];
+    if (!class_job(class, n, id, lesson)) return;
     struct result* r = malloc(sizeof *r);
     char* error = class_read(class_path(class, "results/%s/%s.error", id, lesson), NULL);
     if (error)
