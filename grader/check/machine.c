@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// The first line a command prints, "" if it fails.
+// The first line that a command prints; "" if it prints nothing.
 static void first_line(const char* command, char* line, size_t size) {
     line[0] = '\0';
     FILE* pipe = popen(command, "re");

@@ -6,8 +6,8 @@
 //     exports/tap/ID.tap            TAP 13
 //     exports/junit.xml             the whole class
 //
-// What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all
-// of them: each library or function below escapes it for its format.
+// In all of them a student's words (names, what a kernel prints, what a compiler repeats) are text:
+// a library or a function below escapes them for each format.
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <resolv.h>  // b64_ntop()
@@ -16,7 +16,7 @@
 
 #include "class/class.h"
 
-// What a compiler said may be long; the first errors are what matters.
+// A compiler may say much; its first errors matter.
 enum { COMPILER_SHOWN = 4000 };
 
 // One line of a grade: an item, or a lesson that has none.
@@ -30,7 +30,7 @@ struct line {
     double seconds;
 };
 
-// As much of the text as fits into `most` bytes, in whole lines.
+// How many bytes of the text's first whole lines fit into `most` bytes.
 static int whole_lines(const char* text, int most) {
     int n = (int)strlen(text);
     for (n = n < most ? n : most; n > 0 && text[n] && text[n - 1] != '\n'; n--) {
@@ -38,7 +38,7 @@ static int whole_lines(const char* text, int most) {
     return n;
 }
 
-// Of a file that could not be run, every item says why, and the first one what the compiler said.
+// If the file could not be run, every item says why, and the first one adds what the compiler said.
 static void message_of(const struct result* r, int index, char* text, size_t size) {
     const struct result_item* item = &r->item[index];
     const char* said = r->message[0] && index == 0 ? r->compiler : "";
@@ -51,7 +51,7 @@ static void message_of(const struct result* r, int index, char* text, size_t siz
                  item->cause);
 }
 
-// The lines of a lesson, whose points add up to its points. Where these are not what the check gave
+// The lines of a lesson; their points add up to the lesson's points. If these are not the check's
 // (a late rule, an override, nothing to grade), the lesson is one line.
 static int lines_of(const struct class* class, const struct row* row, int lesson, struct result* r,
                     struct line line[RESULT_ITEMS]) {
@@ -146,7 +146,7 @@ static void gradescope(const struct class* class, const struct row* row, struct 
 
 // ---- GitHub Classroom
 
-// Its total is the sum of the tests' scores, in whole points: an adjusted lesson's are rounded.
+// Its total is the sum of the tests' scores, which are whole numbers: adjusted points are rounded.
 static void classroom(const struct class* class, const struct row* row, int lesson,
                       struct result* r) {
     static const char* const words[] = {"error", "fail", "pass"};
@@ -182,7 +182,7 @@ static void classroom(const struct class* class, const struct row* row, int less
 
 // ---- TAP
 
-// A description ends its line, and # begins a directive.
+// A description ends with its line, and a # in it begins a directive.
 static void tap_text(FILE* f, const char* text) {
     for (; *text; text++) {
         if (*text == '#' || *text == '\\') fputc('\\', f);
@@ -190,7 +190,7 @@ static void tap_text(FILE* f, const char* text) {
     }
 }
 
-// A JSON string is one of YAML as well.
+// A JSON string is also a YAML string.
 static void tap_value(FILE* f, const char* key, const char* text) {
     json_t* value = json_string(text);
     char* quoted = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
@@ -228,14 +228,14 @@ static void tap(const struct class* class, const struct row* row, struct result*
 
 // ---- JUnit
 
-// XML has no place for most control characters, escaped or not.
+// XML allows few control characters, even escaped.
 static void xml_attribute(xmlTextWriterPtr w, const char* name, const char* text) {
     char clean[8192];
     size_t n = 0;
     for (; *text && n + 1 < sizeof clean; text++)
         clean[n++] = (unsigned char)*text < 0x20 && !strchr("\t\n", *text) ? '?' : *text;
     while (n > 0 && text[0] && ((unsigned char)clean[n - 1] & 0xc0) == 0x80)
-        n--;  // cut between characters
+        n--;  // no half character at the end
     if (n > 0 && text[0] && (unsigned char)clean[n - 1] >= 0xc0) n--;
     clean[n] = '\0';
     if (name)

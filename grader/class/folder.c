@@ -1,5 +1,4 @@
-// folder.c: OUT, the folder of a class: who may enter it, its paths, what goes when a row goes. See
-// class.h.
+// folder.c: OUT, the folder of a class: who may enter it, its paths, its files. See class.h.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +105,7 @@ void class_open(struct class* class) {
     char from[PATH_MAX], parent[PATH_MAX];
     if (!realpath(class->submissions, from))
         class_refuse("SUBMISSIONS=%s: %s", class->submissions, strerror(errno));
-    // Before anything is made or changed there.
+    // This has to be known before anything is made or changed there.
     snprintf(parent, sizeof parent, "%s", class->out);
     for (char* slash; !realpath(parent, whole) && (slash = strrchr(parent, '/'));) *slash = '\0';
     if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", class->out, strerror(errno));
@@ -119,7 +118,7 @@ void class_open(struct class* class) {
     if (is_inside(from, whole))
         class_refuse("SUBMISSIONS=%s lies inside OUT; keep what was handed in elsewhere",
                      class->submissions);
-    // Wherever a job runs, and in what a compiler and a shell are told.
+    // The path becomes part of commands for a shell.
     if (strpbrk(whole, "'\"\\\n"))
         class_refuse("OUT=%s: no quotes in its path, please", class->out);
     class->out = whole;

@@ -55,8 +55,7 @@ bool table_read(const char* path, struct table* t) {
     if (!text) return false;
     if (csv_init(&parser, CSV_APPEND_NULL) != 0) class_refuse("no memory for a table");
     struct reading r = {.t = t};
-    size_t skip =
-        size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;  // spreadsheets begin so
+    size_t skip = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;  // a byte-order mark
     bool fine =
         csv_parse(&parser, text + skip, size - skip, end_field, end_record, &r) == size - skip &&
         csv_fini(&parser, end_field, end_record, &r) == 0 && !r.failed;
@@ -86,7 +85,7 @@ int table_column(const struct table* t, const char* title) {
 
 void table_field(FILE* to, const char* text, bool last) {
     char guarded[2 * WHY_SIZE + ID_SIZE];
-    // A spreadsheet computes what begins so, wherever it came from.
+    // A spreadsheet takes a text that begins with one of these for a formula.
     snprintf(guarded, sizeof guarded, "%s%s", text[0] && strchr("=+-@\t\r\n", text[0]) ? "'" : "",
              text);
     csv_fwrite(to, guarded, strlen(guarded));
