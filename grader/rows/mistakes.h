@@ -13,6 +13,10 @@ struct pair {
     double number[2];
 };
 
+static inline struct pair pair_wanted(const struct batch* b, int64_t row) {
+    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
+}
+
 // A mistake: the pair it leaves for a row, in each of its variants.
 struct pair_mistake {
     struct pair (*left)(const struct batch* b, int64_t row, int variant);
