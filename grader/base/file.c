@@ -45,7 +45,7 @@ char* file_read(const char* path, size_t limit, size_t* size) {
     return data;
 }
 
-static int write_all(int fd, const char* data, size_t size) {
+int file_write_all(int fd, const char* data, size_t size) {
     while (size > 0) {
         ssize_t n = write(fd, data, size);
         if (n < 0 && errno == EINTR) continue;
@@ -60,7 +60,7 @@ int file_write(const char* path, const void* data, size_t size, int mode) {
     char* temporary;
     if (asprintf(&temporary, "%s.XXXXXX", path) < 0) return -1;
     int fd = mkostemp(temporary, O_CLOEXEC);
-    int result = fd < 0 ? -1 : write_all(fd, data, size);
+    int result = fd < 0 ? -1 : file_write_all(fd, data, size);
     if (fd >= 0) {
         if (fchmod(fd, (mode_t)mode) != 0) result = -1;
         if (close(fd) != 0) result = -1;

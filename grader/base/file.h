@@ -17,6 +17,9 @@ char* file_read(const char* path, size_t limit, size_t* size);
 // Writes a file whole, or leaves the old one: a temporary beside it, then rename. 0 or -1.
 int file_write(const char* path, const void* data, size_t size, int mode);
 
+// Writes all of the data to a descriptor. 0, or -1 with errno.
+int file_write_all(int fd, const char* data, size_t size);
+
 // Copies `from` to `to`. 0 or -1 with errno.
 int file_copy(const char* from, const char* to, int mode);
 

@@ -3,5 +3,4 @@
 char border_data[64] = {1};
 char border_bss[64];
 
-void border_text(void);
 void border_text(void) {}

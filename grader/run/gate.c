@@ -22,15 +22,10 @@ void gate_start(void* tensors, size_t bytes) {
     own.stack_end = __builtin_frame_address(0);
 }
 
-static void refuse(const char* what, const char* next) {
-    cudev_refuse(what, next);
-}
-
 // A call through a pointer that leads to no code of the student (calls.S).
-void gate_foreign_call(void);
 void gate_foreign_call(void) {
-    refuse("a call through a pointer that is no function of this file",
-           "use the name of the function");
+    cudev_refuse("a call through a pointer that is no function of this file",
+                 "use the name of the function");
 }
 
 // ---- memory of the host
@@ -52,7 +47,7 @@ static void host_only(const char* function) {
     char what[64];
     snprintf(what, sizeof what, "%s() in a kernel", function);
     if (cudev_is_kernel())
-        refuse(what, "use memory from cudaMalloc that the kernel is given, or __shared__");
+        cudev_refuse(what, "use memory from cudaMalloc that the kernel is given, or __shared__");
 }
 
 static void* note(void* data, size_t bytes) {
@@ -71,32 +66,28 @@ static void* note(void* data, size_t bytes) {
     return data;
 }
 
-void* gate_malloc(size_t bytes);
 void* gate_malloc(size_t bytes) {
     host_only("malloc");
     return note(malloc(bytes), bytes);
 }
 
-void* gate_calloc(size_t count, size_t bytes);
 void* gate_calloc(size_t count, size_t bytes) {
     host_only("calloc");
     return note(calloc(count, bytes), count * bytes);
 }
 
-void gate_free(void* p);
 void gate_free(void* p) {
     host_only("free");
     size_t i = find_block(p);
     if (!p) return;
     if (i == blocks) {
-        refuse("free() of a pointer that malloc() did not give", "free each block once");
+        cudev_refuse("free() of a pointer that malloc() did not give", "free each block once");
         return;
     }
     block[i] = block[--blocks];
     free(p);
 }
 
-void* gate_realloc(void* p, size_t bytes);
 void* gate_realloc(void* p, size_t bytes) {
     void* larger = gate_malloc(bytes);
     size_t i = find_block(p);
@@ -108,12 +99,10 @@ void* gate_realloc(void* p, size_t bytes) {
 
 // C++'s new and delete, by their names in an object.
 #define NEW(name)                              \
-    void* name(size_t bytes);                  \
     void* name(size_t bytes) {                 \
         return gate_malloc(bytes ? bytes : 1); \
     }
 #define DELETE(name)     \
-    void name(void* p);  \
     void name(void* p) { \
         gate_free(p);    \
     }
@@ -145,15 +134,14 @@ static bool may_print(const char* format, FILE* stream) {
     for (const char* p = format; (p = strchr(p, '%')); p++) {
         p++;
         p += strspn(p, "0123456789+-# .*'hlqjztL$");
-        if (*p == 'n') refuse("%n in a format", "use the number itself");
+        if (*p == 'n') cudev_refuse("%n in a format", "use the number itself");
         if (!*p) break;
     }
     if (stream == stdout || stream == stderr) return true;
-    refuse("printing to what is neither stdout nor stderr", "use printf()");
+    cudev_refuse("printing to what is neither stdout nor stderr", "use printf()");
     return false;
 }
 
-int gate_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));
 int gate_printf(const char* format, ...) {
     va_list args;
     if (!may_print(format, stdout)) return -1;
@@ -163,7 +151,6 @@ int gate_printf(const char* format, ...) {
     return n;
 }
 
-int gate_fprintf(FILE* stream, const char* format, ...) __attribute__((format(printf, 2, 3)));
 int gate_fprintf(FILE* stream, const char* format, ...) {
     va_list args;
     if (!may_print(format, stream)) return -1;
@@ -173,32 +160,26 @@ int gate_fprintf(FILE* stream, const char* format, ...) {
     return n;
 }
 
-int gate_puts(const char* text);
 int gate_puts(const char* text) {
     return puts(text);
 }
 
-int gate_putchar(int c);
 int gate_putchar(int c) {
     return putchar(c);
 }
 
-int gate_fputs(const char* text, FILE* stream);
 int gate_fputs(const char* text, FILE* stream) {
     return may_print("", stream) ? fputs(text, stream) : EOF;
 }
 
-int gate_fputc(int c, FILE* stream);
 int gate_fputc(int c, FILE* stream) {
     return may_print("", stream) ? fputc(c, stream) : EOF;
 }
 
-size_t gate_fwrite(const void* data, size_t bytes, size_t count, FILE* stream);
 size_t gate_fwrite(const void* data, size_t bytes, size_t count, FILE* stream) {
     return may_print("", stream) ? fwrite(data, bytes, count, stream) : 0;
 }
 
-int gate_fflush(FILE* stream);
 int gate_fflush(FILE* stream) {
     return !stream || may_print("", stream) ? fflush(stream) : EOF;
 }

@@ -1,13 +1,18 @@
 // meter.c: what the launcher does with the CUDA runtime. See meter.h.
 //
-// WRAP(f) names the pair that the linker's --wrap=f makes: calls of f arrive at __wrap_f, and
-// __real_f is the runtime's own. The list of --wrap options is in run/wrapped.
+// With the linker's --wrap=f calls of f arrive at __wrap_f, and __real_f is the runtime's own. The
+// list of --wrap options is in run/wrapped.
 #include "run/meter.h"
 
 #include <cuda_runtime_api.h>
 #include <string.h>
 
 #include "run/vault.h"
+
+// Declares __real_f, and begins the definition of __wrap_f.
+#define WRAP(f, parameters)            \
+    cudaError_t __real_##f parameters; \
+    cudaError_t __wrap_##f parameters
 
 enum { ALLOCATIONS = 256 };
 
@@ -74,8 +79,7 @@ static void note_allocation(void* address, size_t bytes) {
     vault_close();
 }
 
-cudaError_t __real_cudaMalloc(void** address, size_t bytes);
-cudaError_t __wrap_cudaMalloc(void** address, size_t bytes) {
+WRAP(cudaMalloc, (void** address, size_t bytes)) {
     if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaMalloc(address, bytes);
     if (error == cudaSuccess) note_allocation(*address, bytes);
@@ -83,8 +87,7 @@ cudaError_t __wrap_cudaMalloc(void** address, size_t bytes) {
 }
 
 #ifdef CPU_DEVICE  // where a .cu calls cudaMalloc(), the CPU device notes the line as well
-cudaError_t __real_cudev_malloc_at(void** address, size_t bytes, const char* file, int line);
-cudaError_t __wrap_cudev_malloc_at(void** address, size_t bytes, const char* file, int line) {
+WRAP(cudev_malloc_at, (void** address, size_t bytes, const char* file, int line)) {
     if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudev_malloc_at(address, bytes, file, line);
     if (error == cudaSuccess) note_allocation(*address, bytes);
@@ -92,16 +95,14 @@ cudaError_t __wrap_cudev_malloc_at(void** address, size_t bytes, const char* fil
 }
 #endif
 
-cudaError_t __real_cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream);
-cudaError_t __wrap_cudaMallocAsync(void** address, size_t bytes, cudaStream_t stream) {
+WRAP(cudaMallocAsync, (void** address, size_t bytes, cudaStream_t stream)) {
     if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaMallocAsync(address, bytes, stream);
     if (error == cudaSuccess) note_allocation(*address, bytes);
     return error;
 }
 
-cudaError_t __real_cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height);
-cudaError_t __wrap_cudaMallocPitch(void** address, size_t* pitch, size_t width, size_t height) {
+WRAP(cudaMallocPitch, (void** address, size_t* pitch, size_t width, size_t height)) {
     if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaMallocPitch(address, pitch, width, height);
     if (error == cudaSuccess) note_allocation(*address, *pitch * height);
@@ -115,14 +116,12 @@ static void note_free(const void* address) {
     vault_close();
 }
 
-cudaError_t __real_cudaFree(void* address);
-cudaError_t __wrap_cudaFree(void* address) {
+WRAP(cudaFree, (void* address)) {
     note_free(address);
     return __real_cudaFree(address);
 }
 
-cudaError_t __real_cudaFreeAsync(void* address, cudaStream_t stream);
-cudaError_t __wrap_cudaFreeAsync(void* address, cudaStream_t stream) {
+WRAP(cudaFreeAsync, (void* address, cudaStream_t stream)) {
     note_free(address);
     return __real_cudaFreeAsync(address, stream);
 }
@@ -148,71 +147,56 @@ static void note_mapped(size_t bytes) {
     note_to_host(NULL, bytes, cudaMemcpyDeviceToHost);
 }
 
-cudaError_t __real_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind);
-cudaError_t __wrap_cudaMemcpy(void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind) {
+WRAP(cudaMemcpy, (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     note_to_host(to, bytes, kind);
     return __real_cudaMemcpy(to, from, bytes, kind);
 }
 
-cudaError_t __real_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
-                                   enum cudaMemcpyKind kind, cudaStream_t stream);
-cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, size_t bytes,
-                                   enum cudaMemcpyKind kind, cudaStream_t stream) {
+WRAP(cudaMemcpyAsync,
+     (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)) {
     note_to_host(to, bytes, kind);
     return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
 }
 
-cudaError_t __real_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                size_t width, size_t height, enum cudaMemcpyKind kind);
-cudaError_t __wrap_cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                size_t width, size_t height, enum cudaMemcpyKind kind) {
+WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                    size_t height, enum cudaMemcpyKind kind)) {
     note_to_host(to, width * height, kind);
     return __real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
-cudaError_t __real_cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                     size_t width, size_t height, enum cudaMemcpyKind kind,
-                                     cudaStream_t stream);
-cudaError_t __wrap_cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                                     size_t width, size_t height, enum cudaMemcpyKind kind,
-                                     cudaStream_t stream) {
+WRAP(cudaMemcpy2DAsync,
+     (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+      enum cudaMemcpyKind kind, cudaStream_t stream)) {
     note_to_host(to, width * height, kind);
     return __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream);
 }
 
 #ifdef CPU_DEVICE  // there the copy from a symbol is a template that calls this function
-cudaError_t __real_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
-                                     size_t bytes, size_t offset, enum cudaMemcpyKind kind);
-cudaError_t __wrap_cudev_from_symbol(void* to, const void* symbol, size_t symbol_bytes,
-                                     size_t bytes, size_t offset, enum cudaMemcpyKind kind) {
+WRAP(cudev_from_symbol, (void* to, const void* symbol, size_t symbol_bytes, size_t bytes,
+                         size_t offset, enum cudaMemcpyKind kind)) {
     note_to_host(to, bytes, kind);
     return __real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind);
 }
 #else
-cudaError_t __real_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
-                                        enum cudaMemcpyKind kind);
-cudaError_t __wrap_cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset,
-                                        enum cudaMemcpyKind kind) {
+WRAP(cudaMemcpyFromSymbol,
+     (void* to, const void* symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)) {
     note_to_host(to, bytes, kind);
     return __real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
 }
 #endif
 
-cudaError_t __real_cudaMallocManaged(void** address, size_t bytes, unsigned flags);
-cudaError_t __wrap_cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
+WRAP(cudaMallocManaged, (void** address, size_t bytes, unsigned flags)) {
     note_mapped(bytes);
     return __real_cudaMallocManaged(address, bytes, flags);
 }
 
-cudaError_t __real_cudaMallocHost(void** address, size_t bytes);
-cudaError_t __wrap_cudaMallocHost(void** address, size_t bytes) {
+WRAP(cudaMallocHost, (void** address, size_t bytes)) {
     note_mapped(bytes);
     return __real_cudaMallocHost(address, bytes);
 }
 
-cudaError_t __real_cudaHostAlloc(void** address, size_t bytes, unsigned flags);
-cudaError_t __wrap_cudaHostAlloc(void** address, size_t bytes, unsigned flags) {
+WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
     note_mapped(bytes);
     return __real_cudaHostAlloc(address, bytes, flags);
 }
@@ -236,19 +220,15 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
 }
 #else
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
-cudaError_t __real_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                    size_t shared_bytes, cudaStream_t stream);
-cudaError_t __wrap_cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                                    size_t shared_bytes, cudaStream_t stream) {
+WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
+                        size_t shared_bytes, cudaStream_t stream)) {
     if (!runs_now()) return cudaSuccess;
     return __real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
 #if CUDART_VERSION >= 13000
-cudaError_t __real___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                      size_t shared_bytes, cudaStream_t stream);
-cudaError_t __wrap___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                                      size_t shared_bytes, cudaStream_t stream) {
+WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                          size_t shared_bytes, cudaStream_t stream)) {
     if (!runs_now()) return cudaSuccess;
     return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }

@@ -17,7 +17,6 @@
 #include "cpu/include/cudev.h"
 #include "run/gate.h"
 #include "run/meter.h"
-#include "run/traffic.h"
 #include "run/vault.h"
 #include "wall/arena.h"
 
@@ -129,6 +128,39 @@ struct strides run_strides(const char* array) {
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
 }
 
+// ---- what the instrumented build counts. The references are weak: a plain program must not link
+// the watchers, and on a GPU there are none.
+
+#pragma weak cudev_reset_traffic
+#pragma weak cudev_get_traffic
+#pragma weak cudev_write_profile
+
+// What was counted since cudev_reset_traffic(); nothing in a plain program.
+static struct arena_traffic traffic(void) {
+    struct cudev_traffic t = {0};
+    if (cudev_get_traffic) cudev_get_traffic(&t);
+    return (struct arena_traffic){
+        .launches = (int64_t)t.launches,
+        .global_load_bytes = (int64_t)t.global_load_bytes,
+        .global_load_requests = (int64_t)t.global_load_requests,
+        .global_load_sectors = (int64_t)t.global_load_sectors,
+        .global_store_bytes = (int64_t)t.global_store_bytes,
+        .global_store_requests = (int64_t)t.global_store_requests,
+        .global_store_sectors = (int64_t)t.global_store_sectors,
+        .shared_load_requests = (int64_t)t.shared_load_requests,
+        .shared_load_wavefronts = (int64_t)t.shared_load_wavefronts,
+        .shared_load_conflicts = (int64_t)t.shared_load_conflicts,
+        .shared_store_requests = (int64_t)t.shared_store_requests,
+        .shared_store_wavefronts = (int64_t)t.shared_store_wavefronts,
+        .shared_store_conflicts = (int64_t)t.shared_store_conflicts,
+        .atomics = (int64_t)t.atomics,
+        .barriers = (int64_t)t.barriers,
+        .mma = (int64_t)t.mma,
+        .unique_read_bytes = (int64_t)t.unique_read_bytes,
+        .unique_written_bytes = (int64_t)t.unique_written_bytes,
+    };
+}
+
 // ---- one case
 
 static void map_arena(const char* path) {
@@ -177,7 +209,7 @@ static void run_round(uint32_t r) {
     // the tensors begin with the page behind the head
     size_t head = (sizeof(struct arena_head) + VAULT_PAGE - 1) / VAULT_PAGE * VAULT_PAGE;
     gate_start(arena + head, arena_bytes - head);
-    traffic_start();
+    if (cudev_reset_traffic) cudev_reset_traffic();
     meter_start(layout->fail_call, layout->fail_at, layout->ghost);
     int status = call();
     struct meter meter = meter_stop();
@@ -188,7 +220,7 @@ static void run_round(uint32_t r) {
         (void)cudaGetLastError();  // the launcher has reported it: the next round starts clean
     copy_tensors(r, cudaMemcpyDeviceToHost);
     vault_open();
-    traffic_stop(&answer->traffic[r]);
+    answer->traffic[r] = traffic();
     answer->traffic[r].allocated_bytes = meter.allocated;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
@@ -211,6 +243,7 @@ int main(int argc, char** argv) {
 #endif
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
-    traffic_print(getenv("RUN_PROFILE"));
+    const char* format = getenv("RUN_PROFILE");
+    if (format && cudev_write_profile) cudev_write_profile(stdout, format);
     return 0;
 }

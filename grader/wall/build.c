@@ -1,9 +1,11 @@
 // build.c: from a submission to its programs. See build.h.
 #include "wall/build.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <sha2.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +14,10 @@
 
 #include "base/file.h"
 #include "wall/cache.h"
-#include "wall/compile.h"
+#include "wall/inspect.h"
 #include "wall/scratch.h"
 
-enum { SOURCE_LIMIT = 1 << 20 };
+enum { SOURCE_LIMIT = 1 << 20, SECONDS = 60, SECONDS_NVCC = 180, MEMORY_GB = 4 };
 
 const char* lesson_function(const char* lesson) {
     const char* underscore = strchr(lesson, '_');
@@ -30,14 +32,24 @@ static const char* shown_name(const char* file) {
     return inside || !slash ? file : slash + 1;
 }
 
+// Nothing was built: how that ended, and why.
+static void stop(struct build* b, enum build_outcome outcome, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void stop(struct build* b, enum build_outcome outcome, const char* format, ...) {
+    va_list values;
+    b->outcome = outcome;
+    va_start(values, format);
+    vsnprintf(b->message, sizeof b->message, format, values);
+    va_end(values);
+}
+
 static void explain_unreadable(struct build* b, const char* file) {
     const char* why = errno == EISDIR   ? "is a directory; give the file itself"
                       : errno == EFBIG  ? "is larger than 1 MiB; is it the right file?"
                       : errno == EINVAL ? "is not a regular file"
                       : errno == ENOENT ? "does not exist"
                                         : strerror(errno);
-    b->outcome = BUILD_UNREADABLE;
-    snprintf(b->message, sizeof b->message, "%s %s", file, why);
+    stop(b, BUILD_UNREADABLE, "%s %s", file, why);
 }
 
 bool build_has_kernel(const char* lesson) {
@@ -55,6 +67,123 @@ struct build build_text(const char* file) {
         explain_unreadable(&b, file);
     return b;
 }
+
+// ---- the compiler behind the wall
+
+// How compile.sh ends: its exit statuses. The script finds them in its environment, under these
+// names.
+enum compile_end {
+    COMPILED = 0,
+    NOT_REWRITTEN = 10,  // the rewriter refuses the file
+    NOT_COMPILED = 11,   // the compiler refuses the file
+    NO_OBJECTS = 12,     // a tool behind the compiler failed
+    NOT_LINKED = 13,     // out/linker holds the linker's words
+    NOT_STARTED = 14,    // there was no process for the compiler, or there is no compiler
+};
+
+// The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source
+// has no $ (cpu/rewrite/output.c).
+static void name_parts(char* log) {
+    char* to = log;
+    for (const char* p = log; *p; p++) {
+        bool part = *p == '$' && p > log && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (!part)
+            *to++ = *p;
+        else if (isalpha((unsigned char)p[1]) || p[1] == '_')
+            *to++ = '.';
+        else
+            p += strspn(p + 1, "0123456789");
+    }
+    *to = '\0';
+}
+
+#define STATUS(name) "%s=%d", #name, name
+static struct wall_result run_script(const struct build_request* q, const char* work,
+                                     const char* shown, double seconds) {
+    char folder[PATH_MAX], status[5][32];
+    snprintf(status[0], sizeof status[0], STATUS(NOT_REWRITTEN));
+    snprintf(status[1], sizeof status[1], STATUS(NOT_COMPILED));
+    snprintf(status[2], sizeof status[2], STATUS(NO_OBJECTS));
+    snprintf(status[3], sizeof status[3], STATUS(NOT_LINKED));
+    snprintf(status[4], sizeof status[4], STATUS(NOT_STARTED));
+    const char* environment[] = {status[0], status[1], status[2], status[3], status[4], NULL};
+    const char* argv[] = {"/bin/sh", "lib/compile.sh", shown, q->gpu ? q->arch : "", NULL};
+    struct wall_job job = {.argv = argv,
+                           .program = -1,
+                           .arena = -1,
+                           .work = work,
+                           .tools = realpath("/usr/local/cuda", folder) ? folder : NULL,
+                           .environment = environment,
+                           .seconds = seconds,
+                           .memory = (size_t)MEMORY_GB << 30};
+    return wall_run(q->level, &job);
+}
+
+// The linker found something missing: a function of the contract, or a symbol that its own words
+// name.
+static void explain_linker(struct build* b, const struct build_request* q, const char* out,
+                           const char* shown) {
+    char path[PATH_MAX + 16], function[256];
+    if (inspect_missing(out, lesson_function(q->lesson), function, sizeof function)) {
+        stop(b, BUILD_COMPILE_ERROR, "%s does not define %s() as its contract declares", shown,
+             function);
+        return;
+    }
+    size_t size;
+    snprintf(path, sizeof path, "%s/linker", out);
+    char *words = file_read(path, WALL_OUTPUT, &size), *all = NULL;
+    if (words && asprintf(&all, "%s%s", b->log, words) >= 0) {
+        free(b->log);
+        b->log = all;
+    }
+    free(words);
+    stop(b, BUILD_COMPILE_ERROR, "%s cannot be linked", shown);
+}
+
+// Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
+// Sets the outcome, the log, the message and `unset` of b; with BUILD_OK the programs are
+// work/out/program and work/out/watched.
+static void compile(struct build* b, const struct build_request* q, const char* work,
+                    const char* shown) {
+    char out[PATH_MAX], path[PATH_MAX + 16];
+    double seconds = (q->gpu ? SECONDS_NVCC : SECONDS) * (q->at_once > 0 ? q->at_once : 1);
+    struct wall_result r = run_script(q, work, shown, seconds);
+    snprintf(out, sizeof out, "%s/out", work);
+    snprintf(path, sizeof path, "%s/unset", out);
+    b->unset = access(path, F_OK) == 0;
+    b->log = r.output ? r.output : strdup("");
+    if (b->log) name_parts(b->log);
+    bool ended = r.end == WALL_EXITED;
+    if (r.end == WALL_TIMEOUT)
+        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s", seconds);
+    if (r.end == WALL_MEMORY)
+        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
+                    MEMORY_GB);
+    if (ended && (r.code == NOT_REWRITTEN || r.code == NOT_COMPILED))
+        return stop(b, BUILD_COMPILE_ERROR, "%s does not compile", shown);
+    if (!ended)
+        return stop(b, BUILD_FAILED,
+                    "the compiler could not be run (%s); make doctor says what is missing",
+                    r.end == WALL_FAILED ? strerror(r.code) : strsignal(r.code));
+    if (r.code != COMPILED && r.code != NO_OBJECTS && r.code != NOT_LINKED)
+        return stop(b, BUILD_FAILED,
+                    "the compiler could not be started; run fewer grades at once, or see what make "
+                    "doctor says is missing");
+    enum inspection inspection = INSPECTION_FINE;
+    if (!q->uninspected)
+        inspection =
+            inspect_unit(out, shown, lesson_function(q->lesson), b->message, sizeof b->message);
+    b->outcome = BUILD_OK;
+    if (inspection == INSPECTION_REFUSES)
+        b->outcome = BUILD_REFUSED;
+    else if (inspection == INSPECTION_HAS_NOTHING || r.code == NO_OBJECTS)
+        stop(b, BUILD_FAILED,
+             "the compiler left its work unfinished; grade again, and see the log");
+    else if (r.code == NOT_LINKED)
+        explain_linker(b, q, out, shown);
+}
+
+// ---- the programs
 
 // True if b now holds a program that was built before.
 static bool fetch(struct build* b, const char* key) {
@@ -78,8 +207,7 @@ static void load(struct build* b, const char* work, const char* key) {
         cache_store(key, out, b->log, b->unset);
         return;
     }
-    b->outcome = BUILD_FAILED;
-    snprintf(b->message, sizeof b->message, "the program was not built: %s", strerror(errno));
+    stop(b, BUILD_FAILED, "the program was not built: %s", strerror(errno));
     if (b->program >= 0) close(b->program);
     b->program = -1;
 }
@@ -94,11 +222,9 @@ struct build build_submission(const struct build_request* q) {
     const char* shown = shown_name(q->file);
     char* work = scratch_make();
     snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
-    if (!work || scratch_fill(work, q, shown, source, b.text_size) != 0 ||
+    if (!work || scratch_fill(work, q->lesson, q->gpu, shown, source, b.text_size) != 0 ||
         cache_key(work, more, key) != 0) {
-        b.outcome = BUILD_FAILED;
-        snprintf(b.message, sizeof b.message, "no scratch directory for the compiler: %s",
-                 strerror(errno));
+        stop(&b, BUILD_FAILED, "no scratch directory for the compiler: %s", strerror(errno));
     } else if (q->fresh || !fetch(&b, key)) {
         compile(&b, q, work, shown);
         if (b.outcome == BUILD_OK) load(&b, work, key);
@@ -109,10 +235,10 @@ struct build build_submission(const struct build_request* q) {
 }
 
 int build_key(const char* lesson, char hex[65]) {
-    const struct build_request q = {.lesson = lesson};
     char* work = scratch_make();
     int result = -1;
-    if (work && (!build_has_kernel(lesson) || scratch_fill(work, &q, "none", "", 0) == 0))
+    if (work &&
+        (!build_has_kernel(lesson) || scratch_fill(work, lesson, false, "none", "", 0) == 0))
         result = cache_key(work, "", hex);
     if (work) scratch_remove(work);
     return result;

@@ -22,7 +22,7 @@ enum { LARGEST_FILE = 256 << 20, MEMFD_EXEC = 0x10 };
 
 // ---- the key
 
-static int hash_file(SHA2_CTX* hash, const char* path, const char* name) {
+int cache_hash_file(SHA2_CTX* hash, const char* path, const char* name) {
     size_t size;
     char* data = file_read(path, LARGEST_FILE, &size);
     if (!data) return -1;
@@ -44,7 +44,7 @@ static int hash_folder(SHA2_CTX* hash, const char* folder) {
     int result = 0;
     for (FTSENT* e; result == 0 && (e = fts_read(walk));)
         if (e->fts_info == FTS_F)
-            result = hash_file(hash, e->fts_path, e->fts_path + strlen(folder));
+            result = cache_hash_file(hash, e->fts_path, e->fts_path + strlen(folder));
     fts_close(walk);
     return result;
 }
@@ -75,7 +75,7 @@ int cache_key(const char* work, const char* more, char hex[65]) {
     int result = hash_folder(&hash, work);
     if (glob("grader/wall/inspect*.[ch]", 0, NULL, &files) != 0) return -1;
     for (size_t i = 0; i < files.gl_pathc && result == 0; i++)
-        result = hash_file(&hash, files.gl_pathv[i], files.gl_pathv[i]);
+        result = cache_hash_file(&hash, files.gl_pathv[i], files.gl_pathv[i]);
     globfree(&files);
     hash_compiler(&hash, "g++");
     hash_compiler(&hash, "nvcc");
@@ -98,23 +98,13 @@ int cache_load_program(const char* path) {
     // Hardened kernels make a memfd executable only when asked; older ones do not know the flag.
     int fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING | MEMFD_EXEC);
     if (fd < 0 && errno == EINVAL) fd = memfd_create("program", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    size_t done = 0;
-    while (fd >= 0 && done < size) {
-        ssize_t n = write(fd, data + done, size - done);
-        if (n <= 0) {
-            close(fd);
-            fd = -1;
-        } else {
-            done += (size_t)n;
-        }
-    }
-    free(data);
     // Nobody who runs it may change it for the next case.
     const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    if (fd >= 0 && fcntl(fd, F_ADD_SEALS, seals) != 0) {
+    if (fd >= 0 && (file_write_all(fd, data, size) != 0 || fcntl(fd, F_ADD_SEALS, seals) != 0)) {
         close(fd);
         fd = -1;
     }
+    free(data);
     return fd;
 }
 

@@ -2,6 +2,7 @@
 #ifndef CACHE_H
 #define CACHE_H
 
+#include <sha2.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,6 +15,9 @@ struct cache_entry {
     char* log;
     bool unset;
 };
+
+// Adds a file to the hash: its name, its size and its bytes. Returns 0, or -1 with errno.
+int cache_hash_file(SHA2_CTX* hash, const char* path, const char* name);
 
 // The key of a program covers everything it is made of: each file of the scratch folder `work`
 // before the compiler runs, by its name and its bytes; the installed compilers; the sources of the

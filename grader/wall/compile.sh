@@ -3,7 +3,7 @@
 # memory access is reported to the CPU device. It runs behind the wall, in the folder that scratch.c
 # has filled, and leaves in out/ what inspect.h reads.
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
-# It exits with 0 or with one of the statuses of compile.h, which are in its environment under these
+# It exits with 0 or with one of the statuses of build.c, which are in its environment under these
 # names.
 file=$1 arch=$2
 include='-Iinclude -Iinclude/cpu' calls=

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "wall/build.h"
+#include "wall/cache.h"
 #include "wall/scratch.h"
 
-enum { SOURCES = 1024, LARGEST_LIST = 1 << 20, LARGEST_SOURCE = 1 << 24 };
+enum { SOURCES = 1024, LARGEST_LIST = 1 << 20 };
 
 struct sources {
     char* path[SOURCES];  // owned
@@ -47,18 +49,6 @@ static int by_name(const void* a, const void* b) {
     return strcmp(*(char* const*)a, *(char* const*)b);
 }
 
-static int hash_file(SHA2_CTX* hash, const char* path) {
-    size_t size;
-    char* data = file_read(path, LARGEST_SOURCE, &size);
-    if (!data) return -1;
-    uint64_t bytes = size;
-    SHA256Update(hash, (const uint8_t*)path, strlen(path) + 1);
-    SHA256Update(hash, (const uint8_t*)&bytes, sizeof bytes);
-    SHA256Update(hash, (const uint8_t*)data, size);
-    free(data);
-    return 0;
-}
-
 int fingerprint(const char* lesson, char hex[65]) {
     struct sources s = {.count = 0};
     SHA2_CTX hash;
@@ -68,7 +58,8 @@ int fingerprint(const char* lesson, char hex[65]) {
         result = scratch_each(lesson, false, add_unless_built, &s);
     qsort(s.path, (size_t)s.count, sizeof s.path[0], by_name);
     for (int i = 0; i < s.count && result == 0; i++)
-        if (i == 0 || strcmp(s.path[i - 1], s.path[i]) != 0) result = hash_file(&hash, s.path[i]);
+        if (i == 0 || strcmp(s.path[i - 1], s.path[i]) != 0)
+            result = cache_hash_file(&hash, s.path[i], s.path[i]);
     SHA256End(&hash, hex);
     for (int i = 0; i < s.count; i++) free(s.path[i]);
     return result;

@@ -6,6 +6,7 @@
 #include "wall/inspect.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,24 @@ static char* next_line(char** text) {
     return line;
 }
 
+// Says what the file may not do, and where. Always true.
+static bool refuse(struct verdict* v, const char* format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool refuse(struct verdict* v, const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    vsnprintf(v->message, v->size, format, values);
+    va_end(values);
+    return true;
+}
+
+// Does the name begin with one of these?
+static bool starts_with(const char* name, const char* const* starts) {
+    for (; *starts; starts++)
+        if (!strncmp(name, *starts, strlen(*starts))) return true;
+    return false;
+}
+
 // ---- inline assembly
 
 // The compiler marks the text of every asm statement with #APP and the line it came from. No asm
@@ -60,14 +79,11 @@ static bool find_assembly(char* text, struct verdict* v) {
             continue;
         line = next_line(&text);
         if (copied && line && sscanf(line, "# %ld \"%511[^\"]\"", &number, file) == 2)
-            snprintf(v->message, v->size,
-                     "%s:%ld: inline assembly, which is not possible on the CPU device; "
-                     "lessons/ptx.h lists what there is",
-                     file, number);
-        else
-            snprintf(v->message, v->size, "%s: assembler directives are not allowed",
-                     v->shown_name);
-        return true;
+            return refuse(v,
+                          "%s:%ld: inline assembly, which is not possible on the CPU device; "
+                          "lessons/ptx.h lists what there is",
+                          file, number);
+        return refuse(v, "%s: assembler directives are not allowed", v->shown_name);
     }
     return false;
 }
@@ -100,9 +116,7 @@ static bool find_foreign_include(char* deps, struct verdict* v) {
         if (!strcmp(word, "\\") || !strcmp(word, "out/unit.cpp")) continue;
         simplify(word);
         if (!strncmp(word, "/usr/", 5) || !strncmp(word, "include/", 8)) continue;
-        snprintf(v->message, v->size, "%s: includes %s; a graded file stands alone", v->shown_name,
-                 word);
-        return true;
+        return refuse(v, "%s: includes %s; a graded file stands alone", v->shown_name, word);
     }
     return false;
 }
@@ -117,12 +131,8 @@ static bool is_contract_symbol(const char* name, const char* function) {
 }
 
 // operator new and delete in all their forms, and anything in the CPU device's namespace.
-static bool is_forbidden_mangled(const char* name) {
-    const char* const starts[] = {"_Znw", "_Zna", "_Zdl", "_Zda", "_ZN5cudev", "_ZNK5cudev", NULL};
-    for (int i = 0; starts[i]; i++)
-        if (!strncmp(name, starts[i], strlen(starts[i]))) return true;
-    return false;
-}
+static const char* const forbidden_mangled[] = {"_Znw",      "_Zna",       "_Zdl", "_Zda",
+                                                "_ZN5cudev", "_ZNK5cudev", NULL};
 
 // The "file:line" behind the tab that `nm -l` ends a line with, the file as the student calls it.
 static const char* place_of(const char* line, const struct verdict* v) {
@@ -136,25 +146,18 @@ static bool bad_symbol(char* line, struct verdict* v) {
     char name[512], type;
     if (sscanf(line, "%511s %c", name, &type) != 2) return false;
     const char* where = place_of(line, v);
-    bool defined = !strchr("Uwv", type),
-         local = islower((unsigned char)type) && !strchr("uvwi", type);
-    if (type == 'i') {
-        snprintf(v->message, v->size, "%s: %s is resolved at load time (ifunc)", where, name);
-    } else if (!defined || local) {
-        return false;
-    } else if (strchr("BDGRS", type)) {
-        return false;  // variables: made local (compile.sh), they take nobody's place
-    } else if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function)) {
-        snprintf(v->message, v->size,
-                 "%s: defines the C symbol %s; only %s() and functions of its contract may be "
-                 "visible: make it static",
-                 where, name, v->function);
-    } else if (is_forbidden_mangled(name) && type != 'W' && type != 'V') {
-        snprintf(v->message, v->size, "%s: replaces %s, which belongs to the runtime", where, name);
-    } else {
-        return false;
-    }
-    return true;
+    bool local = islower((unsigned char)type) && !strchr("uvwi", type);
+    if (type == 'i') return refuse(v, "%s: %s is resolved at load time (ifunc)", where, name);
+    // Variables become local (compile.sh) and take nobody's place.
+    if (local || strchr("UwvBDGRS", type)) return false;
+    if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function))
+        return refuse(v,
+                      "%s: defines the C symbol %s; only %s() and functions of its contract may be "
+                      "visible: make it static",
+                      where, name, v->function);
+    if (starts_with(name, forbidden_mangled) && type != 'W' && type != 'V')
+        return refuse(v, "%s: replaces %s, which belongs to the runtime", where, name);
+    return false;
 }
 
 static bool find_bad_symbol(char* symbols, struct verdict* v) {
@@ -167,48 +170,16 @@ static bool find_bad_symbol(char* symbols, struct verdict* v) {
 
 // Calls of the CUDA runtime that the runner follows (run/wrapped) or that move and allocate
 // nothing.
-static const char* const allowed_calls[] = {"cudaMalloc",
-                                            "cudaMallocAsync",
-                                            "cudaMallocPitch",
-                                            "cudaMallocManaged",
-                                            "cudaMallocHost",
-                                            "cudaHostAlloc",
-                                            "cudaHostGetDevicePointer",
-                                            "cudaFree",
-                                            "cudaFreeAsync",
-                                            "cudaFreeHost",
-                                            "cudaMemcpy",
-                                            "cudaMemcpyAsync",
-                                            "cudaMemcpy2D",
-                                            "cudaMemcpy2DAsync",
-                                            "cudaMemcpyFromSymbol",
-                                            "cudaMemcpyToSymbol",
-                                            "cudaMemset",
-                                            "cudaMemsetAsync",
-                                            "cudaMemset2D",
-                                            "cudaGetLastError",
-                                            "cudaPeekAtLastError",
-                                            "cudaGetErrorString",
-                                            "cudaGetErrorName",
-                                            "cudaGetDevice",
-                                            "cudaGetDeviceCount",
-                                            "cudaSetDevice",
-                                            "cudaMemGetInfo",
-                                            "cudaLaunchKernel",
-                                            "cudaDriverGetVersion",
-                                            "cudaRuntimeGetVersion",
-                                            NULL};
+static const char allowed_calls[] =
+    "cudaMalloc cudaMallocAsync cudaMallocPitch cudaMallocManaged cudaMallocHost cudaHostAlloc "
+    "cudaHostGetDevicePointer cudaFree cudaFreeAsync cudaFreeHost cudaMemcpy cudaMemcpyAsync "
+    "cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemset "
+    "cudaMemsetAsync cudaMemset2D cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
+    "cudaGetErrorName cudaGetDevice cudaGetDeviceCount cudaSetDevice cudaMemGetInfo "
+    "cudaLaunchKernel cudaDriverGetVersion cudaRuntimeGetVersion";
 static const char* const allowed_families[] = {
     "cudaDevice",        "cudaStream",    "cudaEvent",      "cudaFunc", "cudaOccupancy",
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};
-
-static bool is_allowed_call(const char* name) {
-    for (int i = 0; allowed_calls[i]; i++)
-        if (!strcmp(name, allowed_calls[i])) return true;
-    for (int i = 0; allowed_families[i]; i++)
-        if (!strncmp(name, allowed_families[i], strlen(allowed_families[i]))) return true;
-    return false;
-}
 
 bool inspect_has_word(const char* text, const char* word) {
     size_t n = strlen(word);
@@ -221,36 +192,15 @@ bool inspect_has_word(const char* text, const char* word) {
 }
 
 // What the compiler itself refers to: instrumentation, static variables of functions, cleaning up.
-static const char* const compiler_symbols[] = {"__tsan_",
-                                               "__ubsan_handle_",
-                                               "__cxa_guard_",
-                                               "__cxa_begin_catch",
-                                               "__cxa_end_catch",
-                                               "__cxa_rethrow",
-                                               "__gxx_",
-                                               "_Unwind_Resume",
-                                               "__stack_chk_fail",
-                                               "__dso_handle",
-                                               "_GLOBAL_OFFSET",
-                                               "_ZSt9terminate",
-                                               "_ZSt17__throw_bad",
-                                               "_ZSt20__throw_",
-                                               "_ZSt28__throw_bad",
-                                               "__cuda",
-                                               "__nv",
-                                               "__fatbin",
-                                               "__assert_fail",
-                                               "__x86_indirect_",
-                                               "__popcount",  // arithmetic without an instruction
-                                               "__udiv",
-                                               "__umod",
-                                               "__divti3",
-                                               "__modti3",
-                                               "__multi3",
-                                               NULL};
+static const char* const compiler_symbols[] = {
+    "__tsan_", "__ubsan_handle_", "__cxa_guard_", "__cxa_begin_catch", "__cxa_end_catch",
+    "__cxa_rethrow", "__gxx_", "_Unwind_Resume", "__stack_chk_fail", "__dso_handle",
+    "_GLOBAL_OFFSET", "_ZSt9terminate", "_ZSt17__throw_bad", "_ZSt20__throw_", "_ZSt28__throw_bad",
+    "__cuda", "__nv", "__fatbin", "__assert_fail", "__x86_indirect_",
+    // arithmetic without an instruction
+    "__popcount", "__udiv", "__umod", "__divti3", "__modti3", "__multi3", NULL};
 // Functions of C. Only the copies follow a pointer, and the instrumented build watches them.
-static const char* const c_functions[] = {"memcpy", "memmove", "memset", "abort", "exit",
-                                          "stderr", "stdout",  "rand",   "srand", NULL};
+static const char c_functions[] = "memcpy memmove memset abort exit stderr stdout rand srand";
 // C's mathematics; each name also with f or l at the end.
 static const char mathematics[] =
     " acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 exp10 "
@@ -269,11 +219,8 @@ static bool is_mathematics(const char* name) {
 
 static bool is_allowed_symbol(const char* name, const struct lists* l) {
     if (l->gpu && strcmp(name, "atexit") == 0) return true;  // nvcc's own
-    for (int i = 0; compiler_symbols[i]; i++)
-        if (!strncmp(name, compiler_symbols[i], strlen(compiler_symbols[i]))) return true;
-    for (int i = 0; c_functions[i]; i++)
-        if (!strcmp(name, c_functions[i])) return true;
-    return is_mathematics(name) || inspect_has_word(l->gated, name) ||
+    return starts_with(name, compiler_symbols) || inspect_has_word(c_functions, name) ||
+           is_mathematics(name) || inspect_has_word(l->gated, name) ||
            inspect_has_word(l->device, name) || inspect_has_word(l->watching, name);
 }
 
@@ -284,24 +231,18 @@ static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* 
         char name[512], type;
         if (sscanf(line, "%511s %c", name, &type) != 2 || !strchr("Uwv", type)) continue;
         const char* where = place_of(line, v);
-        if (is_allowed_call(name)) continue;
-        if (!strncmp(name, "cuda", 4)) {
-            snprintf(
-                v->message, v->size,
-                "%s: calls %s, which the grader cannot follow; lessons/README.md lists the calls "
-                "that it can",
-                where, name);
-            return true;
-        }
+        if (inspect_has_word(allowed_calls, name) || starts_with(name, allowed_families)) continue;
+        if (!strncmp(name, "cuda", 4))
+            return refuse(v,
+                          "%s: calls %s, which the grader cannot follow; lessons/README.md lists "
+                          "the calls that it can",
+                          where, name);
         if (is_allowed_symbol(name, l)) continue;
-        if (inspect_has_word(l->runner, name)) {
-            snprintf(v->message, v->size, "%s: uses %s, which belongs to the grader", where, name);
-            return true;
-        }
-        snprintf(v->message, v->size,
-                 "%s: uses %s; a graded file calls CUDA, C's mathematics, printf, malloc and free",
-                 where, name);
-        return true;
+        if (inspect_has_word(l->runner, name))
+            return refuse(v, "%s: uses %s, which belongs to the grader", where, name);
+        return refuse(
+            v, "%s: uses %s; a graded file calls CUDA, C's mathematics, printf, malloc and free",
+            where, name);
     }
     return false;
 }
@@ -313,13 +254,11 @@ static bool find_constructor(char* sections, struct verdict* v) {
                                  ".ctors",      ".dtors",         NULL};
     for (char* line; (line = next_line(&sections));)
         for (int i = 0; names[i]; i++)
-            if (strstr(line, names[i])) {
-                snprintf(v->message, v->size,
-                         "%s: runs code before or after main() (section %s): no constructors, "
-                         "destructors or initialisers that call functions",
-                         v->shown_name, names[i]);
-                return true;
-            }
+            if (strstr(line, names[i]))
+                return refuse(v,
+                              "%s: runs code before or after main() (section %s): no constructors, "
+                              "destructors or initialisers that call functions",
+                              v->shown_name, names[i]);
     return false;
 }
 

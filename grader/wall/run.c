@@ -7,13 +7,16 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +25,10 @@
 
 // NEIGHBOURS: how many tasks other grades of the same user may start beside this grade.
 enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
+
+// Throw-away user ids: above what distributions give to people, below what systemd gives to
+// services (61184).
+enum { FIRST_USER = 60600, USERS = 256 };
 
 // ---- the child
 
@@ -63,23 +70,12 @@ static _Noreturn void child(enum wall_level level, const struct wall_job* job, i
                             int failed) {
     setpgid(0, 0);
     // High copies first, so that no dup2 overwrites a descriptor that is still needed.
-    int null = fcntl(open("/dev/null", O_RDONLY), F_DUPFD_CLOEXEC, RESERVED_FDS);
-    int high_out = fcntl(out, F_DUPFD_CLOEXEC, RESERVED_FDS);
-    int high_failed = fcntl(failed, F_DUPFD_CLOEXEC, RESERVED_FDS);
-    int high_arena = job->arena < 0 ? -1 : fcntl(job->arena, F_DUPFD_CLOEXEC, RESERVED_FDS);
-    int high_program = job->program < 0 ? -1 : fcntl(job->program, F_DUPFD_CLOEXEC, RESERVED_FDS);
-    dup2(null, 0);
-    dup2(high_out, 1);
-    dup2(high_out, 2);
-    if (high_arena >= 0)
-        dup2(high_arena, ARENA_FD);
-    else
-        close(ARENA_FD);
-    if (high_program >= 0)
-        dup2(high_program, ARENA_FD + 1);
-    else
-        close(ARENA_FD + 1);
-    dup2(high_failed, ARENA_FD + 2);
+    const int from[] = {open("/dev/null", O_RDONLY), out, out, job->arena, job->program, failed};
+    const int to[] = {0, 1, 2, ARENA_FD, ARENA_FD + 1, ARENA_FD + 2};
+    int high[6];
+    for (int i = 0; i < 6; i++) high[i] = fcntl(from[i], F_DUPFD_CLOEXEC, RESERVED_FDS);
+    for (int i = 0; i < 6; i++)
+        if (high[i] < 0 || dup2(high[i], to[i]) < 0) close(to[i]);
     fcntl(ARENA_FD + 2, F_SETFD, FD_CLOEXEC);
     syscall(SYS_close_range, ARENA_FD + 3, ~0u, 0);
 
@@ -221,12 +217,21 @@ static void close_pair(int pipe[2]) {
     }
 }
 
-// As root every level but the weakest runs under a throw-away id, or not at all. 0 or -1.
+// As root every level but the weakest runs under a throw-away user id, or not at all. No other
+// grade uses this id while *lock is open. The name of an abstract socket is a lock; the kernel
+// drops it when its holder ends, in whatever way. 0 or -1.
 static int take_user(enum wall_level level, const struct wall_job* job, int* user, int* lock) {
     if (geteuid() != 0 || level == WALL_LIMITS) return 0;
-    *user = wall_take_user(lock);
-    if (*user < 0) return -1;
-    return job->work ? chown(job->work, (uid_t)*user, (gid_t)*user) : 0;
+    *lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    for (int id = FIRST_USER; *lock >= 0 && id < FIRST_USER + USERS; id++) {
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "grade-user-%d", id);
+        socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+        if (bind(*lock, (struct sockaddr*)&name, size) != 0) continue;
+        *user = id;
+        return job->work ? chown(job->work, (uid_t)id, (gid_t)id) : 0;
+    }
+    return -1;
 }
 
 struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
@@ -260,7 +265,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     }
     close_pair(out);
     close_pair(failed);
-    wall_release_user(lock);
+    if (lock >= 0) close(lock);
     result.seconds = clock_seconds() - start;
     if (captured.data) captured.data[captured.size] = '\0';
     result.output = captured.data;

@@ -30,73 +30,51 @@ struct args {
     int count;
 };
 
-static void add(struct args* a, const char* s) {
-    if (a->count < 255) a->item[a->count++] = s;
+static void add_all(struct args* a, const char* const* words) {
+    for (; *words && a->count < 255; words++) a->item[a->count++] = *words;
 }
-
-static void add_bind(struct args* a, const char* how, const char* from, const char* to) {
-    add(a, how);
-    add(a, from);
-    add(a, to);
-}
+#define ADD(a, ...) add_all(a, (const char* const[]){__VA_ARGS__, NULL})
 
 static void add_system(struct args* a) {
     static char link[8][256];
     int links = 0;
-    add_bind(a, "--ro-bind", "/usr", "/usr");
+    ADD(a, "--ro-bind", "/usr", "/usr");
     for (int i = 0; system_folders[i]; i++) {
         ssize_t n = readlink(system_folders[i], link[links], sizeof link[0] - 1);
         if (n > 0) {
             link[links][n] = '\0';
-            add_bind(a, "--symlink", link[links++], system_folders[i]);
+            ADD(a, "--symlink", link[links++], system_folders[i]);
         } else {
-            add_bind(a, "--ro-bind-try", system_folders[i], system_folders[i]);
+            ADD(a, "--ro-bind-try", system_folders[i], system_folders[i]);
         }
     }
-    for (int i = 0; system_files[i]; i++)
-        add_bind(a, "--ro-bind-try", system_files[i], system_files[i]);
+    for (int i = 0; system_files[i]; i++) ADD(a, "--ro-bind-try", system_files[i], system_files[i]);
 }
 
 static void add_gpu(struct args* a) {
     static glob_t found;
     glob("/dev/nvidia*", 0, NULL, &found);
     for (size_t i = 0; i < found.gl_pathc; i++)
-        add_bind(a, "--dev-bind", found.gl_pathv[i], found.gl_pathv[i]);
-    add_bind(a, "--ro-bind", "/sys", "/sys");
+        ADD(a, "--dev-bind", found.gl_pathv[i], found.gl_pathv[i]);
+    ADD(a, "--ro-bind", "/sys", "/sys");
 }
 
 static int exec_bubblewrap(const struct wall_job* job) {
     static char here[4096], program[32];
     struct args a = {.count = 0};
-    add(&a, "bwrap");
-    add(&a, "--unshare-all");
-    add(&a, "--die-with-parent");
-    add(&a, "--new-session");
-    add(&a, "--cap-drop");
-    add(&a, "ALL");
+    ADD(&a, "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL");
     add_system(&a);
-    add_bind(&a, "--proc", "/proc", "--dev");
-    add(&a, "/dev");
+    ADD(&a, "--proc", "/proc", "--dev", "/dev");
     if (job->gpu) add_gpu(&a);
-    add(&a, "--tmpfs");
-    add(&a, "/tmp");
-    if (job->tools) add_bind(&a, "--ro-bind-try", job->tools, job->tools);
+    ADD(&a, "--tmpfs", "/tmp");
+    if (job->tools) ADD(&a, "--ro-bind-try", job->tools, job->tools);
     // A clone that lies under /usr is hidden as well.
-    if (getcwd(here, sizeof here) && strncmp(here, "/usr/", 5) == 0) {
-        add(&a, "--tmpfs");
-        add(&a, here);
-    }
-    if (job->work) add_bind(&a, "--bind", job->work, "/work");
-    add(&a, "--chdir");
-    add(&a, job->work ? "/work" : "/tmp");
-    add(&a, "--");
-    if (job->program >= 0) {
-        snprintf(program, sizeof program, "/proc/self/fd/%d", PROGRAM_FD);
-        add(&a, program);
-    } else {
-        add(&a, job->argv[0]);
-    }
-    for (int i = 1; job->argv[i]; i++) add(&a, job->argv[i]);
+    if (getcwd(here, sizeof here) && strncmp(here, "/usr/", 5) == 0) ADD(&a, "--tmpfs", here);
+    if (job->work) ADD(&a, "--bind", job->work, "/work");
+    snprintf(program, sizeof program, "/proc/self/fd/%d", PROGRAM_FD);
+    ADD(&a, "--chdir", job->work ? "/work" : "/tmp", "--",
+        job->program >= 0 ? program : job->argv[0]);
+    add_all(&a, job->argv + 1);
     a.item[a.count] = NULL;
     execvp("bwrap", (char* const*)(uintptr_t)a.item);
     return -1;

@@ -145,7 +145,7 @@ static int copy(const char* from, const char* to, void* data) {
     return file_write(path, refusal, strlen(refusal), 0644);
 }
 
-int scratch_fill(const char* work, const struct build_request* q, const char* shown,
+int scratch_fill(const char* work, const char* lesson, bool gpu, const char* shown,
                  const char* source, size_t size) {
     const char* const folders[] = {"out", "include", "include/cpu", "include/cpu/cudev",
                                    "lib", NULL};
@@ -157,6 +157,6 @@ int scratch_fill(const char* work, const struct build_request* q, const char* sh
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
-    struct destination destination = {work, atoi(q->lesson)};
-    return scratch_each(q->lesson, q->gpu, copy, &destination);
+    struct destination destination = {work, atoi(lesson)};
+    return scratch_each(lesson, gpu, copy, &destination);
 }

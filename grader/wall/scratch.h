@@ -8,15 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "wall/build.h"
-
 // A fresh directory under TMPDIR or /tmp, one at a time; it goes when this process exits or is
 // killed by SIGINT, SIGTERM or SIGHUP. The caller frees the name. NULL with errno.
 char* scratch_make(void);
 
-// Fills it: the submission as `shown`, size bytes; include/ and lib/ for compile.sh; an empty out/.
-// Returns 0, or -1 with errno.
-int scratch_fill(const char* work, const struct build_request* q, const char* shown,
+// Fills it for this lesson: the submission as `shown`, size bytes; include/ and lib/ for
+// compile.sh, with the files for nvcc if gpu; an empty out/. Returns 0, or -1 with errno.
+int scratch_fill(const char* work, const char* lesson, bool gpu, const char* shown,
                  const char* source, size_t size);
 
 // Calls visit() first for the list of the files that lie there besides the submission, then for

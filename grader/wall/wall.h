@@ -5,8 +5,8 @@
 //
 //   bubblewrap  no network, own process namespace, read-only system, private /tmp, nothing of this
 //               repository in sight; as root first a throw-away user id
-// userid      a throw-away user id (root only), files limited by Landlock where the kernel has it,
-//               everything of that id killed afterwards
+//   userid      a throw-away user id (root only); files limited by Landlock where the kernel has
+//               it; everything of that id killed afterwards
 //   limits      the caller's own id; files limited by Landlock where the kernel has it; descendants
 //               found through a subreaper and killed. For one's own code on one's own machine
 //
@@ -70,9 +70,5 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job);
 // In the child: sets up the level, except for the resource limits, then calls exec (sandbox.c).
 // Returns only on failure, with errno. user is the throw-away id, or -1.
 int sandbox_exec(enum wall_level level, const struct wall_job* job, int user);
-
-// A user id that no other grade uses now, or -1; held until wall_release_user() (user.c).
-int wall_take_user(int* lock);
-void wall_release_user(int lock);
 
 #endif

@@ -84,14 +84,13 @@ START_TEST(test_text) {
 END_TEST
 
 START_TEST(test_scratch) {
-    const struct build_request cpu = {.lesson = "01_add"}, gpu = {.lesson = "01_add", .gpu = true};
     struct stat st;
     begin();
     char* work = scratch_make();
     ck_assert_ptr_nonnull(work);
     char kept[64];
     snprintf(kept, sizeof kept, "%s", work);
-    ck_assert_int_eq(scratch_fill(work, &cpu, "mine/add.cu", "kernel", 6), 0);
+    ck_assert_int_eq(scratch_fill(work, "01_add", false, "mine/add.cu", "kernel", 6), 0);
     ck_assert_int_eq(chdir(work), 0);
     ck_assert(holds("mine/add.cu", "kernel"));
     ck_assert(holds("include/course.h", "course") && holds("include/add.h", "add"));
@@ -105,7 +104,7 @@ START_TEST(test_scratch) {
     ck_assert_int_eq(access(kept, F_OK), -1);
     // what the list names has to be there
     work = scratch_make();
-    ck_assert_int_eq(scratch_fill(work, &gpu, "add.cu", "kernel", 6), -1);
+    ck_assert_int_eq(scratch_fill(work, "01_add", true, "add.cu", "kernel", 6), -1);
     ck_assert_int_eq(errno, ENOENT);
     scratch_remove(work);
     end();
