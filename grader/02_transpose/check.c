@@ -138,12 +138,8 @@ static void any_both(struct check* c) {
 static void safe(struct check* c) {
     int64_t rows = ragged(c, ROWS), cols = ragged(c, COLS);
     turn(c, rows, cols);
-    struct matrices m = {.rows = rows, .cols = cols};
-    begin(c, &m, 1);
     check_watch(c, WATCH_CHECK);
-    fill(c, m);
-    check_run(c);
-    compare(c, m);
+    turn(c, rows, cols);
 }
 
 // ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a
@@ -153,14 +149,10 @@ static void safe(struct check* c) {
 static const double SECTOR = 32.0;  // bytes
 static const double SPARE = 1.25;
 
-static const struct arena_traffic* traffic_of_one(struct check* c, struct matrices* m) {
-    m->cols = 64 * check_pick(c, 1, 3);
-    m->rows = 128 * check_pick(c, 2, 3);
-    begin(c, m, 1);
+static const struct arena_traffic* traffic_of_one(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    fill(c, *m);
-    check_run(c);
-    compare(c, *m);
+    int64_t cols = 64 * check_pick(c, 1, 3), rows = 128 * check_pick(c, 2, 3);
+    turn(c, rows, cols);
     return check_traffic(c);
 }
 
@@ -181,15 +173,13 @@ static void judge_sectors(struct check* c, const char* verb, int64_t sectors, in
 }
 
 static void loads(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_requests,
                   t->global_load_bytes);
 }
 
 static void stores(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     judge_sectors(c, "stored", t->global_store_sectors, t->global_store_requests,
                   t->global_store_bytes);
 }
@@ -198,8 +188,7 @@ static void stores(struct check* c) {
 // tile has no conflicts, but earns nothing for that: its loads and stores have to be coalesced by
 // other means (shuffles, say).
 static void conflicts(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     if (t->shared_load_requests + t->shared_store_requests == 0)
         check_at_most(c, CAUSE_uncoalesced, "bytes moved per byte used, without shared memory",
                       fmax(waste(t->global_load_sectors, t->global_load_bytes),
@@ -213,9 +202,8 @@ static void conflicts(struct check* c) {
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile.
 static void once(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
-    int64_t bytes = m.rows * m.cols * (int64_t)sizeof(float);
+    const struct arena_traffic* t = traffic_of_one(c);
+    int64_t bytes = check_int_of(c, "rows") * check_int_of(c, "cols") * (int64_t)sizeof(float);
     check_at_most(c, CAUSE_too_much_read, "bytes loaded per byte of in",
                   per(t->global_load_bytes, bytes), 1.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored per byte of out",

@@ -35,8 +35,8 @@ static double at(const struct matrices* m, int64_t r, int64_t c) {
     return r < m->rows && c < m->cols ? m->in->value[r * m->cols + c] : ANYTHING;
 }
 
-// What a mistake leaves in out[c][r]; T is the size of the tiles. NaN: never written, or from shared
-// memory never written.
+// What a mistake leaves in out[c][r]; T is the size of the tiles. NaN: never written, or read from
+// shared memory that was never written.
 struct misplaced {
     double (*left)(const struct matrices* m, int64_t T, int64_t c, int64_t r);
 };
@@ -174,12 +174,8 @@ static bool is_any_grid_too_small(const struct matrices* m, int64_t T) {
     return is_grid_too_small(m, T, true) || is_grid_too_small(m, T, false);
 }
 
-#define MISPLACED(cause, variants, left)                               \
-    {                                                                  \
-        CAUSE_##cause, misplace, variants, &(const struct misplaced) { \
-            left                                                       \
-        }                                                              \
-    }
+#define MISPLACED(cause, variants, left) \
+    { CAUSE_##cause, misplace, variants, LIKE(misplaced, left) }
 static const struct hypothesis whole[] = {
     MISPLACED(low_precision, 1, in_half),       MISPLACED(low_precision, 1, in_bf16),
     MISPLACED(transposed, 1, copied),           MISPLACED(swapped_sizes, 1, sizes_swapped),

@@ -31,18 +31,10 @@ bool make_pairs(const struct suspect* s, const struct hypothesis* h, int variant
 bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int variant,
                        double* guess);
 
-#define PAIR(cause, variants, left)                                         \
-    {                                                                       \
-        CAUSE_##cause, make_pairs, variants, &(const struct pair_mistake) { \
-            left                                                            \
-        }                                                                   \
-    }
-#define PAIR_OR_ONE(cause, variants, left)                                         \
-    {                                                                              \
-        CAUSE_##cause, make_pairs_or_one, variants, &(const struct pair_mistake) { \
-            left                                                                   \
-        }                                                                          \
-    }
+#define PAIR(cause, variants, left) \
+    { CAUSE_##cause, make_pairs, variants, LIKE(pair_mistake, left) }
+#define PAIR_OR_ONE(cause, variants, left) \
+    { CAUSE_##cause, make_pairs_or_one, variants, LIKE(pair_mistake, left) }
 
 // The suspect for an output of the running batch, with the batch's tolerance and slack.
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t);
