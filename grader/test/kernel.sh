@@ -44,7 +44,7 @@ why_not() {
         case $kind in
         stub) [ "$score" = 0 ] || echo "scores $score, not 0" ;;
         right) [ "$score" = 100 ] || echo "scores $score: $causes in $failed_items" ;;
-        # A step on the way is right; what it may lack is thrift.
+        # A step on the way is right; it may cost too much.
         step | naive)
             costs=$("$check" --causes | awk '$2 == "cost" { printf "%s,", $1 }')
             table=$(awk -F ' *[|] *' -v file="$file" '$5 == "`" file "`" { print $6 }' lessons/IDEAS.md)
