@@ -220,8 +220,8 @@ static void reads_once(struct check* c) {
                   (double)t->global_store_bytes / (4.0 * ROWS), 2.0);
 }
 
-// A thread that sums a row alone needs no barrier, and earns nothing for that: threads have to share
-// the row.
+// A thread that sums a row alone needs no barrier, and earns nothing for that: its loads are not
+// coalesced.
 static void few_barriers(struct check* c) {
     const struct arena_traffic* t = moved(c);
     judge_coalesced(c, t);
