@@ -90,6 +90,7 @@ __device__ __forceinline__ void multiply_QK(struct state<T>& warp,
 #pragma unroll
             for (int i = 0; i < 4; i++) warp.S[r][n][i] = 0.0f;
     int lane = threadIdx.x % 32;
+    int K_at = swizzled<T::d>(lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8);  // for j = x = 0
 #pragma unroll
     for (int x = 0; x < T::d; x += 16) {
         int at = T::Q_IN_REGISTERS ? x / 16 : 0;
@@ -99,8 +100,7 @@ __device__ __forceinline__ void multiply_QK(struct state<T>& warp,
 #pragma unroll
         for (int j = 0; j < T::BLOCK_K; j += 16) {
             unsigned b[4];
-            int key = j + lane % 8 + lane / 16 * 8, column = x + lane / 8 % 2 * 8;
-            ldmatrix_x4(b, &K_smem[swizzled<T::d>(key, column)]);
+            ldmatrix_x4(b, &K_smem[(K_at ^ x) + j * T::d]);
 #pragma unroll
             for (int r = 0; r < T::GROUPS; r++) {
                 mma_m16n8k16_bf16(warp.S[r][j / 8], warp.Q[r][at], b);
@@ -171,10 +171,11 @@ __device__ __forceinline__ void multiply_PV(struct state<T>& warp, float c,
                 P[r][i] = pack_bf16(low, high);
             }
         int lane = threadIdx.x % 32;
+        int V_at = swizzled<T::d>(lane % 16, lane / 16 * 8);  // for j = x = 0
 #pragma unroll
         for (int x = 0; x < T::d; x += 16) {
             unsigned b[4];
-            ldmatrix_x4_trans(b, &V_smem[swizzled<T::d>(j + lane % 16, x + lane / 16 * 8)]);
+            ldmatrix_x4_trans(b, &V_smem[(V_at ^ x) + j * T::d]);
 #pragma unroll
             for (int r = 0; r < T::GROUPS; r++) {
                 mma_m16n8k16_bf16(warp.O[r][x / 8], P[r], b);

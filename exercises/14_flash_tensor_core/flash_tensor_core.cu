@@ -131,7 +131,7 @@ __device__ __forceinline__ void multiply_PV(struct state<T>& warp, float c,
                                             const bf16* V_smem) {  // (BLOCK_K, d)
 #pragma unroll
     for (int j = 0; j < T::BLOCK_K; j += 16) {
-        // your code goes here (about 23 lines): P, an A, from S[r][j / 8] and S[r][j / 8 + 1]; times V
+        // your code goes here (about 24 lines): P, an A, from S[r][j / 8] and S[r][j / 8 + 1]; times V
     }
 }
 

@@ -6,36 +6,53 @@
 //
 // Each item sets one trap. Except where the trap is a ragged or a large n, n is a small multiple of
 // WHOLE, so that every usual block size divides it.
+#include "check/arguments.h"
 #include "check/check.h"
 #include "vector_add.h"
 #include "wall/arena.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum { WHOLE = 1024 };  // elements: a multiple of every power-of-two block size
+
+struct vectors {
+    struct tensor *c, *a, *b;
+};
+
+// NULL for a vector that the case passes as NULL.
+static struct tensor* on_host(struct tensor* t) {
+    if (t) check_on_host(t);
+    return t;
+}
+
+static struct vectors declare(struct check* c, int64_t n) {
+    check_int(c, "n", n);
+    return (struct vectors){.c = on_host(check_output(c, "c", F32, SHAPE(n))),
+                            .a = on_host(check_input(c, "a", F32, SHAPE(n))),
+                            .b = on_host(check_input(c, "b", F32, SHAPE(n)))};
+}
+
+static void declare_whole(struct check* c, void* problem) {
+    (void)problem;
+    declare(c, WHOLE);
+}
 
 // One valid call with n elements: run it, compare it.
 static void add_and_compare(struct check* c, int64_t n, int rounds) {
     check_case(c, rounds > 1 ? "n = %lld, %d calls" : "n = %lld", (long long)n, rounds);
     check_rounds(c, rounds);
-    check_int(c, "n", n);
-    struct tensor* out = check_output(c, "c", F32, SHAPE(n));
-    struct tensor* a = check_input(c, "a", F32, SHAPE(n));
-    struct tensor* b = check_input(c, "b", F32, SHAPE(n));
-    check_on_host(out);
-    check_on_host(a);
-    check_on_host(b);
+    struct vectors v = declare(c, n);
     for (int round = 0; round < rounds; round++) {
         check_round(c, round);
-        fill_uniform(c, a, -8.0, 8.0);
-        fill_uniform(c, b, -8.0, 8.0);
+        fill_uniform(c, v.a, -8.0, 8.0);
+        fill_uniform(c, v.b, -8.0, 8.0);
     }
     check_run(c);
     for (int round = 0; round < rounds; round++) {
         check_round(c, round);
-        for (int64_t i = 0; i < n; i++) out->want[i] = dtype_round(F32, a->value[i] + b->value[i]);
-        check_compare(c, out, budget_exact());
+        for (int64_t i = 0; i < n; i++)
+            v.c->want[i] = dtype_round(F32, v.a->value[i] + v.b->value[i]);
+        check_compare(c, v.c, budget_exact());
     }
 }
 
@@ -63,68 +80,34 @@ static void twice(struct check* c) {
     add_and_compare(c, whole_blocks(c), 3);
 }
 
-// The arguments of a call that must not touch c: n elements in a and b, more in c, and NULL for
-// those named in `null` ("ab": a and b).
-static void declare_untouched(struct check* c, int64_t n, const char* null) {
-    check_int(c, "n", n);
-    static const char* const inputs[] = {"a", "b"};
-    for (int i = 0; i < 2; i++) {
-        if (strchr(null, inputs[i][0]) != NULL) {
-            check_null(c, inputs[i]);
-            continue;
-        }
-        struct tensor* t = check_input(c, inputs[i], F32, SHAPE(n > 0 ? n : 0));
-        check_on_host(t);
-        fill_uniform(c, t, -8.0, 8.0);
-    }
-    if (strchr(null, 'c') != NULL) {
-        check_null(c, "c");
-        return;
-    }
-    struct tensor* out = check_output(c, "c", F32, SHAPE(WHOLE));
-    check_on_host(out);
-    for (int64_t i = 0; i < out->count; i++) out->untouched[i] = true;
-}
-
-// Nothing to add: COURSE_OK, nothing read or written, and NULL is no mistake.
+// Nothing to add: COURSE_OK, nothing written, and NULL is no mistake.
 static void empty(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_OK, {{"n", 0}}},
+        {COURSE_OK, {{"n", 0}, {"a", 0}, {"b", 0}, {"c", 0}}},
+        {0},
+    };
     add_and_compare(c, whole_blocks(c), 1);
-
-    check_case(c, "n = 0");
-    declare_untouched(c, 0, "");
-    check_expect(c, COURSE_OK, CAUSE_empty_input);
-    check_run(c);
-    check_compare(c, check_tensor(c, "c"), budget_exact());
-
-    check_case(c, "n = 0, all pointers NULL");
-    declare_untouched(c, 0, "abc");
-    check_expect(c, COURSE_OK, CAUSE_empty_input);
-    check_run(c);
+    check_idle_calls(c, calls, declare_whole, NULL);
 }
 
 static void bad_arguments(struct check* c) {
-    add_and_compare(c, whole_blocks(c), 1);
-    static const struct {
-        const char* text;
-        int64_t n;
-        const char* null;
-    } cases[] = {
-        {"n = -1", -1, ""},        {"n = -1, all pointers NULL", -1, "abc"},
-        {"a is NULL", WHOLE, "a"}, {"b is NULL", WHOLE, "b"},
-        {"c is NULL", WHOLE, "c"},
+    static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"n", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n", -1}, {"a", 0}, {"b", 0}, {"c", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"a", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"b", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"c", 0}}},
+        {0},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        check_case(c, "%s", cases[i].text);
-        declare_untouched(c, cases[i].n, cases[i].null);
-        check_expect(c, COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-        check_run(c);
-    }
+    add_and_compare(c, whole_blocks(c), 1);
+    check_idle_calls(c, calls, declare_whole, NULL);
 }
 
 // A valid call in which the nth call of `function` fails.
 static void call_with_failure(struct check* c, const char* function, int nth) {
     check_case(c, "n = %d, and call %d of %s fails", WHOLE, nth, function);
-    declare_untouched(c, WHOLE, "");
+    declare(c, WHOLE);
     check_fail_call(c, function, nth);
     check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
     check_run(c);
@@ -208,16 +191,11 @@ static int64_t start_of_wrong_end(const struct tensor* t) {
 
 // The picture of the errors tells what a grid that is too small leaves.
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    (void)c;
-    (void)budget;
+    (void)c, (void)budget;
     int64_t start = start_of_wrong_end(t);
     // cudaMemcpy was given n as the number of bytes: a quarter of the floats came back.
     if (start > 0 && start == t->count / 4) return CAUSE_never_written;
     return CAUSE_NONE;
 }
 
-const struct lesson lesson = {
-    .name = "01_vector_add",
-    .items = items,
-    .explain = explain,
-};
+const struct lesson lesson = {.name = "01_vector_add", .items = items, .explain = explain};

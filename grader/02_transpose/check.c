@@ -4,6 +4,7 @@
 // numbers are the trap, and arrive unchanged, so the budget is exact equality. Sizes that are no
 // item's trap are whole tiles of any usual size. The first case of every item has more rows than
 // columns and several tiles: so a mistake looks the same in every item.
+#include "check/arguments.h"
 #include "check/check.h"
 #include "mistakes.h"
 #include "transpose.h"
@@ -17,22 +18,20 @@ enum { ROWS = 256, COLS = 128 };  // whole tiles of 8 to 128
 
 // ---- cases
 
-struct matrices {
-    struct tensor *out, *in;
-    int64_t rows, cols;
-};
+static void declare(struct check* c, void* matrices) {
+    struct matrices* m = matrices;
+    check_describe(c, m);
+    check_int(c, "rows", m->rows);
+    check_int(c, "cols", m->cols);
+    m->out = check_output(c, "out", F32, SHAPE(m->cols, m->rows));
+    m->in = check_input(c, "in", F32, SHAPE(m->rows, m->cols));
+}
 
-static struct matrices begin(struct check* c, int rounds, int64_t rows, int64_t cols) {
-    check_case(c, "rows = %lld, cols = %lld", (long long)rows, (long long)cols);
+// m has to live as long as the case.
+static void begin(struct check* c, struct matrices* m, int rounds) {
+    check_case(c, "rows = %lld, cols = %lld", (long long)m->rows, (long long)m->cols);
     check_rounds(c, rounds);
-    check_int(c, "rows", rows);
-    check_int(c, "cols", cols);
-    return (struct matrices){
-        .out = check_output(c, "out", F32, SHAPE(cols, rows)),
-        .in = check_input(c, "in", F32, SHAPE(rows, cols)),
-        .rows = rows,
-        .cols = cols,
-    };
+    declare(c, m);
 }
 
 static void fill(struct check* c, struct matrices m) {
@@ -48,7 +47,8 @@ static void compare(struct check* c, struct matrices m) {
 }
 
 static void turn(struct check* c, int64_t rows, int64_t cols) {
-    struct matrices m = begin(c, 1, rows, cols);
+    struct matrices m = {.rows = rows, .cols = cols};
+    begin(c, &m, 1);
     fill(c, m);
     check_run(c);
     compare(c, m);
@@ -68,7 +68,8 @@ static void any_number(struct check* c) {
     static const double special[] = {NAN,    INFINITY, -INFINITY, FLT_MAX, -FLT_MAX,
                                      0x1p60, FLT_MIN,  0x1p-149,  -0.0,    1 + FLT_EPSILON};
     enum { SPECIAL = sizeof special / sizeof special[0] };
-    struct matrices m = begin(c, 1, ROWS, COLS);
+    struct matrices m = {.rows = ROWS, .cols = COLS};
+    begin(c, &m, 1);
     fill_normal(c, m.in, 0.0, 1.0);
     for (int i = 0; i < 20 * SPECIAL; i++)
         m.in->value[check_pick(c, 0, m.in->count - 1)] = special[i % SPECIAL];
@@ -78,7 +79,8 @@ static void any_number(struct check* c) {
 
 static void three_calls(struct check* c) {
     enum { CALLS = 3 };
-    struct matrices m = begin(c, CALLS, ROWS, COLS);
+    struct matrices m = {.rows = ROWS, .cols = COLS};
+    begin(c, &m, CALLS);
     for (int call = 0; call < CALLS; call++) {
         check_round(c, call);
         fill(c, m);
@@ -90,37 +92,19 @@ static void three_calls(struct check* c) {
     }
 }
 
-// A call that must write nothing. Both arrays have ROWS x COLS elements whatever the launcher is
-// told; `null` is passed as NULL ("": neither).
-static void call_untouched(struct check* c, int64_t rows, int64_t cols, const char* null,
-                           int status, enum cause otherwise) {
-    check_case(c, "rows = %lld, cols = %lld%s%s%s", (long long)rows, (long long)cols,
-               *null ? ", " : "", null, *null ? " is NULL" : "");
-    check_int(c, "rows", rows);
-    check_int(c, "cols", cols);
-    struct tensor* out = NULL;
-    if (*null == 'o')
-        check_null(c, "out");
-    else
-        out = check_output(c, "out", F32, SHAPE(COLS, ROWS));
-    if (*null == 'i')
-        check_null(c, "in");
-    else
-        fill_integers(c, check_input(c, "in", F32, SHAPE(ROWS, COLS)), -1000, 1000);
-    for (int64_t i = 0; out && i < out->count; i++) out->untouched[i] = true;
-    check_expect(c, status, otherwise);
-    check_run(c);
-    if (out) check_compare(c, out, budget_exact());
-}
-
 static void arguments(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_OK, {{"rows", 0}}},
+        {COURSE_OK, {{"cols", 0}, {"out", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"out", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"in", 0}}},
+        {0},
+    };
+    struct matrices m = {.rows = ROWS, .cols = COLS};
     turn(c, ROWS, COLS);
-    call_untouched(c, 0, COLS, "", COURSE_OK, CAUSE_empty_input);
-    call_untouched(c, ROWS, 0, "out", COURSE_OK, CAUSE_empty_input);
-    call_untouched(c, -1, COLS, "", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-    call_untouched(c, 0, -1, "", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-    call_untouched(c, ROWS, COLS, "out", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
-    call_untouched(c, ROWS, COLS, "in", COURSE_BAD_ARGUMENT, CAUSE_argument_check);
+    check_idle_calls(c, calls, declare, &m);
 }
 
 // ---- items: hard shapes
@@ -154,11 +138,8 @@ static void any_both(struct check* c) {
 static void safe(struct check* c) {
     int64_t rows = ragged(c, ROWS), cols = ragged(c, COLS);
     turn(c, rows, cols);
-    struct matrices m = begin(c, 1, rows, cols);
     check_watch(c, WATCH_CHECK);
-    fill(c, m);
-    check_run(c);
-    compare(c, m);
+    turn(c, rows, cols);
 }
 
 // ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a
@@ -168,12 +149,10 @@ static void safe(struct check* c) {
 static const double SECTOR = 32.0;  // bytes
 static const double SPARE = 1.25;
 
-static const struct arena_traffic* traffic_of_one(struct check* c, struct matrices* m) {
-    *m = begin(c, 1, 128 * check_pick(c, 2, 3), 64 * check_pick(c, 1, 3));
+static const struct arena_traffic* traffic_of_one(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    fill(c, *m);
-    check_run(c);
-    compare(c, *m);
+    int64_t cols = 64 * check_pick(c, 1, 3), rows = 128 * check_pick(c, 2, 3);
+    turn(c, rows, cols);
     return check_traffic(c);
 }
 
@@ -194,15 +173,13 @@ static void judge_sectors(struct check* c, const char* verb, int64_t sectors, in
 }
 
 static void loads(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_requests,
                   t->global_load_bytes);
 }
 
 static void stores(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     judge_sectors(c, "stored", t->global_store_sectors, t->global_store_requests,
                   t->global_store_bytes);
 }
@@ -211,8 +188,7 @@ static void stores(struct check* c) {
 // tile has no conflicts, but earns nothing for that: its loads and stores have to be coalesced by
 // other means (shuffles, say).
 static void conflicts(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
+    const struct arena_traffic* t = traffic_of_one(c);
     if (t->shared_load_requests + t->shared_store_requests == 0)
         check_at_most(c, CAUSE_uncoalesced, "bytes moved per byte used, without shared memory",
                       fmax(waste(t->global_load_sectors, t->global_load_bytes),
@@ -226,9 +202,8 @@ static void conflicts(struct check* c) {
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile.
 static void once(struct check* c) {
-    struct matrices m;
-    const struct arena_traffic* t = traffic_of_one(c, &m);
-    int64_t bytes = m.rows * m.cols * (int64_t)sizeof(float);
+    const struct arena_traffic* t = traffic_of_one(c);
+    int64_t bytes = check_int_of(c, "rows") * check_int_of(c, "cols") * (int64_t)sizeof(float);
     check_at_most(c, CAUSE_too_much_read, "bytes loaded per byte of in",
                   per(t->global_load_bytes, bytes), 1.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored per byte of out",
@@ -251,23 +226,4 @@ static const struct item items[] = {
     {0},
 };
 
-// ---- diagnosis
-
-static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
-    (void)budget;
-    struct evidence e = {
-        .in = check_tensor(c, "in") ? check_tensor(c, "in")->value : NULL,
-        .want = t->want,
-        .got = t->got,
-        .rows = check_int_of(c, "rows"),
-        .cols = check_int_of(c, "cols"),
-    };
-    if (!e.in || e.rows * e.cols != t->count) return CAUSE_NONE;  // nothing was to be moved
-    return explain_matrix(&e);
-}
-
-const struct lesson lesson = {
-    .name = "02_transpose",
-    .items = items,
-    .explain = explain,
-};
+const struct lesson lesson = {.name = "02_transpose", .items = items, .explain = explain};

@@ -12,10 +12,6 @@ static struct pair reduce(const double* x, int64_t n) {
     return p;
 }
 
-static struct pair right(const struct batch* b, int64_t row) {
-    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
-}
-
 static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
@@ -26,9 +22,9 @@ static struct pair rows_packed(const struct batch* b, int64_t row, int variant) 
     return reduce(b->x->value + row * b->cols, b->cols);
 }
 
-// Does what thread j % T has reach the end? The variants stand for: T, 32 to 1024 threads; how many
-// lanes of a warp are merged, 1 to 32; the first so many of them, or every 32nd, 16th, ...; and all
-// warps, or only the first.
+// Does element j, which thread j % T holds, reach the result? The variants stand for: T, 32 to 1024
+// threads; how many lanes of a warp are merged, 1 to 32; the first so many lanes, or every 32nd,
+// 16th, ...; and all warps, or only the first.
 enum { LOSSES = 6 * 6 * 2 * 2 };
 static bool reaches(int variant, int64_t j) {
     int64_t threads = (int64_t)32 << variant % 6, lanes = (int64_t)1 << variant / 6 % 6;
@@ -51,14 +47,14 @@ static struct pair threads_lost(const struct batch* b, int64_t row, int variant)
 // The elements that do not fill a sweep of 1 << variant elements.
 static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
     int64_t sweep = (int64_t)1 << variant;
-    if (sweep > 1024 && sweep > b->cols) return right(b, row);
+    if (sweep > 1024 && sweep > b->cols) return pair_wanted(b, row);
     return reduce(batch_row(b, row), b->cols - b->cols % sweep);
 }
 
 // The last sweep is filled up with the row's last element.
 static struct pair rest_repeated(const struct batch* b, int64_t row, int variant) {
     int64_t sweep = (int64_t)1 << variant, pad = (sweep - b->cols % sweep) % sweep;
-    struct pair p = right(b, row);
+    struct pair p = pair_wanted(b, row);
     if (pad) p.number[0] += (double)pad * batch_row(b, row)[b->cols - 1];
     return p;
 }
@@ -69,7 +65,7 @@ static struct pair first_only(const struct batch* b, int64_t row, int variant) {
 
 // The sum is added up several times.
 static struct pair times(const struct batch* b, int64_t row, int variant) {
-    struct pair p = right(b, row);
+    struct pair p = pair_wanted(b, row);
     p.number[0] *= (double)((int64_t)1 << variant);
     return p;
 }
@@ -77,7 +73,7 @@ static struct pair times(const struct batch* b, int64_t row, int variant) {
 // The maximum starts at a finite number: what the first wrong one shows.
 static struct pair max_started(const struct batch* b, int64_t row, int variant) {
     const struct tensor* max = b->out[1];
-    struct pair p = right(b, row);
+    struct pair p = pair_wanted(b, row);
     int64_t i = 0;
     (void)variant;
     while (i < b->rows - 1 && max->got[i] == max->want[i]) i++;

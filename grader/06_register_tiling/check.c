@@ -166,13 +166,8 @@ static void registers_share(struct check* c) {
                   useful * 32 / M_N_K, 0.2);
 }
 
-// Wavefronts that only conflicts make, in parts of the others. A few are forgiven.
 static void no_conflicts(struct check* c) {
-    const struct arena_traffic* t = traffic(c);
-    double conflicts = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to conflicts for each useful one",
-                  all > conflicts ? conflicts / (all - conflicts) : 0, 0.15);
+    multiplied_without_conflicts(c, traffic(c));
 }
 
 static const struct item items[] = {

@@ -9,8 +9,8 @@
 
 // ---- terms
 
-// The last tile still holds what was there before, but the last four elements that begin below K
-// are whole: with zeros.
+// Beyond K the last tile still holds the numbers of an earlier tile. Only the group of four that
+// begins below K was filled up with zeros.
 static double stale_fours(const struct product* p, struct term at) {
     return at.k < CEIL_DIV(p->K, 4) * 4 ? right_term(p, at) : stale_tail(p, at);
 }

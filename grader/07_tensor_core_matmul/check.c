@@ -152,14 +152,9 @@ static void read_once_per_tile(struct check* c) {
                   (double)t->global_store_bytes / (2 * M * N), 1);
 }
 
-// Wavefronts that only conflicts make, in parts of the others. A few are forgiven; rows one below
-// the other in the same banks cost seven times the others.
+// Rows one below the other in the same banks cost seven times the others.
 static void no_conflicts(struct check* c) {
-    const struct arena_traffic* t = traffic_of(c, WHOLE_K);
-    double conflicts = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
-    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
-    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to conflicts for each useful one",
-                  all > conflicts ? conflicts / (all - conflicts) : 0, 0.15);
+    multiplied_without_conflicts(c, traffic_of(c, WHOLE_K));
 }
 
 static const struct item items[] = {

@@ -1,7 +1,7 @@
 // check.c: what lesson 10, online_softmax, is graded on.
 //
-// Each item sets one trap. Except for an item's trap, cases have at least 128 columns and no more
-// than 1024, a multiple of 128; rows in multiples of 4; a positive score in every row; and no gaps.
+// Each item sets one trap. Where they are no item's trap, columns are a multiple of 128, up to
+// 1024, and rows a multiple of 4. Every row has a positive score, and no gaps lie between rows.
 #include "check/check.h"
 #include "mistakes.h"
 #include "online_softmax.h"

@@ -10,10 +10,6 @@ static struct pair state_of(const double* x, int64_t n) {
     return (struct pair){{m, m > -INFINITY ? row_sum_exp(x, n, m) : 0}};
 }
 
-static struct pair right(const struct batch* b, int64_t row) {
-    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
-}
-
 // What a kernel writes: l overflows where a float does. A NaN stands for an unknown value.
 static struct pair written(double m, double l) {
     return (struct pair){{m, isnan(l) ? ANYTHING : dtype_round(F32, l)}};
@@ -59,7 +55,7 @@ static struct pair max_started(const struct batch* b, int64_t row, int variant) 
 
 // The sum starts at 1 in some threads; it shows where nothing follows.
 static struct pair sum_started(const struct batch* b, int64_t row, int variant) {
-    struct pair p = right(b, row);
+    struct pair p = pair_wanted(b, row);
     if (p.number[0] == -INFINITY) p.number[1] = (double)sweep_of(variant);
     return p;
 }
@@ -67,7 +63,7 @@ static struct pair sum_started(const struct batch* b, int64_t row, int variant) 
 // The elements at the end of the row that do not fill a sweep.
 static struct pair rest_dropped(const struct batch* b, int64_t row, int variant) {
     int64_t sweep = sweep_of(variant);
-    if (sweep > b->cols) return right(b, row);
+    if (sweep > b->cols) return pair_wanted(b, row);
     return written_of(batch_row(b, row), b->cols - b->cols % sweep);
 }
 
@@ -89,7 +85,7 @@ static struct pair rest_zero(const struct batch* b, int64_t row, int variant) {
 
 // Past the end, the last sweep still holds elements of the sweep before it.
 static struct pair rest_from_before(const struct batch* b, int64_t row, int variant) {
-    struct pair p = right(b, row);
+    struct pair p = pair_wanted(b, row);
     int64_t sweep = sweep_of(variant);
     const double* x = batch_row(b, row);
     if (sweep <= b->cols)

@@ -10,17 +10,10 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
-// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
-    return (struct attention_shape){.dtype = F16,
-                                    .B = n[0],
-                                    .H = 1,
-                                    .H_k = 1,
-                                    .N_q = n[1],
-                                    .N_k = n[1],
-                                    .d = n[2],
-                                    .rounding = 0x1p-10};
+    struct attention_shape s = attention_of_fp16(1, n[1], n[2]);
+    s.B = n[0];
+    return s;
 }
 
 typedef int (*launcher_type)(fp16*, float*, const fp16*, const fp16*, const fp16*, int, int, int,
@@ -37,13 +30,5 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
 }
 
 const struct bench bench = {
-    .launcher = "flash_forward",
-    .sizes = sizes,
-    .bytes = attention_bytes,
-    .flops = attention_flops,
-    .precision = BF16,
-    .prepare = attention_prepare,
-    .call = call,
-    .error = attention_error,
-    .spread = 1e-3,
+    ATTENTION_BENCH, .launcher = "flash_forward", .sizes = sizes, .call = call, .spread = 1e-3,
 };

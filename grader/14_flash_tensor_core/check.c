@@ -82,17 +82,17 @@ static void hard_scores(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument bad[] = {
-        {"d", 80, COURSE_UNSUPPORTED},
-        {"H", 65536, COURSE_UNSUPPORTED},
-        {"scale", 0, COURSE_UNSUPPORTED},
-        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -64, COURSE_BAD_ARGUMENT},
-        {"stride_k.n", 56, COURSE_BAD_ARGUMENT},
-        {"stride_q.n", 68, COURSE_UNSUPPORTED},
-        {"stride_o.h", 100, COURSE_UNSUPPORTED},
-        {"V", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call bad[] = {
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"H", 65536}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.h", 100}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
     forward_arguments(all_keys(c, 64, 64), bad);

@@ -2,40 +2,18 @@
 #include "attention/bench.h"
 #include "flash_backward.h"
 
-// n = {H, N, d, causal}; one batch, arrays of (N, H, d)
-static const struct bench_size sizes[] = {
-    {"32 heads; N = 4096; d = 128", {32, 4096, 128, 0}},
-    {"32 heads; N = 4096; d = 128; causal", {32, 4096, 128, 1}},
-    {"32 heads; N = 4321; d = 128; causal", {32, 4321, 128, 1}},
-    {"32 heads; N = 4096; d = 64; causal", {32, 4096, 64, 1}},
-    {0},
-};
-
-// Sums in fp32 and rounding to fp16, 2^-11 of the element, and as much again for exp and the order
-// of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
-    return (struct attention_shape){.dtype = F16,
-                                    .backward = true,
-                                    .B = 1,
-                                    .H = n[0],
-                                    .H_k = n[0],
-                                    .N_q = n[1],
-                                    .N_k = n[1],
-                                    .d = n[2],
-                                    .causal = n[3],
-                                    .workspace_bytes = (int64_t)flash_backward_workspace_bytes(
-                                        1, (int)n[1], (int)n[0], (int)n[2]),
-                                    .rounding = 0x1p-10};
+    struct attention_shape s = attention_of_fp16(n[0], n[1], n[2]);
+    s.backward = true;
+    s.causal = n[3];
+    s.workspace_bytes = (int64_t)flash_backward_workspace_bytes(1, (int)s.N_q, (int)s.H, (int)s.d);
+    return s;
 }
 
 const struct bench bench = {
+    ATTENTION_BENCH,
     .launcher = "flash_backward",
-    .sizes = sizes,
-    .bytes = attention_bytes,
-    .flops = attention_flops,
-    .precision = BF16,
-    .prepare = attention_prepare,
+    .sizes = attention_sizes_of_heads,
     .call = attention_call_backward,
-    .error = attention_error,
     .spread = 1e-3,
 };

@@ -113,16 +113,16 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument too_wide[] = {{"d", 257, COURSE_UNSUPPORTED}, {0}};
-    static const struct bad_argument bad[] = {
-        {"B", -1, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"O", 0, COURSE_BAD_ARGUMENT},
-        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -1, COURSE_BAD_ARGUMENT},
-        {"dV", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
+    static const struct idle_call bad[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
     };
     backward_case(causal(c, 19, 19));

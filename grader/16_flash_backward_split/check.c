@@ -123,18 +123,18 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument bad[] = {
-        {"d", 80, COURSE_UNSUPPORTED},
-        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"H", 65536, COURSE_UNSUPPORTED},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"stride_dk.n", 56, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -64, COURSE_BAD_ARGUMENT},
-        {"stride_q.n", 68, COURSE_UNSUPPORTED},
-        {"stride_dv.h", 100, COURSE_UNSUPPORTED},
-        {"O", 0, COURSE_BAD_ARGUMENT},
-        {"dV", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call bad[] = {
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_UNSUPPORTED, {{"H", 65536}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 56}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_dv.h", 100}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
     };
     struct problem p = all_keys(c, 64, 64);

@@ -15,22 +15,17 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
-// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
-    size_t bytes =
-        gqa_backward_workspace_bytes((int)n[BATCHES], (int)n[N_Q], (int)n[H_Q], (int)n[D]);
-    return (struct attention_shape){.dtype = F16,
-                                    .backward = n[BACKWARD],
-                                    .B = n[BATCHES],
-                                    .H = n[H_Q],
-                                    .H_k = n[H_K],
-                                    .N_q = n[N_Q],
-                                    .N_k = n[N_K],
-                                    .d = n[D],
-                                    .causal = n[IS_CAUSAL],
-                                    .workspace_bytes = n[BACKWARD] ? (int64_t)bytes : 0,
-                                    .rounding = 0x1p-10};
+    struct attention_shape s = attention_of_fp16(n[H_Q], n[N_Q], n[D]);
+    s.backward = n[BACKWARD];
+    s.B = n[BATCHES];
+    s.H_k = n[H_K];
+    s.N_k = n[N_K];
+    s.causal = n[IS_CAUSAL];
+    if (s.backward)
+        s.workspace_bytes =
+            (int64_t)gqa_backward_workspace_bytes((int)s.B, (int)s.N_q, (int)s.H, (int)s.d);
+    return s;
 }
 
 typedef int (*forward_type)(fp16*, float*, const fp16*, const fp16*, const fp16*, int, int, int,
@@ -60,13 +55,6 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
 }
 
 const struct bench bench = {
-    .launcher = "gqa_forward gqa_backward",
-    .sizes = sizes,
-    .bytes = attention_bytes,
-    .flops = attention_flops,
-    .precision = BF16,
-    .prepare = attention_prepare,
-    .call = call,
-    .error = attention_error,
+    ATTENTION_BENCH, .launcher = "gqa_forward gqa_backward", .sizes = sizes, .call = call,
     .spread = 1e-3,
 };

@@ -190,24 +190,24 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument of_sizes[] = {
-        {"d", 257, COURSE_UNSUPPORTED},
-        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"H_k", 0, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -16, COURSE_BAD_ARGUMENT},
-        {"stride_k.n", 15, COURSE_BAD_ARGUMENT},
-        {"V", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call of_sizes[] = {
+        {COURSE_UNSUPPORTED, {{"d", 257}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
-    static const struct bad_argument of_heads[] = {{"H_k", 3, COURSE_BAD_ARGUMENT}, {0}};
-    static const struct bad_argument of_gradients[] = {
-        {"H_k", 3, COURSE_BAD_ARGUMENT},
-        {"H_k", 0, COURSE_BAD_ARGUMENT},
-        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -1, COURSE_BAD_ARGUMENT},
-        {"dV", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call of_heads[] = {{COURSE_BAD_ARGUMENT, {{"H_k", 3}}}, {0}};
+    static const struct idle_call of_gradients[] = {
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
     };
     struct problem p = forward_of(c, 1, 32, 32, false);

@@ -26,24 +26,16 @@ static bool is_active(const int64_t* n, int64_t head, int64_t i, int64_t j) {
     return I == J || (int64_t)((x ^ x >> 32) % 100) < n[DENSITY];
 }
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
-// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
     int H = (int)n[HEADS], rows = (int)n[N], d = (int)n[D];
     size_t bytes = n[PASS] ? block_sparse_backward_workspace_bytes(1, rows, rows, H, d)
                            : block_sparse_forward_workspace_bytes(1, rows, rows, H);
-    return (struct attention_shape){.dtype = F16,
-                                    .backward = n[PASS],
-                                    .B = 1,
-                                    .H = H,
-                                    .H_k = H,
-                                    .N_q = rows,
-                                    .N_k = rows,
-                                    .d = d,
-                                    .is_active = is_active,
-                                    .n = n,
-                                    .workspace_bytes = (int64_t)bytes,
-                                    .rounding = 0x1p-10};
+    struct attention_shape s = attention_of_fp16(H, rows, d);
+    s.backward = n[PASS];
+    s.is_active = is_active;
+    s.n = n;
+    s.workspace_bytes = (int64_t)bytes;
+    return s;
 }
 
 static void prepare(struct bench_run* run, const int64_t* n) {

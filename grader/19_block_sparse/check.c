@@ -45,16 +45,9 @@ static const struct contract of_backward = {
 enum { BLOCK = SPARSE_BLOCK };
 
 // One batch of H heads.
-static struct problem forward_of(struct check* c, int64_t H, int64_t N_q, int64_t N_k) {
-    struct problem p = problem_of(c, &of_forward, N_q, N_k, false);
-    p.H = H;
-    return p;
-}
-
-static struct problem backward_of(struct check* c, int64_t H, int64_t N_q, int64_t N_k) {
-    struct problem p = problem_of(c, &of_backward, N_q, N_k, false);
-    p.H = H;
-    return p;
+static struct problem sizes(struct check* c, const struct contract* of, int64_t H, int64_t N_q,
+                            int64_t N_k) {
+    return with_heads(problem_of(c, of, N_q, N_k, false), 1, H);
 }
 
 // Two batches of two heads, d = 8, with masks that are their own transposes, without empty rows or
@@ -67,42 +60,79 @@ static const char* with_masks_of_heads(struct problem* p) {
     return masks[check_pick(p->check, 0, 2)];
 }
 
-// Both passes name a case after its mask.
-static void judge_forward(struct problem p, const char* mask, int what) {
+// Starts a case of either pass that is named after its mask, and fills it.
+static void begin(struct problem* p, const char* mask) {
     char name[MASK_TEXT + 16];
     snprintf(name, sizeof name, ", mask %s", mask);
-    forward_begin(&p, PACKED, name);
-    mask_set(&p, mask);
-    forward_run(&p, what);
+    problem_begin(p, PACKED, name);
+    if (!p->contract->backward) forward_fill(p);
+    mask_set(p, mask);
+    if (p->contract->backward) backward_fill(p);
 }
 
-static void judge_backward(struct problem p, const char* mask) {
-    char name[MASK_TEXT + 16];
-    snprintf(name, sizeof name, ", mask %s", mask);
-    problem_begin(&p, PACKED, name);
-    mask_set(&p, mask);
-    backward_fill(&p);
-    backward_run(&p);
+// `what` is for a forward pass; of a backward pass all gradients are compared.
+static void run(struct problem* p, int what) {
+    if (p->contract->backward)
+        backward_run(p);
+    else
+        forward_run(p, what);
 }
 
-// Blocks are left out: a kernel need not read all of these inputs.
-static void needless(struct problem* p, int last) {
-    for (int a = 0; a <= last; a++) {
+static void judge(struct problem p, const char* mask, int what) {
+    begin(&p, mask);
+    run(&p, what);
+}
+
+// Blocks are left out: a kernel need not read all of the inputs.
+static void needless(const struct problem* p) {
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
         struct tensor* t = p->array[a].tensor;
-        for (int64_t e = 0; e < t->count; e++) t->untouched[e] = true;
+        bool is_input = p->contract->backward ? a <= ARRAY_dO || a == ARRAY_LSE : a <= ARRAY_V;
+        for (int64_t e = 0; is_input && e < t->count; e++) t->untouched[e] = true;
     }
 }
 
-// ---- forward -------------------------------------------------------------------------------
+// ---- items of both passes ------------------------------------------------------------------
 
-static void forward_blocks(struct check* c) {
+static void judge_blocks(struct check* c, const struct contract* of) {
     bool more_keys = check_pick(c, 0, 1);
     const int64_t T[][2] = {{2, 2}, {2 + !more_keys, 2 + more_keys}};
     for (int n = 0; n < 2; n++) {
         char mask[MASK_TEXT];
         mask_random(c, T[n][0], T[n][1], mask);
-        judge_forward(forward_of(c, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask, JUDGE_O);
+        judge(sizes(c, of, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask, JUDGE_O);
     }
+}
+
+static void judge_unseen(struct problem p) {
+    static const char* const masks[] = {"00/01", "10/00", "00/00"};
+    for (int n = 0; n < 3; n++) judge(p, masks[n], JUDGE_O | JUDGE_LSE);
+}
+
+static void judge_heads(struct problem p) {
+    const char* mask = with_masks_of_heads(&p);
+    judge(p, mask, JUDGE_O);
+}
+
+// Bytes that are read with no active block, with one of four, and with all four: masks[].
+static void count_reads(struct problem p, const char* const masks[3], double read[3]) {
+    for (int n = 0; n < 3; n++) {
+        begin(&p, masks[n]);
+        if (n < 2) needless(&p);
+        run(&p, JUDGE_O);
+        read[n] = (double)problem_traffic(&p)->global_load_bytes;
+    }
+}
+
+static void judge_one_of_four(struct check* c, const double read[3]) {
+    check_at_most(c, CAUSE_inactive_read, "bytes read for one block of four, of those for all four",
+                  (read[1] - read[0]) / (read[2] - read[0]), 0.3);
+}
+
+// ---- forward -------------------------------------------------------------------------------
+
+static void forward_blocks(struct check* c) {
+    judge_blocks(c, &of_forward);
 }
 
 static void forward_short(struct check* c) {
@@ -110,87 +140,73 @@ static void forward_short(struct check* c) {
                             {16 + check_pick(c, 1, 7), check_pick(c, 17, 127)},
                             {1, 1}};
     for (int n = 0; n < 3; n++) {
-        struct problem p = forward_of(c, 1, N[n][0], N[n][1]);
-        forward_case(p, PACKED, "", JUDGE_O);
+        forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
 }
 
 static void forward_unseen(struct check* c) {
-    static const char* const masks[] = {"00/01", "10/00", "00/00"};
-    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
-    for (int n = 0; n < 3; n++) judge_forward(p, masks[n], JUDGE_O | JUDGE_LSE);
-    forward_no_keys(forward_of(c, 1, 16, 0));
+    judge_unseen(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
+    forward_no_keys(sizes(c, &of_forward, 1, 16, 0));
 }
 
 static void forward_logsumexp(struct check* c) {
-    struct problem p = forward_of(c, check_pick(c, 2, 3), 32, BLOCK);
+    struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
     forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
 static void forward_heads(struct check* c) {
-    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
-    const char* mask = with_masks_of_heads(&p);
-    judge_forward(p, mask, JUDGE_O);
+    judge_heads(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
 }
 
 // ---- backward ------------------------------------------------------------------------------
 
 static void blocks(struct check* c) {
-    bool more_keys = check_pick(c, 0, 1);
-    const int64_t T[][2] = {{2, 2}, {2 + !more_keys, 2 + more_keys}};
-    for (int n = 0; n < 2; n++) {
-        char mask[MASK_TEXT];
-        mask_random(c, T[n][0], T[n][1], mask);
-        judge_backward(backward_of(c, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask);
-    }
+    judge_blocks(c, &of_backward);
 }
 
 static void short_blocks(struct check* c) {
     int64_t N_k = BLOCK + check_pick(c, 1, 7), N_q = BLOCK + check_pick(c, 1, 63);
-    backward_case(backward_of(c, 1, N_q, N_k));
+    backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
-    backward_case(backward_of(c, 1, N_q, N_k));
+    backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     int64_t d = check_pick(c, 2, 4);
     N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
-    backward_case_tested(with_d(backward_of(c, 1, N_q, N_k), d));
+    backward_case_tested(with_d(sizes(c, &of_backward, 1, N_q, N_k), d));
 }
 
 static void unseen(struct check* c) {
-    static const char* const masks[] = {"00/01", "10/00", "00/00"};
-    for (int n = 0; n < 3; n++) judge_backward(backward_of(c, 1, BLOCK + 16, BLOCK + 16), masks[n]);
-    backward_case_empty(backward_of(c, 1, 0, 32));
-    backward_case_empty(backward_of(c, 1, 32, 0));
+    judge_unseen(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
+    backward_case_empty(sizes(c, &of_backward, 1, 0, 32));
+    backward_case_empty(sizes(c, &of_backward, 1, 32, 0));
 }
 
 static void heads(struct check* c) {
-    struct problem p = backward_of(c, 1, BLOCK + 16, BLOCK + 16);
-    const char* mask = with_masks_of_heads(&p);
-    judge_backward(p, mask);
+    judge_heads(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
 }
 
 // ---- both ----------------------------------------------------------------------------------
 
 static void strides(struct check* c) {
-    struct problem p = forward_of(c, 2, 32, BLOCK);
+    struct problem p = sizes(c, &of_forward, 2, 32, BLOCK);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
-        backward_case_named(backward_of(c, 2, 32, BLOCK), layout, "");
+        backward_case_named(sizes(c, &of_backward, 2, 32, BLOCK), layout, "");
 }
 
 static void any_head(struct check* c) {
     const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
     for (int n = 0; n < 3; n++) {
-        struct problem p = with_d(forward_of(c, 1, 16, BLOCK), of_O[n]);
+        struct problem p = with_d(sizes(c, &of_forward, 1, 16, BLOCK), of_O[n]);
         forward_case(p, PACKED, "", JUDGE_O);
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
     for (int n = 0; n < 2; n++)
-        backward_case(with_d(backward_of(c, 1, 16, BLOCK), of_gradients[n]));
+        backward_case(with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]));
 }
 
 static void extreme(struct check* c) {
-    struct problem p = forward_of(c, 1, 32, BLOCK + 16);
+    struct problem p = sizes(c, &of_forward, 1, 32, BLOCK + 16);
     forward_case_large(p, ", scores of 30 times the usual size");
     for (int sign = 1; sign >= -1; sign -= 2) {
         forward_begin(&p, PACKED, sign > 0 ? ", scores near 200" : ", scores near -200");
@@ -198,11 +214,11 @@ static void extreme(struct check* c) {
         for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, sign * 200.0 / 16);
         forward_run(&p, JUDGE_O);
     }
-    p = backward_of(c, 1, 32, BLOCK + check_pick(c, 9, 15));
+    p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);
-    backward_case_cancel(backward_of(c, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512);
+    backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512);
 }
 
 // The masks of three calls with the same Q, K and V; and of two with new data, since a sum that is
@@ -223,35 +239,35 @@ static void backward_round(const struct problem* p, int round) {
 }
 
 static void again(struct check* c) {
-    struct problem p = forward_of(c, 1, BLOCK + 16, 2 * BLOCK);
+    struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
-    backward_case_again(backward_of(c, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument of_O[] = {
-        {"d", 257, COURSE_UNSUPPORTED},
-        {"H", 65536, COURSE_UNSUPPORTED},
-        {"d", 0, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"stride_k.n", 15, COURSE_BAD_ARGUMENT},
-        {"V", 0, COURSE_BAD_ARGUMENT},
-        {"mask", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call of_O[] = {
+        {COURSE_UNSUPPORTED, {{"d", 257}}},
+        {COURSE_UNSUPPORTED, {{"H", 65536}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
     };
-    static const struct bad_argument too_wide[] = {{"d", 257, COURSE_UNSUPPORTED}, {0}};
-    static const struct bad_argument of_gradients[] = {
-        {"B", -1, COURSE_BAD_ARGUMENT},          {"d", 0, COURSE_BAD_ARGUMENT},
-        {"stride_dk.n", 7, COURSE_BAD_ARGUMENT}, {"O", 0, COURSE_BAD_ARGUMENT},
-        {"dV", 0, COURSE_BAD_ARGUMENT},          {"mask", 0, COURSE_BAD_ARGUMENT},
-        {"workspace", 0, COURSE_BAD_ARGUMENT},   {0},
+    static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
+    static const struct idle_call of_gradients[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},          {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}}, {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},          {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},   {0},
     };
-    struct problem p = forward_of(c, 1, BLOCK, BLOCK);
+    struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
     forward_arguments(p, of_O);
-    backward_case(backward_of(c, 1, 32, 32));
-    problem_refused(with_d(backward_of(c, 1, 16, 16), 257), too_wide);
-    problem_refused(with_d(backward_of(c, 1, 16, 16), 8), of_gradients);
+    backward_case(sizes(c, &of_backward, 1, 32, 32));
+    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
+    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are
@@ -259,10 +275,10 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    struct problem p = with_d(forward_of(c, 2, N_q, N_k), 11);
+    struct problem p = with_d(sizes(c, &of_forward, 2, N_q, N_k), 11);
     forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    backward_case(with_d(backward_of(c, 2, N_q, N_k), 11));
+    backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
@@ -273,18 +289,10 @@ static void forward_cheap(struct check* c) {
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
     const char* const masks[] = {"0000", one[check_pick(c, 0, 3)], "1111"};
     double read[3], Q = 2.0 * N_Q * 16, K_and_V = 4.0 * T_K * BLOCK * 16;
-    for (int n = 0; n < 3; n++) {
-        struct problem p = forward_of(c, 1, N_Q, T_K * BLOCK);
-        forward_begin(&p, PACKED, masks[n]);
-        mask_set(&p, masks[n]);
-        if (n < 2) needless(&p, ARRAY_V);
-        forward_run(&p, JUDGE_O);
-        read[n] = (double)problem_traffic(&p)->global_load_bytes;
-    }
+    count_reads(sizes(c, &of_forward, 1, N_Q, T_K * BLOCK), masks, read);
     check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
                   (read[0] - Q) / K_and_V, 0.1);
-    check_at_most(c, CAUSE_inactive_read, "bytes read for one block of four, of those for all four",
-                  (read[1] - read[0]) / (read[2] - read[0]), 0.3);
+    judge_one_of_four(c, read);
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
 }
@@ -300,20 +308,9 @@ static void cheap(struct check* c) {
     for (int column = 0; column < 2; column++) {
         const char* const masks[] = {"0000", one[column][check_pick(c, 0, 3)], "1111"};
         double read[3];
-        for (int n = 0; n < 3; n++) {
-            struct problem p = backward_of(c, 1, column ? T * BLOCK : N, column ? N : T * BLOCK);
-            problem_begin(&p, PACKED, masks[n]);
-            mask_set(&p, masks[n]);
-            if (n < 2) needless(&p, ARRAY_dO);
-            for (int64_t e = 0; n < 2 && e < p.array[ARRAY_LSE].tensor->count; e++)
-                p.array[ARRAY_LSE].tensor->untouched[e] = true;
-            backward_fill(&p);
-            backward_run(&p);
-            read[n] = (double)problem_traffic(&p)->global_load_bytes;
-        }
-        check_at_most(c, CAUSE_inactive_read,
-                      "bytes read for one block of four, of those for all four",
-                      (read[1] - read[0]) / (read[2] - read[0]), 0.3);
+        count_reads(sizes(c, &of_backward, 1, column ? T * BLOCK : N, column ? N : T * BLOCK),
+                    masks, read);
+        judge_one_of_four(c, read);
     }
 }
 

@@ -18,18 +18,10 @@ static int64_t pools(const int64_t* n) {
     return CEIL_DIV(n[1], n[4]);
 }
 
-// Products and sums in fp32, results rounded to fp16: 2^-11 of the element, and as much again for
-// exp and the order of the sums.
 struct attention_shape attention_shape(const int64_t* n) {
-    return (struct attention_shape){.dtype = F16,
-                                    .B = 1,
-                                    .H = n[0],
-                                    .H_k = n[0],
-                                    .N_q = n[1],
-                                    .N_k = n[1],
-                                    .d = n[2],
-                                    .causal = n[3],
-                                    .rounding = 0x1p-10};
+    struct attention_shape s = attention_of_fp16(n[0], n[1], n[2]);
+    s.causal = n[3];
+    return s;
 }
 
 static double bytes(const int64_t* n) {
@@ -55,8 +47,8 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
                                      (int)n[4], s, s, s, s, attention_scale(&shape), (int)n[3]);
 }
 
-// The error of one row of pools of R, in parts of 1e-4 of its largest mean: P = exp(S - LSE) takes
-// over the error of LSE, and a sum of thousands of weights has its rounding.
+// The error of one row of pools of R. The unit is 1e-4 of the row's largest mean: the error of LSE
+// is in every P = exp(S - LSE), and the sum of thousands of weights is rounded.
 static double pools_error(struct bench_run* run, const int64_t* n, int64_t head, int64_t I) {
     int64_t H = n[0], N = n[1], d = n[2], pool = n[4], n_J = pools(n);
     int64_t rows = N - I * pool < pool ? N - I * pool : pool;
@@ -83,10 +75,8 @@ static double pools_error(struct bench_run* run, const int64_t* n, int64_t head,
         sum[J] /= (double)(rows * columns);
         largest = fmax(largest, sum[J]);
     }
-    for (int64_t J = 0; J < n_J; J++) {
-        double e = fabs(got[J] - sum[J]) / (1e-4 * largest);
-        worst = bench_worse(worst, e);
-    }
+    for (int64_t J = 0; J < n_J; J++)
+        worst = bench_worse(worst, fabs(got[J] - sum[J]) / (1e-4 * largest));
     free(memory);
     return worst;
 }
@@ -98,8 +88,7 @@ static double error(struct bench_run* run, const int64_t* n) {
         bool last = sample == 0;
         int64_t head = last ? n[0] - 1 : bench_pick(run, n[0]);
         int64_t I = last ? pools(n) - 1 : bench_pick(run, pools(n));
-        double e = pools_error(run, n, head, I);
-        worst = bench_worse(worst, e);
+        worst = bench_worse(worst, pools_error(run, n, head, I));
     }
     return worst;
 }

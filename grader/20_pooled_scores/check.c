@@ -204,15 +204,15 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_argument bad[] = {
-        {"pool", 129, COURSE_UNSUPPORTED},
-        {"d", 129, COURSE_UNSUPPORTED},
-        {"H", 65536, COURSE_UNSUPPORTED},
-        {"pool", 0, COURSE_BAD_ARGUMENT},
-        {"N_k", -1, COURSE_BAD_ARGUMENT},
-        {"stride_v.h", -16, COURSE_BAD_ARGUMENT},
-        {"stride_k.n", 15, COURSE_BAD_ARGUMENT},
-        {"R", 0, COURSE_BAD_ARGUMENT},
+    static const struct idle_call bad[] = {
+        {COURSE_UNSUPPORTED, {{"pool", 129}}},
+        {COURSE_UNSUPPORTED, {{"d", 129}}},
+        {COURSE_UNSUPPORTED, {{"H", 65536}}},
+        {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"R", 0}}},
         {0},
     };
     struct pooling pooling = {.pool = 8};

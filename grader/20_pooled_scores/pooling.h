@@ -6,7 +6,7 @@
 
 #include "attention/forward_mistakes.h"
 
-// What this lesson's problem has in addition: problem.own. R is NULL where there are no keys.
+// The lesson's own part of a problem: problem.own. R is NULL where there are no keys.
 struct pooling {
     int64_t pool;
     struct tensor* R;  // (B, H, n_I, n_J), packed
@@ -17,10 +17,8 @@ static struct pooling* pooling_of(const struct problem* p) {
     return p->own;
 }
 
-// A kernel's way to R; {0} with views, offset and tile is the right way: see no_slip().
-struct slip {
-    bool causal;
-    int64_t offset;  // query i sees the keys up to i + offset
+// A mistake on the way to R; all zero is none.
+struct pool_flaw {
     enum {
         OF_P,            // exp(S - LSE)
         OF_RUNNING_MAX,  // exp(S - m), m the largest score up to the end of the tile
@@ -50,6 +48,13 @@ struct slip {
         BY_TILE_NUMBER
     } place;
     bool transposed;
+};
+
+// A kernel's way to R. no_slip() returns the right way; a mistake changes a field or two of it.
+struct slip {
+    struct pool_flaw flaw;
+    bool causal;
+    int64_t offset;  // query i sees the keys up to i + offset
     int64_t tile;
     struct view Q, K;
     int64_t lse_b, lse_h;  // LSE of (b, h) is at (b lse_b + h lse_h) N_q
@@ -73,9 +78,9 @@ static int64_t pools_of(const struct problem* p, int64_t n) {
 // The pool of query or key n; -1: none.
 static int64_t pool_of(const struct slip* w, int64_t pool, int64_t n) {
     int64_t T = w->tile, k = n % T / pool;
-    if (w->place == ITS_OWN || pool >= T) return n / pool;
+    if (w->flaw.place == ITS_OWN || pool >= T) return n / pool;
     if (k >= T / pool) return -1;
-    return k + (w->place == BY_TILE ? n / T * T / pool : n / T * (T / pool));
+    return k + (w->flaw.place == BY_TILE ? n / T * T / pool : n / T * (T / pool));
 }
 
 // Where the last pool's tiles end, if n is not the end of one.
@@ -86,7 +91,7 @@ static int64_t tail_end(const struct slip* w, int64_t pool, int64_t n) {
 
 static bool is_counted(const struct slip* w, int64_t pool, int64_t n, int64_t N) {
     int64_t k = n % pool, rest = N - (n - k);
-    return !w->last_part || k >= (rest < pool ? rest : pool) - w->tile;
+    return !w->flaw.last_part || k >= (rest < pool ? rest : pool) - w->tile;
 }
 
 // The end of the tile of key j, where tiles are laid along the pools.
@@ -96,7 +101,7 @@ static int64_t tile_end(const struct slip* w, int64_t pool, int64_t j) {
     return end < first + width ? end : first + width;
 }
 
-// What one pool has gathered.
+// The sum of a pool, and the sizes of the pool.
 struct sum {
     double value, rows, columns, seen;
 };
@@ -108,7 +113,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
                     int64_t h, int64_t i, struct sum* sums) {
     double S[MAX_N];
     int64_t pool = pooling_of(p)->pool, N_k = p->N_k,
-            end = w->tail_keys ? tail_end(w, pool, N_k) : N_k;
+            end = w->flaw.tail_keys ? tail_end(w, pool, N_k) : N_k;
     int64_t seen = !w->causal ? end : i + 1 + w->offset;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
@@ -134,7 +139,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
             !is_counted(w, pool, j, N_k))
             continue;
         double weight = 0;
-        switch (w->weight) {
+        switch (w->flaw.weight) {
         case OF_P:
             weight = exp32(ROUND(S[j] - LSE));
             break;
@@ -156,14 +161,14 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         }
         if (single) weight = ROUND(weight);
         sums[J].value =
-            w->kind == MEAN ? ROUND(sums[J].value + weight) : fmax(sums[J].value, weight);
+            w->flaw.kind == MEAN ? ROUND(sums[J].value + weight) : fmax(sums[J].value, weight);
         sums[J].seen++;
     }
 }
 
-// What a pool's sum is divided by.
+// The number that a pool's sum is divided by.
 static double divisor(const struct slip* w, double pool, const struct sum* sum) {
-    switch (w->divisor) {
+    switch (w->flaw.divisor) {
     case WHAT_IS_SEEN:
         return sum->seen > 0 ? sum->seen : 1;
     case WHOLE_POOL:
@@ -190,7 +195,7 @@ static void pool_head(const struct problem* p, const struct slip* w, bool single
                       int64_t h, double* R) {
     int64_t pool = pooling_of(p)->pool, n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k);
     struct sum* sums = check_allocate(p->check, n_I * n_J, sizeof *sums);
-    for (int64_t i = 0; i < (w->tail_rows ? tail_end(w, pool, p->N_q) : p->N_q); i++) {
+    for (int64_t i = 0; i < (w->flaw.tail_rows ? tail_end(w, pool, p->N_q) : p->N_q); i++) {
         int64_t I = pool_of(w, pool, i);
         if (I < 0 || I >= n_I) continue;
         for (int64_t j = 0; j < p->N_k && i < p->N_q; j++) {
@@ -206,10 +211,10 @@ static void pool_head(const struct problem* p, const struct slip* w, bool single
     for (int64_t I = 0; I < n_I; I++) {
         for (int64_t J = 0; J < n_J; J++) {
             const struct sum* s = &sums[I * n_J + J];
-            double* r = &R[w->transposed ? J * n_I + I : I * n_J + J];
+            double* r = &R[w->flaw.transposed ? J * n_I + I : I * n_J + J];
             *r = s->rows * s->columns > 0 ? s->value : NAN;
-            if (w->kind == MEAN) *r = ROUND(*r / divisor(w, (double)pool, s));
-            if (w->weight == OF_LOGARITHM) *r = s->seen > 0 ? exp32(*r) : 0;
+            if (w->flaw.kind == MEAN) *r = ROUND(*r / divisor(w, (double)pool, s));
+            if (w->flaw.weight == OF_LOGARITHM) *r = s->seen > 0 ? exp32(*r) : 0;
         }
     }
     free(sums);
@@ -233,50 +238,38 @@ static bool is_slip(const struct suspect* s, const struct slip* w) {
     return yes;
 }
 
-// Mistakes that one field of struct slip says.
+// Mistakes that a struct pool_flaw says.
 static enum cause explain_slips(const struct suspect* s) {
-#define SLIP(cause, ...) \
-    {                    \
-        CAUSE_##cause, { \
-            __VA_ARGS__  \
-        }                \
-    }
     static const struct {
         enum cause cause;
-        struct slip like;
+        struct pool_flaw flaw;
     } known[] = {
-        SLIP(not_normalised, .weight = OF_MAX),
-        SLIP(not_normalised, .weight = OF_RUNNING_MAX),
-        SLIP(overflow, .weight = OF_QUOTIENT),
-        SLIP(pool_order, .weight = OF_LOGARITHM),
-        SLIP(lse_base2, .weight = OF_LSE_BASE2),
-        SLIP(pool_sum, .divisor = NOTHING),
-        SLIP(pool_sum, .divisor = ROWS),
-        SLIP(pool_sum, .divisor = COLUMNS),
-        SLIP(pool_largest, .kind = MAXIMUM),
-        SLIP(pool_ragged, .divisor = WHOLE_POOL),
-        SLIP(pool_ragged, .divisor = WHOLE_ROWS),
-        SLIP(pool_ragged, .divisor = WHOLE_COLUMNS),
-        SLIP(pool_hidden, .divisor = WHAT_IS_SEEN),
-        SLIP(transposed, .transposed = true),
-        SLIP(inner_tail, .tail_keys = true),
-        SLIP(inner_tail, .tail_rows = true),
-        SLIP(inner_tail, .tail_keys = true, .tail_rows = true),
-        SLIP(pool_rows, .place = BY_TILE),
-        SLIP(pool_rows, .place = BY_TILE_NUMBER),
-        SLIP(merge_lost, .last_part = true),
+        {CAUSE_not_normalised, {.weight = OF_MAX}},
+        {CAUSE_not_normalised, {.weight = OF_RUNNING_MAX}},
+        {CAUSE_overflow, {.weight = OF_QUOTIENT}},
+        {CAUSE_pool_order, {.weight = OF_LOGARITHM}},
+        {CAUSE_lse_base2, {.weight = OF_LSE_BASE2}},
+        {CAUSE_pool_sum, {.divisor = NOTHING}},
+        {CAUSE_pool_sum, {.divisor = ROWS}},
+        {CAUSE_pool_sum, {.divisor = COLUMNS}},
+        {CAUSE_pool_largest, {.kind = MAXIMUM}},
+        {CAUSE_pool_ragged, {.divisor = WHOLE_POOL}},
+        {CAUSE_pool_ragged, {.divisor = WHOLE_ROWS}},
+        {CAUSE_pool_ragged, {.divisor = WHOLE_COLUMNS}},
+        {CAUSE_pool_hidden, {.divisor = WHAT_IS_SEEN}},
+        {CAUSE_transposed, {.transposed = true}},
+        {CAUSE_inner_tail, {.tail_keys = true}},
+        {CAUSE_inner_tail, {.tail_rows = true}},
+        {CAUSE_inner_tail, {.tail_keys = true, .tail_rows = true}},
+        {CAUSE_pool_rows, {.place = BY_TILE}},
+        {CAUSE_pool_rows, {.place = BY_TILE_NUMBER}},
+        {CAUSE_merge_lost, {.last_part = true}},
     };
-#undef SLIP
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         for (int64_t tile = 16; tile <= 64; tile *= 2) {
-            struct slip w = known[n].like, right = no_slip(s->problem);
-            w.causal = right.causal;
-            w.offset = right.offset;
+            struct slip w = no_slip(s->problem);
+            w.flaw = known[n].flaw;
             w.tile = tile;
-            w.Q = right.Q;
-            w.K = right.K;
-            w.lse_b = right.lse_b;
-            w.lse_h = right.lse_h;
             if (is_slip(s, &w)) return known[n].cause;
         }
     return CAUSE_NONE;
@@ -349,7 +342,7 @@ static enum cause explain_unseen(const struct suspect* s) {
     return all_empty ? CAUSE_masked_row : CAUSE_NONE;
 }
 
-// What the student most likely did. O and LSE are explained as in lesson 13.
+// The likely cause of a wrong output. O and LSE are explained as in lesson 13.
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     if (pooling_of(s.problem)->repeating) return CAUSE_not_repeatable;

@@ -29,7 +29,7 @@ static double pick(struct check* c, int64_t low, int64_t high) {
     return (double)check_pick(c, low, high);
 }
 
-// The sizes number k of an item. BLOCK_Q, BLOCK_K and d are multiples of 16, H one of H_k.
+// The k-th sizes of an item. BLOCK_Q, BLOCK_K and d are multiples of 16, and H is one of H_k.
 static struct sizes draw(struct check* c, int k) {
     bool small = k < SMALL;
     int64_t most = small ? 9 : 5000;
@@ -81,11 +81,11 @@ static struct {
 } now;
 
 static double tolerance(void) {
-    return now.question->tolerance > 0 ? now.question->tolerance : TOLERANCE;
+    return now.question->unit == ROUNDED ? 5e-3 : TOLERANCE;
 }
 
 static bool is_right(struct check* c, double got, double want) {
-    if (now.question->unit != OTHER && want < EXACT && nearbyint(got) != want) got = NAN;
+    if (now.question->unit < OTHER && want < EXACT && nearbyint(got) != want) got = NAN;
     return check_number(c, got, want, tolerance());
 }
 
@@ -124,24 +124,30 @@ static enum cause cause_of_factor(double factor) {
     return CAUSE_constant_ratio;
 }
 
+// The first mistake of this question that gives the values that were got, or NULL.
+static const struct mistake* mistake_made(struct check* c) {
+    for (size_t m = 0; m < sizeof mistakes / sizeof mistakes[0]; m++)
+        if (strcmp(mistakes[m].question, now.question->name) == 0 &&
+            explains(c, mistakes[m].formula))
+            return &mistakes[m];
+    return NULL;
+}
+
 // The likely cause; `text` gets what more there is to say, or "".
 static enum cause likely_cause(struct check* c, char* text, size_t size) {
-    const struct question* q = now.question;
-    struct formula_size sizes[ALL_SIZES];
+    const struct mistake* made = mistake_made(c);
     double factor;
     text[0] = '\0';
-    for (const struct mistake* m = q->mistakes; m < q->mistakes + MISTAKES && m->formula; m++)
-        if (explains(c, m->formula)) return m->cause;
+    if (made) return made->cause;
     if (always(-1, 0, &factor)) {
         snprintf(text, size, "always %.6g times what is expected\n", factor);
         return cause_of_factor(factor);
     }
-    named(&now.sizes[0], NULL, sizes);
     for (int which = 0; which < ALL_SIZES; which++)
         for (int power = -1; power <= 1; power += 2)
             if (always(which, power, &factor)) {
                 snprintf(text, size, "always %.6g %c %s times what is expected\n", factor,
-                         power < 0 ? '/' : '*', sizes[which].name);
+                         power < 0 ? '/' : '*', size_names[which]);
                 return CAUSE_size_missing;
             }
     bool inverse = true;
@@ -164,7 +170,7 @@ static void sizes_text(const struct sizes* s, char* text, size_t size) {
 }
 
 static void number_text(double value, char text[40]) {
-    bool whole = now.question->unit != OTHER && value == nearbyint(value) && fabs(value) < EXACT;
+    bool whole = now.question->unit < OTHER && value == nearbyint(value) && fabs(value) < EXACT;
     snprintf(text, 40, isnan(value) ? "NaN" : whole ? "%.0f" : "%.9g", value);
 }
 
@@ -203,8 +209,10 @@ static void find_answer(struct check* c) {
     }
 }
 
-static void judge(struct check* c, const struct question* question) {
+static void judge(struct check* c, const char* name) {
+    const struct question* question = questions;
     int first = -1, wrong = 0;
+    while (strcmp(question->name, name) != 0) question++;
     now.question = question;
     find_answer(c);
     for (int k = 0; k < TRIED; k++) {
@@ -222,9 +230,8 @@ static void judge(struct check* c, const struct question* question) {
     }
     if (wrong > 0) fail_wrong(c, first, wrong);
     // No mistake gives the right values, and the formula of each mistake can be read.
-    for (int m = 0; m < MISTAKES && question->mistakes[m].formula; m++)
-        if (explains(c, question->mistakes[m].formula))
-            check_fail(c, CAUSE_NONE, "questions.h: %s is right", question->mistakes[m].formula);
+    const struct mistake* made = mistake_made(c);
+    if (made) check_fail(c, CAUSE_NONE, "questions.h: %s is right", made->formula);
 }
 
 #define QUESTIONS(QUESTION)                                                  \
@@ -255,7 +262,7 @@ static void judge(struct check* c, const struct question* question) {
 
 #define QUESTION(points, id, title)           \
     static void judge_##id(struct check* c) { \
-        judge(c, &id);                        \
+        judge(c, #id);                        \
     }
 QUESTIONS(QUESTION)
 #undef QUESTION

@@ -23,21 +23,8 @@ static void* must_allocate(int64_t count, size_t size) {
 }
 
 struct backward backward_right(const struct problem* p) {
-    struct backward w = {.scale = p->scale,
-                         .scale_dQ = p->scale,
-                         .scale_dK = p->scale,
-                         .lse = 1,
-                         .delta = 1,
-                         .base = 1,
-                         .columns = p->d,
-                         .blocks = blocks_of(p),
-                         .mask = p->causal ? MASK : MASK_NOTHING,
-                         .shift = p->N_k - p->N_q,
-                         .keys = p->N_k,
-                         .tile = 16,
-                         .keys_tile = 16,
-                         .at_start = 1,
-                         .at_full_start = 1};
+    struct backward w = {
+        .blocks = blocks_of(p), .shift = p->N_k - p->N_q, .tile = 16, .keys_tile = 16};
     for (int a = 0; a < ARRAYS; a++) w.stride[a] = p->array[a].stride;
     for (int a = 0; a < INPUTS; a++) w.value[a] = w.again[a] = p->array[a].tensor->value;
     w.dO_of_delta = w.value[ARRAY_dO];
@@ -65,30 +52,45 @@ static struct loop loop_of(const struct problem* p, const struct backward* w, in
 
 static bool is_hidden(const struct problem* p, const struct backward* w, int64_t i, int64_t j) {
     bool above = j > i + w->shift;
-    if (w->mask == MASK_TILES) return i < loop_of(p, w, j).start;
-    if (w->mask == MASK_NOT_IN_LAST && above) {
+    switch (w->flaw.mask) {
+    case AS_WANTED:
+        return p->causal && above;
+    case MASK:
+        return above;
+    case MASK_TILES:
+        return i < loop_of(p, w, j).start;
+    case MASK_NOT_IN_LAST: {
         int64_t end = (j / w->keys_tile + 1) * w->keys_tile;
         int64_t last_key = (end < p->N_k ? end : p->N_k) - 1;
-        return i < (last_key - w->shift) / w->tile * w->tile;
+        return above && i < (last_key - w->shift) / w->tile * w->tile;
     }
-    return w->mask == MASK && above;
+    case MASK_NOTHING:
+        break;
+    }
+    return false;
 }
 
 // How often query i and key j count as a pair.
 static int times(const struct problem* p, const struct backward* w, int64_t b, int64_t h, int64_t i,
                  int64_t j) {
-    if (j >= w->keys || !is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
+    static const int of_count[] = {[ONCE] = 1, [SKIPPED] = 0, [TWICE] = 2};
+    const struct backward_flaw* f = &w->flaw;
+    if (f->short_keys_lost && j >= p->N_k / w->keys_tile * w->keys_tile) return 0;
+    if (!is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
     struct loop l = loop_of(p, w, j);
     bool at_start = i >= l.start && i < l.start + w->tile && i < l.full_start;
     bool at_full_start = i >= l.full_start && i < l.full_start + w->tile;
-    if (w->part_lacks_first) {
+    if (f->part_lacks_first) {
         int64_t tail = p->N_q / w->tile * w->tile;
         return !at_start && !at_full_start && i < (tail > l.full_start ? tail : l.full_start);
     }
-    if (at_start && w->at_start != 1) return w->at_start;
-    if (at_full_start && w->at_full_start != 1) return w->at_full_start;
-    if (i < w->from || i >= w->to) return 1;
-    return w->times > 1 && i < l.full_start ? 1 : w->times;  // a tail in part 1 is not walked twice
+    if (at_start && f->at_start != ONCE) return of_count[f->at_start];
+    if (at_full_start && f->at_full_start != ONCE) return of_count[f->at_full_start];
+    if (i < (p->N_q - 1) / w->tile * w->tile) return 1;
+    bool is_short = p->N_q % w->tile != 0;
+    if (f->last == (is_short ? SHORT_LAST_SKIPPED : FULL_LAST_SKIPPED)) return 0;
+    // A tail in part 1 is not walked twice.
+    return f->last == LAST_TWICE && i >= l.full_start ? 2 : 1;
 }
 
 // ---- one head ------------------------------------------------------------------------------
@@ -135,7 +137,7 @@ static const double* read_row(const struct head* t, const double* const* value, 
 // have different orders.
 static double delta_of(const struct head* t, int64_t i) {
     const struct backward* w = t->w;
-    int64_t h = w->first_delta ? t->h / t->p->group * t->p->group : t->h;
+    int64_t h = w->flaw.first_delta ? t->h / t->p->group * t->p->group : t->h;
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
     const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
     double delta = 0;
@@ -143,20 +145,43 @@ static double delta_of(const struct head* t, int64_t i) {
     return delta;
 }
 
+static double scale_of(const struct problem* p, int scale) {
+    switch (scale) {
+    case ONE:
+        return 1;
+    case SQUARE:
+        return p->scale * p->scale;
+    case USUAL:
+        return (double)(float)(1 / sqrt((double)p->d));
+    case USUAL_SQUARE:
+        return 1.0 / (double)p->d;
+    case SCALE_LN_2:
+        return p->scale * M_LN2;
+    }
+    return p->scale;
+}
+
 // S_ij for all j, and row i of dP - delta in the place of dS.
 static void compute_scores(struct head* t, int64_t i) {
     const struct backward* w = t->w;
     const double *Q = read_row(t, w->value, ARRAY_Q, i), *dO = read_row(t, w->value, ARRAY_dO, i);
+    const double factors[] = {[SUBTRACTED] = 1,
+                              [NO_DELTA] = 0,
+                              [TIMES_SCALE] = t->p->scale,
+                              [ADDED] = -1,
+                              [OVER_SCALE] = 1 / t->p->scale};
+    double scale = scale_of(t->p, w->flaw.scores), of_delta = factors[w->flaw.delta];
+    int64_t columns = w->flaw.columns ? w->flaw.columns : t->p->d;
     t->delta[i] = delta_of(t, i);
     for (int64_t j = 0; j < t->p->N_k; j++) {
         const double *K = read_row(t, w->value, ARRAY_K, j), *V = read_row(t, w->value, ARRAY_V, j);
         double S = 0, dP = 0;
-        for (int64_t x = 0; x < w->columns; x++) {
+        for (int64_t x = 0; x < columns; x++) {
             S = op(t, S + op(t, Q[x] * K[x]));
             dP = op(t, dP + term(t, dO[x] * V[x]));
         }
-        t->S[j] = op(t, S * w->scale);
-        t->dS[i * t->columns + j] = op(t, dP - w->delta * t->delta[i]);
+        t->S[j] = op(t, S * scale);
+        t->dS[i * t->columns + j] = op(t, dP - of_delta * t->delta[i]);
     }
 }
 
@@ -167,6 +192,24 @@ static double tile_maximum(const struct head* t, int64_t i, int64_t j) {
     for (int64_t k = j / T * T; k < t->p->N_k && k / T == j / T; k++)
         if (times(t->p, t->w, t->b, t->h, i, k)) m = fmax(m, t->S[k]);
     return m;
+}
+
+// P_ij is exp() of this number.
+static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE) {
+    double S = t->S[j];
+    switch (t->w->flaw.exponent) {
+    case S_MINUS_LSE:
+        break;
+    case NO_LSE:
+        return S;
+    case LSE_OF_BASE_2:
+        return op(t, S - M_LN2 * LSE);
+    case POWER_OF_2:
+        return op(t, M_LN2 * op(t, S - LSE));
+    case TILE_MAXIMUM:
+        return op(t, S - tile_maximum(t, i, j));
+    }
+    return op(t, S - LSE);
 }
 
 // Row i of P and of dS.
@@ -180,8 +223,7 @@ static void compute_weights(struct head* t, int64_t i) {
             *P = *dS = 0;
             continue;
         }
-        double from = w->of_maximum ? tile_maximum(t, i, j) : w->lse * LSE;
-        double p = op(t, exp(op(t, w->base * op(t, t->S[j] - from))));
+        double p = op(t, exp(exponent_of(t, i, j, LSE)));
         *dS = factor(t, op(t, p * *dS));
         *P = factor(t, p);
     }
@@ -233,7 +275,7 @@ static void add_dV_and_dK(const struct head* t) {
                          *dO = read_row(t, w->again, ARRAY_dO, i);
             double P = transposed(t, t->P, w->P_of_dV, i, j);
             double dS = transposed(t, t->dS, w->dS_of_dK, i, j);
-            double of_dO = count * (w->dV == OF_P ? P : w->dV == OF_ONE ? 1 : dS);
+            double of_dO = count * (w->flaw.dV == OF_P ? P : w->flaw.dV == OF_ONE ? 1 : dS);
             for (int64_t x = 0; x < p->d && t->dV; x++)
                 t->dV[j * p->d + x] = op(t, t->dV[j * p->d + x] + term(t, of_dO * dO[x]));
             for (int64_t x = 0; x < p->d && t->dK; x++)
@@ -259,8 +301,9 @@ static void store_dQ(const struct head* t) {
             double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
             for (int64_t x = 0; x < p->d; x++) dQ[x] = op(t, dQ[x] + term(t, count * dS * K[x]));
         }
+        double scale = scale_of(p, w->flaw.gradients);
         double* to = t->dQ_total + place(w->stride[ARRAY_dQ], t->b, t->h, i);
-        for (int64_t x = 0; x < p->d; x++) store(&to[x], op(t, w->scale_dQ * dQ[x]));
+        for (int64_t x = 0; x < p->d; x++) store(&to[x], op(t, scale * dQ[x]));
     }
 }
 
@@ -281,11 +324,12 @@ static void compute_head(struct head* t) {
 // Stores dK and dV of the head's key head.
 static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) {
     const struct backward* w = t->w;
+    double scale = scale_of(t->p, w->flaw.gradients);
     for (int64_t j = 0; j < t->p->N_k; j++) {
         int64_t dK = place(w->stride[ARRAY_dK], t->b, t->g, j);
         int64_t dV = place(w->stride[ARRAY_dV], t->b, t->g, j);
         for (int64_t x = 0, e = j * t->p->d; x < t->p->d; x++, e++) {
-            if (t->dK) store(&gradient[1][dK + x], op(t, w->scale_dK * t->dK[e]));
+            if (t->dK) store(&gradient[1][dK + x], op(t, scale * t->dK[e]));
             if (t->dV) store(&gradient[2][dV + x], t->dV[e]);
         }
     }
@@ -296,9 +340,9 @@ static void compute_group(struct head* t, int64_t b, int64_t g) {
     const struct problem* p = t->p;
     size_t bytes = (size_t)(p->N_k * p->d) * sizeof(double);
     for (int64_t h = 0, first = true; h < p->H; h++) {
-        if ((t->w->interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
-        if (t->dK && (first || t->w->only_last_head)) memset(t->dK, 0, bytes);
-        if (t->dV && (first || t->w->only_last_head)) memset(t->dV, 0, bytes);
+        if ((t->w->flaw.interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
+        if (t->dK && (first || t->w->flaw.only_last_head)) memset(t->dK, 0, bytes);
+        if (t->dV && (first || t->w->flaw.only_last_head)) memset(t->dV, 0, bytes);
         first = false;
         t->b = b, t->h = h, t->g = g;
         compute_head(t);

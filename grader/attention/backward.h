@@ -8,37 +8,51 @@
 
 enum { GRADIENTS = 3, INPUTS = ARRAY_dO + 1 };  // dQ, dK, dV; and Q, K, V, O, dO
 
-// One way to compute the gradients. backward_right() returns the right way; a mistake changes a
-// field or two of it. In causal problems the main loop of a kernel goes over tiles of queries, for
-// one tile of keys at a time, in three parts: tiles that see some of the keys, tiles that see all
-// of them, and a last tile that is not full.
-struct backward {
+// A mistake; all zero is none. In causal problems the main loop of a kernel goes over tiles of
+// queries, for one tile of keys at a time, in three parts: tiles that see some of the keys, tiles
+// that see all of them, and a last tile that is not full.
+struct backward_flaw {
     // The equations.
-    double scale;               // of the scores
-    double scale_dQ, scale_dK;  // of these gradients
-    double lse, delta;          // factors of LSE and delta; 0 leaves them out
-    double base;                // ln of the number that is raised to the power of S - LSE
-    bool of_maximum;            // S - m for S - LSE, m the row's largest score in the tile of keys
+    enum { SCALE, ONE, SQUARE, USUAL, USUAL_SQUARE, SCALE_LN_2 } scores, gradients;  // their scales
+    enum {
+        S_MINUS_LSE,
+        NO_LSE,
+        LSE_OF_BASE_2,  // 2 to the power of S log2(e) - LSE
+        POWER_OF_2,     // 2 to the power of S - LSE
+        TILE_MAXIMUM,   // S - m, m the row's largest score in the tile of keys
+    } exponent;
+    enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE } delta;
     enum { OF_P, OF_ONE, OF_dS } dV;  // the factor of dO in dV
-    int64_t columns;                  // S and dP are sums over the columns [0, columns) of the rows
-    bool absolute;  // no mistake: sums of the sizes of the terms, which rounding is relative to
+    int64_t columns;  // if not 0: S and dP are sums over the first `columns` of a row alone
 
     // Which pairs of a query and a key count, and how often.
-    struct block_mask blocks;
     enum {
+        AS_WANTED,
         MASK,              // key j is hidden from query i if j > i + shift
         MASK_TILES,        // only tiles are hidden, those before the first that sees a key
         MASK_NOT_IN_LAST,  // MASK, but not in the last tile of queries that the diagonal crosses
         MASK_NOTHING
     } mask;
-    int64_t shift;
-    int64_t keys;             // only keys of [0, keys) count
-    int64_t tile, keys_tile;  // queries, and keys, in a tile
-    int at_start;           // how often the first tile counts that sees a key of the tile of keys,
-    int at_full_start;      // and the first that sees all of them
+    bool short_keys_lost;                          // keys in a tile that is not full do not count
+    enum count { ONCE, SKIPPED, TWICE } at_start;  // the first tile that sees a key of the tile
+    enum count at_full_start;                      // the first tile that sees all of them
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
-    int64_t from, to;       // queries of [from, to) count `times` times
-    int times;
+    enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TWICE } last;  // tile of queries
+
+    // Heads that share keys.
+    bool interleaved;     // query head h takes key head h % (H / group)
+    bool only_last_head;  // of a group counts in dK and dV
+    bool first_delta;     // delta is that of the group's first head
+};
+
+// One way to compute the gradients. backward_right() returns the right way; a mistake changes a
+// field or two of it.
+struct backward {
+    struct backward_flaw flaw;
+    bool absolute;  // no mistake: sums of the sizes of the terms, which rounding is relative to
+    struct block_mask blocks;
+    int64_t shift;            // of the mask
+    int64_t tile, keys_tile;  // queries, and keys, in a tile
 
     // Where rows are read and stored, and what is read.
     struct strides stride[ARRAYS];
@@ -47,11 +61,6 @@ struct backward {
     const double* dO_of_delta;
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;  // how P^T, dS^T and dS are read by these products
     enum taken stored;                       // how dQ, dK and dV are stored
-
-    // Heads that share keys.
-    bool interleaved;     // query head h takes key head h % (H / group)
-    bool only_last_head;  // of a group counts in dK and dV
-    bool first_delta;     // delta is that of the group's first head
 };
 
 struct backward backward_right(const struct problem* p);

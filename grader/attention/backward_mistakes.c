@@ -40,146 +40,64 @@ bool backward_is_zero(const struct tensor* t) {
 
 // ---- the equations -------------------------------------------------------------------------
 
-// Other scales than the problem's, of the scores, dQ and dK.
-enum scale { ONE, SCALE, SQUARE, USUAL, USUAL_SQUARE };
-struct scales {
-    enum scale scores, gradients;
-};
-
-static double number(const struct problem* p, enum scale scale) {
-    double usual = (double)(float)(1 / sqrt((double)p->d));
-    switch (scale) {
-    case ONE:
-        return 1;
-    case SCALE:
-        return p->scale;
-    case SQUARE:
-        return p->scale * p->scale;
-    case USUAL:
-        return usual;
-    case USUAL_SQUARE:
-        return 1.0 / (double)p->d;
-    }
-    return NAN;
-}
-
-static bool other_scales(const struct suspect* s, const struct hypothesis* h, int variant,
-                         double* guess) {
+bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
     const struct problem* p = s->problem;
-    const struct scales* scales = h->like;
     struct backward w = backward_right(p);
-    (void)variant;
-    w.scale = number(p, scales->scores);
-    w.scale_dQ = w.scale_dK = number(p, scales->gradients);
-    return backward_guess(s, &w, guess);
+    w.flaw = *(const struct backward_flaw*)h->like;
+    w.flaw.columns >>= variant;
+    return w.flaw.columns < p->d && backward_guess(s, &w, guess);
 }
-
-// The mistakes that change one thing, whatever the tiles are.
-enum slip {
-    DELTA,
-    NO_LSE,
-    LSE_OF_BASE_2,  // 2 to the power of S log2(e) - LSE
-    POWER_OF_2,     // 2 to the power of S - LSE
-    dV_OF_dS,
-    FEWER_COLUMNS,
-    OTHER_MASK,
-    NO_MASK,
-    CORNER,
-    ONE_OFF,
-    INTERLEAVED,
-    LAST_HEAD_ONLY,
-    DELTA_OF_FIRST_HEAD,
-};
-
-static bool set_slip(const struct problem* p, enum slip slip, int variant, struct backward* w) {
-    const int64_t offset = p->N_k - p->N_q;
-    const double deltas[] = {0, p->scale, -1, 1 / p->scale};
-    const int64_t corners[] = {0, -offset, offset > 0 ? 0 : offset, offset < 0 ? 0 : offset};
-    switch (slip) {
-    case DELTA:
-        w->delta = deltas[variant];
-        return true;
-    case NO_LSE:
-        w->lse = 0;
-        return true;
-    case LSE_OF_BASE_2:
-        w->lse = M_LN2;
-        return true;
-    case POWER_OF_2:
-        w->base = M_LN2;
-        return true;
-    case dV_OF_dS:
-        w->dV = OF_dS;
-        return true;
-    case FEWER_COLUMNS:
-        w->columns = MAX_HEAD / 2 >> variant;
-        return w->columns < p->d;
-    case OTHER_MASK:
-        w->mask = MASK;
-        return !p->causal;
-    case NO_MASK:
-        w->mask = MASK_NOTHING;
-        return p->causal;
-    case CORNER:
-        w->shift = corners[variant];
-        return p->causal && w->shift != offset;
-    case ONE_OFF:
-        w->shift = offset + (variant == 0 ? -1 : 1);
-        return p->causal;
-    case INTERLEAVED:
-        w->interleaved = true;
-        return p->group > 1;
-    case LAST_HEAD_ONLY:
-        w->only_last_head = true;
-        return p->group > 1;
-    case DELTA_OF_FIRST_HEAD:
-        w->first_delta = true;
-        return p->group > 1;
-    }
-    return false;
-}
-
-static bool slip(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
-    struct backward w = backward_right(s->problem);
-    return set_slip(s->problem, *(const enum slip*)h->like, variant, &w) &&
-           backward_guess(s, &w, guess);
-}
-
-#define SCALES(x, y) (&(const struct scales){x, y})
-#define SLIP(x) (&(const enum slip){x})
 
 const struct hypothesis backward_mistakes_in_equations[] = {
-    {CAUSE_scale_missing, other_scales, .like = SCALES(ONE, SCALE)},
-    {CAUSE_scale_missing, other_scales, .like = SCALES(ONE, ONE)},
-    {CAUSE_scale_squared, other_scales, .like = SCALES(SQUARE, SCALE)},
-    {CAUSE_scale_squared, other_scales, .like = SCALES(USUAL_SQUARE, SCALE)},
-    {CAUSE_scale_ignored, other_scales, .like = SCALES(USUAL, USUAL)},
-    {CAUSE_scale_ignored, other_scales, .like = SCALES(USUAL, SCALE)},
-    {CAUSE_scale_ignored, other_scales, .like = SCALES(SCALE, USUAL)},
-    {CAUSE_gradient_scale, other_scales, .like = SCALES(SCALE, ONE)},
-    {CAUSE_gradient_scale, other_scales, .like = SCALES(SCALE, SQUARE)},
-    {CAUSE_delta, slip, .variants = 4, .like = SLIP(DELTA)},
-    {CAUSE_not_normalised, slip, .like = SLIP(NO_LSE)},
-    {CAUSE_lse_base2, slip, .like = SLIP(LSE_OF_BASE_2)},
-    {CAUSE_lse_base2, slip, .like = SLIP(POWER_OF_2)},
-    {CAUSE_not_weighted, slip, .like = SLIP(dV_OF_dS)},
-    {CAUSE_inner_tail, slip, .variants = 8, .like = SLIP(FEWER_COLUMNS)},
+    {CAUSE_scale_missing, FLAW(.scores = ONE)},
+    {CAUSE_scale_missing, FLAW(.scores = ONE, .gradients = ONE)},
+    {CAUSE_scale_squared, FLAW(.scores = SQUARE)},
+    {CAUSE_scale_squared, FLAW(.scores = USUAL_SQUARE)},
+    {CAUSE_scale_ignored, FLAW(.scores = USUAL, .gradients = USUAL)},
+    {CAUSE_scale_ignored, FLAW(.scores = USUAL)},
+    {CAUSE_scale_ignored, FLAW(.gradients = USUAL)},
+    {CAUSE_gradient_scale, FLAW(.gradients = ONE)},
+    {CAUSE_gradient_scale, FLAW(.gradients = SQUARE)},
+    {CAUSE_delta, FLAW(.delta = NO_DELTA)},
+    {CAUSE_delta, FLAW(.delta = TIMES_SCALE)},
+    {CAUSE_delta, FLAW(.delta = ADDED)},
+    {CAUSE_delta, FLAW(.delta = OVER_SCALE)},
+    {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
+    {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
+    {CAUSE_lse_base2, FLAW(.exponent = POWER_OF_2)},
+    {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
+    {CAUSE_inner_tail, FLAW(.columns = MAX_HEAD / 2), .variants = 8},
     {0},
 };
 
 // Heads that share keys.
 static const struct hypothesis in_groups[] = {
-    {CAUSE_head_mapping, slip, .like = SLIP(INTERLEAVED)},
-    {CAUSE_group_not_summed, slip, .like = SLIP(LAST_HEAD_ONLY)},
-    {CAUSE_head_ignored, slip, .like = SLIP(DELTA_OF_FIRST_HEAD)},
+    {CAUSE_head_mapping, FLAW(.interleaved = true)},
+    {CAUSE_group_not_summed, FLAW(.only_last_head = true)},
+    {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},
 };
 
+// The diagonal is elsewhere. Other shifts begin at .like.
+static bool other_shift(const struct suspect* s, const struct hypothesis* h, int variant,
+                        double* guess) {
+    const struct problem* p = s->problem;
+    int64_t right = p->N_k - p->N_q;
+    const int64_t shifts[] = {0,         -right,   right > 0 ? 0 : right, right < 0 ? 0 : right,
+                              right - 1, right + 1};
+    struct backward w = backward_right(p);
+    w.shift = shifts[*(const int*)h->like + variant];
+    return p->causal && w.shift != right && backward_guess(s, &w, guess);
+}
+
+#define FROM(n) (&(const int){n})
+
 const struct hypothesis backward_mistakes_in_mask[] = {
-    {CAUSE_causal_ignored, slip, .like = SLIP(OTHER_MASK)},
-    {CAUSE_causal_ignored, slip, .like = SLIP(NO_MASK)},
-    {CAUSE_mask_corner, slip, .variants = 4, .like = SLIP(CORNER)},
-    {CAUSE_mask_off_by_one, slip, .variants = 2, .like = SLIP(ONE_OFF)},
+    {CAUSE_causal_ignored, FLAW(.mask = MASK)},
+    {CAUSE_causal_ignored, FLAW(.mask = MASK_NOTHING)},
+    {CAUSE_mask_corner, other_shift, .variants = 4, .like = FROM(0)},
+    {CAUSE_mask_off_by_one, other_shift, .variants = 2, .like = FROM(4)},
     {0},
 };
 
@@ -207,88 +125,30 @@ static enum cause explain_blocks(const struct suspect* s) {
 // ---- tiles ---------------------------------------------------------------------------------
 
 // The mistakes that look different for every tile size. The student's tile size is not known.
-enum tile_slip {
-    TILE_MAXIMUM,
-    DIAGONAL_UNMASKED,
-    dV_UNWEIGHTED,
-    LAST_TILE_SHORT,    // the last tile of queries is left out, and not full
-    LAST_TILE_SKIPPED,  // it is left out, and full
-    LAST_TILE_TWICE,
-    LAST_KEYS,
-    START_SKIPPED,
-    START_TWICE,
-    FULL_START_SKIPPED,
-    FULL_START_TWICE,
-    EVERY_FIRST_SKIPPED,
-};
-static const int64_t tiles[] = {16, 32, 64, 128, 8};
-enum { TILES = sizeof tiles / sizeof tiles[0] };
-
-static bool set_tile_slip(const struct problem* p, enum tile_slip slip, int64_t tile,
-                          struct backward* w) {
-    w->tile = w->keys_tile = tile;
-    switch (slip) {
-    case TILE_MAXIMUM:
-        w->of_maximum = true;
-        return true;
-    case DIAGONAL_UNMASKED:
-        w->mask = MASK_TILES;
-        return p->causal;
-    case dV_UNWEIGHTED:
-        if (p->causal) w->mask = MASK_TILES;
-        w->dV = OF_ONE;
-        return true;
-    case LAST_TILE_SHORT:
-    case LAST_TILE_SKIPPED:
-    case LAST_TILE_TWICE:
-        w->from = (p->N_q - 1) / tile * tile;
-        w->to = p->N_q;
-        w->times = slip == LAST_TILE_TWICE ? 2 : 0;
-        return slip == LAST_TILE_TWICE || (slip == LAST_TILE_SHORT) == (p->N_q % tile != 0);
-    case LAST_KEYS:
-        w->keys = p->N_k / tile * tile;
-        return true;
-    case START_SKIPPED:
-        w->at_start = 0;
-        return true;
-    case START_TWICE:
-        w->at_start = 2;
-        return true;
-    case FULL_START_SKIPPED:
-        w->at_full_start = 0;
-        return true;
-    case FULL_START_TWICE:
-        w->at_full_start = 2;
-        return true;
-    case EVERY_FIRST_SKIPPED:
-        w->part_lacks_first = true;
-        return true;
-    }
-    return false;
-}
-
-static bool tile_slip(const struct suspect* s, const struct hypothesis* h, int variant,
-                      double* guess) {
+static bool flawed_in_tiles(const struct suspect* s, const struct hypothesis* h, int variant,
+                            double* guess) {
+    static const int64_t tiles[] = {16, 32, 64, 128, 8};
     struct backward w = backward_right(s->problem);
-    return set_tile_slip(s->problem, *(const enum tile_slip*)h->like, tiles[variant], &w) &&
-           backward_guess(s, &w, guess);
+    w.flaw = *(const struct backward_flaw*)h->like;
+    w.tile = w.keys_tile = tiles[variant];
+    return backward_guess(s, &w, guess);
 }
 
-#define IN_TILES(x) tile_slip, TILES, (&(const enum tile_slip){x})
+#define IN_TILES(...) flawed_in_tiles, 5, (&(const struct backward_flaw){__VA_ARGS__})
 
 static const struct hypothesis in_tiles[] = {
-    {CAUSE_not_normalised, IN_TILES(TILE_MAXIMUM)},
-    {CAUSE_diagonal_unmasked, IN_TILES(DIAGONAL_UNMASKED)},
-    {CAUSE_not_weighted, IN_TILES(dV_UNWEIGHTED)},
-    {CAUSE_inner_tail, IN_TILES(LAST_TILE_SHORT)},
-    {CAUSE_tile_skipped, IN_TILES(LAST_TILE_SKIPPED)},
-    {CAUSE_tile_twice, IN_TILES(LAST_TILE_TWICE)},
-    {CAUSE_inner_tail, IN_TILES(LAST_KEYS)},
-    {CAUSE_tile_skipped, IN_TILES(START_SKIPPED)},
-    {CAUSE_tile_twice, IN_TILES(START_TWICE)},
-    {CAUSE_tile_skipped, IN_TILES(FULL_START_SKIPPED)},
-    {CAUSE_tile_twice, IN_TILES(FULL_START_TWICE)},
-    {CAUSE_tile_skipped, IN_TILES(EVERY_FIRST_SKIPPED)},
+    {CAUSE_not_normalised, IN_TILES(.exponent = TILE_MAXIMUM)},
+    {CAUSE_diagonal_unmasked, IN_TILES(.mask = MASK_TILES)},
+    {CAUSE_not_weighted, IN_TILES(.mask = MASK_TILES, .dV = OF_ONE)},
+    {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},
+    {CAUSE_tile_skipped, IN_TILES(.last = FULL_LAST_SKIPPED)},
+    {CAUSE_tile_twice, IN_TILES(.last = LAST_TWICE)},
+    {CAUSE_inner_tail, IN_TILES(.short_keys_lost = true)},
+    {CAUSE_tile_skipped, IN_TILES(.at_start = SKIPPED)},
+    {CAUSE_tile_twice, IN_TILES(.at_start = TWICE)},
+    {CAUSE_tile_skipped, IN_TILES(.at_full_start = SKIPPED)},
+    {CAUSE_tile_twice, IN_TILES(.at_full_start = TWICE)},
+    {CAUSE_tile_skipped, IN_TILES(.part_lacks_first = true)},
     {0},
 };
 
@@ -336,16 +196,15 @@ static bool other_place_of_LSE(const struct suspect* s, const struct hypothesis*
 }
 
 #define WAY(x) (&(const enum way){x})
-#define FROM_STEP(n) (&(const int){n})
 
 static const struct hypothesis in_places[] = {
     {CAUSE_batch_ignored, other_strides, SETS, WAY(NO_BATCH)},
     {CAUSE_head_ignored, other_strides, SETS, WAY(NO_HEAD)},
     {CAUSE_stride_ignored, other_strides, SETS, WAY(PACKED_ROWS)},
     {CAUSE_stride_ignored, other_strides, SETS* ARRAY_LSE, WAY(AS_OTHER_ARRAY)},
-    {CAUSE_batch_ignored, other_place_of_LSE, 1, FROM_STEP(0)},
-    {CAUSE_head_ignored, other_place_of_LSE, 2, FROM_STEP(1)},
-    {CAUSE_batch_ignored, other_place_of_LSE, 3, FROM_STEP(3)},
+    {CAUSE_batch_ignored, other_place_of_LSE, 1, FROM(0)},
+    {CAUSE_head_ignored, other_place_of_LSE, 2, FROM(1)},
+    {CAUSE_batch_ignored, other_place_of_LSE, 3, FROM(3)},
     {0},
 };
 
@@ -391,7 +250,7 @@ static bool is_rounding(const struct suspect* s) {
     double* terms = check_allocate(p->check, t->count, sizeof *terms);
     bool yes = true;
     sizes.absolute = true;
-    sizes.delta = -1;  // dP + delta
+    sizes.flaw.delta = ADDED;
     backward_guess(s, &sizes, terms);
     for (int64_t e = 0; e < t->count; e++)
         yes &= t->untouched[e] || fabs(t->got[e] - t->want[e]) <= 0x1p-8 * terms[e];
@@ -405,7 +264,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     enum cause cause = explain_sums(&s);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
     if (!cause) cause = explain_blocks(&s);
-    if (!cause && !zeros) cause = hypothesis_search(&s, in_groups);
+    if (!cause && !zeros && problem_of_case(c)->group > 1) cause = hypothesis_search(&s, in_groups);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
     if (!cause) cause = hypothesis_search(&s, in_places);

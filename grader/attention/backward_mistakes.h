@@ -24,6 +24,11 @@ struct suspect backward_suspect(struct check* c, const struct tensor* t, struct 
 // finite, the guess has the overflows of a kernel. Always true.
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess);
 
+// hypothesis.make(): w.flaw is the struct backward_flaw of .like. Variant n has columns >> n.
+bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess);
+#define FLAW(...) backward_flawed, .like = (&(const struct backward_flaw){__VA_ARGS__})
+
 // Elements that are NaN or infinite.
 int64_t backward_count_nonfinite(const struct tensor* t);
 

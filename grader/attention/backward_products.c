@@ -8,15 +8,7 @@
 #include "attention/backward_mistakes.h"
 
 // 2 to the power of S - log2(e) LSE, the scale without log2(e).
-static bool power_of_2(const struct suspect* s, const struct hypothesis* h, int variant,
-                       double* guess) {
-    struct backward w = backward_right(s->problem);
-    (void)h, (void)variant;
-    w.scale *= M_LN2;
-    return backward_guess(s, &w, guess);
-}
-
-static const struct hypothesis in_exponent[] = {{CAUSE_exp2_base, power_of_2, 1, NULL}, {0}};
+static const struct hypothesis in_exponent[] = {{CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)}, {0}};
 
 // ---- operands that are taken from wrong places ---------------------------------------------
 
@@ -100,7 +92,7 @@ static bool unmasked(const struct suspect* s, const struct hypothesis* h, int va
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
     (void)h;
-    w.mask = variant / 16 == 0 ? MASK_TILES : MASK_NOT_IN_LAST;
+    w.flaw.mask = variant / 16 == 0 ? MASK_TILES : MASK_NOT_IN_LAST;
     w.tile = 16 << variant / 4 % 4;
     w.keys_tile = 16 << variant % 4;
     return p->causal && backward_guess(s, &w, guess);

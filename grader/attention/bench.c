@@ -18,6 +18,58 @@ float attention_scale(const struct attention_shape* s) {
     return 1.0f / sqrtf((float)s->d);
 }
 
+// ---- sizes ---------------------------------------------------------------------------------
+
+const struct bench_size attention_sizes_of_heads[] = {
+    {"32 heads; N = 4096; d = 128", {32, 4096, 128, 0}},
+    {"32 heads; N = 4096; d = 128; causal", {32, 4096, 128, 1}},
+    {"32 heads; N = 4321; d = 128; causal", {32, 4321, 128, 1}},
+    {"32 heads; N = 4096; d = 64; causal", {32, 4096, 64, 1}},
+    {0},
+};
+
+const struct bench_size attention_sizes_of_batches[] = {
+    {"B = 1; N = 4096; d = 128", {1, 4096, 128, 0}},
+    {"B = 1; N = 4096; d = 128; causal", {1, 4096, 128, 1}},
+    {"B = 1; N = 4321; d = 128", {1, 4321, 128, 0}},
+    {"B = 1; N = 4321; d = 128; causal", {1, 4321, 128, 1}},
+    {"B = 16; N = 1024; d = 64", {16, 1024, 64, 0}},
+    {"B = 8; N = 2048; d = 64", {8, 2048, 64, 0}},
+    {"B = 4; N = 4096; d = 64", {4, 4096, 64, 0}},
+    {"B = 2; N = 8192; d = 64", {2, 8192, 64, 0}},
+    {"B = 1; N = 16384; d = 64", {1, 16384, 64, 0}},
+    {"B = 16; N = 1024; d = 64; causal", {16, 1024, 64, 1}},
+    {"B = 8; N = 2048; d = 64; causal", {8, 2048, 64, 1}},
+    {"B = 4; N = 4096; d = 64; causal", {4, 4096, 64, 1}},
+    {"B = 2; N = 8192; d = 64; causal", {2, 8192, 64, 1}},
+    {"B = 1; N = 16384; d = 64; causal", {1, 16384, 64, 1}},
+    {"B = 16; N = 1024; d = 128", {16, 1024, 128, 0}},
+    {"B = 8; N = 2048; d = 128", {8, 2048, 128, 0}},
+    {"B = 4; N = 4096; d = 128", {4, 4096, 128, 0}},
+    {"B = 2; N = 8192; d = 128", {2, 8192, 128, 0}},
+    {"B = 1; N = 16384; d = 128", {1, 16384, 128, 0}},
+    {"B = 16; N = 1024; d = 128; causal", {16, 1024, 128, 1}},
+    {"B = 8; N = 2048; d = 128; causal", {8, 2048, 128, 1}},
+    {"B = 4; N = 4096; d = 128; causal", {4, 4096, 128, 1}},
+    {"B = 2; N = 8192; d = 128; causal", {2, 8192, 128, 1}},
+    {"B = 1; N = 16384; d = 128; causal", {1, 16384, 128, 1}},
+    {0},
+};
+
+struct attention_shape attention_of_fp16(int64_t H, int64_t N, int64_t d) {
+    return (struct attention_shape){
+        .dtype = F16, .B = 1, .H = H, .H_k = H, .N_q = N, .N_k = N, .d = d, .rounding = 0x1p-10};
+}
+
+struct attention_shape attention_of_bf16(const int64_t* n) {
+    struct attention_shape s = attention_of_fp16(32, n[1], n[2]);
+    s.dtype = BF16;
+    s.B = n[0];
+    s.causal = n[3];
+    s.rounding = 0x1p-7;
+    return s;
+}
+
 // ---- the work ------------------------------------------------------------------------------
 
 // Scores of one head.

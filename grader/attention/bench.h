@@ -31,6 +31,20 @@ struct attention_shape {
 // The shape for a size with these numbers; a lesson's bench.c defines this function.
 struct attention_shape attention_shape(const int64_t* n);
 
+// One batch of H heads, N_q = N_k = N, in fp16 and without a mask: a lesson changes what is
+// different. Products and sums are in fp32, results are rounded to fp16, 2^-11 of the element; as
+// much again is allowed for exp and the order of the sums.
+struct attention_shape attention_of_fp16(int64_t H, int64_t N, int64_t d);
+
+// Sizes of one batch, n = {H, N, d, causal}.
+extern const struct bench_size attention_sizes_of_heads[];
+
+// Sizes for tensor cores, n = {B, N, d, causal}, and their shape: 32 heads in bf16. In all but the
+// first four B N is 16384. O or the gradients are rounded to bf16, 2^-9 of the element; and so are
+// P and dS, whose errors cancel only in part. In all 2^-7 of the row's largest element is allowed.
+extern const struct bench_size attention_sizes_of_batches[];
+struct attention_shape attention_of_bf16(const int64_t* n);
+
 // For struct bench. As is usual, two products are counted forward and five backward, even if a
 // kernel makes seven; and half of the scores with a causal mask and N_q = N_k.
 double attention_bytes(const int64_t* n);
@@ -40,6 +54,11 @@ void attention_prepare(struct bench_run* run, const int64_t* n);
 // The worst error of four samples, the longest row among them: of O and LSE of a query, or of dQ of
 // a query and dK and dV of a key. LSE, a number near ln(N_k), may be off by 1e-3.
 double attention_error(struct bench_run* run, const int64_t* n);
+
+// The fields of struct bench that a lesson without arrays of its own has.
+#define ATTENTION_BENCH                                                    \
+    .bytes = attention_bytes, .flops = attention_flops, .precision = BF16, \
+    .prepare = attention_prepare, .error = attention_error
 
 // Call a launcher with the parameters of lessons 13 and 14, and of lessons 15 and 16.
 int attention_call_forward(bench_launcher launcher, struct bench_run* run, const int64_t* n);

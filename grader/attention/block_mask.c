@@ -48,7 +48,7 @@ static bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t
     return false;
 }
 
-// What the mistake takes for block (I, J).
+// True if the mistake takes block (I, J) for active.
 static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t b, int64_t h,
                            int64_t I, int64_t J, int64_t B, bool short_row, bool short_column) {
     const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
@@ -142,7 +142,7 @@ static bool shows_row_length(bool active[4][4], int64_t T_q, int64_t T_k) {
     return false;
 }
 
-// What mask_random() promises of T_q x T_k blocks.
+// True if T_q x T_k blocks are as mask_random() promises.
 static bool is_general(bool active[4][4], int64_t T_q, int64_t T_k) {
     int64_t rows = 0, columns = 0, count = 0, symmetric = 0;
     for (int64_t n = 0; n < 4; n++) {

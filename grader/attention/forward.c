@@ -166,7 +166,7 @@ void forward_idle(struct problem p, const char* name) {
     check_run(p.check);
 }
 
-void forward_arguments(struct problem p, const struct bad_argument* bad) {
+void forward_arguments(struct problem p, const struct idle_call* bad) {
     struct problem no_queries = p, no_heads = p, no_batches = p;
     no_queries.N_q = no_heads.H = no_batches.B = 0;
     forward_case(p, PACKED, "", JUDGE_O);

@@ -78,7 +78,7 @@ void forward_idle(struct problem p, const char* name);
 
 // An ordinary case; forward_idle() without queries, without heads and without batches; and
 // problem_refused().
-void forward_arguments(struct problem p, const struct bad_argument* bad);
+void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.
 struct forward_traffic {

@@ -120,14 +120,15 @@ enum cause explain_empty_rows(const struct suspect* s) {
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
 }
 
-// O is NaN in rows whose LSE is right: the NaN came with V, and a weight of 0 did not remove it.
-static bool came_with_V(const struct problem* p) {
+bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
+    const struct problem* p = s->problem;
     const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
     bool any = false;
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t row = place_in(p, ARRAY_LSE, b, h, i);
+        double got = LSE->got[row], want = LSE->want[row];
         if (!isnan(O->got[place_in(p, ARRAY_O, b, h, i)])) continue;
-        if (!(fabs(LSE->got[row] - LSE->want[row]) < 1e-3)) return false;
+        if (!(with_empty_rows && got == want) && !(fabs(got - want) < 1e-3)) return false;
         any = true;
     }
     return any;
@@ -146,5 +147,6 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
             if (q == 0 || tiles[q - 1] < p->N_q) cause = explain_tiles(&s, tiles[q], tiles[k]);
     if (!cause) cause = explain_empty_rows(&s);
     if (!cause) cause = explain_forward_places(&s);
-    return !cause && came_with_V(p) ? CAUSE_nan_leak : cause;
+    // The NaN came with V, and a weight of 0 did not remove it.
+    return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

@@ -67,17 +67,16 @@ struct forward_mistake {
 
 struct forward_mistake forward_right(const struct problem* p);
 
-// What a kernel with this mistake writes. O and LSE have as many elements as their tensors: NaN
-// where nothing is written, ANYTHING in an element of O that is written twice.
-void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
-                      double* LSE);
-
 // The output that was found wrong. Is it O, and not LSE? Does it hold this guess, which has as many
 // elements? Is it what a kernel with this mistake writes?
 struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget);
 bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
+
+// O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
+// -infinity is right only `with_empty_rows`.
+bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 
 // LSE is another function of m and l, or stands in another order.
 enum cause explain_LSE(const struct suspect* s);

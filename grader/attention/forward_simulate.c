@@ -135,8 +135,10 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     return m + log(l);
 }
 
-void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
-                      double* LSE) {
+// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors: NaN
+// where nothing is written, ANYTHING in an element of O that is written twice.
+static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
+                             double* LSE) {
     const struct strides of_O = w->view[ARRAY_O].stride, of_LSE = w->view[ARRAY_LSE].stride;
     double S[MAX_N], row[MAX_HEAD];
     for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NAN;
@@ -236,21 +238,17 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
     return true;
 }
 
-#define LSE_WAY(cause, way)                                      \
-    {                                                            \
-        CAUSE_##cause, make_LSE, .like = &(const enum lse_way) { \
-            way                                                  \
-        }                                                        \
-    }
+#define LSE_WAY(way) make_LSE, .like = (&(const enum lse_way){way})
+
 static const struct hypothesis known_LSE[] = {
-    LSE_WAY(lse_no_max, NO_MAX),
-    LSE_WAY(lse_unscaled, UNSCALED),
-    LSE_WAY(lse_base2, BASE2),
-    LSE_WAY(lse_base2, BASE2_OF_L),
-    LSE_WAY(lse_base2, BASE2_OF_M),
-    LSE_WAY(lse_base2, BASE10),
-    LSE_WAY(stride_ignored, PACKED_ROWS),
-    LSE_WAY(transposed, ROWS_OUTSIDE),
+    {CAUSE_lse_no_max, LSE_WAY(NO_MAX)},
+    {CAUSE_lse_unscaled, LSE_WAY(UNSCALED)},
+    {CAUSE_lse_base2, LSE_WAY(BASE2)},
+    {CAUSE_lse_base2, LSE_WAY(BASE2_OF_L)},
+    {CAUSE_lse_base2, LSE_WAY(BASE2_OF_M)},
+    {CAUSE_lse_base2, LSE_WAY(BASE10)},
+    {CAUSE_stride_ignored, LSE_WAY(PACKED_ROWS)},
+    {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
     {0},
 };
 

@@ -111,7 +111,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         }
 }
 
-// What a kernel with this mistake writes. O and LSE have as many elements as their tensors.
+// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors.
 static void walk(const struct problem* p, const struct walk* w, double* O, double* LSE) {
     struct rows s;
     for (int64_t b = 0; b < p->B; b++)
@@ -179,28 +179,12 @@ static enum cause explain_scores(const struct suspect* s) {
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
 }
 
-// Where O is NaN, is LSE as it should be? Then m and l are right, and so are Q and K.
-static bool is_LSE_right_beside_NaN(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
-    bool any = false;
-    if (!is_O(s)) return false;
-    FOR_EACH_QUERY(p, b, h, i) {
-        int64_t row = place_in(p, ARRAY_LSE, b, h, i);
-        double got = LSE->got[row], want = LSE->want[row];
-        if (!isnan(s->tensor->got[place_in(p, ARRAY_O, b, h, i)])) continue;
-        if (got != want && !(fabs(got - want) < 1e-3)) return false;
-        any = true;
-    }
-    return any;
-}
-
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     enum cause cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.
-    if (!cause && is_LSE_right_beside_NaN(&s)) {
+    if (!cause && is_O(&s) && is_LSE_right_beside_NaN(&s, true)) {
         cause = explain_empty_rows(&s);
         return cause ? cause : CAUSE_uninitialised;
     }

@@ -185,13 +185,13 @@ void problem_begin(struct problem* p, enum layout layout, const char* what) {
     problem_declare(p, layout);
 }
 
-void problem_refused(struct problem p, const struct bad_argument* bad) {
-    for (; bad->name; bad++) {
-        check_case(p.check, "%s = %lld must be refused", bad->name, (long long)bad->value);
-        check_spoil(p.check, bad);
-        problem_declare(&p, PACKED);
-        check_run(p.check);
-    }
+static void declare_packed(struct check* c, void* problem) {
+    (void)c;
+    problem_declare(problem, PACKED);
+}
+
+void problem_refused(struct problem p, const struct idle_call* bad) {
+    check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
 // ---- costs ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "attention/block_mask.h"
+#include "check/arguments.h"
 #include "check/check.h"
 #include "course.h"
 
@@ -113,8 +114,8 @@ void problem_declare(struct problem* p, enum layout layout);
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
 
-// One case for each of the bad arguments, which end with {0}: the launcher must return its status.
-void problem_refused(struct problem p, const struct bad_argument* bad);
+// check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
+void problem_refused(struct problem p, const struct idle_call* bad);
 
 // The traffic of a judged case with WATCH_PROFILE. Fails if the launcher allocated more memory than
 // a row of fp32 for each query.
@@ -204,10 +205,6 @@ static inline int64_t keys_seen(const struct problem* p, int64_t i) {
 
 static inline struct block_mask blocks_of(const struct problem* p) {
     return block_mask_of(p->mask, p->H, p->N_q, p->N_k);
-}
-
-static inline bool sees(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
-    return is_active(blocks_of(p), b, h, i, j) && (!p->causal || j <= i + p->N_k - p->N_q);
 }
 
 #endif

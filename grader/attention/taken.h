@@ -18,8 +18,8 @@ extern const enum cause causes_of_taken[WAYS_TO_TAKE];
 // Which element of the array lands where element (*n, *x) belongs: sets both.
 void taken_from(enum taken how, int64_t* n, int64_t* x);
 
-// What the kernel takes for an array: as many elements as its tensor has, NaN between the rows.
-// `value` holds what is in the array, in as many elements. Rows beyond the last row are zeros. The
+// The elements that the kernel takes for those of an array: as many as its tensor has, NaN between
+// the rows. `value` holds the right elements, as many. Rows beyond the last row are zeros. The
 // caller frees the result.
 double* take(const struct problem* p, enum taken how, enum which a, const double* value);
 

@@ -86,7 +86,7 @@ void bench_read(struct bench_run* run, const char* name, int64_t first, int64_t 
                 (long long)(rows * width), name, (long long)first);
         exit(2);
     }
-    size_t pitch = rows > 1 ? (size_t)stride * size : row;  // at least a row, CUDA says
+    size_t pitch = rows > 1 ? (size_t)stride * size : row;  // CUDA wants at least a row
     bench_must(cudaMemcpy2D(bytes, row, (char*)a->gpu + (size_t)first * size, pitch, row,
                             (size_t)rows, cudaMemcpyDeviceToHost),
                name);

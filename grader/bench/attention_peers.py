@@ -1,14 +1,14 @@
 """attention_peers.py: what the peers.py of the attention lessons share: PyTorch's attention with its backend pinned,
 and the kernels of triton_attention.py.
 
-In memory, heads lie inside the rows, as the course's do, or outside; each backend of PyTorch gets what is faster for it, and
-the record says which (the naive one and Triton's kernels get the course's). Nothing asks for gradients in the forward
+In memory, heads lie inside the rows, as the course's do, or outside. Each backend of PyTorch gets the layout that is faster
+for it, and the record says which; the naive backend and Triton's kernels get the course's. Nothing asks for gradients in the forward
 lessons, so that a backend may leave LSE away. Of the backward pass only torch.autograd.grad() is timed, on a graph
 that is kept: the forward pass is not in it, while all that the backward pass needs (delta, conversions, memory from
 PyTorch's cache) is. Triton's backward has delta and conversions in it as well.
 
-Peers round P and dS to 16 bits. Where a contract does not allow that (fp16: lessons 12, 13, 15) they may be wrong
-by ROUNDS_P times what the course's kernels may.
+Peers round P and dS to 16 bits. Where a contract does not allow that (fp16: lessons 12, 13, 15), their errors may be
+ROUNDS_P times those of the course's kernels.
 """
 
 import math
@@ -34,8 +34,8 @@ def sdpa(backend, Q, K, V, causal, **more):
 
 
 def exact_forward(Q, K, V, causal, shown=None):
-    """O like Q and LSE of (B, H, N_q, d), computed in fp32 a head at a time. Query head h has key head h / group; of
-    `shown`, (1, H, N_q, N_k), the scores that are not True are hidden. Every query has to see a key."""
+    """O like Q and LSE of (B, H, N_q, d), computed in fp32 a head at a time. Query head h has key head h / group.
+    Scores where `shown`, (1, H, N_q, N_k), is not True are hidden. Every query has to see a key."""
     O, LSE = torch.empty_like(Q), torch.empty(Q.shape[:3], device=Q.device)
     group = Q.shape[1] // K.shape[1]
     later = torch.ones(Q.shape[2], K.shape[2], dtype=torch.bool, device=Q.device).triu(1)
@@ -53,7 +53,7 @@ def exact_forward(Q, K, V, causal, shown=None):
 
 class WithGradients:
     """What lessons 17 and 19 share: `backward` says which pass a size is, Q, K, V (and dO) are (B, H, N, d), and attention(peer)
-    is the forward pass of one."""
+    runs a peer's forward pass."""
 
     def prepare_backward(self, dO, causal, shown=None):
         O, LSE = exact_forward(self.Q, self.K, self.V, causal, shown)

@@ -1,5 +1,5 @@
-// clocks.c: NVML's figures. The library comes with the driver, its header with neither: what is
-// used of it is declared here, as https://docs.nvidia.com/deploy/nvml-api/ has it.
+// clocks.c: NVML's figures. The library comes with the driver, its header does not. So this file
+// declares what it uses, after https://docs.nvidia.com/deploy/nvml-api/.
 #include "bench/clocks.h"
 
 #include <cuda_runtime_api.h>

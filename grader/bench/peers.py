@@ -4,10 +4,10 @@
 The lesson's own bench, loaded as a library (peers.h), does the work: its sizes, random data, cold cache, timer and
 check of every element of every run. The peers are further versions.
 
-A lesson's peers.py has a class Peers. Its names and kinds ("pytorch" or "triton") are one for each peer; `looser`
-says how many times a course's kernel's error is right for them. An object is made for each size from the bench and
+A lesson's peers.py has a class Peers. Its names and kinds ("pytorch" or "triton") are one for each peer; a peer's
+error may be `looser` times that of a course's kernel. An object is made for each size from the bench and
 the size's numbers; call(peer) puts the peer's work into the default stream, deliver(peer, result) its outputs where
-the bench looks for them; layouts, one for each peer, is what the record says of their memory. A method warm(),
+the bench looks for them; layouts, one for each peer, tell the record how their memory is laid out. A method warm(),
 if there is one, compiles without timing.
 
 usage: peers.py                                             is there PyTorch with a GPU? 0 or 2

@@ -2,9 +2,9 @@
 // usage: bench CSV|- SECONDS KIND:NAME=LIBRARY.so...
 // KIND: step, solution, yours, library or tiles
 // Prints a table; writes one row per size and version to CSV. SECONDS is for all sizes together. A
-// version of which MIN_ROUNDS would take longer than a size's equal share is not timed; the others
-// get as many rounds as the time allows, and at least these. BENCH_ONLY=text in the environment:
-// only sizes whose label contains it.
+// version is not timed if MIN_ROUNDS runs of it would take longer than a size's equal share. The
+// others get as many rounds as the time allows, and at least MIN_ROUNDS. BENCH_ONLY=text in the
+// environment: only sizes whose label contains it.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -40,7 +40,7 @@ enum outcome {
     WRONG_TIMED,
 };
 
-// As the record has it.
+// The words of the record.
 static const char* const outcome_names[] = {
     "verified",
     "out of memory",
@@ -78,17 +78,23 @@ static void refuse_commas(const char* text) {
     exit(2);
 }
 
+// A new version. An error message says `named`.
+static struct version* add(const char* named) {
+    refuse_commas(named);
+    if (versions < VERSIONS) return &version[versions++];
+    fprintf(stderr, "bench: %s: more versions than VERSIONS\n", named);
+    exit(2);
+}
+
 static void load(const char* argument) {
     const char* path = strchr(argument, '=');
     const char* name_at = strchr(argument, ':');
-    refuse_commas(argument);
-    if (versions == VERSIONS || !path || !name_at) {
-        fprintf(stderr, "bench: %s: %s\n", argument,
-                path && name_at ? "more versions than VERSIONS" : "expected KIND:NAME=LIBRARY.so");
+    if (!path || !name_at) {
+        fprintf(stderr, "bench: %s: expected KIND:NAME=LIBRARY.so\n", argument);
         exit(2);
     }
+    struct version* v = add(argument);
     void* library = dlopen(path + 1, RTLD_NOW | RTLD_LOCAL);
-    struct version* v = &version[versions++];
     const char* names = bench.launcher;
     for (int n = 0; n < 2 && *names; n++) {
         char name[64];
@@ -107,12 +113,7 @@ static void load(const char* argument) {
 }
 
 static void add_peer(int peer) {
-    if (versions == VERSIONS) {
-        fprintf(stderr, "bench: %s: more versions than VERSIONS\n", peers->names[peer]);
-        exit(2);
-    }
-    refuse_commas(peers->names[peer]);
-    struct version* v = &version[versions++];
+    struct version* v = add(peers->names[peer]);
     snprintf(v->kind, sizeof v->kind, "%s", peers->kinds[peer]);
     snprintf(v->name, sizeof v->name, "%s", peers->names[peer]);
     v->peer = peer;
@@ -133,10 +134,11 @@ static enum outcome outcome_of(const struct version* v, int status) {
                                           : REFUSES_ARGUMENTS;
 }
 
-// One call between two events, everything around it in stream order: poison, cold cache, call.
-// Waits for it, and for what it computed to be in the run's outputs. VERIFIED, or why there is
-// none. *late: the GPU had come to the call before all of it was in the stream, so that the time
-// may be that of the processor, not of the GPU. With `sample` the clock is looked at meanwhile.
+// One call between two events. Before it, in stream order, the outputs are poisoned and the cache
+// is made cold. Waits for the call, and until its results are in the run's outputs. Returns
+// VERIFIED, or why there are none. *late: the GPU reached the call before all of it was in the
+// stream, so the time may be the processor's, not the GPU's. With `sample` the clock is read
+// meanwhile.
 static enum outcome run_once(const struct version* v, struct bench_run* run, const int64_t* n,
                              bool sample, double* ms, bool* late) {
     arrays_poison(run);
@@ -145,7 +147,7 @@ static enum outcome run_once(const struct version* v, struct bench_run* run, con
     int status =
         v->launch[0] ? bench.call(v->launch[n[BENCH_NUMBERS - 1]], run, n) : peers->call(v->peer);
     *late = cudaEventQuery(begin) == cudaSuccess;
-    (void)cudaGetLastError();  // "not ready" is no error; of others the status tells
+    (void)cudaGetLastError();  // "not ready" is no error; the status tells of others
     bench_must(cudaEventRecord(end, NULL), "event");
     if (sample) clocks_sample();
     bench_must(cudaEventSynchronize(end), "the kernel");
@@ -179,7 +181,7 @@ static void admit(struct version* v, struct bench_run* run, const int64_t* n, do
         v->outcome = WRONG_SAMPLE;
     } else if (!*agreed && v->launch[0]) {
         arrays_keep(run, bench.spread);
-        *agreed = wrong_elements(v, run) == 0;  // beside itself, only NaN is wrong
+        *agreed = wrong_elements(v, run) == 0;  // compared with itself, only NaN is wrong
         if (!*agreed) v->outcome = WRONG_UNWRITTEN;
     } else if (!*agreed) {
         v->outcome = NO_COMPARISON;
@@ -204,7 +206,7 @@ static void time_versions(struct bench_run* run, const int64_t* n, double second
             v->outcome = run_once(v, run, n, i == 0, &ms, &late);
             if (v->outcome != VERIFIED) continue;
             if (wrong_elements(v, run)) v->outcome = WRONG_TIMED;
-            // Let the GPU flush for longer the next time; from here on, for every version.
+            // From here on the GPU flushes for longer, before every version.
             if (!v->launch[0] && late && flushes < MAX_FLUSHES)
                 flushes *= 2, i--;
             else
@@ -296,7 +298,7 @@ static bool chosen(const struct bench_size* size) {
     return !only || strstr(size->label, only);
 }
 
-// When the program should be done, in terms of clock_seconds(); sizes that are still to be timed.
+// When the program should end, as clock_seconds() counts; how many sizes are still to be timed.
 static double deadline;
 static int sizes_left;
 

@@ -22,6 +22,11 @@ void record_append(struct result_item* record, const char* format, ...) {
     va_end(args);
 }
 
+void record_cause(struct result_item* record, enum cause cause) {
+    snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
+    snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
+}
+
 // libcheck ends the process that runs the item.
 void check_end(void) {
     ck_abort_msg("the item ends here");
@@ -41,8 +46,7 @@ void check_error(struct check* c, const char* format, ...) {
 void check_end_failed(struct check* c, enum cause cause) {
     c->record->outcome = OUTCOME_FAIL;
     c->record->missing |= cause == CAUSE_no_answer;
-    snprintf(c->record->cause, sizeof c->record->cause, "%s", cause_id(cause));
-    snprintf(c->record->sentence, sizeof c->record->sentence, "%s", cause_sentence(cause));
+    record_cause(c->record, cause);
     check_end();
 }
 
@@ -172,15 +176,13 @@ static struct tensor* add_tensor(struct check* c, const char* name, enum dtype d
     int64_t count = role == ARENA_NULL ? 0 : 1;
     for (int i = 0; i < shape.rank; i++) count *= shape.dim[i];
     if (count < 0) check_error(c, "%s has a negative size", name);
-    size_t all = (size_t)(count * c->rounds) + 1;
+    int64_t all = count * c->rounds;
     *s = (struct tensor_state){.role = role, .per_round = count};
-    s->value = calloc(all, sizeof(double));
-    s->want = calloc(all, sizeof(double));
-    s->got = calloc(all, sizeof(double));
-    s->untouched = calloc(all, sizeof(bool));
-    s->poison = calloc(all, sizeof(bool));
-    if (!s->value || !s->want || !s->got || !s->untouched || !s->poison)
-        check_error(c, "out of memory for %s", name);
+    s->value = check_allocate(c, all, sizeof(double));
+    s->want = check_allocate(c, all, sizeof(double));
+    s->got = check_allocate(c, all, sizeof(double));
+    s->untouched = check_allocate(c, all, sizeof(bool));
+    s->poison = check_allocate(c, all, sizeof(bool));
     *t = (struct tensor){.name = name, .dtype = dtype, .shape = shape, .count = count, .state = s};
     select_round(c, t);
     return t;
@@ -234,11 +236,6 @@ void check_int(struct check* c, const char* name, int64_t value) {
 void check_real(struct check* c, const char* name, double value) {
     const struct replaced* other = replacement(c, name);
     add_scalar(c, name)->real = other ? (double)other->value : value;
-}
-
-void check_spoil(struct check* c, const struct bad_argument* bad) {
-    check_replace(c, bad->name, bad->value);
-    check_expect(c, bad->status, CAUSE_argument_check);
 }
 
 void check_fail_call(struct check* c, const char* function, int n) {

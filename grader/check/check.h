@@ -76,24 +76,12 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 
-// An argument that the launcher must refuse, or must accept nevertheless. A list of such arguments
-// ends with {0}.
-struct bad_argument {
-    const char* name;
-    int64_t value;  // of an int or a real; a tensor or a workspace of this name is NULL
-    int status;     // what the launcher must return
-};
-
 // From here on the case passes something else in place of the argument that is declared by this
 // name: an int or a real of this value; NULL for a tensor or a workspace, and check_input() and
 // check_output() return NULL for it. At most 4 in a case. It is a grader error if no such argument
-// is declared between check_case() and check_run().
+// is declared between check_case() and check_run(). check_idle_calls() (arguments.h) runs a list of
+// calls with such arguments.
 void check_replace(struct check* c, const char* name, int64_t value);
-
-// Does what check_replace() does, and expects the status. check_idle_calls() (arguments.h) runs a
-// list of calls with one or more such arguments each; good calls with nothing to do may be in the
-// list.
-void check_spoil(struct check* c, const struct bad_argument* bad);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". On both devices the call does nothing and returns an error.

@@ -1,7 +1,7 @@
 // diagnose.c: the likely cause, read from the picture of the errors alone.
 //
-// These patterns know nothing of a lesson's mathematics: a lesson's explain() is asked first. They
-// go from the most to the least specific; the first that fits is named.
+// These patterns know nothing of a lesson's mathematics: its list of mistakes and its explain()
+// come first. The most specific pattern is tried first; the first one that fits is named.
 #include <math.h>
 #include <stdlib.h>
 

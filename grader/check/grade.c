@@ -9,8 +9,8 @@
 
 enum { TIMEOUTS_ALLOWED = 2 };
 
-// A failure that fits no pattern likely has the cause of an earlier item, if the same array was
-// wrong there. The earlier item has to be mended first, anyway.
+// A failure that fits no pattern probably has the cause of an earlier item in which the same array
+// was wrong. The student has to mend that item first in any case.
 static void name_as_before(struct result* r, struct result_item* record) {
     if (strcmp(record->cause, cause_id(CAUSE_unknown)) != 0) return;
     for (const struct result_item* before = r->item; before < record; before++) {
@@ -20,11 +20,6 @@ static void name_as_before(struct result* r, struct result_item* record) {
         memcpy(record->sentence, before->sentence, sizeof record->sentence);
         return;
     }
-}
-
-static void name_cause(struct result_item* record, enum cause cause) {
-    snprintf(record->cause, sizeof record->cause, "%s", cause_id(cause));
-    snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
 }
 
 // Grades every chosen item and shows it as soon as it is known.
@@ -40,7 +35,7 @@ static void grade_items(struct command* command, bool colour) {
         double start = clock_seconds();
         if (timeouts >= TIMEOUTS_ALLOWED) {
             record->outcome = OUTCOME_FAIL;
-            name_cause(record, CAUSE_endless_loop);
+            record_cause(record, CAUSE_endless_loop);
             record_append(record, "not run: %d items did not end in time\n", timeouts);
         } else {
             item_run(session, i, record);
@@ -69,7 +64,7 @@ static void fail_all(struct command* command) {
         if (!item_chosen(&command->options, &lesson.items[i])) continue;
         struct result_item* record = item_record(r, &lesson.items[i]);
         record->outcome = OUTCOME_FAIL;
-        name_cause(record, refused ? CAUSE_refused : CAUSE_compile_error);
+        record_cause(record, refused ? CAUSE_refused : CAUSE_compile_error);
         record_append(record, "%s\n", b->message);
     }
 }

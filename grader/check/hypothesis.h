@@ -62,6 +62,9 @@ struct hypothesis {
     const void* like;  // whatever make() has to know about this mistake, constant
 };
 
+// For .like: a constant of this struct.
+#define LIKE(type, ...) (&(const struct type){__VA_ARGS__})
+
 enum fit {
     FIT_NONE,   // some element is not what the guess says
     FIT_RIGHT,  // all are, but the guess is what is wanted: the mistake does not show here

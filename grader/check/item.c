@@ -1,4 +1,4 @@
-// item.c: one graded item, in a process of its own. See command.h.
+// item.c: what the commands share: the build, and an item in a process of its own. See command.h.
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,32 @@ void item_run(const struct session* session, int index, struct result_item* reco
     srunner_run_all(runner, CK_SILENT);
     if (srunner_ntests_run(runner) != 1) record->outcome = OUTCOME_ERROR;
     srunner_free(runner);
+}
+
+void command_build(struct command* command, bool in_report) {
+    const struct options* o = &command->options;
+    struct session* session = &command->session;
+    const struct build_request request = {.lesson = lesson.name,
+                                          .file = o->file,
+                                          .level = session->level,
+                                          .gpu = session->gpu,
+                                          .arch = command->arch,
+                                          .at_once = o->at_once,
+                                          .uninspected = o->uninspected};
+    struct build* b = &command->build;
+    *b = command->result->text ? build_text(o->file) : build_submission(&request);
+    snprintf(command->result->submission, sizeof command->result->submission, "%s", b->submission);
+    if (b->log) {
+        fputs(b->log, session->log);
+        in_report = in_report && b->outcome == BUILD_COMPILE_ERROR;
+        if (o->format != FORMAT_JSON && !in_report) text_print(stderr, "", b->log);
+    }
+    fflush(stderr);
+    session->program = b->program;
+    session->watched = b->watched;
+    session->text = b->text;
+    session->text_size = b->text_size;
+    session->unset = b->unset;
 }
 
 bool item_chosen(const struct options* o, const struct item* item) {

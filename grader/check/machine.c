@@ -1,11 +1,11 @@
-// machine.c: what this machine grades with. See options.h.
-#include "check/options.h"
+// machine.c: what this machine grades with. See command.h.
+#include "check/command.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-// The first line a command prints, "" if it fails.
+// The first line that a command prints; "" if it prints nothing.
 static void first_line(const char* command, char* line, size_t size) {
     line[0] = '\0';
     FILE* pipe = popen(command, "re");
@@ -15,8 +15,6 @@ static void first_line(const char* command, char* line, size_t size) {
     pclose(pipe);
 }
 
-// Fills in device and isolation. If something was asked for and is missing, a message says so and
-// nothing is graded.
 void choose_device(struct result* r, const struct options* o, struct session* session, char* arch,
                    size_t arch_size) {
     char gpu[96] = "", capability[16] = "";
@@ -30,11 +28,9 @@ void choose_device(struct result* r, const struct options* o, struct session* se
     bool has_nvcc =
         system("PATH=\"$PATH:/usr/local/cuda/bin\" command -v nvcc >/dev/null 2>&1") == 0;
     session->gpu = o->device ? strcmp(o->device, "cuda") == 0 : gpu[0] && has_nvcc;
-    if (session->gpu && (!gpu[0] || !has_nvcc)) {
-        fprintf(stderr, "DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.\n",
-                gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
-        exit(STATUS_NOTHING);
-    }
+    if (session->gpu && (!gpu[0] || !has_nvcc))
+        options_refuse("DEVICE=cuda needs %s; make doctor says more. DEVICE=cpu grades here.",
+                       gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
     int major = 0, minor = 0;
     if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
         snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");

@@ -3,7 +3,7 @@
 //     build/grader/12_flash_forward/check [profile|debug] FILE.cu [options]
 //     build/grader/12_flash_forward/check last RESULT.json
 //
-// make grade, make profile, make debug and make hint run it. The exit statuses are in options.h.
+// make grade, make profile, make debug and make hint run it. The exit statuses are in command.h.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,22 +48,14 @@ static bool all_chosen(const struct options* o) {
     return some == all;
 }
 
-// libcheck's own switches could skip the tests or run them in this process.
+// libcheck's own switches, CK_..., could skip the tests or run them in this process.
 static void clear_knobs(void) {
-    static const char* const knobs[] = {"CK_RUN_SUITE",
-                                        "CK_RUN_CASE",
-                                        "CK_FORK",
-                                        "CK_VERBOSITY",
-                                        "CK_INCLUDE_TAGS",
-                                        "CK_EXCLUDE_TAGS",
-                                        "CK_MAX_MSG_SIZE",
-                                        "CK_DEFAULT_TIMEOUT",
-                                        "CK_TIMEOUT_MULTIPLIER",
-                                        "CK_LOG_FILE_NAME",
-                                        "CK_XML_LOG_FILE_NAME",
-                                        "CK_TAP_LOG_FILE_NAME",
-                                        NULL};
-    for (int i = 0; knobs[i]; i++) unsetenv(knobs[i]);
+    for (char** e = environ; *e;) {
+        char *before = *e, *name = strndup(*e, strcspn(*e, "="));
+        if (name && strncmp(name, "CK_", 3) == 0) unsetenv(name);
+        free(name);
+        e += *e == before;  // else the next variable has moved here
+    }
 }
 
 // *path becomes NULL if there is no log, or if it cannot be written: then a message says so.
@@ -117,32 +109,6 @@ static void prepare_session(struct command* command) {
     session->seconds *= session->at_once;
     session->judges_costs = true;
     if (!(session->log = open_log(&o->log))) exit(STATUS_ERROR);
-}
-
-void command_build(struct command* command, bool in_report) {
-    const struct options* o = &command->options;
-    struct session* session = &command->session;
-    const struct build_request request = {.lesson = lesson.name,
-                                          .file = o->file,
-                                          .level = session->level,
-                                          .gpu = session->gpu,
-                                          .arch = command->arch,
-                                          .at_once = o->at_once,
-                                          .uninspected = o->uninspected};
-    struct build* b = &command->build;
-    *b = command->result->text ? build_text(o->file) : build_submission(&request);
-    snprintf(command->result->submission, sizeof command->result->submission, "%s", b->submission);
-    if (b->log) {
-        fputs(b->log, session->log);
-        in_report = in_report && b->outcome == BUILD_COMPILE_ERROR;
-        if (o->format != FORMAT_JSON && !in_report) text_print(stderr, "", b->log);
-    }
-    fflush(stderr);
-    session->program = b->program;
-    session->watched = b->watched;
-    session->text = b->text;
-    session->text_size = b->text_size;
-    session->unset = b->unset;
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,5 @@
-// options.c: the command line. See options.h.
-#include "check/options.h"
+// options.c: the command line. See command.h.
+#include "check/command.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "wall/build.h"
 #include "wall/fingerprint.h"
 
 static const char usage[] =
@@ -70,25 +69,13 @@ static enum command_name read_command(const char* word) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},
-                                          {"seed", 1, 0, 's'},
-                                          {"case", 1, 0, 'c'},
-                                          {"format", 1, 0, 'f'},
-                                          {"isolation", 1, 0, 'i'},
-                                          {"save", 1, 0, 'o'},
-                                          {"log", 1, 0, 'l'},
-                                          {"program", 1, 0, 'g'},
-                                          {"list", 0, 0, 'n'},
-                                          {"repeat", 1, 0, 'r'},
-                                          {"stop", 0, 0, 'x'},
-                                          {"seconds", 1, 0, 't'},
-                                          {"profile", 1, 0, 'p'},
-                                          {"uninspected", 0, 0, 'u'},
-                                          {"at-once", 1, 0, 'a'},
-                                          {"causes", 0, 0, 'k'},
-                                          {"key", 0, 0, 'y'},
-                                          {"fingerprint", 0, 0, 'h'},
-                                          {0, 0, 0, 0}};
+    static const struct option names[] = {
+        {"device", 1, 0, 'd'},      {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
+        {"format", 1, 0, 'f'},      {"isolation", 1, 0, 'i'},   {"save", 1, 0, 'o'},
+        {"log", 1, 0, 'l'},         {"program", 1, 0, 'g'},     {"list", 0, 0, 'n'},
+        {"repeat", 1, 0, 'r'},      {"stop", 0, 0, 'x'},        {"seconds", 1, 0, 't'},
+        {"uninspected", 0, 0, 'u'}, {"at-once", 1, 0, 'a'},     {"causes", 0, 0, 'k'},
+        {"key", 0, 0, 'y'},         {"fingerprint", 0, 0, 'h'}, {0, 0, 0, 0}};
     int option;
     char* end;
     if (argc > 1 && (o->command = read_command(argv[1])) != COMMAND_GRADE) argv++, argc--;

@@ -99,6 +99,9 @@ _Noreturn void check_end(void);
 // Ends the item as failed; the record's message says already what was found.
 _Noreturn void check_end_failed(struct check* c, enum cause cause);
 
+// Names the cause in the item's record.
+void record_cause(struct result_item* record, enum cause cause);
+
 // Appends to the message of the item's record.
 void record_append(struct result_item* record, const char* format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -89,10 +89,10 @@ static void unpack(struct check* c, const struct arena* a, bool ghost) {
         const struct tensor* t = &c->tensor[i];
         struct tensor_state* s = t->state;
         if (s->role != ARENA_OUTPUT) continue;
-        size_t all = (size_t)(s->per_round * c->rounds) + 1;
-        if (ghost && (!(s->ghost = calloc(all, sizeof(double))) ||
-                      !(s->ghost_poison = calloc(all, sizeof(bool)))))
-            check_error(c, "out of memory");
+        if (ghost) {
+            s->ghost = check_allocate(c, s->per_round * c->rounds, sizeof(double));
+            s->ghost_poison = check_allocate(c, s->per_round * c->rounds, sizeof(bool));
+        }
         double* got = ghost ? s->ghost : s->got;
         bool* poison = ghost ? s->ghost_poison : s->poison;
         int size = dtype_size(t->dtype);

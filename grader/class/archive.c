@@ -1,15 +1,15 @@
-// archive.c: what is in an archive, read and never unpacked: paths, links and devices in it mean
-// nothing here.
+// archive.c: the files in an archive, read and never unpacked: its paths, links and devices have no
+// effect here.
 #include <archive.h>
 #include <archive_entry.h>
 #include <stdlib.h>
 
 #include "class/class.h"
 
-// A few kilobytes can hold gigabytes: after so much, or so many entries, it is no homework.
+// A few kilobytes can hold gigabytes: an archive with more than this is no homework.
 enum { MOST_BYTES = 256 << 20, MOST_ENTRIES = 20000 };
 
-// Passes over what is not wanted, counting it. False if the archive is broken or too large.
+// Skips an entry, and counts its bytes. False if the archive is broken or too large.
 static bool skip(struct archive* a, size_t* bytes) {
     const void* block;
     size_t size;
@@ -29,7 +29,7 @@ bool archive_each(const char* path, size_t limit,
     int entries = 0, r = ARCHIVE_FATAL;
     bool fine = a && data;
     if (fine) {
-        // No others: some of them are programs that libarchive would start.
+        // No other filters: libarchive starts programs for some of them.
         archive_read_support_filter_gzip(a);
         archive_read_support_filter_bzip2(a);
         archive_read_support_filter_xz(a);
@@ -39,7 +39,7 @@ bool archive_each(const char* path, size_t limit,
         fine = archive_read_open_filename(a, path, 1 << 16) == ARCHIVE_OK;
     }
     struct archive_entry* e;
-    // One layer of compression, and the file below it: more make gigabytes of a few bytes.
+    // At most one layer of compression: with more of them a few bytes become gigabytes.
     fine = fine && archive_filter_count(a) <= 2;
     while (fine && (r = archive_read_next_header(a, &e)) >= ARCHIVE_WARN && r != ARCHIVE_EOF) {
         const char* name = archive_entry_pathname(e);

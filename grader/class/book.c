@@ -1,6 +1,6 @@
-// book.c: the points of everybody, in one place. What a check gave, what a late rule leaves of it,
-// what an instructor decided instead, weighted into one total: every view shows these numbers. See
-// class.h.
+// book.c: the points of everybody, in one place. A check gives points, a late rule takes some of
+// them, an instructor's override replaces them, and weights make one total. Every view shows these
+// numbers. See class.h.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/file.h"
 #include "class/class.h"
 
 // The instructor's tables, and how they look before anything is in them.
@@ -19,14 +18,12 @@ static const struct {
               {"late.csv", "student,lesson,days\n"},
               {"overrides.csv", "student,lesson,points,reason\n"}};
 
-// Reads OUT/file; one column after the other of `titles` must be there.
+// Reads OUT/file, which must have all columns of `titles`; column[] says where each one is.
 static void read_table(const struct class* class, int which, struct table* t, int column[4]) {
     const char* path = class_path(class, "%s", tables[which].file);
     char titles[80];
     struct stat st;
-    if (stat(path, &st) != 0 &&
-        file_write(path, tables[which].titles, strlen(tables[which].titles), 0600) != 0)
-        class_refuse("%s: %s", path, strerror(errno));
+    if (stat(path, &st) != 0) class_write(path, tables[which].titles, strlen(tables[which].titles));
     if (!table_read(path, t))
         class_refuse("%s: %s", path,
                      errno == EINVAL ? "a line has more fields than the first one has titles"
@@ -41,7 +38,7 @@ static void read_table(const struct class* class, int which, struct table* t, in
     }
 }
 
-// The number in a field; ends the program if it is none, or not in low..high.
+// The number in a field. Ends the program if the text is no number from low to high.
 static double number(const struct class* class, int which, int record, const char* text, double low,
                      double high) {
     char* end;
@@ -76,7 +73,8 @@ static void read_weights(struct class* class) {
     table_free(&t);
 }
 
-// What is left of the points, in percent, after so many days. The last rule for a lesson counts.
+// The percentage of the points that a hand-in keeps when it is so many days late. The last rule for
+// a lesson counts.
 static double left_after(const struct class* class, const struct table* rules, const int* c,
                          const struct class_lesson* lesson, double days) {
     double left = 100;
@@ -130,7 +128,7 @@ static void apply_overrides(struct class* class) {
             char was[2 * WHY_SIZE];
             snprintf(was, sizeof was, "%s", p->note);
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
-            show_text(p->note);  // whatever a spreadsheet saved, and wherever it was cut
+            show_text(p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
             p->points = points;
             p->known = true;
         }
@@ -187,7 +185,7 @@ void book_points(struct class* class) {
     }
 }
 
-// The column of a lesson has one for its notes: the next, of the same name and " note".
+// Right of a lesson's column stands the column of its notes, with the same title and " note".
 static bool is_lesson_column(const struct table* t, int column) {
     char note[80];
     snprintf(note, sizeof note, "%.70s note", t->record[0][column]);
@@ -269,9 +267,7 @@ static void write_gradebook(const struct class* class) {
         table_field(f, points_text(row->known, row->total, number_text), true);
     }
     fclose(f);
-    if (file_write(class_path(class, "gradebook.csv"), text, size, 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(class, "gradebook.csv"),
-                     strerror(errno));
+    class_write(class_path(class, "gradebook.csv"), text, size);
     free(text);
 }
 

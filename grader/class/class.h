@@ -30,6 +30,7 @@
 #ifndef CLASS_H
 #define CLASS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -125,6 +126,14 @@ const char* taken_path(const struct class* class, const char* id, const struct c
 
 // Reads a file of the instructor, at most 1 MiB. The caller frees the text; NULL with errno.
 char* class_read(const char* path, size_t* size);
+
+// Writes a file, and the folders on its way. Ends the program if that fails. class_write_json()
+// releases root.
+void class_write(const char* path, const void* data, size_t size);
+void class_write_json(const char* path, json_t* root);
+
+// Line n of OUT/jobs. False if there is none that can be read.
+bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[64]);
 
 // Removes from OUT/folder the files ID.*, or whole folders ID, that no longer belong to a row.
 void class_forget(const struct class* class, const char* folder, bool folders);

@@ -1,7 +1,8 @@
-// collect.c: what was handed in, as rows. See class.h.
+// collect.c: makes rows of what was handed in. See class.h.
 //
-// Names come from strangers: they become rows' names and, encoded, file names of ours; no path of
-// theirs is ever written to. Only regular files below SIZE_LIMIT are read, and no link is followed.
+// Names come from strangers. They become the names of rows and, encoded, names of our files;
+// nothing is ever written to a path of theirs. Only regular files of at most SIZE_LIMIT bytes are
+// read, and no link is followed.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@ struct row* class_row(struct class* class, const char* name) {
     return NULL;
 }
 
-// The row of that name, made if need be.
+// The row of that name; a new one if there is none.
 static struct row* row_of(struct class* class, const char* name, size_t size) {
     char id[ID_SIZE];
     name_to_id(name, size, id);
@@ -43,8 +44,8 @@ static struct row* row_of(struct class* class, const char* name, size_t size) {
 
 // ---- one file
 
-// Handed in more than once, as a folder and as an archive, say: the first in the order of the names
-// counts.
+// A student may hand in twice, as a folder and as an archive, say. The first in the order of the
+// names counts.
 static bool is_second(struct cell* cell) {
     if (cell->state != CELL_TAKEN) return false;
     snprintf(cell->why, sizeof cell->why, "handed in more than once; the first counts");
@@ -70,8 +71,7 @@ static void take(struct class* class, struct row* row, int lesson, const void* d
     char* old = file_read(path, SIZE_LIMIT, &old_size);
     bool same = old && old_size == size && memcmp(old, data, size) == 0;
     free(old);
-    if (!same && (file_make_parents(path) != 0 || file_write(path, data, size, 0600) != 0))
-        class_refuse("%s could not be written: %s", path, strerror(errno));
+    if (!same) class_write(path, data, size);
     cell->state = CELL_TAKEN;
     cell->why[0] = '\0';
 }
@@ -113,8 +113,9 @@ struct places {
     int entries;
 };
 
-// Higher is better: in the folder of the exercise, in one called like the lesson, the least deep.
-// 0: not the file of this lesson.
+// How likely this path is the one that the student means; 0 if it is not the file of this lesson.
+// The folder with the lesson's name counts most, then a place outside of solutions/ and saved/,
+// then few folders above the file.
 static int rank_of(const struct class_lesson* l, const char* path) {
     const char* slash = strrchr(path, '/');
     if (strcmp(slash ? slash + 1 : path, l->file) != 0 || strstr(path, "__MACOSX/")) return 0;
@@ -172,7 +173,7 @@ static void take_folder(struct class* class, struct row* row, int folder) {
     close(folder);
 }
 
-// In an archive the best place may come later: what is taken first is taken back by rank.
+// In an archive a better place may come later: the file there replaces the one taken before.
 static void take_entry(void* to, const char* name, const void* data, size_t size) {
     struct places* p = to;
     for (int l = 0; l < p->class->lessons; l++) {
@@ -218,7 +219,7 @@ static void take_archive(struct class* class, struct row* row, const char* path)
 static const char* const archives[] = {".zip", ".tar.gz", ".tgz",     ".tar.xz",
                                        ".txz", ".tar",    ".tar.bz2", NULL};
 
-// Without that ending; the whole length if it has none of them.
+// The length of the name without its ending; the whole length if it has none of these.
 static size_t without_ending(const char* name, const char* const* endings) {
     size_t n = strlen(name);
     for (int i = 0; endings[i]; i++) {
@@ -228,36 +229,35 @@ static size_t without_ending(const char* name, const char* const* endings) {
     return n;
 }
 
-// A file of a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if there is one lesson, ada.cu. The
-// lesson, or -1; *size is how much of the name is the student's.
+// The name's first n bytes may end in one of _ - . and the lesson's name, with or without its
+// number. Returns how many bytes stand before that; 0 if they do not end so.
+static size_t before_lesson(const char* name, size_t n, const char* lesson) {
+    const char* const names[] = {lesson, strchr(lesson, '_') + 1};
+    for (int i = 0; i < 2; i++) {
+        size_t m = strlen(names[i]) + 1;
+        if (n > m && !strncmp(name + n - m + 1, names[i], m - 1) && strchr("_-.", name[n - m]))
+            return n - m;
+    }
+    return 0;
+}
+
+// The lesson of a file in a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if the run has one lesson,
+// ada.cu. -1 if it has no lesson; -2 if the run does not have its lesson. *size becomes the length
+// of the student's name in it.
 static int flat_lesson(const struct class* class, const char* name, size_t* size) {
     for (int l = 0; l < class->lessons; l++) {
         const char* const endings[] = {file_ending(class->lesson[l].file), NULL};
         size_t n = without_ending(name, endings);
-        if (!name[n]) continue;
-        const char* const names[] = {class->lesson[l].name, strchr(class->lesson[l].name, '_') + 1};
-        for (int i = 0; i < 2; i++) {
-            size_t m = strlen(names[i]);
-            if (n > m + 1 && !strncmp(name + n - m, names[i], m) &&
-                strchr("_-.", name[n - m - 1])) {
-                *size = n - m - 1;
-                return l;
-            }
-        }
+        if (name[n] && (*size = before_lesson(name, n, class->lesson[l].name)) > 0) return l;
     }
-    // carl.cu; but carl_12_flash_forward.cu is of that lesson, and not of this run.
-    for (int i = 0; i < class->known_lessons && class->lessons == 1; i++) {
-        const char* const names[] = {class->known_lesson[i],
-                                     strchr(class->known_lesson[i], '_') + 1};
-        size_t n = strcspn(name, "."), m;
-        for (int j = 0; j < 2; j++)
-            if (n > (m = strlen(names[j])) + 1 && !strncmp(name + n - m, names[j], m) &&
-                strchr("_-", name[n - m - 1]))
-                return -2;
-    }
+    *size = strlen(name);
+    if (class->lessons > 1) return -1;
+    // carl.cu is of the one lesson; carl_12_flash_forward.cu names its own.
+    for (int i = 0; i < class->known_lessons; i++)
+        if (before_lesson(name, strcspn(name, "."), class->known_lesson[i]) > 0) return -2;
     const char* const endings[] = {file_ending(class->lesson[0].file), NULL};
     size_t n = without_ending(name, endings);
-    if (class->lessons > 1 || !name[n]) return -1;
+    if (!name[n]) return -1;
     *size = n;
     return 0;
 }
@@ -339,7 +339,7 @@ void collect(struct class* class) {
     close(folder);
     if (class->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", class->submissions);
     qsort(class->row, (size_t) class->rows, sizeof *class->row, by_id);
-    // What was handed in before and is no more must not be graded, nor looked at by similar.sh.
+    // A file that was withdrawn must not be graded, and similar.sh must not compare it.
     class_forget(class, "submissions", true);
     for (int i = 0; i < class->rows; i++)
         for (int l = 0; l < class->lessons; l++)

@@ -6,20 +6,17 @@
 //     exports/tap/ID.tap            TAP 13
 //     exports/junit.xml             the whole class
 //
-// What a student wrote (names, what a kernel printed, a compiler's words about it) is text in all
-// of them: each library or function below escapes it for its format.
-#include <errno.h>
-#include <jansson.h>
+// In all of them a student's words (names, what a kernel prints, what a compiler repeats) are text:
+// a library or a function below escapes them for each format.
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <resolv.h>  // b64_ntop()
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "class/class.h"
 
-// What a compiler said may be long; the first errors are what matters.
+// A compiler may say much; its first errors matter.
 enum { COMPILER_SHOWN = 4000 };
 
 // One line of a grade: an item, or a lesson that has none.
@@ -33,7 +30,7 @@ struct line {
     double seconds;
 };
 
-// As much of the text as fits into `most` bytes, in whole lines.
+// How many bytes of the text's first whole lines fit into `most` bytes.
 static int whole_lines(const char* text, int most) {
     int n = (int)strlen(text);
     for (n = n < most ? n : most; n > 0 && text[n] && text[n - 1] != '\n'; n--) {
@@ -41,7 +38,7 @@ static int whole_lines(const char* text, int most) {
     return n;
 }
 
-// Of a file that could not be run, every item says why, and the first one what the compiler said.
+// If the file could not be run, every item says why, and the first one adds what the compiler said.
 static void message_of(const struct result* r, int index, char* text, size_t size) {
     const struct result_item* item = &r->item[index];
     const char* said = r->message[0] && index == 0 ? r->compiler : "";
@@ -54,7 +51,7 @@ static void message_of(const struct result* r, int index, char* text, size_t siz
                  item->cause);
 }
 
-// The lines of a lesson, whose points add up to its points. Where these are not what the check gave
+// The lines of a lesson; their points add up to the lesson's points. If these are not the check's
 // (a late rule, an override, nothing to grade), the lesson is one line.
 static int lines_of(const struct class* class, const struct row* row, int lesson, struct result* r,
                     struct line line[RESULT_ITEMS]) {
@@ -83,19 +80,6 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
         message_of(r, i, line[i].message, sizeof line[i].message);
     }
     return r->item_count;
-}
-
-static void write_file(const char* path, const char* text, size_t size) {
-    if (file_make_parents(path) != 0 || file_write(path, text, size, 0600) != 0)
-        class_refuse("%s could not be written: %s", path, strerror(errno));
-}
-
-static void write_json(const char* path, json_t* root) {
-    char* text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
-    if (!text) class_refuse("%s: no memory for JSON", path);
-    write_file(path, text, strlen(text));
-    free(text);
-    json_decref(root);
 }
 
 // ---- what the student reads
@@ -129,7 +113,7 @@ static void feedback(const struct class* class, const struct row* row, struct re
     }
     if (row->known) fprintf(f, "\nTotal: %.10g %%\n", round(100 * row->total) / 100);
     fclose(f);
-    write_file(class_path(class, "feedback/%s.txt", row->id), text, size);
+    class_write(class_path(class, "feedback/%s.txt", row->id), text, size);
     free(text);
 }
 
@@ -154,15 +138,15 @@ static void gradescope(const struct class* class, const struct row* row, struct 
         }
     }
     const char* note = row->known ? "" : "Not all could be graded; the instructor knows.";
-    write_json(class_path(class, "exports/gradescope/%s.json", row->id),
-               json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
-                         "execution_time", seconds, "output", note, "output_format", "text",
-                         "visibility", "visible", "tests", tests));
+    class_write_json(class_path(class, "exports/gradescope/%s.json", row->id),
+                     json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
+                               "execution_time", seconds, "output", note, "output_format", "text",
+                               "visibility", "visible", "tests", tests));
 }
 
 // ---- GitHub Classroom
 
-// Its total is the sum of the tests' scores, in whole points: an adjusted lesson's are rounded.
+// Its total is the sum of the tests' scores, which are whole numbers: adjusted points are rounded.
 static void classroom(const struct class* class, const struct row* row, int lesson,
                       struct result* r) {
     static const char* const words[] = {"error", "fail", "pass"};
@@ -188,7 +172,7 @@ static void classroom(const struct class* class, const struct row* row, int less
     if (!text || !coded || b64_ntop((unsigned char*)text, size, coded, room - 1) < 0)
         class_refuse("no memory for an export");
     strcat(coded, "\n");
-    write_file(
+    class_write(
         class_path(class, "exports/classroom/%s.%s.txt", row->id, class->lesson[lesson].name),
         coded, strlen(coded));
     free(coded);
@@ -198,7 +182,7 @@ static void classroom(const struct class* class, const struct row* row, int less
 
 // ---- TAP
 
-// A description ends its line, and # begins a directive.
+// A description ends with its line, and a # in it begins a directive.
 static void tap_text(FILE* f, const char* text) {
     for (; *text; text++) {
         if (*text == '#' || *text == '\\') fputc('\\', f);
@@ -206,7 +190,7 @@ static void tap_text(FILE* f, const char* text) {
     }
 }
 
-// A JSON string is one of YAML as well.
+// A JSON string is also a YAML string.
 static void tap_value(FILE* f, const char* key, const char* text) {
     json_t* value = json_string(text);
     char* quoted = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
@@ -238,20 +222,20 @@ static void tap(const struct class* class, const struct row* row, struct result*
     }
     fprintf(f, "1..%d\n", count);
     fclose(f);
-    write_file(class_path(class, "exports/tap/%s.tap", row->id), text, size);
+    class_write(class_path(class, "exports/tap/%s.tap", row->id), text, size);
     free(text);
 }
 
 // ---- JUnit
 
-// XML has no place for most control characters, escaped or not.
+// XML allows few control characters, even escaped.
 static void xml_attribute(xmlTextWriterPtr w, const char* name, const char* text) {
     char clean[8192];
     size_t n = 0;
     for (; *text && n + 1 < sizeof clean; text++)
         clean[n++] = (unsigned char)*text < 0x20 && !strchr("\t\n", *text) ? '?' : *text;
     while (n > 0 && text[0] && ((unsigned char)clean[n - 1] & 0xc0) == 0x80)
-        n--;  // cut between characters
+        n--;  // no half character at the end
     if (n > 0 && text[0] && (unsigned char)clean[n - 1] >= 0xc0) n--;
     clean[n] = '\0';
     if (name)
@@ -332,7 +316,7 @@ static void junit(const struct class* class, struct result* r) {
     xmlTextWriterEndElement(w);
     xmlTextWriterEndDocument(w);
     xmlFreeTextWriter(w);
-    write_file(class_path(class, "exports/junit.xml"), (char*)buffer->content, buffer->use);
+    class_write(class_path(class, "exports/junit.xml"), (char*)buffer->content, buffer->use);
     xmlBufferFree(buffer);
     xmlCleanupParser();
 }

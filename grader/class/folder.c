@@ -1,5 +1,4 @@
-// folder.c: OUT, the folder of a class: who may enter it, its paths, what goes when a row goes. See
-// class.h.
+// folder.c: OUT, the folder of a class: who may enter it, its paths, its files. See class.h.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +50,28 @@ char* class_read(const char* path, size_t* size) {
     return file_read(path, 1 << 20, size ? size : &n);
 }
 
+void class_write(const char* path, const void* data, size_t size) {
+    if (file_make_parents(path) != 0 || file_write(path, data, size, 0600) != 0)
+        class_refuse("%s could not be written: %s", path, strerror(errno));
+}
+
+void class_write_json(const char* path, json_t* root) {
+    char* text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) : NULL;
+    if (!text) class_refuse("%s: no memory for JSON", path);
+    class_write(path, text, strlen(text));
+    free(text);
+    json_decref(root);
+}
+
+bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[64]) {
+    char line[ID_SIZE + 80] = "";
+    FILE* jobs = fopen(class_path(class, "jobs"), "r");
+    bool there = jobs != NULL;
+    for (int i = 0; i <= n && there; i++) there = fgets(line, sizeof line, jobs);
+    if (jobs) fclose(jobs);
+    return there && sscanf(line, "%399s %63s", id, lesson) == 2;
+}
+
 static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
     (void)st, (void)what, (void)place;
     return remove(path);
@@ -79,13 +100,12 @@ static bool is_inside(const char* path, const char* folder) {
     return !strncmp(path, folder, n) && (path[n] == '/' || !path[n]);
 }
 
-// OUT, for its owner only, and one run at a time. The lock is held until the program ends.
 void class_open(struct class* class) {
     static char whole[PATH_MAX];
     char from[PATH_MAX], parent[PATH_MAX];
     if (!realpath(class->submissions, from))
         class_refuse("SUBMISSIONS=%s: %s", class->submissions, strerror(errno));
-    // Before anything is made or changed there.
+    // This has to be known before anything is made or changed there.
     snprintf(parent, sizeof parent, "%s", class->out);
     for (char* slash; !realpath(parent, whole) && (slash = strrchr(parent, '/'));) *slash = '\0';
     if (!whole[0] && !realpath(".", whole)) class_refuse("OUT=%s: %s", class->out, strerror(errno));
@@ -98,7 +118,7 @@ void class_open(struct class* class) {
     if (is_inside(from, whole))
         class_refuse("SUBMISSIONS=%s lies inside OUT; keep what was handed in elsewhere",
                      class->submissions);
-    // Wherever a job runs, and in what a compiler and a shell are told.
+    // The path becomes part of commands for a shell.
     if (strpbrk(whole, "'\"\\\n"))
         class_refuse("OUT=%s: no quotes in its path, please", class->out);
     class->out = whole;

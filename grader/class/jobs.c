@@ -1,8 +1,7 @@
-// jobs.c: which files have to be graded, and grading one: the lesson's check, behind its own wall.
-// See class.h.
+// jobs.c: decides which files have to be graded, and has the lesson's check grade each one behind
+// the wall. See class.h.
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,13 @@
 #include "class/class.h"
 
 enum {
-    TRIES = 2,           // a grader error is no student's fault: once more
+    TRIES = 2,           // after a grader error, which is no student's fault, once more
     JOB_SECONDS = 1800,  // no check takes so long: each case, item and compile has its own limit
 };
 
 // ---- planning
 
-// The settings that a job on another machine needs.
+// Writes the settings that a job on another machine needs.
 static void write_settings(const struct class* class) {
     // Lessons of other runs keep their seeds.
     json_t *old = json_load_file(class_path(class, "settings.json"), 0, NULL), *root;
@@ -39,12 +38,7 @@ static void write_settings(const struct class* class) {
     root =
         json_pack("{so ss ss ss si}", "lessons", lessons, "isolation", class->isolation, "device",
                   class->device, "item", class->item ? class->item : "", "at_once", class->at_once);
-    char* text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
-    if (!text || file_write(class_path(class, "settings.json"), text, strlen(text), 0600) != 0)
-        class_refuse("%s could not be written: %s", class_path(class, "settings.json"),
-                     strerror(errno));
-    free(text);
-    json_decref(root);
+    class_write_json(class_path(class, "settings.json"), root);
 }
 
 static bool wanted(const struct class* class, const struct row* row) {
@@ -63,8 +57,8 @@ static bool has_item(const char* lesson, const char* text) {
     return found;
 }
 
-// Among how many a job shares a machine that it had to itself at home. Slurm gives each task one
-// core.
+// How many jobs share one machine: a student's own grade has a machine to itself. Slurm gives each
+// task one core.
 static int neighbours(const struct class* class, int jobs) {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     int most = strcmp(class->engine, "slurm") ? jobs : cores;
@@ -100,8 +94,8 @@ int jobs_plan(struct class* class) {
 
 // ---- one job
 
-// Runs the check on the file; its JSON or NULL, with why. The check has limits of its own for all
-// that a submission can do; ours ends what should not happen.
+// Runs the check on the file. Returns its JSON, which the caller frees, or NULL and the reason in
+// why. The check itself limits what a submission can do; JOB_SECONDS is for a check that hangs.
 static char* run_check(const struct class* class, const char* lesson, const char* file,
                        const char* seed, char* why, size_t size) {
     const char* log = class_path(class, "results/log.%d", (int)getpid());
@@ -132,7 +126,7 @@ static char* run_check(const struct class* class, const char* lesson, const char
     char* text = malloc(RESULT_LIMIT);
     size_t n = 0;
     double end = clock_seconds() + JOB_SECONDS * class->at_once;
-    // A check that does not end is stopped; the pipe closes then.
+    // A check that does not end in time is killed below.
     fcntl(pipes[0], F_SETFL, O_NONBLOCK);
     while (child > 0 && text && n < RESULT_LIMIT - 1) {
         ssize_t got = read(pipes[0], text + n, RESULT_LIMIT - 1 - n);
@@ -176,7 +170,7 @@ static bool write_result(const char* path, const struct result* r) {
     return fine;
 }
 
-// Grades one file. What is left is a result or an error, never neither.
+// Grades one file. Always leaves a result or an error.
 static void grade(const struct class* class, const char* id, const struct class_lesson* l) {
     char file[1024], path[1024], seed[24], why[1024] = "", submission[65] = "";
     snprintf(file, sizeof file, "%s", taken_path(class, id, l));
@@ -191,8 +185,8 @@ static void grade(const struct class* class, const char* id, const struct class_
         fine = text && result_from_json(text, r);
         if (text && !fine) snprintf(why, sizeof why, "the check's result is not readable");
         free(text);
-        // One item alone belongs into a grade of the same file by the same grader; else all are
-        // graded.
+        // One item alone replaces that item in an older grade of the same file by the same grader.
+        // Without such a grade all items are graded.
         if (fine && !r->complete) {
             snprintf(submission, sizeof submission, "%s", r->submission);
             r->complete = true;
@@ -258,18 +252,14 @@ static void read_settings(struct class* class) {
 }
 
 int job_run(struct class* class, int n) {
-    char id[ID_SIZE] = "", lesson[64] = "", line[ID_SIZE + 80];
-    FILE* jobs = fopen(class_path(class, "jobs"), "r");
-    if (!jobs) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
-    for (int i = 0; i <= n; i++)
-        if (!fgets(line, sizeof line, jobs)) class_refuse("there is no job %d", n);
-    fclose(jobs);
-    if (sscanf(line, "%399s %63s", id, lesson) != 2) class_refuse("job %d is not readable", n);
+    char id[ID_SIZE], lesson[64];
+    if (!class_job(class, n, id, lesson))
+        class_refuse("%s: there is no job %d", class_path(class, "jobs"), n);
     read_settings(class);
     for (int l = 0; l < class->lessons; l++) {
         if (strcmp(class->lesson[l].name, lesson) != 0) continue;
         grade(class, id, &class->lesson[l]);
-        // The last thing that is written: without it the job is not done, whatever else there is.
+        // This is written last: a job without it is not done.
         file_write(class_path(class, "results/%s/%s.done", id, lesson), "", 0, 0600);
     }
     return 0;
@@ -289,15 +279,11 @@ bool job_again(const struct class* class, const struct class* apart, const struc
 
 // ---- many
 
-// What a job left, as the end of a line.
+// Prints the line of a job that has ended.
 static void say_done(const struct class* class, int n, double seconds, int done, int jobs,
                      double left) {
-    char line[ID_SIZE + 80] = "", id[ID_SIZE], lesson[64], why[WHY_SIZE];
-    FILE* f = fopen(class_path(class, "jobs"), "r");
-    for (int i = 0; f && i <= n && fgets(line, sizeof line, f); i++) {
-    }
-    if (f) fclose(f);
-    if (sscanf(line, "%399s %63s", id, lesson) != 2) return;
+    char id[ID_SIZE], lesson[64], why[WHY_SIZE];
+    if (!class_job(class, n, id, lesson)) return;
     struct result* r = malloc(sizeof *r);
     char* error = class_read(class_path(class, "results/%s/%s.error", id, lesson), NULL);
     if (error)

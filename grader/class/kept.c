@@ -31,7 +31,7 @@ bool result_kept(const struct class* class, const struct row* row, int lesson, s
     if (row->cell[lesson].state != CELL_TAKEN) return false;
     bool there = result_read(class_path(class, "results/%s/%s.json", row->id, l->name), r) &&
                  result_is_of(l, row->cell[lesson].submission, r) && !result_has_error(r);
-    // a text is graded without a device
+    // the device of a text is "none"
     if (!there || !class->device || !strcmp(r->device, "none")) return there;
     return strncmp(r->device, class->device, strlen(class->device)) == 0;
 }

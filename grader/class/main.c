@@ -53,7 +53,7 @@ static void read_options(struct class* class) {
 
 // ---- lessons
 
-// What a lesson's exercise is called.
+// Names the file of a lesson's exercise.
 static void find_file(struct class_lesson* l) {
     if (build_has_kernel(l->name))
         snprintf(l->file, sizeof l->file, "%.60s.cu", strchr(l->name, '_') + 1);
@@ -87,7 +87,7 @@ static void find_lessons(struct class* class, int argc, char** argv) {
 
 // ---- seeds
 
-// The seed that the last run of this class took, so that nobody is graded again for a new one.
+// Takes the seed of this class's last run: with a new seed everybody would be graded again.
 static bool seed_before(const struct class* class, struct class_lesson* l) {
     json_t* root = json_load_file(class_path(class, "settings.json"), 0, NULL);
     const json_t* lesson = json_object_get(json_object_get(root, "lessons"), l->name);
@@ -97,7 +97,8 @@ static bool seed_before(const struct class* class, struct class_lesson* l) {
     return seed != NULL;
 }
 
-// With a secret, SHA-256 of secret and lesson: the same every time, and nobody else's to guess.
+// With a secret a seed is the SHA-256 of secret and lesson: always the same, and nobody else can
+// guess it.
 static void choose_seeds(struct class* class) {
     size_t size = 0;
     char* secret = NULL;
@@ -131,8 +132,8 @@ static void choose_seeds(struct class* class) {
 
 // ---- what keeps submissions apart
 
-// Below bubblewrap only who may read a folder keeps it from strangers' code, where Landlock does
-// not.
+// Without bubblewrap and without Landlock, only the permissions of a folder keep strangers' code
+// out of it.
 static void require_private(const char* path) {
     struct stat st;
     if (stat(path, &st) == 0 && (st.st_mode & 05) && !wall_has_landlock())
@@ -181,7 +182,7 @@ int main(int argc, char** argv) {
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
     book_before(&class);
-    book_points(&class);  // before hours of work: are the instructor's tables readable?
+    book_points(&class);  // a table that cannot be read ends the run here, before hours of work
     slurm_cancel(&class);
     int jobs = jobs_plan(&class);
     printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", class.rows, jobs,

@@ -1,5 +1,4 @@
-// names.c: what strangers call themselves, as file names and on a terminal; what a lesson is
-// called. See class.h.
+// names.c: strangers' names, as file names and on a terminal; names of lessons. See class.h.
 #include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +19,14 @@ void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
     }
     id[n] = '\0';
     if (i == size) return;
-    // A file's name has 255 bytes at most: of a longer one, its hash tells it from those that begin
-    // alike.
+    // The name of a file has 255 bytes at most. A hash tells longer names with the same beginning
+    // apart.
     char hash[65];
     SHA256Data((const uint8_t*)name, size, hash);
     snprintf(id + n, ID_SIZE - n, "%%%.16s", hash);
 }
 
-// How long the UTF-8 character at s is; 0 if it is none, or one that a terminal would obey.
+// The length of the UTF-8 character at s; 0 if there is none, or if a terminal would obey it.
 static size_t character(const unsigned char* s) {
     if (s[0] < 0x80) return s[0] >= 0x20 && s[0] != 0x7f;
     size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc2 ? 2 : 0;
@@ -37,7 +36,7 @@ static size_t character(const unsigned char* s) {
     if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
         (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ||
         (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe))
-        return 0;  // too long a form, half of a pair, beyond the last, no character
+        return 0;  // too long a form, a surrogate, above U+10FFFF, a noncharacter
     return n;
 }
 

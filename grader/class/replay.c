@@ -1,14 +1,14 @@
-// replay.c: a grade that a student brings, graded again. See class.h.
+// replay.c: grades again what a student brings a result for. See class.h.
 //
-// REPLAY=result.json is what `make grade FORMAT=json` printed. Its submission is looked for among
-// what was handed in, by its hash; it is graded with the same seed; every difference is said.
+// REPLAY=result.json is what `make grade FORMAT=json` printed. Its hash finds the file among those
+// handed in. The file is graded with the result's seed, and every difference is printed.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "class/class.h"
 
-// Says what differs, if it does. Returns how many differences that are.
+// Prints both texts if they differ. Returns 1 if they do, else 0.
 static int differ(const char* what, const char* theirs, const char* ours) {
     if (!strcmp(theirs, ours)) return 0;
     char text[400];  // a student's file may say anything
@@ -78,7 +78,7 @@ int replay(struct class* class) {
         class_refuse("REPLAY=%s: the file it grades (SHA-256 %.16s...) was not handed in",
                      class->replay, theirs->submission);
     class->lesson[lesson].seed = strtoull(theirs->seed, NULL, 10);
-    // In a folder of its own: the class's grade of that file stays as it is.
+    // In a folder of its own, so that the class keeps its grade of that file.
     struct class apart = *class;
     char folder[1024];
     snprintf(folder, sizeof folder, "%s", class_path(class, "replay"));

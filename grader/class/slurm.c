@@ -1,7 +1,7 @@
 // slurm.c: the jobs as a Slurm job array. Every task is `class job OUT N`, so that a grade is the
-// same as here; what it leaves, a result or an error, is all that counts. Tasks that left nothing
-// (a node that went down, a task somebody killed) are submitted again. The course's folder and OUT
-// must be on a file system that all nodes share.
+// same as here. Only what a task leaves counts, a result or an error. A task that left nothing (its
+// node went down, somebody killed it) is submitted again. The course's folder and OUT must be on a
+// file system that all nodes share.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "class/class.h"
 
-// TRIES: rounds in which nothing got done, before the rest is left as it is. MOST_TASKS: a usual
+// After TRIES rounds in which no job got done, the rest stays undone. MOST_TASKS: a usual
 // MaxArraySize.
 enum { TRIES = 5, MOST_TASKS = 1000 };
 
@@ -37,7 +37,7 @@ static void stop(int signal) {
     _exit(130);
 }
 
-// The first line of what a program prints. False if it failed.
+// Runs a program, and reads the first line that it prints. False if it failed.
 static bool ask(const char* const* argv, char* line, size_t size) {
     int pipes[2];
     if (pipe2(pipes, O_CLOEXEC) != 0) return false;
@@ -60,7 +60,7 @@ static bool ask(const char* const* argv, char* line, size_t size) {
     return status == 0;
 }
 
-// Did job n leave something?
+// Is job n over?
 static bool is_done(const struct class* class, char (*job)[ID_SIZE + 80], int n) {
     char id[ID_SIZE], lesson[64];
     struct stat st;
@@ -78,8 +78,8 @@ static char (*read_jobs(const struct class* class, int jobs))[ID_SIZE + 80] {
     return job;
 }
 
-// Submits the jobs that left nothing, at most MOST_TASKS. Which line of OUT/jobs a task means
-// stands in OUT/tasks. Returns how many; 0: none is left; -1: Slurm did not take them.
+// Submits the jobs that are not over, at most MOST_TASKS. OUT/tasks holds each task's line of
+// OUT/jobs. Returns how many it submitted: 0 if none is left, -1 if Slurm did not take them.
 static int submit(const struct class* class, char (*job)[ID_SIZE + 80], int jobs) {
     char array[40], self[PATH_MAX], script[3 * PATH_MAX], log[PATH_MAX + 32], gres[160], name[64];
     int tasks = 0;
@@ -117,8 +117,8 @@ static int count_done(const struct class* class, char (*job)[ID_SIZE + 80], int 
     return done;
 }
 
-// A run that was killed may have left its array in the queue: its tasks would grade other lines
-// now.
+// A run that was killed may have left its array in the queue. OUT/tasks changes now, so its tasks
+// would grade other lines.
 void slurm_cancel(const struct class* class) {
     char* old = class_read(class_path(class, "slurm"), NULL);
     if (old) snprintf(running, sizeof running, "%s", old);
@@ -151,8 +151,8 @@ void slurm_run(struct class* class, int jobs) {
             int done = count_done(class, job, jobs);
             if (done != shown) printf("[%d/%d]\n", shown = done, jobs);
             fflush(stdout);
-            // Over when the queue is empty twice: a task's last file may come a little later. A
-            // squeue that fails says nothing about the queue.
+            // The array is over when the queue is empty twice: a task's last file may come a
+            // little later. A squeue that fails says nothing about the queue.
             char name[64];
             snprintf(name, sizeof name, "--name=class-%d", (int)getpid());
             const char* argv[] = {"squeue", "--noheader", "--format=%A", name, NULL};

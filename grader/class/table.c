@@ -22,12 +22,8 @@ static void end_field(void* data, size_t size, void* to) {
     struct reading* r = to;
     char** grown = realloc(r->field, (size_t)(r->fields + 1) * sizeof *grown);
     char* text = malloc(size + 1);
-    if (grown) r->field = grown;
-    if (!grown || !text) {
-        free(text);
-        r->failed = true;
-        return;
-    }
+    if (!grown || !text) class_refuse("no memory for a table");
+    r->field = grown;
     memcpy(text, data, size);
     text[size] = '\0';
     r->field[r->fields++] = text;
@@ -42,16 +38,9 @@ static void end_record(int end, void* to) {
         r->failed = true;
         free(r->field[--r->fields]);
     }
-    while (r->fields < t->fields) {
-        int before = r->fields;
-        end_field("", 0, r);
-        if (r->fields == before) return;  // no memory
-    }
+    while (r->fields < t->fields) end_field("", 0, r);
     char*** grown = realloc(t->record, (size_t)(t->records + 1) * sizeof *grown);
-    if (!grown) {
-        r->failed = true;
-        return;
-    }
+    if (!grown) class_refuse("no memory for a table");
     t->record = grown;
     t->record[t->records++] = r->field;
     r->field = NULL;
@@ -64,14 +53,9 @@ bool table_read(const char* path, struct table* t) {
     memset(t, 0, sizeof *t);
     char* text = file_read(path, CSV_LIMIT, &size);
     if (!text) return false;
-    if (csv_init(&parser, CSV_APPEND_NULL) != 0) {
-        free(text);
-        errno = ENOMEM;
-        return false;
-    }
+    if (csv_init(&parser, CSV_APPEND_NULL) != 0) class_refuse("no memory for a table");
     struct reading r = {.t = t};
-    size_t skip =
-        size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;  // spreadsheets begin so
+    size_t skip = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;  // a byte-order mark
     bool fine =
         csv_parse(&parser, text + skip, size - skip, end_field, end_record, &r) == size - skip &&
         csv_fini(&parser, end_field, end_record, &r) == 0 && !r.failed;
@@ -101,7 +85,7 @@ int table_column(const struct table* t, const char* title) {
 
 void table_field(FILE* to, const char* text, bool last) {
     char guarded[2 * WHY_SIZE + ID_SIZE];
-    // A spreadsheet computes what begins so, wherever it came from.
+    // A spreadsheet takes a text that begins with one of these for a formula.
     snprintf(guarded, sizeof guarded, "%s%s", text[0] && strchr("=+-@\t\r\n", text[0]) ? "'" : "",
              text);
     csv_fwrite(to, guarded, strlen(guarded));

@@ -9,8 +9,9 @@ find_chromium() {
     done
 }
 
-# chromium_run ARGUMENT...: without a window, in a profile of its own that is gone afterwards. What
-# it says about its surroundings is dropped. Root gets no sandbox from it; the pages are our own.
+# chromium_run ARGUMENT...: without a window, in a profile of its own that is gone afterwards. Its
+# messages about its surroundings are dropped. Chromium has no sandbox for root; the pages are our
+# own.
 chromium_run() (
     profile=$(mktemp -d) || exit 2
     trap 'rm -rf "$profile"' EXIT
@@ -21,7 +22,7 @@ chromium_run() (
     exit 1
 )
 
-# file_url FILE: its address; % and spaces in a path are not taken as they are.
+# file_url FILE: its address, with % and spaces escaped.
 file_url() {
     printf 'file://%s' "$(realpath "$1")" | sed 's/%/%25/g; s/ /%20/g; s/#/%23/g; s/?/%3F/g'
 }

@@ -10,31 +10,24 @@ dev='sh setup.sh --dev'
 sudo='sudo '
 [ "$(id -u)" != 0 ] || sudo=''
 broken=''
-ok=ok missing=missing weak=weak none=-
-if [ -t 1 ] && [ -z "$NO_COLOR" ]; then
-    ok=$(printf '\033[32mok\033[0m')
-    missing=$(printf '\033[31mmissing\033[0m')
-    weak=$(printf '\033[33mweak\033[0m')
-fi
 
 section() {
     printf '\n%s\n' "$1"
 }
 
-# row MARK NAME TEXT: a line of the table. The mark may hold colours: pad it by hand.
+# row ok|missing|weak|- NAME TEXT: a line of the table.
 row() {
-    case $1 in
-    *missing*) pad='' ;;
-    *weak*) pad='   ' ;;
-    *ok*) pad='     ' ;;
-    *) pad='      ' ;;
-    esac
-    printf '  %s%s  %-21s %s\n' "$1" "$pad" "$2" "$3"
+    case $1 in ok) colour=32 ;; missing) colour=31 ;; weak) colour=33 ;; *) colour='' ;; esac
+    if [ -n "$colour" ] && [ -t 1 ] && [ -z "$NO_COLOR" ]; then
+        printf '  \033[%sm%-7s\033[0m  %-21s %s\n' "$colour" "$@"
+    else
+        printf '  %-7s  %-21s %s\n' "$@"
+    fi
 }
 
 # lacks NAME CONSEQUENCE COMMAND: something optional is not here.
 lacks() {
-    row "$missing" "$1" "$2; mend: $3"
+    row missing "$1" "$2; mend: $3"
 }
 
 # fatal NAME CONSEQUENCE COMMAND: without this nothing is graded on the CPU.
@@ -59,7 +52,7 @@ compiler() { # compiler COMMAND WHAT-IT-COMPILES
     elif [ "${number%%.*}" -lt 11 ]; then
         fatal "$1" "$number is too old, 11 is needed" "a newer system or a container (README.md)"
     else
-        row "$ok" "$1" "$number"
+        row ok "$1" "$number"
     fi
 }
 
@@ -71,7 +64,7 @@ library() {
     elif [ "$3" != - ] && [ "$(g++ -print-file-name="$3")" = "$3" ]; then
         fatal "$1" "no $3: $4" "$setup"
     else
-        if [ "$3" = - ]; then row "$ok" "$1" "$2"; else row "$ok" "$1" "$3"; fi
+        if [ "$3" = - ]; then row ok "$1" "$2"; else row ok "$1" "$3"; fi
     fi
 }
 
@@ -84,11 +77,11 @@ needed_tool() { # needed_tool NAME COMMAND...: all of them, in one line
             return
         }
     done
-    row "$ok" "$name" "$(version "$1")"
+    row ok "$name" "$(version "$1")"
 }
 
 optional() { # optional COMMAND CONSEQUENCE MEND [VERSION-OPTION]
-    if have "$1"; then row "$ok" "$1" "$(version "$1" "$4")"; else lacks "$1" "$2" "$3"; fi
+    if have "$1"; then row ok "$1" "$(version "$1" "$4")"; else lacks "$1" "$2" "$3"; fi
 }
 
 build_part() {
@@ -106,7 +99,7 @@ build_part() {
         library libmd sha2.h - "the grader cannot be built"
     fi
     if mkdir -p build 2>/dev/null && [ -w build ]; then
-        row "$ok" "build/" "can be written"
+        row ok "build/" "can be written"
     else
         fatal "build/" "cannot be written" "clone the course into a folder of your own"
     fi
@@ -142,7 +135,7 @@ mend_bubblewrap() {
 isolation_part() {
     section "Isolation of the kernels that are graded (the strongest that works is used)"
     if [ -n "$broken" ]; then
-        row "$none" "not probed" "mend the above first"
+        row - "not probed" "mend the above first"
         return
     fi
     if ! log=$(MAKEFLAGS='' flock build/.lock make -s "$build/doctor" 2>&1) ||
@@ -160,35 +153,35 @@ isolation_part() {
                 used=", used"
             }
             case $level in
-            bubblewrap) row "$ok" "$level" "own namespaces, nothing of this machine in sight$used" ;;
-            userid) row "$ok" "$level" "a throw-away user id (root)$used" ;;
-            limits) row "$ok" "$level" "your own user id, resource limits$used" ;;
+            bubblewrap) row ok "$level" "own namespaces, nothing of this machine in sight$used" ;;
+            userid) row ok "$level" "a throw-away user id (root)$used" ;;
+            limits) row ok "$level" "your own user id, resource limits$used" ;;
             esac
         elif [ "$level" = userid ] && [ "$(id -u)" != 0 ]; then
-            row "$none" "$level" "for root only"
+            row - "$level" "for root only"
         elif [ "$level" = limits ] && [ "$(id -u)" = 0 ]; then
-            row "$none" "$level" "not for root, whom limits do not hold"
+            row - "$level" "not for root, whom limits do not hold"
         elif [ "$level" = bubblewrap ]; then
-            row "$missing" "$level" "$(field "$level" 3); mend: $(mend_bubblewrap)"
+            row missing "$level" "$(field "$level" 3); mend: $(mend_bubblewrap)"
         else
-            row "$missing" "$level" "$(field "$level" 3)"
+            row missing "$level" "$(field "$level" 3)"
         fi
     done
     [ -n "$strongest" ] || fatal isolation "no level works" "report it with these lines"
     if [ "$(field landlock 2)" = yes ]; then
-        row "$ok" landlock "hides your files at the levels below bubblewrap"
+        row ok landlock "hides your files at the levels below bubblewrap"
     elif [ "$strongest" = bubblewrap ]; then
-        row "$none" landlock "not in this kernel; bubblewrap does not need it"
+        row - landlock "not in this kernel; bubblewrap does not need it"
     else
-        row "$weak" landlock "not in this kernel: kernels see your files; grade only your own"
+        row weak landlock "not in this kernel: kernels see your files; grade only your own"
     fi
     if [ "$(field arena 2)" = yes ]; then
-        row "$ok" "sealed memory" "what a kernel leaves cannot change later"
+        row ok "sealed memory" "what a kernel leaves cannot change later"
     else
         fatal "sealed memory" "$(field arena 3)" "Linux 5.1 or newer (WSL 2, not WSL 1)"
     fi
     if [ "$(field program 2)" = yes ]; then
-        row "$ok" "program memory" "a kernel's program needs no file"
+        row ok "program memory" "a kernel's program needs no file"
     else
         fatal "program memory" "$(field program 3)" "${sudo}sysctl -w vm.memfd_noexec=0"
     fi
@@ -200,47 +193,47 @@ gpu_part() {
     section "To grade on a GPU (not needed)"
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
     if [ -n "$nvcc" ]; then
-        number=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+        number=$(version "$nvcc")
         if [ "${number%%.*}" -gt 12 ] || { [ "${number%%.*}" = 12 ] && [ "${number#*.}" -ge 3 ]; }; then
-            row "$ok" nvcc "$number"
+            row ok nvcc "$number"
         else
-            row "$weak" nvcc "$number; 12.3 is needed: install a newer CUDA Toolkit"
+            row weak nvcc "$number; 12.3 is needed: install a newer CUDA Toolkit"
         fi
     else
-        row "$none" nvcc "no CUDA Toolkit: kernels are graded on the CPU"
+        row - nvcc "no CUDA Toolkit: kernels are graded on the CPU"
     fi
     gpu=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null) ||
         gpu=''
     if [ -z "$gpu" ]; then
-        row "$none" GPU "none with an NVIDIA driver"
+        row - GPU "none with an NVIDIA driver"
         return
     fi
     printf '%s\n' "$gpu" | while IFS=, read -r name driver capability; do
         capability=${capability# }
-        if [ "${capability%%.*}" -ge 8 ]; then mark=$ok; else mark=$weak; fi
+        if [ "${capability%%.*}" -ge 8 ]; then mark=ok; else mark=weak; fi
         row "$mark" GPU "$name, driver$driver, compute capability $capability (8.0 is needed)"
     done
-    [ -n "$nvcc" ] || row "$none" DEVICE=cuda "needs the CUDA Toolkit 12.3 or newer, from NVIDIA"
+    [ -n "$nvcc" ] || row - DEVICE=cuda "needs the CUDA Toolkit 12.3 or newer, from NVIDIA"
 }
 
 machine_part() {
     section "This machine"
-    row "$ok" cores "$(nproc)"
+    row ok cores "$(nproc)"
     free=$(df -Pm . | awk 'NR == 2 { print $4 }')
     if [ "${free:-0}" -ge 500 ]; then
-        row "$ok" disk "$free MB free here"
+        row ok disk "$free MB free here"
     else
-        row "$weak" disk "$free MB free here; builds want 500"
+        row weak disk "$free MB free here; builds want 500"
     fi
     memory=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
     if [ "${memory:-0}" -ge 2000 ]; then
-        row "$ok" memory "$memory MB free"
+        row ok memory "$memory MB free"
     else
-        row "$weak" memory "$memory MB free; compiling a kernel may want 2000"
+        row weak memory "$memory MB free; compiling a kernel may want 2000"
     fi
     case $(uname -r)/$PWD in
     *microsoft*/mnt/[a-z]/*)
-        row "$weak" "WSL" "this folder is on the Windows side, which is slow: clone to ~ instead"
+        row weak "WSL" "this folder is on the Windows side, which is slow: clone to ~ instead"
         ;;
     esac
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line), the
-# one that belongs to what the last grade found most often, or to CAUSE=, if there is one. What is
-# not answered yet (lesson 21) comes after all that is wrong. usage: hint.sh LESSON
+# one that belongs to what the last grade found most often, or to CAUSE=, if there is one. Items
+# without an answer (lesson 21) come after all wrong ones. usage: hint.sh LESSON
 lesson=$1 build=build${BUILD:+/$BUILD}
 hints=lessons/$lesson/hints.md
 [ -f "$hints" ] || {

@@ -30,7 +30,7 @@ for deck; do
         continue
     fi
     new=$out/$(basename "$deck" .md)
-    # A warning is a formula that cannot be set, say: of that no deck is made.
+    # A warning may be a formula that cannot be set: then no deck is made.
     if pandoc "$deck" -f markdown-implicit_figures -t html5 --section-divs --mathml --fail-if-warnings \
         --template=slides/template.html --lua-filter=slides/deck.lua \
         -V style="$(cat slides/style.css)" -V script="$(cat slides/deck.js)" -o "$new.html.new" &&

@@ -132,3 +132,10 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     idle_calls(c, of, of->strides ? strides : packed);
     idle_calls(c, of, null);
 }
+
+void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t) {
+    double conflicts = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
+    double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
+    check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to conflicts for each useful one",
+                  all > conflicts ? conflicts / (all - conflicts) : 0, 0.15);
+}

@@ -8,6 +8,7 @@
 
 #include "check/arguments.h"
 #include "matmul/product.h"
+#include "wall/arena.h"
 
 // One product of these sizes, packed.
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
@@ -33,5 +34,9 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
 // strides smaller than a row.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
+
+// Of one call: the wavefronts that only bank conflicts make, in parts of the others. A few are
+// forgiven.
+void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t);
 
 #endif

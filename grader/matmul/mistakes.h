@@ -35,12 +35,8 @@ struct sum {
 // A hypothesis' make(): like is a struct sum.
 bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 #define SUM(cause, variants, term, extent) SUM_BACK(cause, variants, term, extent, 0)
-#define SUM_BACK(cause, variants, term, extent, back)            \
-    {                                                            \
-        CAUSE_##cause, make_sum, variants, &(const struct sum) { \
-            term, extent, back                                   \
-        }                                                        \
-    }
+#define SUM_BACK(cause, variants, term, extent, back) \
+    { CAUSE_##cause, make_sum, variants, LIKE(sum, term, extent, back) }
 
 // ---- extents. The tile T of a variant is of->smallest_tile << variant.
 

@@ -20,7 +20,8 @@ void result_total(struct result* r) {
     }
 }
 
-// A student's text may hold any bytes; JSON holds UTF-8. What is not becomes '?'.
+// A student's text may hold any bytes, JSON only UTF-8: in any other text each byte beyond ASCII
+// becomes '?'.
 static json_t* text_value(const char* s) {
     json_t* value = json_string(s);
     if (value) return value;
@@ -39,7 +40,7 @@ static json_t* item_value(const struct result_item* i) {
                      "sentence", i->sentence);
 }
 
-// In one text: why nothing was graded, and from the next line on what the compiler said.
+// One text: why nothing was graded, then on lines of its own what the compiler said.
 static json_t* message_value(const struct result* r) {
     char text[sizeof r->message + sizeof r->compiler + 1];
     snprintf(text, sizeof text, "%s%s%s", r->message, r->compiler[0] ? "\n" : "", r->compiler);

@@ -2,8 +2,8 @@
 //
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
-// submission, message, items[] {name, points, max_points, outcome, seconds, message, cause,
-// sentence}
+//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause,
+//   sentence}
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H
@@ -16,8 +16,8 @@ enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
-// What make debug and make profile made of an item: it has no case for them; it has a case; its
-// program failed.
+// What make debug or make profile found in an item: no case for them, a case, or a program that
+// failed.
 enum visit { VISIT_NONE, VISIT_DONE, VISIT_FAILED };
 
 struct result_item {

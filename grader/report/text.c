@@ -56,7 +56,8 @@ static int width(void) {
     return n < NARROWEST ? NARROWEST : n;
 }
 
-// Prints a line of n characters from this column on; words that do not fit go on below, at `hang`.
+// Prints a line of n characters from this column on. Words that do not fit go to the next line, at
+// column `hang`.
 static void put_words(const char* line, size_t n, int column, int hang) {
     int most = width();
     for (size_t i = 0; i < n;) {
@@ -75,7 +76,7 @@ static void put_words(const char* line, size_t n, int column, int hang) {
     putchar('\n');
 }
 
-// Each line indented; the continuation of a long line is indented further.
+// Prints each line indented; the rest of a line that is too long is indented further.
 static void print_indented(const char* text) {
     while (*text) {
         size_t n = strcspn(text, "\n");
@@ -130,12 +131,13 @@ void text_item(const struct result* r, int index, bool colour) {
 
 // ---- the end
 
-// What is mended first: a wrong answer, then a cost, then a question without an answer.
+// A student mends the lowest rank first: a wrong answer, a cost, a question without an answer.
 static int rank(const struct result_item* item) {
     return strcmp(item->cause, "no_answer") == 0 ? 2 : item->cost;
 }
 
-// Of the failed items of the first rank, the first with the cause that most have.
+// The failed items of the lowest rank have causes. Returns the first item with the most frequent
+// one; NULL if no item failed.
 static const struct result_item* first_to_mend(const struct result* r) {
     const struct result_item* best = NULL;
     int most = 0;
@@ -159,8 +161,8 @@ static void print_next(const struct result* r, const struct result_item* failed)
     bool own = strncmp(r->file, "exercises/", 10) == 0;
     char file[640] = "", cause[48] = "";
     if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
-    // Hints follow the saved grade, which is the grade of the exercise. In a text each answer may
-    // be wrong in its own way.
+    // make hint takes the cause from the saved grade of the exercise. A different file needs
+    // CAUSE=, and so does a text, in which each answer may be wrong in its own way.
     if (!own || r->text) snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;

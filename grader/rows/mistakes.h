@@ -13,6 +13,10 @@ struct pair {
     double number[2];
 };
 
+static inline struct pair pair_wanted(const struct batch* b, int64_t row) {
+    return (struct pair){{b->out[0]->want[row], b->out[1]->want[row]}};
+}
+
 // A mistake: the pair it leaves for a row, in each of its variants.
 struct pair_mistake {
     struct pair (*left)(const struct batch* b, int64_t row, int variant);
@@ -27,18 +31,10 @@ bool make_pairs(const struct suspect* s, const struct hypothesis* h, int variant
 bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int variant,
                        double* guess);
 
-#define PAIR(cause, variants, left)                                         \
-    {                                                                       \
-        CAUSE_##cause, make_pairs, variants, &(const struct pair_mistake) { \
-            left                                                            \
-        }                                                                   \
-    }
-#define PAIR_OR_ONE(cause, variants, left)                                         \
-    {                                                                              \
-        CAUSE_##cause, make_pairs_or_one, variants, &(const struct pair_mistake) { \
-            left                                                                   \
-        }                                                                          \
-    }
+#define PAIR(cause, variants, left) \
+    { CAUSE_##cause, make_pairs, variants, LIKE(pair_mistake, left) }
+#define PAIR_OR_ONE(cause, variants, left) \
+    { CAUSE_##cause, make_pairs_or_one, variants, LIKE(pair_mistake, left) }
 
 // The suspect for an output of the running batch, with the batch's tolerance and slack.
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t);

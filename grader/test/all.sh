@@ -19,10 +19,10 @@ rm -rf $out
 mkdir -p $out/keys
 ledger_trim
 
-# A stage, what it tests, and the script. Where none of these files has changed since a run that was
-# green, it is not run again. NN: the files of that lesson; course: what lessons stand on; lessons:
-# all of theirs; else the beginnings of names. A stage's own script and folder, and
-# grader/test/tell.sh, count everywhere. The longest first: they end together with the rest.
+# A stage, what it tests, and the script. A stage is not run again if none of its files has changed
+# since it was green. NN: the files of that lesson; course: what lessons stand on; lessons: all of
+# theirs; else the beginnings of names. A stage's own script and folder, and grader/test/tell.sh,
+# count everywhere. The longest first: they end together with the rest.
 . grader/cpu/test/hardware/programs.sh
 proven=$(programs | awk '$2 != "-" { print substr($2, 1, 2) }' | sort -u | tr '\n' ' ')
 stages() {

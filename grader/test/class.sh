@@ -77,7 +77,7 @@ validate() {
     done
 }
 expect "every export is valid" validate
-# prove fails where a test does; what it must not find is a line that is no TAP.
+# prove fails where a test fails; it must find no line that is not TAP.
 is_tap() { ! prove --exec cat "$out"/exports/tap/*.tap 2>&1 | grep -E "Parse errors|Bad plan|YAML"; }
 expect "TAP is TAP" is_tap
 totals() { # every format has the same total

@@ -4,7 +4,7 @@
 # ran. The lines that did not: build/coverage/FILE.missed. By hand: it takes minutes.
 # usage: coverage.sh [LESSON...]     01_vector_add 05_tiled_matmul 13_causal_ragged 21_flop_counting
 BUILD=coverage
-# Behind the wall no counters can be written, and nothing is to be said about it.
+# Behind the wall no counters can be written; messages about that are dropped.
 GCOV_ERROR_FILE=/dev/null
 export BUILD GCOV_ERROR_FILE
 . grader/make/file.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
-# fuzz.sh: what `make fuzz` does: libFuzzer makes inputs for whatever reads what strangers wrote
-# (the programs of grader/test/fuzz), with the address and undefined-behaviour sanitizers. A crash,
-# a hang of 10 seconds or a use of 2 GB is a failure; its input is kept. So is what has been
-# covered, for the next time.
+# fuzz.sh: what `make fuzz` does: libFuzzer makes inputs for every reader of strangers' files (the
+# programs of grader/test/fuzz), with the address and undefined-behaviour sanitizers. A crash, a
+# hang of 10 seconds or a use of 2 GB is a failure; its input is kept. The corpus is kept, too, for
+# the next run.
 # usage: fuzz.sh [NAME...]    all without a name; FUZZ_SECONDS for each of them (8), TEST_SEED in the environment
 . grader/test/tell.sh
 command -v clang >/dev/null 2>&1 || {

@@ -10,8 +10,8 @@ group=$1
 shift
 dir=build/test/run/$group
 
-# run SCRIPT ARGUMENT...: sets count to the number of jobs that are done. What it does under the
-# lock makes lines stand whole, and one of the jobs the last.
+# run SCRIPT ARGUMENT...: sets count to the number of jobs that are done. Under the lock, lines are
+# written whole, and exactly one job is the last.
 run() {
     began=$(date +%s%3N)
     job=$*

@@ -42,7 +42,7 @@ why_not() {
         case $kind in
         stub) [ "$score" = 0 ] || echo "scores $score, not 0" ;;
         right) [ "$score" = 100 ] || echo "scores $score: $causes in $failed_items" ;;
-        # A step on the way is right; what it may lack is thrift.
+        # A step on the way is right; it may cost too much.
         step)
             costs=$("$check" --causes | awk '$2 == "cost" { printf "%s,", $1 }')
             all_in "$causes" "-,$costs" || echo "scores $score: $causes in $failed_items"

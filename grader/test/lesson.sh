@@ -3,9 +3,9 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SOAK=1: so many fresh seeds as a
-# kernel must have seen before it is called done; else as many as show that nothing is broken. What
-# the ledger has is not run again.
+# KINDS="wrong right" in the environment: these kernels alone. SOAK=1: as many fresh seeds as a
+# finished kernel must have seen; else enough to show that nothing is broken. Runs that the ledger
+# has are left out.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -72,8 +72,8 @@ expect "$lesson has hints for every cause" awk '
 
 # ---- the kernels: FILE KIND SEEDS LEVEL, on how many seeds each has to do what it must
 
-# The hundreds of runs of our own kernels are at the quickest isolation level; what that does not
-# hold back is the exploits' business.
+# Our own kernels run hundreds of times, at the quickest isolation level. The exploits test the
+# other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 few=1 some=2
 [ -z "${SOAK:-}" ] || few=20 some=100

@@ -1,6 +1,6 @@
 #!/bin/sh
-# map.sh: the maps, grader/README.md and grader/cpu/README.md, tell of files and functions that
-# exist, and the picture is of today. usage: map.sh
+# map.sh: the maps, grader/README.md and grader/cpu/README.md, name files and functions that exist,
+# and the picture is up to date. usage: map.sh
 . grader/test/tell.sh
 # Rows of its tables: | words | `file` | `function()` |
 missing() { # missing FOLDER: of its README.md

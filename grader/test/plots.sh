@@ -1,6 +1,6 @@
 #!/bin/sh
-# plots.sh: what make plots draws: of the recorded figures the plots of the repository, every one of
-# them legible; of planted figures what they say and no more. Needs what `make ready` builds.
+# plots.sh: make plots draws the repository's plots from the recorded figures, and every plot is
+# legible; from planted figures it draws what they say and no more. Needs what `make ready` builds.
 # usage: plots.sh   (77: a tool is missing)
 # shellcheck disable=SC2016  # awk's own $
 . grader/test/tell.sh

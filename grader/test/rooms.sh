@@ -1,8 +1,8 @@
 #!/bin/sh
 # rooms.sh: who includes whom, and who calls whom. rooms.txt holds what is allowed between rooms;
-# neither between rooms nor between the files of the rooms named below is there a circle. x.c and
-# x.h count as one file. usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms
-# first, then files
+# there is no circle between rooms, nor between the files of the rooms named below. x.c and x.h
+# count as one file. usage: rooms.sh; rooms.sh graph prints the edges as "from to why", rooms first,
+# then files
 . grader/test/tell.sh
 inside="cpu/rewrite cpu/device cpu/watch class" # rooms without a circle of files
 work=$build/test/rooms

@@ -35,7 +35,7 @@ measure() {
 
 for deck in slides/[0-9]*.md; do
     name=$(basename "$deck" .md)
-    # A deck that is to the letter what it was needs no browser.
+    # A deck that has not changed by a letter needs no browser.
     CHROMIUM=none OUT=$out sh grader/make/slides.sh "$deck" >/dev/null 2>&1
     key=$(cat "$out/$name.html" grader/test/slides.sh grader/test/slides/*.js 2>/dev/null | sha256sum | cut -c 1-32)
     if ledger_has slides "$key"; then

@@ -27,9 +27,9 @@ long=$(files '*.c' '*.h' '*.cu' '*.sh' '*.awk' '*.py' | xargs wc -l | awk '$2 !=
 if [ -z "$long" ]; then tell ok "no source file over 600 lines"; else
     tell FAIL "no source file over 600 lines" "$long"
 fi
-# In a script a comment: tables with their columns apart may be wider. What tests of the device and
-# exploits expect stands in comments, a line each; a stub's lines are as
-# long as its gaps have words.
+# In a script only comments count, and tables with their columns apart may be wider. Tests of the
+# device and exploits say in comments what they expect, a line each. A stub's lines are as long as
+# its gaps have words.
 # shellcheck disable=SC2016  # the $ is awk's
 wide=$({
     files '*.c' '*.h' '*.cu' '*.cpp' '*.S' | grep -vE '^(exercises|grader/cpu/test|grader/test/exploits)/' |

@@ -8,8 +8,8 @@
 #        wrong.sh save LESSON NAME|all    writes the patch anew: from build/wrong/LESSON/NAME.cu if that was
 #                                         edited, else for the right kernel as it is now
 # An unpacked kernel begins with the patch's head as comments, "// base: FILE", and an empty line.
-# As it was made it is kept in .made/, with its base: that tells an edit, which is never
-# overwritten.
+# A copy as it was made is kept in .made/, with its base. The copy tells whether the kernel was
+# edited; an edited kernel is never overwritten.
 . grader/make/file.sh
 command -v patch >/dev/null || {
     echo "The program patch is not installed. Run: sh setup.sh" >&2

@@ -13,11 +13,9 @@
 #include "run/run.h"
 #include "trace/trace.h"
 
-enum {
-    D = TRACE_BLOCK,
-    WORKSPACE = 4096
-};                 // WORKSPACE: bytes, more than any launcher here asks for
-#define SCALE 0.5  // 1 / sqrt(D)
+enum { D = TRACE_BLOCK };
+enum { WORKSPACE = 4096 };  // bytes, more than any launcher asks for
+#define SCALE 0.5           // 1 / sqrt(D)
 
 static const struct trace_case* now;
 
@@ -126,7 +124,7 @@ static void from_gpu(void* to, const char* name, size_t bytes) {
 
 // ---- JSON ----------------------------------------------------------------------------------
 
-// JSON has no word for what is not finite.
+// JSON has no word for NaN and infinity.
 static json_t* number(float x) {
     return isnan(x)   ? json_string("nan")
            : isinf(x) ? json_string(x < 0 ? "-inf" : "inf")

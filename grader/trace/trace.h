@@ -32,14 +32,14 @@ typedef struct trace_element trace_record[TRACE_TILES][TRACE_TILES][TRACE_BLOCK]
 // Moves the record since the last call into *record. Returns 0, or -1 if the device refuses.
 int trace_take(trace_record* record);
 
-// One call of the launcher: what grader/NN_name/trace.c says of it. B = H = 1, d = TRACE_BLOCK,
+// One call of the launcher, as grader/NN_name/trace.c defines it. B = H = 1, d = TRACE_BLOCK,
 // scale = 1/2.
 struct trace_case {
     const char* name;
     int N_q, N_k;  // 1 to TRACE_N
     int causal;
-    const uint8_t*
-        mask;  // (TRACE_TILES, TRACE_TILES), 0: the block is left out; NULL: there is no mask
+    // (TRACE_TILES, TRACE_TILES), 0: the block is left out; NULL: there is no mask
+    const uint8_t* mask;
 };
 extern const struct trace_case trace_cases[];
 extern const int trace_case_count;

@@ -113,14 +113,6 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
     }
 }
 
-size_t cudev_leaks(void (*visit)(void* context, size_t bytes, const char* file, int line),
-                   void* context) {
-    for (size_t i = 0; i < cudev_heap.count; i++)
-        visit(context, cudev_heap.table[i].bytes, cudev_heap.table[i].file,
-              cudev_heap.table[i].line);
-    return cudev_heap.count;
-}
-
 bool cudev_allocation_add(struct pool* pool, size_t position, const struct allocation* a) {
     if (pool->count == pool->capacity) {
         size_t capacity = pool->capacity ? 2 * pool->capacity : 64;

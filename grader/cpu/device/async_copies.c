@@ -4,7 +4,7 @@
 // late as it may: at the issue the destination is filled with 0xFF, which is NaN in every format,
 // and the bytes move when the thread waits for their group. So a wait that is missing, or counts
 // one group too few, shows in the result each time, and not only when the memory is slow.
-#include "cpu/device/async_copies.h"
+#include "cpu/device/worker.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,6 @@
 enum {
     FIRST_COPIES = 32,
     MOST_COPIES = 1 << 14,  // of one thread; with more, the oldest arrive early, as they may
-    POISON = 0xff,
 };
 
 struct copy {
@@ -146,7 +145,7 @@ void cudev_copy_async(void* to, const void* from, unsigned bytes, unsigned used,
     w->pending_copies->used = true;
     if (q->end == q->room) make_room(w, q);
     q->copy[q->end++] = (struct copy){to, from, pc, q->groups, (uint8_t)bytes, (uint8_t)used};
-    memset(to, POISON, bytes);
+    memset(to, FRESH_BYTE, bytes);
 }
 
 void cudev_copy_commit(void) {

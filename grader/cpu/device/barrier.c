@@ -1,5 +1,5 @@
 // The barrier of a block: __syncthreads() and its voting variants.
-#include "cpu/device/barrier.h"
+#include "cpu/device/worker.h"
 #include <string.h>
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
@@ -19,12 +19,10 @@ void cudev_barrier_abandoned(struct worker* w) {
                        "%u thread%s wait%s at %s (%s:%d) but %u ha%s already returned", b->arrived,
                        plural(b->arrived), b->arrived == 1 ? "s" : "", at->what, at->file, at->line,
                        returned, returned == 1 ? "s" : "ve");
-    cudev_report_launch(w);
-    cudev_report_threads(w);
-    cudev_report_add("  next: every thread of the block has to reach the barrier: does a return\n"
-                     "        come before it (skip only the work: if (i < n) { ... }), or is it\n"
-                     "        inside an if or a loop that not all threads enter?\n");
-    cudev_report_end(EXIT_DIAGNOSIS);
+    cudev_report_waiting(
+        w, "every thread of the block has to reach the barrier: does a return\n"
+           "        come before it (skip only the work: if (i < n) { ... }), or is it\n"
+           "        inside an if or a loop that not all threads enter?");
 }
 
 static const char* barrier_name(enum cudev_barrier_op op) {
@@ -46,11 +44,8 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
                        "wait%s at %s:%d",
                        cudev_thread_name(w, w->current), barrier_name(op), file, line, b->arrived,
                        plural(b->arrived), b->arrived == 1 ? "s" : "", at->file, at->line);
-    cudev_report_launch(w);
-    cudev_report_threads(w);
-    cudev_report_add("  next: all threads of a block have to meet at the same barrier; move it out "
-                     "of the if or the loop that only some of them enter\n");
-    cudev_report_end(EXIT_DIAGNOSIS);
+    cudev_report_waiting(w, "all threads of a block have to meet at the same barrier; move it out "
+                            "of the if or the loop that only some of them enter");
 }
 
 // The last thread has arrived: all other threads become ready.

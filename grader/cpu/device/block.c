@@ -1,9 +1,6 @@
 // One block: its beginning, the end of its threads, and its end.
-#include "cpu/device/block.h"
+#include "cpu/device/worker.h"
 #include <string.h>
-#include "cpu/device/async_copies.h"
-#include "cpu/device/barrier.h"
-#include "cpu/device/named_barriers.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 #include "cpu/device/shared_memory.h"

@@ -1,18 +1,10 @@
 // Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a
 // sentence instead of a crash.
-#include "cpu/device/copies.h"
 #include <string.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
-
-// called by include/cudev/api.h
-cudaError_t cudev_symbol_address(void** p, const void* symbol);
-cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
-                            size_t offset, enum cudaMemcpyKind kind);
-cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
-                              size_t offset, enum cudaMemcpyKind kind);
 
 enum { MAX_SYMBOLS = 256 };
 static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away
@@ -57,8 +49,7 @@ static cudaError_t check_copy(const char* function, const void* dst, const void*
     static const int dst_wants[] = {0, 1, 0, 1, -1}, src_wants[] = {0, 0, 1, 1, -1};
     if (cudev_self)
         return cudev_fail(cudaErrorNotSupported, function,
-                          "called by a kernel; kernels copy with a "
-                          "loop");
+                          "called by a kernel; kernels copy with a loop");
     if ((unsigned)kind > cudaMemcpyDefault)
         return cudev_fail(cudaErrorInvalidMemcpyDirection, function,
                           "the direction %d does not exist", (int)kind);
@@ -74,9 +65,7 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
     if (width == 0 || height == 0) return cudaSuccess;
     if (width > dst_pitch || width > src_pitch)  // even of a single row, as on a GPU
         return cudev_fail(cudaErrorInvalidValue, function,
-                          "a row of %zu bytes is longer than the "
-                          "pitch",
-                          width);
+                          "a row of %zu bytes is longer than the pitch", width);
     cudaError_t error = check_copy(function, dst, src, (height - 1) * dst_pitch + width,
                                    (height - 1) * src_pitch + width, kind);
     if (error != cudaSuccess) return error;
@@ -122,9 +111,7 @@ static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, s
     if (width == 0 || height == 0) return cudaSuccess;
     if (height > 1 && width > pitch)
         return cudev_fail(cudaErrorInvalidPitchValue, function,
-                          "a row of %zu bytes is longer than the "
-                          "pitch",
-                          width);
+                          "a row of %zu bytes is longer than the pitch", width);
     if (cudev_self) return cudev_fail(cudaErrorNotSupported, function, "called by a kernel");
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     cudaError_t error = check_range(function, "destination", p, (height - 1) * pitch + width, 1);
@@ -171,9 +158,15 @@ cudaError_t cudev_symbol_address(void** p, const void* symbol) {
     return cudaSuccess;
 }
 
-// A copy whose one side is part of a variable. `other` is the other side.
-static cudaError_t check_symbol(const char* function, const void* symbol, size_t symbol_bytes,
-                                const void* other, size_t bytes, size_t offset, int other_wants) {
+// A copy between memory and `bytes` bytes of a variable from byte `offset` on. usual: the kind that
+// is not between two places of the device.
+static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbol,
+                               size_t symbol_bytes, void* other, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind) {
+    const enum cudaMemcpyKind usual = to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    if (kind != usual && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
+        return cudev_fail(cudaErrorInvalidMemcpyDirection, function, "this copies %s the device",
+                          to_symbol ? "to" : "from");
     if (cudev_is_device_address(symbol))
         return cudev_fail(cudaErrorInvalidSymbol, function,
                           "the symbol is memory behind a pointer, not a __device__ or __constant__ "
@@ -183,44 +176,30 @@ static cudaError_t check_symbol(const char* function, const void* symbol, size_t
                           "%zu bytes from byte %zu on do not fit: the variable has %zu bytes",
                           bytes, offset, symbol_bytes);
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
-    return check_range(function, "other side", other, bytes, other_wants);
-}
-
-static void move(void* dst, const void* src, size_t bytes) {
+    int wants = kind == usual ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
+    cudaError_t error = check_range(function, "other side", other, bytes, wants);
+    if (error != cudaSuccess) return error;
+    void* part = (char*)symbol + offset;
+    void *dst = to_symbol ? part : other, *src = to_symbol ? other : part;
     cudev_lock();
     cudev_memory_open();
     if (cudev_watcher) cudev_watcher->copies("cudaMemcpy of a symbol", dst, src, bytes);
     memmove(dst, src, bytes);
     cudev_memory_close();
     cudev_unlock();
+    size_t crossed = cudev_is_device_address(other) ? 0 : bytes;
+    cudev_count_copy(to_symbol ? crossed : 0, to_symbol ? 0 : crossed);
+    return cudaSuccess;
 }
 
 cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
                             size_t offset, enum cudaMemcpyKind kind) {
-    const char* name = "cudaMemcpyToSymbol";
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault)
-        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies to the device");
-    int wants = kind == cudaMemcpyHostToDevice ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
-    cudaError_t error = check_symbol(name, symbol, symbol_bytes, src, bytes, offset, wants);
-    if (error == cudaSuccess) {
-        move((char*)symbol + offset, src, bytes);
-        cudev_count_copy(cudev_is_device_address(src) ? 0 : bytes, 0);
-    }
-    return error;
+    return copy_symbol("cudaMemcpyToSymbol", true, symbol, symbol_bytes, (void*)(uintptr_t)src,
+                       bytes, offset, kind);
 }
 
 cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
                               size_t offset, enum cudaMemcpyKind kind) {
-    const char* name = "cudaMemcpyFromSymbol";
-    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-        kind != cudaMemcpyDefault)
-        return cudev_fail(cudaErrorInvalidMemcpyDirection, name, "this copies from the device");
-    int wants = kind == cudaMemcpyDeviceToHost ? 0 : kind == cudaMemcpyDefault ? -1 : 1;
-    cudaError_t error = check_symbol(name, symbol, symbol_bytes, dst, bytes, offset, wants);
-    if (error == cudaSuccess) {
-        move(dst, (const char*)symbol + offset, bytes);
-        cudev_count_copy(0, cudev_is_device_address(dst) ? 0 : bytes);
-    }
-    return error;
+    return copy_symbol("cudaMemcpyFromSymbol", false, (void*)(uintptr_t)symbol, symbol_bytes, dst,
+                       bytes, offset, kind);
 }

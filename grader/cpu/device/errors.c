@@ -69,6 +69,10 @@ cudaError_t cudev_fail(cudaError_t error, const char* function, const char* form
     return cudev_refused(error, function, "%s", failure);
 }
 
+cudaError_t cudev_null(const char* function) {
+    return cudev_fail(cudaErrorInvalidValue, function, "a pointer is NULL");
+}
+
 cudaError_t cudev_refused(cudaError_t error, const char* call, const char* format, ...) {
     char text[1000] = "==CPU device== ";
     size_t used = strlen(text);

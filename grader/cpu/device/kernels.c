@@ -1,8 +1,8 @@
 // Facts about a kernel at its launch: how much shared memory it may have, and its pointer
 // arguments.
-#include "cpu/device/kernels.h"
+#include "cpu/device/worker.h"
 #include "cpu/device/allocations.h"
-#include "cpu/device/copies.h"
+#include "cpu/device/memory.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/report.h"
 #include "cpu/device/watcher.h"

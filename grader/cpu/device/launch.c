@@ -1,19 +1,15 @@
 // Launching: checks the configuration, spreads the blocks over OS threads ("workers"), waits, and
 // watches the time. Launches are synchronous and never overlap.
-#include "cpu/device/launch.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "cpu/device/async_copies.h"
-#include "cpu/device/block.h"
+#include "cpu/device/worker.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/fault.h"
-#include "cpu/device/kernels.h"
 #include "cpu/device/memory.h"
-#include "cpu/device/named_barriers.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/stacks.h"
@@ -219,9 +215,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     cudev_memory_open();
     for (int i = 0; i < used; i++) cudev_worker[i]->launch = l;
     if (cudev_watcher) cudev_watcher->launch_begins(l, used);
-    for (int i = 0; i < used; i++) {
-        sem_post(&cudev_worker[i]->go);
-    }
+    for (int i = 0; i < used; i++) sem_post(&cudev_worker[i]->go);
     wait_for_workers(used);
     if (cudev_watcher) cudev_watcher->launch_ends(l, used);
     cudev_memory_check("after the kernel");

@@ -67,8 +67,7 @@ static cudaError_t allocate_checked(struct pool* pool, void** p, size_t bytes,
                                     enum cudaMemoryType type, const char* file, int line) {
     if (cudev_self)
         return cudev_fail(cudaErrorNotSupported, "cudaMalloc",
-                          "called by a kernel; allocate before "
-                          "the launch");
+                          "called by a kernel; allocate before the launch");
     if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaMalloc", "the first argument is NULL");
     *p = NULL;
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);

@@ -12,10 +12,6 @@
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
 static struct cudev_stats stats;
 static int open_count;
 

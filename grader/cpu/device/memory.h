@@ -2,6 +2,7 @@
 #ifndef CUDEV_MEMORY_H
 #define CUDEV_MEMORY_H
 
+#include <stdbool.h>
 #include "cpu/device/allocations.h"
 
 // Reserves the address space; repeated calls do nothing. Returns false, with a sentence on stderr,
@@ -20,5 +21,8 @@ void cudev_memory_check_allocation(const struct allocation* a, const char* when)
 // For cudev_get_stats(): bytes.
 void cudev_count_launch(void);
 void cudev_count_copy(size_t to_device, size_t to_host);
+
+// Has cudaGetSymbolAddress() given this address away?
+bool cudev_is_symbol(const void* p);
 
 #endif

@@ -1,6 +1,6 @@
 // Named barriers (bar.sync, bar.arrive): a barrier opens when as many threads have come as its
 // calls name. Whole warps come; a warp that only arrives goes on at once.
-#include "cpu/device/named_barriers.h"
+#include "cpu/device/worker.h"
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/report.h"
@@ -58,8 +58,7 @@ static const char* text_of_arrive(struct worker* w, unsigned id, unsigned thread
     return text_of(w, false, id, threads);
 }
 
-static void report(struct worker* w, const char* text, const char* next) {
-    cudev_report_begin("bad_barrier", "%s", text);
+static void end_report(struct worker* w, const char* next) {
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_named_barriers_report(w);
@@ -82,15 +81,14 @@ static void report_counts(struct worker* w, unsigned t, unsigned id) {
     const struct named_barrier* b = &w->named_barriers->barrier[id];
     const struct lane* lane = &w->waiting->lane[t];
     const struct place* at = &lane->place;
-    char text[400];
-    snprintf(text, sizeof text,
-             "named barrier %u: thread %s comes to it for %u threads at %s:%d, thread %s has come "
-             "for %u at %s:%d",
-             id, cudev_thread_name(w, t), lane->width, at->file, at->line,
-             cudev_thread_name(w, b->first), b->wanted, b->place.file, b->place.line);
-    report(w, text,
-           "all that use a barrier together, to wait or to arrive, give the same count: "
-           "that of all of them");
+    cudev_report_begin(
+        "bad_barrier",
+        "named barrier %u: thread %s comes to it for %u threads at %s:%d, thread %s has come "
+        "for %u at %s:%d",
+        id, cudev_thread_name(w, t), lane->width, at->file, at->line,
+        cudev_thread_name(w, b->first), b->wanted, b->place.file, b->place.line);
+    end_report(w, "all that use a barrier together, to wait or to arrive, give the same count: "
+                  "that of all of them");
 }
 
 static void open_barrier(struct worker* w, struct named_barrier* b, unsigned last_warp) {
@@ -147,19 +145,18 @@ static const struct warp_function named_arrive = {
 void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, const char* file,
                          int line) {
     struct worker* w = cudev_in_kernel("a named barrier");
-    char text[300];
     unsigned most = (w->launch->threads + WARP_SIZE - 1) / WARP_SIZE * WARP_SIZE;
     if (id == 0 || id >= NAMED_BARRIERS) {
-        snprintf(text, sizeof text, "there is no named barrier %d (%s:%d)", (int)id, file, line);
-        report(w, text, "use the numbers 1 to 15; number 0 is __syncthreads()");
+        cudev_report_begin("bad_barrier", "there is no named barrier %d (%s:%d)", (int)id, file,
+                           line);
+        end_report(w, "use the numbers 1 to 15; number 0 is __syncthreads()");
     }
     if (threads == 0 || threads % WARP_SIZE || threads > most) {
-        snprintf(text, sizeof text,
-                 "named barrier %u is to open for %d threads (%s:%d), in a block of %u", id,
-                 (int)threads, file, line, w->launch->threads);
-        report(w, text,
-               "whole warps come to a barrier: the count is a multiple of 32, and no more "
-               "than the block has");
+        cudev_report_begin("bad_barrier",
+                           "named barrier %u is to open for %d threads (%s:%d), in a block of %u",
+                           id, (int)threads, file, line, w->launch->threads);
+        end_report(w, "whole warps come to a barrier: the count is a multiple of 32, and no more "
+                      "than the block has");
     }
     w->named_barriers->used = true;
     cudev_warp_call(w, op == CUDEV_NAMED_SYNC ? &named_sync : &named_arrive, ~0u, 0, id, threads,

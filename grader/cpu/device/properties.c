@@ -1,26 +1,20 @@
 // The one device: its properties and attributes, and those of its kernels.
 #include "cpu/device/errors.h"
-#include "cpu/device/kernels.h"
-#include "cpu/device/launch.h"
-#include "cpu/device/limits.h"
+#include "cpu/device/worker.h"
 
 static cudaError_t check_device(const char* function, int device) {
     if (device == 0) return cudaSuccess;
     return cudev_fail(cudaErrorInvalidDevice, function, "there is only device 0, not %d", device);
 }
 
-static cudaError_t need(const char* function, const void* p) {
-    return p ? cudaSuccess : cudev_fail(cudaErrorInvalidValue, function, "a pointer is NULL");
-}
-
 cudaError_t cudaGetDeviceCount(int* count) {
-    if (!count) return need(__func__, count);
+    if (!count) return cudev_null(__func__);
     *count = 1;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
-    if (!device) return need(__func__, device);
+    if (!device) return cudev_null(__func__);
     *device = 0;
     return cudaSuccess;
 }
@@ -34,7 +28,7 @@ cudaError_t cudaDeviceSynchronize(void) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-    if (!version) return need(__func__, version);
+    if (!version) return cudev_null(__func__);
     *version = CUDART_VERSION;
     return cudaSuccess;
 }
@@ -45,7 +39,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 
 // The limits are the limits that the CPU device enforces; sizes of things that it lacks are 0.
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
-    if (!prop) return need(__func__, prop);
+    if (!prop) return cudev_null(__func__);
     cudaError_t error = check_device(__func__, device);
     if (error != cudaSuccess) return error;
     *prop = (struct cudaDeviceProp){
@@ -75,43 +69,33 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, int device) {
     struct cudaDeviceProp prop;
-    if (!value) return need(__func__, value);
+    if (!value) return cudev_null(__func__);
     cudaError_t error = cudaGetDeviceProperties(&prop, device);
     if (error != cudaSuccess) return error;
-    switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock:
-        *value = prop.maxThreadsPerBlock;
+    const struct {
+        enum cudaDeviceAttr attribute;
+        size_t value;
+    } known[] = {
+        {cudaDevAttrMaxThreadsPerBlock, MAX_THREADS},
+        {cudaDevAttrMaxSharedMemoryPerBlock, prop.sharedMemPerBlock},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, prop.sharedMemPerBlockOptin},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, prop.sharedMemPerMultiprocessor},
+        {cudaDevAttrWarpSize, WARP_SIZE},
+        {cudaDevAttrMultiProcessorCount, (size_t)prop.multiProcessorCount},
+        {cudaDevAttrComputeCapabilityMajor, (size_t)prop.major},
+        {cudaDevAttrComputeCapabilityMinor, (size_t)prop.minor},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].attribute != attribute) continue;
+        *value = (int)known[i].value;
         return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-        *value = (int)prop.sharedMemPerBlock;
-        return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        *value = (int)prop.sharedMemPerBlockOptin;
-        return cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        *value = (int)prop.sharedMemPerMultiprocessor;
-        return cudaSuccess;
-    case cudaDevAttrWarpSize:
-        *value = prop.warpSize;
-        return cudaSuccess;
-    case cudaDevAttrMultiProcessorCount:
-        *value = prop.multiProcessorCount;
-        return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor:
-        *value = prop.major;
-        return cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor:
-        *value = prop.minor;
-        return cudaSuccess;
-    case cudaDevAttrClockRate:
-        break;
     }
     return cudev_fail(cudaErrorNotSupported, __func__, "the CPU device has no attribute %d",
                       (int)attribute);
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const void* kernel) {
-    if (!a || !kernel) return need(__func__, NULL);
+    if (!a || !kernel) return cudev_null(__func__);
     struct cudev_launch_site site = {.kernel = kernel};
     size_t limit;
     cudev_shared_limit(&site, &limit);
@@ -123,7 +107,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const void* kern
 // One block at a time runs on a worker.
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                           int block_size, size_t shared_bytes) {
-    if (!blocks || !kernel) return need(__func__, NULL);
+    if (!blocks || !kernel) return cudev_null(__func__);
     *blocks = block_size > 0 && block_size <= MAX_THREADS && shared_bytes <= OPT_IN_SHARED_LIMIT;
     return cudaSuccess;
 }

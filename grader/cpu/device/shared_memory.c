@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "cpu/device/kernels.h"
 #include "cpu/device/report.h"
 #include "cpu/device/watcher.h"
 

@@ -14,14 +14,10 @@ struct cudev_event {
     struct timespec time;
 };
 
-static cudaError_t need(const char* function, const void* p) {
-    return p ? cudaSuccess : cudev_fail(cudaErrorInvalidValue, function, "a pointer is NULL");
-}
-
 // ---- streams ----
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-    if (!stream) return need(__func__, stream);
+    if (!stream) return cudev_null(__func__);
     *stream = malloc(sizeof **stream);
     if (!*stream) return cudev_error(cudaErrorMemoryAllocation);
     (*stream)->flags = flags;
@@ -59,7 +55,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 // ---- events ----
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-    if (!event) return need(__func__, event);
+    if (!event) return cudev_null(__func__);
     *event = calloc(1, sizeof **event);
     if (!*event) return cudev_error(cudaErrorMemoryAllocation);
     (*event)->timed = !(flags & cudaEventDisableTiming);
@@ -97,7 +93,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t stop) {
-    if (!ms) return need(__func__, ms);
+    if (!ms) return cudev_null(__func__);
     if (!start || !stop) return no_event(__func__);
     if (!start->recorded || !stop->recorded || !start->timed || !stop->timed)
         return cudev_fail(cudaErrorInvalidResourceHandle, __func__,

@@ -70,3 +70,10 @@ void cudev_report_threads(const struct worker* w) {
         cudev_report_add("\n");
     }
 }
+
+void cudev_report_waiting(const struct worker* w, const char* next) {
+    cudev_report_launch(w);
+    cudev_report_threads(w);
+    cudev_report_add("  next: %s\n", next);
+    cudev_report_end(EXIT_DIAGNOSIS);
+}

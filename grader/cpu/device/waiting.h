@@ -53,5 +53,7 @@ void cudev_waiting_reset(struct worker* w);   // nobody waits
 const struct place* cudev_place_of(const struct worker* w, unsigned thread);
 // Adds to a report one line for each group of threads in the same state at the same place.
 void cudev_report_threads(const struct worker* w);
+// The rest of a report that has begun: the launch, these lines, what to try next. Ends the program.
+void cudev_report_waiting(const struct worker* w, const char* next) __attribute__((noreturn));
 
 #endif

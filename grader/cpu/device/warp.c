@@ -13,23 +13,15 @@ static uint32_t lanes_that_exist(const struct worker* w, unsigned warp) {
     return count >= WARP_SIZE ? ~0u : (1u << count) - 1;
 }
 
-static void report(struct worker* w, const char* kind, const char* text, const char* next) {
-    cudev_report_begin(kind, "%s", text);
-    cudev_report_launch(w);
-    cudev_report_threads(w);
-    cudev_report_add("  next: %s\n", next);
-    cudev_report_end(EXIT_DIAGNOSIS);
-}
-
-static void report_mask(struct worker* w, const char* text) {
-    report(w, "bad_mask", text,
-           "every lane named in the mask has to execute the same call; for a whole "
+static void end_bad_mask(struct worker* w) {
+    cudev_report_waiting(
+        w, "every lane named in the mask has to execute the same call; for a whole "
            "warp move it out of the if, or build the mask with __ballot_sync() before");
 }
 
-static void report_diverged(struct worker* w, const char* text) {
-    report(w, "diverged_warp", text,
-           "this instruction is executed by whole warps: let what decides who gets there be the "
+static void end_diverged_warp(struct worker* w) {
+    cudev_report_waiting(
+        w, "this instruction is executed by whole warps: let what decides who gets there be the "
            "same for all 32 lanes (threadIdx.x / 32, say)");
 }
 
@@ -46,41 +38,41 @@ static void check_call(struct worker* w, unsigned t) {
     const struct warp_function* function = own->function;
     const struct place* at = &own->place;
     unsigned warp = t / WARP_SIZE, lane = t % WARP_SIZE, mask = own->mask, width = own->width;
-    char text[400];
     if (!(mask >> lane & 1)) {
-        snprintf(text, sizeof text,
-                 "bad mask: thread %s (lane %u) calls %s at %s:%d with the mask 0x%08x, which does "
-                 "not name its own lane",
-                 cudev_thread_name(w, t), lane, at->what, at->file, at->line, mask);
-        report_mask(w, text);
+        cudev_report_begin(
+            "bad_mask",
+            "bad mask: thread %s (lane %u) calls %s at %s:%d with the mask 0x%08x, which does "
+            "not name its own lane",
+            cudev_thread_name(w, t), lane, at->what, at->file, at->line, mask);
+        end_bad_mask(w);
     }
     if (function->shuffles && (width == 0 || width > WARP_SIZE || (width & (width - 1)))) {
-        snprintf(text, sizeof text,
-                 "bad mask: %s at %s:%d has width %u; it has to be 1, 2, 4, 8, 16 "
-                 "or 32",
-                 at->what, at->file, at->line, width);
-        report_mask(w, text);
+        cudev_report_begin("bad_mask",
+                           "bad mask: %s at %s:%d has width %u; it has to be 1, 2, 4, 8, 16 "
+                           "or 32",
+                           at->what, at->file, at->line, width);
+        end_bad_mask(w);
     }
     if (function->with_all_32 && ~w->live[warp]) {
         int gone = __builtin_ctz(~w->live[warp]);
-        snprintf(
-            text, sizeof text,
+        cudev_report_begin(
+            "diverged_warp",
             "diverged warp: thread %s calls %s at %s:%d, which needs all 32 lanes, but lane %d "
             "%s",
             cudev_thread_name(w, t), at->what, at->file, at->line, gone,
             lanes_that_exist(w, warp) >> gone & 1 ? "has already returned from the kernel"
                                                   : "does not exist in this block");
-        report_diverged(w, text);
+        end_diverged_warp(w);
     }
     uint32_t returned = mask & lanes_that_exist(w, warp) & ~w->live[warp];
     if (function->shuffles && returned) {
-        snprintf(
-            text, sizeof text,
+        cudev_report_begin(
+            "bad_mask",
             "bad mask: thread %s (lane %u) calls %s at %s:%d with the mask 0x%08x, but lane %d "
             "has already returned from the kernel",
             cudev_thread_name(w, t), lane, at->what, at->file, at->line, mask,
             __builtin_ctz(returned));
-        report_mask(w, text);
+        end_bad_mask(w);
     }
 }
 
@@ -88,17 +80,17 @@ static __attribute__((noinline)) void report_different(struct worker* w, unsigne
                                                        unsigned first) {
     const struct lane *one = &w->waiting->lane[first], *other = &w->waiting->lane[t];
     const struct place *a = &one->place, *b = &other->place;
-    char calls[300], text[400];
+    char calls[300];
     snprintf(calls, sizeof calls, "thread %s in %s at %s:%d, thread %s in %s at %s:%d",
              cudev_thread_name(w, first), a->what, a->file, a->line, cudev_thread_name(w, t),
              b->what, b->file, b->line);
     if (one->function->whole_warp || other->function->whole_warp) {
-        snprintf(text, sizeof text, "diverged warp: lanes of one warp are in different calls: %s",
-                 calls);
-        report_diverged(w, text);
+        cudev_report_begin("diverged_warp",
+                           "diverged warp: lanes of one warp are in different calls: %s", calls);
+        end_diverged_warp(w);
     }
-    snprintf(text, sizeof text, "bad mask: lanes of one mask are in different calls: %s", calls);
-    report_mask(w, text);
+    cudev_report_begin("bad_mask", "bad mask: lanes of one mask are in different calls: %s", calls);
+    end_bad_mask(w);
 }
 
 static bool same_line(const struct place* a, const struct place* b) {
@@ -201,24 +193,24 @@ void cudev_warp_blame_mask(struct worker* w) {
             if (t->function->any_line || !missing) continue;
             unsigned other = warp * WARP_SIZE + (unsigned)__builtin_ctz(missing);
             const struct place* at = cudev_place_of(w, other);
-            char text[400];
             if (t->function->whole_warp) {
-                snprintf(text, sizeof text,
-                         "diverged warp: thread %s waits in %s at %s:%d for all lanes of its "
-                         "warp, but lane %d waits in %s at %s:%d",
-                         cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
-                         __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
-                         at ? at->line : 0);
-                report_diverged(w, text);
+                cudev_report_begin(
+                    "diverged_warp",
+                    "diverged warp: thread %s waits in %s at %s:%d for all lanes of its "
+                    "warp, but lane %d waits in %s at %s:%d",
+                    cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
+                    __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
+                    at ? at->line : 0);
+                end_diverged_warp(w);
             }
-            snprintf(
-                text, sizeof text,
+            cudev_report_begin(
+                "bad_mask",
                 "bad mask: thread %s waits in %s at %s:%d with the mask 0x%08x, which names lane "
                 "%d, but that lane waits in %s at %s:%d",
                 cudev_thread_name(w, first), t->place.what, t->place.file, t->place.line,
                 in->group[g].mask, __builtin_ctz(missing), at ? at->what : "?", at ? at->file : "?",
                 at ? at->line : 0);
-            report_mask(w, text);
+            end_bad_mask(w);
         }
     }
 }

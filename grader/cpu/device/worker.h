@@ -83,4 +83,41 @@ unsigned cudev_current(const struct worker* w);
 // The calling worker. Ends the program if host code calls: `what` belongs into a kernel.
 struct worker* cudev_in_kernel(const char* what);
 
+// ---- block.c ------------------------------------------------------------------------------------
+
+// Runs the block with this linear index.
+void cudev_run_block(struct worker* w, uint64_t block);
+// For watchers: ends the running block and starts no other block. The launch returns `error`, and
+// the error stays.
+void cudev_stop_launch(struct worker* w, cudaError_t error) __attribute__((noreturn));
+
+// ---- barrier.c ----------------------------------------------------------------------------------
+
+// Ends the program: some threads wait at the barrier, all others have returned.
+void cudev_barrier_abandoned(struct worker* w) __attribute__((noreturn));
+
+// ---- named_barriers.c ---------------------------------------------------------------------------
+
+void cudev_named_barriers_create(struct worker* w);  // once for each worker
+void cudev_named_barriers_begin(struct worker* w);   // a block begins: all are closed and empty
+// Adds to a report the barriers that have not opened.
+void cudev_named_barriers_report(const struct worker* w);
+
+// ---- async_copies.c -----------------------------------------------------------------------------
+
+void cudev_async_copies_create(struct worker* w);  // once for each worker
+void cudev_async_copies_begin(struct worker* w);   // a block begins: nothing is under way
+
+// ---- launch.c -----------------------------------------------------------------------------------
+
+// The number of workers that run blocks.
+int cudev_worker_count(void);
+
+// ---- kernels.c ----------------------------------------------------------------------------------
+
+// The dynamic shared memory that a launch may ask for, in bytes. Returns whether the program has
+// asked for more than the usual 48 KB. A kernel that the rewriter could not name gets the largest
+// limit of all.
+bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
+
 #endif

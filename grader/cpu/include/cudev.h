@@ -94,11 +94,6 @@ const char* cudev_last_failure(int error);
 // there is no allocation at `p`, nothing happens.
 void cudev_name_allocation(const void* p, size_t bytes, const char* name);
 
-// Calls `visit` for each allocation that has not been freed: its size in bytes and the line of its
-// cudaMalloc (file is NULL when that is not known). Returns how many there are.
-size_t cudev_leaks(void (*visit)(void* context, size_t bytes, const char* file, int line),
-                   void* context);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
 // Parts of CUDA that this device lacks: words of the source, and headers.
-#include "cpu/rewrite/absent.h"
+#include "cpu/rewrite/rewrite.h"
 #include <string.h>
 
 static const struct absent {

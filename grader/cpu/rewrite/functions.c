@@ -1,11 +1,10 @@
 // Which functions of the file run where: kernels, their helpers, the host's. nvcc refuses a kernel
 // that calls a function of the host, and a launch of a function that is no kernel; g++ could not
 // know.
-#include "cpu/rewrite/functions.h"
+#include "cpu/rewrite/rewrite.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/kernels.h"
 
 bool unset_array;
 
@@ -46,7 +45,7 @@ static size_t end_of_body(size_t open) {
 static void note_function(size_t name, size_t parameters, size_t end) {
     struct function f = {.name = name, .parameters = parameters};
     for (size_t i = name, k; (k = previous(i)) != i; i = k) {
-        if (is(k, ";") || is(k, "}") || is(k, "{")) break;
+        if (is_one_of(k, "; } {")) break;
         f.global |= is(k, "__global__");
         f.device |= is(k, "__device__");
         f.host_too |= is(k, "__host__");
@@ -61,21 +60,9 @@ static void note_function(size_t name, size_t parameters, size_t end) {
 }
 
 void read_functions(void) {
-    static const char* const no_names[] = {"__launch_bounds__",
-                                           "__attribute__",
-                                           "alignas",
-                                           "__align__",
-                                           "decltype",
-                                           "noexcept",
-                                           "static_assert",
-                                           "asm",
-                                           "__asm__",
-                                           "__declspec",
-                                           "if",
-                                           "for",
-                                           "while",
-                                           "switch",
-                                           NULL};
+    static const char no_names[] =
+        "__launch_bounds__ __attribute__ alignas __align__ decltype noexcept static_assert asm "
+        "__asm__ __declspec if for while switch";
     bool in_define = false;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         if (tokens[i].kind == SPACE) in_define = in_define_after(i, in_define);
@@ -88,10 +75,8 @@ void read_functions(void) {
         size_t name = previous(i);
         if (!is(i, "(") || name == i || tokens[name].kind != WORD) continue;
         size_t close = matching(i), end = is_one_of(name, no_names) ? 0 : end_of_head(close);
-        bool has_type =
-            previous(name) != name &&
-            (tokens[previous(name)].kind == WORD || is(previous(name), "*") ||
-             is(previous(name), "&") || is(previous(name), ">") || is(previous(name), ")"));
+        bool has_type = previous(name) != name && (tokens[previous(name)].kind == WORD ||
+                                                   is_one_of(previous(name), "* & > )"));
         if (!end || !has_type) {
             i = close;
             continue;
@@ -201,17 +186,16 @@ bool is_parameter_here(size_t i) {
 }
 
 // Functions of the C library that a kernel cannot call, on no device.
-static const char* const host_library[] = {
-    "fprintf", "sprintf", "snprintf", "puts",    "putchar", "fputs",  "fopen",  "fclose", "fread",
-    "fwrite",  "fflush",  "scanf",    "exit",    "abort",   "rand",   "srand",  "qsort",  "getenv",
-    "time",    "system",  "calloc",   "realloc", "strlen",  "strcmp", "strcpy", "atoi",   NULL};
+static const char host_library[] =
+    "fprintf sprintf snprintf puts putchar fputs fopen fclose fread fwrite fflush scanf exit abort "
+    "rand srand qsort getenv time system calloc realloc strlen strcmp strcpy atoi";
 
 void check_call(size_t i) {
-    static const char* const may_precede[] = {"return", "else", "do", "case", "throw", NULL};
+    static const char may_precede[] = "return else do case throw";
     const struct function* f = around(i);
     size_t before = previous(i);
     if (!f || !(f->global || (f->device && !f->host_too)) || !is(next(i), "(")) return;
-    if (is(before, ".") || is(before, "->") || is(before, "::")) return;
+    if (is_one_of(before, ". -> ::")) return;
     if (tokens[before].kind == WORD && !is_one_of(before, may_precede)) return;  // a declaration
     struct known known = look_up(i);
     if (known.any ? known.for_device : !is_one_of(i, host_library)) {
@@ -228,8 +212,7 @@ void check_call(size_t i) {
 
 // Warp functions without a mask, which CUDA 9 retired.
 void check_retired(size_t i) {
-    static const char* const retired[] = {"__shfl", "__shfl_up", "__shfl_down", "__shfl_xor",
-                                          "__any",  "__all",     "__ballot",    NULL};
+    static const char retired[] = "__shfl __shfl_up __shfl_down __shfl_xor __any __all __ballot";
     if (is_one_of(i, retired) && is(next(i), "(") && !look_up(i).any)
         fail(tokens[i].line,
              "%.*s() is no longer in CUDA: use %.*s_sync() with the mask of the "

@@ -1,6 +1,6 @@
 // The kernels of a file: their names, the names of their parameters, and which of them a launch
 // means.
-#include "cpu/rewrite/kernels.h"
+#include "cpu/rewrite/rewrite.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +66,7 @@ static char* parameter_names(size_t open, size_t close) {
 }
 
 void note_kernel(size_t global) {
-    static const char* const specifiers[] = {"static",     "inline", "extern", "void",
-                                             "__global__", "\"C\"",  NULL};
+    static const char specifiers[] = "static inline extern void __global__ \"C\"";
     size_t name = global, i = next(global);
     for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
         if (is(i, "<")) return;  // an explicit instance of a template that was declared before

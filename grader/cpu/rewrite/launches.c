@@ -1,15 +1,13 @@
 // Launches: kernel<<<grid, block, bytes, stream>>>(arguments), see include/cudev/launch.h.
-#include "cpu/rewrite/launches.h"
+#include "cpu/rewrite/rewrite.h"
 #include <ctype.h>
 #include <stdlib.h>
-#include "cpu/rewrite/functions.h"
-#include "cpu/rewrite/kernels.h"
 
 // The first token of the expression that ends at `last`: names, ::, template arguments, ( ), [ ].
 static size_t expression_start(size_t last) {
     size_t i = last;
     for (;;) {
-        if (is(i, ">") || is(i, ">>>") || is(i, ")") || is(i, "]")) {
+        if (is_one_of(i, "> >>> ) ]")) {
             bool parenthesis = is(i, ")");
             i = matching_back(i);
             size_t before = previous(i);
@@ -71,7 +69,7 @@ void rewrite_launch(size_t open) {
 }
 
 void check_plain_call(size_t i) {
-    static const char* const may_precede[] = {";", "{", "}", ")", "else", "do", ",", NULL};
+    static const char may_precede[] = "; { } ) else do ,";
     size_t after = next(i), before = previous(i);
     if (!is(after, "(") || !is_kernel(i) || before == i || !is_one_of(before, may_precede)) return;
     replace(i,

@@ -1,15 +1,13 @@
 // Local variables of kernels that start without a value: float sum; float O_reg[8]; Behind each
 // such declaration stands a call of cudev::unset() with their names (include/cudev/language.h).
-#include "cpu/rewrite/locals.h"
+#include "cpu/rewrite/rewrite.h"
 #include <stdlib.h>
-#include "cpu/rewrite/functions.h"
 
 // The > of the template arguments that begin at `open`; 0 if < means less.
 static size_t end_of_arguments(size_t open) {
     int depth = 0;
     for (size_t i = open;; i = next(i)) {
-        if (tokens[i].kind == END || is(i, ";") || is(i, "{") || is(i, "&&") || is(i, "||"))
-            return 0;
+        if (tokens[i].kind == END || is_one_of(i, "; { && ||")) return 0;
         depth += is(i, "<") - is(i, ">");
         if (depth == 0) return i;
     }
@@ -18,13 +16,10 @@ static size_t end_of_arguments(size_t open) {
 // The name that the declaration at `i` gives to its first variable; 0 if this is no declaration, or
 // if the variable keeps its value or has to have one.
 static size_t first_name(size_t i) {
-    static const char* const others[] = {
-        "return",   "goto",         "else",      "do",       "case",   "default", "typedef",
-        "using",    "static",       "extern",    "volatile", "auto",   "delete",  "throw",
-        "template", "__shared__",   "constexpr", "new",      "sizeof", "asm",     "__asm__",
-        "friend",   "thread_local", "operator",  NULL};
-    static const char* const no_types[] = {"const",    "struct",   "union", "enum",
-                                           "typename", "register", NULL};
+    static const char others[] =
+        "return goto else do case default typedef using static extern volatile auto delete throw "
+        "template __shared__ constexpr new sizeof asm __asm__ friend thread_local operator";
+    static const char no_types[] = "const struct union enum typename register";
     for (bool type = false;;) {
         if (is_one_of(i, others)) return 0;
         if ((is(i, "__align__") || is(i, "alignas")) && is(next(i), "(")) {
@@ -33,8 +28,7 @@ static size_t first_name(size_t i) {
             i = next(i);
         } else if (tokens[i].kind == WORD) {
             size_t after = next(i);
-            if (type && (is(after, ";") || is(after, ",") || is(after, "[") || is(after, "=")))
-                return i;
+            if (type && is_one_of(after, "; , [ =")) return i;
             type = type || !is_one_of(i, no_types);
             if (is(after, "<")) {
                 after = end_of_arguments(after);
@@ -52,7 +46,7 @@ static size_t first_name(size_t i) {
 static bool opens_members(size_t open) {
     size_t before = previous(open);
     for (int words = 0; words < 2 && tokens[before].kind == WORD; words++) {
-        if (is(before, "struct") || is(before, "union") || is(before, "enum")) return true;
+        if (is_one_of(before, "struct union enum")) return true;
         before = previous(before);
     }
     return false;
@@ -80,11 +74,11 @@ void unset_locals(size_t end) {
         end < members_end || macro || !on_device(next(end)) || (is(end, "{") && opens_switch(end));
     size_t i = none ? 0 : first_name(next(end));
     while (i) {
-        while (is(i, "*") || is(i, "const") || is(i, "__restrict__")) i = next(i);
+        while (is_one_of(i, "* const __restrict__")) i = next(i);
         size_t name = i;
         i = next(i);
         while (is(i, "[")) i = next(matching(i));
-        if (tokens[name].kind != WORD || !(is(i, ";") || is(i, ",") || is(i, "="))) break;
+        if (tokens[name].kind != WORD || !is_one_of(i, "; , =")) break;
         if (!is(i, "=")) {
             if (names.length) add(&names, ", ");
             add_bytes(&names, tokens[name].text, tokens[name].length);

@@ -14,14 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/absent.h"
-#include "cpu/rewrite/functions.h"
-#include "cpu/rewrite/kernels.h"
-#include "cpu/rewrite/launches.h"
-#include "cpu/rewrite/locals.h"
-#include "cpu/rewrite/output.h"
-#include "cpu/rewrite/shared.h"
-#include "cpu/rewrite/variables.h"
+#include "cpu/rewrite/rewrite.h"
 
 static size_t rewrite_asm(size_t i) {
     size_t open = next(i), before = previous(i);
@@ -56,7 +49,6 @@ static int count_conditions(const char* text, const char* end) {
 }
 
 static void rewrite_all(void) {
-    static const char* const asm_words[] = {"asm", "__asm__", "__asm", NULL};
     int depth = 0, outer_depth = 0;  // braces that are not namespaces; outer: around a #define
     bool in_define = false;
     int conditions = 0;  // of #if around: such code may be meant for nvcc alone
@@ -90,7 +82,7 @@ static void rewrite_all(void) {
             i = rewrite_shared(i, depth == 0);
         else if (is(i, "__noinline__") && !is(previous(i), "("))
             replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
-        else if (is_one_of(i, asm_words))
+        else if (is_one_of(i, "asm __asm__ __asm"))
             i = rewrite_asm(i);
         else if (is(i, "cudaLaunchKernel"))
             rewrite_launch_call(i);
@@ -100,8 +92,7 @@ static void rewrite_all(void) {
             if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
         }
-        if (!in_define && parentheses == 0 && (is(i, ";") || is(i, "{") || is(i, "}")))
-            unset_locals(i);
+        if (!in_define && parentheses == 0 && (is_one_of(i, "; { }"))) unset_locals(i);
     }
 }
 

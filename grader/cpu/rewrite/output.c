@@ -3,13 +3,12 @@
 // Comments, continued lines and raw strings are gone from it, so a line of it is a directive for
 // the preprocessor if and only if it begins with #. The compiler sees just
 // what the rewriter saw: no directive hides in a false comment, and none gives a line another name.
-#include "cpu/rewrite/output.h"
+#include "cpu/rewrite/rewrite.h"
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/absent.h"
 
 static struct text out;
 static int owed;        // line ends inside a comment or a continued line: due at the next real one
@@ -80,18 +79,10 @@ static void put_literal(const char* p, size_t n) {
 
 // ---- is the result what it is meant to be? ----
 
-static const char* const directives[] = {"include", "define", "undef", "if",    "ifdef",
-                                         "ifndef",  "elif",   "else",  "endif", "error",
-                                         "warning", "pragma", NULL};
-static const char* const pragmas[] = {
-    "unroll",          "nounroll", "once",      "nv_diag_suppress",
-    "nv_diag_default", "region",   "endregion", NULL};
-
-static bool is_listed(const char* const* list, const char* word, size_t n) {
-    for (; *list; list++)
-        if (strlen(*list) == n && memcmp(*list, word, n) == 0) return true;
-    return false;
-}
+static const char directives[] =
+    "include define undef if ifdef ifndef elif else endif error warning pragma";
+static const char pragmas[] =
+    "unroll nounroll once nv_diag_suppress nv_diag_default region endregion";
 
 static bool is_word(char c) {
     return isalnum((unsigned char)c) || c == '_';

@@ -1,5 +1,5 @@
 // Declarations of shared memory, see include/cudev/language.h.
-#include "cpu/rewrite/shared.h"
+#include "cpu/rewrite/rewrite.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 
 // Takes __align__(n), alignas(n) and storage words out of a declaration; returns the alignment.
 static void take_out(size_t from, size_t to, struct text* align) {
-    static const char* const drop[] = {"__shared__", "static", "extern", NULL};
     for (size_t i = from; i < to; i = next(i)) {
-        if (is_one_of(i, drop)) {
+        if (is_one_of(i, "__shared__ static extern")) {
             replace(i, "%s", "");
         } else if ((is(i, "__align__") || is(i, "alignas")) && is(next(i), "(")) {
             size_t open = next(i), close = matching(open);

@@ -1,5 +1,5 @@
 // The tokens of a source file: cutting, looking around, replacing.
-#include "cpu/rewrite/tokens.h"
+#include "cpu/rewrite/rewrite.h"
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,15 +165,22 @@ void cut(const char* source) {
 
 // ---- looking at tokens; positions skip white space ----
 
+bool is_listed(const char* words, const char* word, size_t length) {
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        if (n == length && memcmp(words, word, n) == 0) return true;
+    }
+    return false;
+}
+
 bool is(size_t i, const char* text) {
     return tokens[i].kind != SPACE && tokens[i].kind != END && tokens[i].length == strlen(text) &&
            memcmp(tokens[i].text, text, tokens[i].length) == 0;
 }
 
-bool is_one_of(size_t i, const char* const* list) {
-    for (; *list; list++)
-        if (is(i, *list)) return true;
-    return false;
+bool is_one_of(size_t i, const char* words) {
+    return tokens[i].kind != SPACE && tokens[i].kind != END &&
+           is_listed(words, tokens[i].text, tokens[i].length);
 }
 
 bool same_word(size_t a, size_t b) {
@@ -234,11 +241,11 @@ size_t previous(size_t i) {
 }
 
 bool opens(size_t i) {
-    return is(i, "(") || is(i, "[") || is(i, "{");
+    return is_one_of(i, "( [ {");
 }
 
 bool closes(size_t i) {
-    return is(i, ")") || is(i, "]") || is(i, "}");
+    return is_one_of(i, ") ] }");
 }
 
 // The bracket that closes the bracket at `open`.

@@ -1,11 +1,10 @@
 // Which variables at file scope are the host's and which the device's. A kernel reaches only the
 // device's. Host code reaches its own variables, and the device's through cudaMemcpyToSymbol() and
 // similar functions. nvcc enforces this; here both kinds lie in the memory of one process.
-#include "cpu/rewrite/variables.h"
+#include "cpu/rewrite/rewrite.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cpu/rewrite/functions.h"
 
 enum owner { HOST, DEVICE, UNSURE };  // UNSURE: a macro of the file decides
 
@@ -21,7 +20,7 @@ static size_t* code;
 static size_t code_count;
 static struct text macros;  // " NAME NAME "
 
-static const char* const device_words[] = {"__device__", "__constant__", "__shared__", NULL};
+static const char device_words[] = "__device__ __constant__ __shared__";
 
 static void add_macro(const struct token* head) {
     const char* end = head->text + head->length;
@@ -82,11 +81,9 @@ static void note(size_t name, enum owner owner) {
 
 // Notes the variables of the declaration at places [c, end), if it declares variables.
 static void read_declaration(size_t c, size_t end) {
-    static const char* const others[] = {"typedef", "using",  "template", "struct",
-                                         "class",   "union",  "enum",     "static_assert",
-                                         "friend",  "return", NULL};
-    static const char* const with_parentheses[] = {"__align__", "alignas", "__attribute__",
-                                                   "decltype", NULL};
+    static const char others[] =
+        "typedef using template struct class union enum static_assert friend return";
+    static const char with_parentheses[] = "__align__ alignas __attribute__ decltype";
     enum owner owner = HOST;
     bool constant = false, value = false;
     int words = 0, angles = 0;
@@ -107,7 +104,7 @@ static void read_declaration(size_t c, size_t end) {
             if (i == c || !is_one_of(code[i - 1], with_parentheses)) return;  // a function
             name = code_count;
         }
-        value |= is(t, "=") || is(t, "[") || is(t, "{");
+        value |= is_one_of(t, "= [ {");
         if (!value) angles += is(t, "<") - is(t, ">");
         if (opens(t)) {
             i = behind(i) - 1;
@@ -139,54 +136,43 @@ static void read_variables(void) {
 
 static struct variable* find(size_t word) {
     for (size_t i = 0; i < variable_count; i++)
-        if (tokens[variables[i].name].length == tokens[word].length &&
-            memcmp(tokens[variables[i].name].text, tokens[word].text, tokens[word].length) == 0)
-            return &variables[i];
+        if (same_word(variables[i].name, word)) return &variables[i];
     return NULL;
 }
 
 // Does place c, in a function, declare a variable of the same name? `float b`, `float *a, b`.
 static bool declares(size_t c) {
-    static const char* const no_types[] = {"return", "else", "case", "goto", "do", "sizeof", NULL};
+    static const char no_types[] = "return else case goto do sizeof";
     size_t first = c;
     int depth = 0;
     while (first > 0) {
         size_t t = code[first - 1];
-        if (is(t, ";") || is(t, "{") || is(t, "}") || (depth == 0 && opens(t))) break;
+        if (is_one_of(t, "; { }") || (depth == 0 && opens(t))) break;
         depth += closes(t) - opens(t);
         first--;
     }
     size_t before = code[c - 1];
-    bool place = tokens[before].kind == WORD || is(before, "*") || is(before, "&") ||
-                 is(before, ",") || is(before, ">");
+    bool place = tokens[before].kind == WORD || is_one_of(before, "* & , >");
     bool typed = tokens[code[first]].kind == WORD && !is_one_of(code[first], no_types) &&
                  first < c &&
-                 (tokens[code[first + 1]].kind == WORD || is(code[first + 1], "*") ||
-                  is(code[first + 1], "<") || is(code[first + 1], "&"));
+                 (tokens[code[first + 1]].kind == WORD || is_one_of(code[first + 1], "* < &"));
     return place && typed && !is_one_of(before, no_types);
 }
 
 static bool declared_in_function(size_t c) {
     for (size_t k = c + 1; k-- > 1 && function_side(code[k]) != NO_SIDE;)
-        if (tokens[code[k]].length == tokens[code[c]].length &&
-            memcmp(tokens[code[k]].text, tokens[code[c]].text, tokens[code[c]].length) == 0 &&
-            declares(k))
-            return true;
+        if (same_word(code[k], code[c]) && declares(k)) return true;
     return false;
 }
 
 // cudaMemcpyToSymbol(name, ...), sizeof name
 static bool names_only(size_t c) {
-    static const char* const calls[] = {"cudaMemcpyToSymbol",
-                                        "cudaMemcpyFromSymbol",
-                                        "cudaGetSymbolAddress",
-                                        "cudaGetSymbolSize",
-                                        "sizeof",
-                                        NULL};
+    static const char calls[] =
+        "cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress cudaGetSymbolSize sizeof";
     int depth = 0;
     for (size_t k = c; k-- > 1;) {
         size_t t = code[k];
-        if (is(t, ";") || is(t, "{") || is(t, "}")) return false;
+        if (is_one_of(t, "; { }")) return false;
         if (depth == 0 && is_one_of(t, calls)) return true;
         if (depth == 0 && is(t, "(") && is_one_of(code[k - 1], calls)) return true;
         depth += closes(t) - opens(t);

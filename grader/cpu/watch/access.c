@@ -8,9 +8,8 @@
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 #include "cpu/watch/bounds.h"
-#include "cpu/watch/fence_order.h"
-#include "cpu/watch/lockstep.h"
-#include "cpu/watch/race.h"
+#include "cpu/watch/counters.h"
+#include "cpu/watch/races.h"
 #include "cpu/watch/sites.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)

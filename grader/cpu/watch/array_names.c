@@ -1,12 +1,75 @@
 // The names of arrays and their elements. An array has the name of its __shared__ declaration, or
 // of the kernel parameter that points into its allocation.
 #include "cpu/watch/array_names.h"
+#include <elf.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/shared_memory.h"
-#include "cpu/watch/device_variables.h"
 #include "cpu/watch/shadow.h"
+
+// ---- names of __device__ and __constant__ variables, from the program's symbol table ------------
+
+struct variable {
+    char name[80];
+    uintptr_t begin;  // address
+    size_t bytes;
+};
+
+// Finds the variable around `address`; fills in its name and size in bytes. `elf`: the whole file.
+static bool find_variable(const char* elf, size_t size, uintptr_t address, struct variable* out) {
+    const Elf64_Ehdr* head = (const Elf64_Ehdr*)elf;
+    if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return false;
+    if (head->e_shoff > size || (size - head->e_shoff) / sizeof(Elf64_Shdr) < head->e_shnum)
+        return false;
+    const Elf64_Shdr* section = (const Elf64_Shdr*)(elf + head->e_shoff);
+    for (unsigned i = 0; i < head->e_shnum; i++) {
+        if (section[i].sh_type != SHT_SYMTAB || section[i].sh_link >= head->e_shnum) continue;
+        const Elf64_Shdr* strings = &section[section[i].sh_link];
+        if (section[i].sh_offset + section[i].sh_size > size ||
+            strings->sh_offset + strings->sh_size > size)
+            return false;
+        const Elf64_Sym* symbol = (const Elf64_Sym*)(elf + section[i].sh_offset);
+        for (size_t j = 0; j < section[i].sh_size / sizeof *symbol; j++) {
+            if (ELF64_ST_TYPE(symbol[j].st_info) != STT_OBJECT ||
+                address - symbol[j].st_value >= symbol[j].st_size ||
+                symbol[j].st_name >= strings->sh_size)
+                continue;
+            const char* name = elf + strings->sh_offset + symbol[j].st_name;
+            // _ZL4hits: static int hits; names in namespaces stay as the linker knows them
+            unsigned length;
+            int digits = 0;
+            if (sscanf(name, "_ZL%u%n", &length, &digits) == 1 && strlen(name + digits) == length)
+                name += digits;
+            snprintf(out->name, sizeof out->name, "%s", name);
+            out->begin = symbol[j].st_value;
+            out->bytes = symbol[j].st_size;
+            return true;
+        }
+    }
+    return false;
+}
+
+// The variable around the address; false if there is none.
+static bool variable_at(const void* address, struct variable* out) {
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0) return false;
+    bool found = false;
+    if (fstat(fd, &st) == 0 && st.st_size > 0) {
+        void* elf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (elf != MAP_FAILED) {
+            found = find_variable(elf, (size_t)st.st_size, (uintptr_t)address, out);
+            munmap(elf, (size_t)st.st_size);
+        }
+    }
+    close(fd);
+    return found;
+}
 
 // ---- pointers that the next launch gets --------------------------------------------------------
 
@@ -185,8 +248,7 @@ void cudev_name_array(struct array_name* n, const struct worker* w, uint64_t off
     }
     struct variable v;
     n->id = 1u << 22;
-    if (offset >= IMAGE_OFFSET &&
-        cudev_variable_at(__executable_start + (offset - IMAGE_OFFSET), &v)) {
+    if (offset >= IMAGE_OFFSET && variable_at(__executable_start + (offset - IMAGE_OFFSET), &v)) {
         n->begin = IMAGE_OFFSET + (v.begin - (uintptr_t)__executable_start);
         n->end = n->begin + v.bytes;
         n->id |= (uint32_t)(n->begin - IMAGE_OFFSET);

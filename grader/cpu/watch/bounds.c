@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
-#include "cpu/device/block.h"
+#include "cpu/device/worker.h"
 #include "cpu/device/shared_memory.h"
-#include "cpu/watch/findings.h"
+#include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
 // ---- what is known of memory -------------------------------------------------------------------

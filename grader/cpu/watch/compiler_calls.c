@@ -7,7 +7,6 @@
 #include "cpu/include/cudev/watching.h"
 #include "cpu/watch/access.h"
 #include "cpu/watch/bounds.h"
-#include "cpu/watch/watcher.h"
 
 #define CALLER __builtin_return_address(0)
 // declared and defined: only the compiler knows these names
@@ -60,33 +59,28 @@ UNALIGNED(16)
 
 // ---- atomics: the header's use relaxed order everywhere ----------------------------------------
 
+#define ORDER(name) int name __attribute__((unused))
 #define ATOMICS(bits, T)                                                                          \
-    EXPORT(T __tsan_atomic##bits##_load(const volatile T* p, int order)) {                        \
-        (void)order; /* the first half of an update that the exchange announces */                \
+    EXPORT(T __tsan_atomic##bits##_load(const volatile T* p, ORDER(order))) {                     \
+        /* the first half of an update that the exchange announces */                             \
         return cudev_may_load(p, sizeof(T), CALLER) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;   \
     }                                                                                             \
-    EXPORT(void __tsan_atomic##bits##_store(volatile T* p, T value, int order)) {                 \
-        (void)order;                                                                              \
+    EXPORT(void __tsan_atomic##bits##_store(volatile T* p, T value, ORDER(order))) {              \
         cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
         __atomic_store_n(p, value, __ATOMIC_RELAXED);                                             \
     }                                                                                             \
-    EXPORT(T __tsan_atomic##bits##_exchange(volatile T* p, T value, int order)) {                 \
-        (void)order;                                                                              \
+    EXPORT(T __tsan_atomic##bits##_exchange(volatile T* p, T value, ORDER(order))) {              \
         cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
         return __atomic_exchange_n(p, value, __ATOMIC_RELAXED);                                   \
     }                                                                                             \
-    EXPORT(int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* expected,          \
-                                                             T desired, int order, int other)) {  \
-        (void)order;                                                                              \
-        (void)other;                                                                              \
+    EXPORT(int __tsan_atomic##bits##_compare_exchange_strong(                                     \
+        volatile T* p, T* expected, T desired, ORDER(order), ORDER(other))) {                     \
         cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
         return __atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,             \
                                            __ATOMIC_RELAXED);                                     \
     }                                                                                             \
     EXPORT(int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T desired, \
-                                                           int order, int other)) {               \
-        (void)order;                                                                              \
-        (void)other;                                                                              \
+                                                           ORDER(order), ORDER(other))) {         \
         if (!__atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,               \
                                          __ATOMIC_RELAXED))                                       \
             return 0;                                                                             \
@@ -98,11 +92,10 @@ UNALIGNED(16)
     FETCH(bits, T, and)                                                                           \
     FETCH(bits, T, or)                                                                            \
     FETCH(bits, T, xor)
-#define FETCH(bits, T, name)                                                          \
-    EXPORT(T __tsan_atomic##bits##_fetch_##name(volatile T* p, T value, int order)) { \
-        (void)order;                                                                  \
-        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                             \
-        return __atomic_fetch_##name(p, value, __ATOMIC_RELAXED);                     \
+#define FETCH(bits, T, name)                                                             \
+    EXPORT(T __tsan_atomic##bits##_fetch_##name(volatile T* p, T value, ORDER(order))) { \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                \
+        return __atomic_fetch_##name(p, value, __ATOMIC_RELAXED);                        \
     }
 ATOMICS(8, uint8_t)
 ATOMICS(16, uint16_t)
@@ -156,20 +149,11 @@ EXPORT(float cudev_remquof(float x, float y, int* quotient)) {
 
 // ---- what headers announce ---------------------------------------------------------------------
 
-void cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
-                       const void* pc) {
-    if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
-        cudev_access(p, bytes, access, pc);
-    else
-        cudev_access_range(p, bytes, access, pc);
-}
-
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes) {
-    cudev_announce_at(access, p, bytes, CALLER);
-}
-
-__attribute__((noinline)) const void* cudev_here(void) {
-    return CALLER;
+    if (bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+        cudev_access(p, bytes, access, CALLER);
+    else
+        cudev_access_range(p, bytes, access, CALLER);
 }
 
 void cudev_make_uninitialised(const volatile void* p, size_t bytes) {

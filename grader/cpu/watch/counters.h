@@ -1,7 +1,10 @@
-// The counters of memory traffic: rows, one for each instruction, array and kernel.
+// Counting memory traffic as the hardware would: for each warp, not for each thread. The counters:
+// rows, one for each instruction, array and kernel.
 #ifndef CUDEV_COUNTERS_H
 #define CUDEV_COUNTERS_H
 
+#include <stdbool.h>
+#include <stdio.h>
 #include "cpu/watch/watch.h"
 
 enum {
@@ -76,5 +79,43 @@ static inline struct profile* profile(void) {
 // The counters of one instruction on the array at its offset, and of the kernel that runs.
 struct counts* cudev_counters_row(struct watch* watch, log_entry e);
 struct kernel_counts* cudev_counters_kernel(struct watch* watch);
+
+// ---- request.c: the cost of one request of a warp -----------------------------------------------
+
+struct request {
+    log_entry instruction;  // of one of the lanes
+    unsigned lanes;         // that take part
+    uint8_t lane[WARP_SIZE];
+    uint32_t offset[WARP_SIZE];
+};
+
+// Adds the request to the counters.
+void cudev_request(struct watch* watch, const struct request* q);
+
+// ---- lockstep.c: from accesses of threads to requests of warps ----------------------------------
+
+void cudev_lockstep_block(struct watch* watch);  // a block begins: all logs are free
+// A thread of another warp than watch->logs.warp runs now.
+void cudev_lockstep_change_warp(struct watch* watch);
+void cudev_lockstep_log_full(struct watch* watch);   // the log of the current lane has no room
+void cudev_lockstep_merge_all(struct watch* watch);  // at a barrier, and at the end of a block
+
+// ---- profile.c: the events that are counted -----------------------------------------------------
+
+void cudev_profile_launch_begins(const struct launch* l);
+void cudev_profile_launch_ends(void);
+void cudev_profile_block_begins(struct watch* watch);
+void cudev_profile_block_ends(struct watch* watch);
+void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
+void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
+// A warp multiplies matrices.
+void cudev_profile_count_mma(struct watch* watch, const void* pc);
+// An array of shared memory has got its place.
+void cudev_profile_shared_array(struct watch* watch, const char* data, size_t bytes, unsigned id);
+
+// ---- profile_text.c: the profile as text --------------------------------------------------------
+
+// Writes a table for reading, or CSV.
+void cudev_profile_write(FILE* out, bool csv);
 
 #endif

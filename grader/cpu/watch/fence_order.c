@@ -5,11 +5,10 @@
 // read *acquires* all entries made so far. An access of block A comes before an access of thread t
 // now if some release of A covers it and t has acquired that release, itself or through releases of
 // other threads.
-#include "cpu/watch/fence_order.h"
 #include <string.h>
 #include "cpu/include/cudev.h"
 #include "cpu/include/cudev/watching.h"
-#include "cpu/watch/thread_order.h"
+#include "cpu/watch/races.h"
 
 enum {
     MAX_RELEASES = 1 << 20,

@@ -1,9 +1,11 @@
-// One finding of the checks.
+// The findings of the checks.
 #ifndef CUDEV_FINDING_H
 #define CUDEV_FINDING_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "cpu/device/lines.h"
+#include "cpu/device/worker.h"
 #include "cpu/include/cudev/abi.h"
 #include "cpu/include/cudev/watching.h"
 
@@ -33,5 +35,35 @@ struct finding {
     char file[200];    // of an index out of bounds: the compiler knows the line
     int line;
 };
+
+// ---- finding_text.c: the words of a finding -----------------------------------------------------
+
+// A finding with the lines of its instructions; line 0: not known.
+struct located_finding {
+    const struct finding* f;
+    struct source_line line, other;
+};
+
+// The two lines of a race in the order of the source. A finding of another kind has only the first.
+const struct source_line* cudev_first_line(const struct located_finding* r);
+const struct source_line* cudev_second_line(const struct located_finding* r);
+
+const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
+// No thread reads there, so no barrier is missing: two threads have computed the same index.
+bool cudev_race_of_writes(const struct finding* f);
+// The whole text, `length` bytes and a 0, until the next call.
+const char* cudev_finding_text(const struct located_finding* r, size_t* length);
+
+// ---- findings.c: collected while kernels run, printed when a launch has ended -------------------
+
+// A finding at these instructions by this thread, for the caller to fill in. NULL if the finding is
+// already known with a thread that comes before this thread.
+struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
+                              unsigned thread);
+// Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;
+// NULL: host code.
+void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);
+// Prints what has been found since the last call: one finding for each pair of lines and array.
+void cudev_findings_print(void);
 
 #endif

@@ -1,5 +1,5 @@
 // The words of a finding.
-#include "cpu/watch/finding_text.h"
+#include "cpu/watch/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 // Findings: one for each pair of instructions while kernels run; one for each pair of lines when
 // printed.
-#include "cpu/watch/findings.h"
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "cpu/include/cudev.h"
 #include "cpu/watch/array_names.h"
-#include "cpu/watch/finding_text.h"
+#include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
 enum { MAX_FINDINGS = 256, MAX_PRINTED = 10, MAX_KEYS = 512 };

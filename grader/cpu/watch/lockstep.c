@@ -5,9 +5,8 @@
 // As long as the next instruction is the same in all lanes, it is one request. The lanes differ
 // after a branch, or after a loop that some lanes leave earlier. Then the lanes that will soonest
 // arrive where others wait go first. So all lanes meet again, as they do on a GPU.
-#include "cpu/watch/lockstep.h"
 #include <string.h>
-#include "cpu/watch/request.h"
+#include "cpu/watch/counters.h"
 #include "cpu/watch/sites.h"
 
 enum { LOOK_AHEAD = 256 };

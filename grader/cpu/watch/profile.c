@@ -1,10 +1,8 @@
 // Events of the device that are counted: launches, blocks, barriers, matrix instructions.
-#include "cpu/watch/profile.h"
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/shared_memory.h"
 #include "cpu/watch/counters.h"
-#include "cpu/watch/lockstep.h"
 #include "cpu/watch/sites.h"
 
 void cudev_profile_launch_begins(const struct launch* l) {

@@ -1,5 +1,4 @@
 // The profile as text: a table that shows where traffic is wasted, or everything as CSV.
-#include "cpu/watch/profile_text.h"
 #include <stdlib.h>
 #include <string.h>
 #include "cpu/watch/counters.h"

@@ -4,10 +4,8 @@
 // since the word became ordered before all threads. An access is compared with the slots, then
 // takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
 // between blocks.
-#include "cpu/watch/race.h"
-#include "cpu/watch/fence_order.h"
-#include "cpu/watch/findings.h"
-#include "cpu/watch/thread_order.h"
+#include "cpu/watch/races.h"
+#include "cpu/watch/finding.h"
 
 static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me) {
     if (earlier < watch->launch_floor) return true;

@@ -1,6 +1,5 @@
 // The cost of one request of a warp: 32-byte sectors of global memory, or wavefronts of shared
 // memory.
-#include "cpu/watch/request.h"
 #include "cpu/watch/counters.h"
 
 // ---- global memory -----------------------------------------------------------------------------

@@ -6,10 +6,6 @@
 #include <sys/mman.h>
 #include "cpu/device/report.h"
 
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-
 _Static_assert(RACE_SIZE + OWNER_SIZE + INIT_SIZE + 2 * TOUCHED_SIZE + BLOCK_READ_SIZE + SITE_SIZE +
                        SITES_SPACE + OWN_SPACE <=
                    (size_t)(ORDER_BASE - SHADOW_BASE),

@@ -7,7 +7,7 @@
 //     thread
 //
 // Shuffles and votes order nothing, as CUDA says.
-#include "cpu/watch/thread_order.h"
+#include "cpu/watch/races.h"
 #include <string.h>
 
 void cudev_order_barrier(struct watch* watch) {

@@ -4,7 +4,6 @@
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 #include "cpu/watch/counters.h"
-#include "cpu/watch/profile_text.h"
 
 static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
     if (r->kind == LOG_MMA) {

@@ -1,5 +1,5 @@
 // The state that the watchers keep of a worker while it runs a watched kernel: time, the order of
-// threads, and the logs of their accesses. Data only.
+// threads, and the logs of their accesses.
 #ifndef CUDEV_WATCH_H
 #define CUDEV_WATCH_H
 
@@ -129,5 +129,8 @@ _Static_assert(sizeof(struct watch_state) <= OWN_SPACE, "the workers' state has 
 static inline struct watch_state* watch_state(void) {
     return (struct watch_state*)WATCH_BASE;
 }
+
+// watcher.c: sets cudev_watcher if CUDEV_WATCH asks for it. Called before main().
+void cudev_watch_setup(void);
 
 #endif

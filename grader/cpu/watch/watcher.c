@@ -1,7 +1,7 @@
 // The watcher: implements device/watcher.h, and is turned on here.
 //
 // CUDEV_WATCH=check | profile | check,profile; otherwise an instrumented program runs unwatched.
-#include "cpu/watch/watcher.h"
+#include "cpu/device/watcher.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,9 @@
 #include "cpu/watch/access.h"
 #include "cpu/watch/array_names.h"
 #include "cpu/watch/bounds.h"
-#include "cpu/watch/fence_order.h"
-#include "cpu/watch/findings.h"
-#include "cpu/watch/profile.h"
-#include "cpu/watch/thread_order.h"
+#include "cpu/watch/finding.h"
+#include "cpu/watch/counters.h"
+#include "cpu/watch/races.h"
 
 // ---- events of the device -----------------------------------------------------------------------
 

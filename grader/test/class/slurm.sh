@@ -50,7 +50,7 @@ KillWait=5
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
 PartitionName=course Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 CONF
-# What keeps munged from a folder of root's own is its caution about who else may write there.
+# munged refuses a folder of root's own, because of who else may write there.
 munged --force --key-file="$dir/munge.key" --socket="$dir/munge.socket" --pid-file="$dir/munged.pid" \
     --log-file="$dir/munged.log" --seed-file="$dir/munge.seed"
 slurmctld -f "$conf"

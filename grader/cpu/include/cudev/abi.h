@@ -3,8 +3,7 @@
 #ifndef CUDEV_ABI_H
 #define CUDEV_ABI_H
 
-#include <stddef.h>
-#include "../vector_types.h"
+#include "../cuda_runtime_api.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +82,14 @@ void cudev_pop_site(struct cudev_launch_site* site);
 // kernel. `bytes`: the size of what it points at, 0 when that is not known.
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes);
+
+// What the C++ forms of the API call: cudev/api.h.
+cudaError_t cudev_malloc_at(void** p, size_t bytes, const char* file, int line);
+cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
+                            size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
+                              size_t offset, enum cudaMemcpyKind kind);
+cudaError_t cudev_symbol_address(void** p, const void* symbol);
 
 // Memory of a __shared__ array of the running block, filled with 0xFF bytes when first asked for.
 void* cudev_shared(struct cudev_shared_array* array);

@@ -2,15 +2,6 @@
 #ifndef CUDEV_API_H
 #define CUDEV_API_H
 
-extern "C" {
-cudaError_t cudev_malloc_at(void** p, size_t bytes, const char* file, int line);
-cudaError_t cudev_to_symbol(void* symbol, size_t symbol_bytes, const void* src, size_t bytes,
-                            size_t offset, enum cudaMemcpyKind kind);
-cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes, size_t bytes,
-                              size_t offset, enum cudaMemcpyKind kind);
-cudaError_t cudev_symbol_address(void** p, const void* symbol);
-}
-
 template <class T>
 inline cudaError_t cudaMalloc(T** p, size_t bytes, const char* file = __builtin_FILE(),
                               int line = __builtin_LINE()) {
@@ -103,15 +94,8 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
                                     size_t shared_bytes = 0, cudaStream_t stream = 0,
                                     const char* file = __builtin_FILE(),
                                     int line = __builtin_LINE()) {
-    cudev_launch_site site = {"cudaLaunchKernel",
-                              nullptr,
-                              file,
-                              line,
-                              (const void*)kernel,
-                              {grid.x, grid.y, grid.z},
-                              {block.x, block.y, block.z},
-                              shared_bytes,
-                              stream};
+    const cudev_launch_site site = cudev::site("cudaLaunchKernel", nullptr, (const void*)kernel,
+                                               file, line, grid, block, shared_bytes, stream);
     return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
 }
 

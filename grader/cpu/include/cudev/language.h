@@ -36,10 +36,6 @@ template <class T> struct dynamic_array {
     }
 };
 
-}  // namespace cudev
-
-namespace cudev {
-
 // The shape of an array type, for reports: extent<float[4][8], 1>::value is 8.
 template <class T, int dimension> struct extent { static constexpr unsigned value = 0; };
 template <class T, size_t n> struct extent<T[n], 0> { static constexpr unsigned value = n; };
@@ -111,6 +107,12 @@ template <class... T> __forceinline__ void unset(T&... x) {
 }
 
 }  // namespace cudev
+
+// A function of one expression, a line each.
+#define CUDEV_FUNCTION(type, name, parameters, value) \
+    inline type name parameters {                     \
+        return value;                                 \
+    }
 
 #define CUDEV_TEXT_(...) #__VA_ARGS__
 #define CUDEV_TEXT(...) CUDEV_TEXT_(__VA_ARGS__)

@@ -32,12 +32,8 @@
 #define cospi(x) cudev::cos_pi(x)
 
 namespace cudev {
-inline float reciprocal_root(float x) {
-    return (float)(1.0 / ::sqrt((double)x));
-}
-inline double reciprocal_root(double x) {
-    return 1.0 / ::sqrt(x);
-}
+CUDEV_FUNCTION(float, reciprocal_root, (float x), (float)(1.0 / ::sqrt((double)x)))
+CUDEV_FUNCTION(double, reciprocal_root, (double x), 1.0 / ::sqrt(x))
 // sin(pi x) and cos(pi x), exact where they are 0, 1 or -1
 inline double sin_pi(double x) {
     double r = ::remainder(x, 2.0);  // [-1, 1]
@@ -49,48 +45,26 @@ inline double cos_pi(double x) {
 }
 }  // namespace cudev
 
-inline float fdividef(float x, float y) {
-    return x / y;
-}
-inline float __fdividef(float x, float y) {
-    return x / y;
-}
+CUDEV_FUNCTION(float, fdividef, (float x, float y), x / y)
+CUDEV_FUNCTION(float, __fdividef, (float x, float y), x / y)
 inline float __saturatef(float x) {
     return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;  // NaN gives 0
 }
-inline float __frcp_rn(float x) {
-    return 1.0f / x;
-}
-inline float __fsqrt_rn(float x) {
-    return ::sqrtf(x);
-}
-inline float __frsqrt_rn(float x) {
-    return rsqrtf(x);
-}
-inline float __fadd_rn(float x, float y) {
-    return x + y;
-}
-inline float __fsub_rn(float x, float y) {
-    return x - y;
-}
+CUDEV_FUNCTION(float, __frcp_rn, (float x), 1.0f / x)
+CUDEV_FUNCTION(float, __fsqrt_rn, (float x), ::sqrtf(x))
+CUDEV_FUNCTION(float, __frsqrt_rn, (float x), rsqrtf(x))
+CUDEV_FUNCTION(float, __fadd_rn, (float x, float y), x + y)
+CUDEV_FUNCTION(float, __fsub_rn, (float x, float y), x - y)
 inline float __fmul_rn(float x, float y) {
     return x * y;
 }
-inline float __fdiv_rn(float x, float y) {
-    return x / y;
-}
-inline float __fmaf_rn(float x, float y, float z) {
-    return ::fmaf(x, y, z);
-}
-inline double __dadd_rn(double x, double y) {
-    return x + y;
-}
+CUDEV_FUNCTION(float, __fdiv_rn, (float x, float y), x / y)
+CUDEV_FUNCTION(float, __fmaf_rn, (float x, float y, float z), ::fmaf(x, y, z))
+CUDEV_FUNCTION(double, __dadd_rn, (double x, double y), x + y)
 inline double __dmul_rn(double x, double y) {
     return x * y;
 }
-inline double __fma_rn(double x, double y, double z) {
-    return ::fma(x, y, z);
-}
+CUDEV_FUNCTION(double, __fma_rn, (double x, double y, double z), ::fma(x, y, z))
 
 // min and max of two numbers of any types: of the common type, NaN loses
 #define CUDEV_MINMAX(T)       \
@@ -120,51 +94,29 @@ CUDEV_MIXED(long, unsigned long, unsigned long)
 CUDEV_MIXED(unsigned long, long, unsigned long)
 CUDEV_MIXED(long long, unsigned long long, unsigned long long)
 CUDEV_MIXED(unsigned long long, long long, unsigned long long)
-inline float min(float a, float b) {
-    return ::fminf(a, b);
-}
-inline float max(float a, float b) {
-    return ::fmaxf(a, b);
-}
-inline double min(double a, double b) {
-    return ::fmin(a, b);
-}
-inline double max(double a, double b) {
-    return ::fmax(a, b);
-}
+CUDEV_FUNCTION(float, min, (float a, float b), ::fminf(a, b))
+CUDEV_FUNCTION(float, max, (float a, float b), ::fmaxf(a, b))
+CUDEV_FUNCTION(double, min, (double a, double b), ::fmin(a, b))
+CUDEV_FUNCTION(double, max, (double a, double b), ::fmax(a, b))
 CUDEV_MIXED(float, double, double)
 CUDEV_MIXED(double, float, double)
 #undef CUDEV_MIXED
 
 // ---- bits ----
 
-inline int __popc(unsigned x) {
-    return __builtin_popcount(x);
-}
-inline int __popcll(unsigned long long x) {
-    return __builtin_popcountll(x);
-}
-inline int __clz(int x) {
-    return x ? __builtin_clz((unsigned)x) : 32;
-}
-inline int __clzll(long long x) {
-    return x ? __builtin_clzll((unsigned long long)x) : 64;
-}
-inline int __ffs(int x) {
-    return __builtin_ffs(x);
-}
-inline int __ffsll(long long x) {
-    return __builtin_ffsll(x);
-}
+CUDEV_FUNCTION(int, __popc, (unsigned x), __builtin_popcount(x))
+CUDEV_FUNCTION(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
+CUDEV_FUNCTION(int, __clz, (int x), x ? __builtin_clz((unsigned)x) : 32)
+CUDEV_FUNCTION(int, __clzll, (long long x), x ? __builtin_clzll((unsigned long long)x) : 64)
+CUDEV_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
+CUDEV_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
 inline unsigned long long __brevll(unsigned long long x) {
     x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
     x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
     x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
     return __builtin_bswap64(x);
 }
-inline unsigned __brev(unsigned x) {
-    return (unsigned)(__brevll(x) >> 32);
-}
+CUDEV_FUNCTION(unsigned, __brev, (unsigned x), (unsigned)(__brevll(x) >> 32))
 // Four bytes out of the eight of (y, x); nibble i of the selector names the byte.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
     unsigned long long both = (unsigned long long)y << 32 | x;
@@ -191,87 +143,49 @@ inline int __mulhi(int x, int y) {
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
     return (unsigned long long)((unsigned __int128)x * y >> 64);
 }
-inline int __float_as_int(float x) {
-    return cudev::from_bits<int>(cudev::to_bits(x));
-}
-inline unsigned __float_as_uint(float x) {
-    return cudev::from_bits<unsigned>(cudev::to_bits(x));
-}
-inline float __int_as_float(int x) {
-    return cudev::from_bits<float>(cudev::to_bits(x));
-}
-inline float __uint_as_float(unsigned x) {
-    return cudev::from_bits<float>(cudev::to_bits(x));
-}
-inline long long __double_as_longlong(double x) {
-    return cudev::from_bits<long long>(cudev::to_bits(x));
-}
-inline double __longlong_as_double(long long x) {
-    return cudev::from_bits<double>(cudev::to_bits(x));
-}
+CUDEV_FUNCTION(int, __float_as_int, (float x), cudev::from_bits<int>(cudev::to_bits(x)))
+CUDEV_FUNCTION(unsigned, __float_as_uint, (float x), cudev::from_bits<unsigned>(cudev::to_bits(x)))
+CUDEV_FUNCTION(float, __int_as_float, (int x), cudev::from_bits<float>(cudev::to_bits(x)))
+CUDEV_FUNCTION(float, __uint_as_float, (unsigned x), cudev::from_bits<float>(cudev::to_bits(x)))
+CUDEV_FUNCTION(long long, __double_as_longlong, (double x),
+               cudev::from_bits<long long>(cudev::to_bits(x)))
+CUDEV_FUNCTION(double, __longlong_as_double, (long long x),
+               cudev::from_bits<double>(cudev::to_bits(x)))
 
 // ---- conversions ----
 
-inline int __float2int_rn(float x) {
-    return (int)::rintf(x);
-}
-inline int __float2int_rz(float x) {
-    return (int)x;
-}
-inline int __float2int_rd(float x) {
-    return (int)::floorf(x);
-}
-inline int __float2int_ru(float x) {
-    return (int)::ceilf(x);
-}
-inline unsigned __float2uint_rn(float x) {
-    return (unsigned)::rintf(x);
-}
-inline float __int2float_rn(int x) {
-    return (float)x;
-}
-inline float __uint2float_rn(unsigned x) {
-    return (float)x;
-}
-inline float __double2float_rn(double x) {
-    return (float)x;
-}
+CUDEV_FUNCTION(int, __float2int_rn, (float x), (int)::rintf(x))
+CUDEV_FUNCTION(int, __float2int_rz, (float x), (int)x)
+CUDEV_FUNCTION(int, __float2int_rd, (float x), (int)::floorf(x))
+CUDEV_FUNCTION(int, __float2int_ru, (float x), (int)::ceilf(x))
+CUDEV_FUNCTION(unsigned, __float2uint_rn, (float x), (unsigned)::rintf(x))
+CUDEV_FUNCTION(float, __int2float_rn, (int x), (float)x)
+CUDEV_FUNCTION(float, __uint2float_rn, (unsigned x), (float)x)
+CUDEV_FUNCTION(float, __double2float_rn, (double x), (float)x)
 
 // ---- loads and stores with a hint to the cache, and assumptions ----
 
-template <class T> inline T __ldg(const T* p) {
-    return *p;
-}
-template <class T> inline T __ldca(const T* p) {
-    return *p;
-}
-template <class T> inline T __ldcg(const T* p) {
-    return *p;
-}
-template <class T> inline T __ldcs(const T* p) {
-    return *p;
-}
-template <class T> inline T __ldlu(const T* p) {
-    return *p;
-}
-template <class T> inline T __ldcv(const T* p) {
-    return *p;
-}
-template <class T> inline void __stwt(T* p, T value) {
-    *p = value;
-}
-template <class T> inline void __stcg(T* p, T value) {
-    *p = value;
-}
-template <class T> inline void __stcs(T* p, T value) {
-    *p = value;
-}
-template <class T> inline void __stwb(T* p, T value) {
-    *p = value;
-}
-inline size_t __cvta_generic_to_global(const void* p) {
-    return (size_t)p;
-}
+#define CUDEV_LOAD(name)                           \
+    template <class T> inline T name(const T* p) { \
+        return *p;                                 \
+    }
+CUDEV_LOAD(__ldg)
+CUDEV_LOAD(__ldca)
+CUDEV_LOAD(__ldcg)
+CUDEV_LOAD(__ldcs)
+CUDEV_LOAD(__ldlu)
+CUDEV_LOAD(__ldcv)
+#undef CUDEV_LOAD
+#define CUDEV_STORE(name)                                \
+    template <class T> inline void name(T* p, T value) { \
+        *p = value;                                      \
+    }
+CUDEV_STORE(__stwt)
+CUDEV_STORE(__stcg)
+CUDEV_STORE(__stcs)
+CUDEV_STORE(__stwb)
+#undef CUDEV_STORE
+CUDEV_FUNCTION(size_t, __cvta_generic_to_global, (const void* p), (size_t)p)
 #define __builtin_assume(condition)                \
     do {                                           \
         if (!(condition)) __builtin_unreachable(); \

@@ -34,86 +34,38 @@ struct __attribute__((aligned(4))) CUDEV_H2 {
 
 // ---- conversions ----
 
-inline CUDEV_H F(__float2, )(float x) {
-    return CUDEV_H(x);
-}
-inline CUDEV_H F(__float2, _rn)(float x) {
-    return CUDEV_H(x);
-}
-inline CUDEV_H F(__double2, )(double x) {
-    return CUDEV_H(x);
-}
-inline CUDEV_H F(__int2, _rn)(int x) {
-    return CUDEV_H(x);
-}
-inline CUDEV_H F(__uint2, _rn)(unsigned x) {
-    return CUDEV_H(x);
-}
-inline float F(__, 2float)(CUDEV_H h) {
-    return (float)h;
-}
-inline int F(__, 2int_rn)(CUDEV_H h) {
-    return (int)rintf((float)h);
-}
-inline int F(__, 2int_rz)(CUDEV_H h) {
-    return (int)(float)h;
-}
-inline unsigned short F(__, _as_ushort)(CUDEV_H h) {
-    return h.__x;
-}
+CUDEV_FUNCTION(CUDEV_H, F(__float2, ), (float x), CUDEV_H(x))
+CUDEV_FUNCTION(CUDEV_H, F(__float2, _rn), (float x), CUDEV_H(x))
+CUDEV_FUNCTION(CUDEV_H, F(__double2, ), (double x), CUDEV_H(x))
+CUDEV_FUNCTION(CUDEV_H, F(__int2, _rn), (int x), CUDEV_H(x))
+CUDEV_FUNCTION(CUDEV_H, F(__uint2, _rn), (unsigned x), CUDEV_H(x))
+CUDEV_FUNCTION(float, F(__, 2float), (CUDEV_H h), (float)h)
+CUDEV_FUNCTION(int, F(__, 2int_rn), (CUDEV_H h), (int)rintf((float)h))
+CUDEV_FUNCTION(int, F(__, 2int_rz), (CUDEV_H h), (int)(float)h)
+CUDEV_FUNCTION(unsigned short, F(__, _as_ushort), (CUDEV_H h), h.__x)
 inline CUDEV_H F(__ushort_as_, )(unsigned short bits) {
     CUDEV_H h;
     h.__x = bits;
     return h;
 }
-inline CUDEV_H2 F(make_, 2)(CUDEV_H x, CUDEV_H y) {
-    return CUDEV_H2(x, y);
-}
-inline CUDEV_H2 F(__halves2, 2)(CUDEV_H x, CUDEV_H y) {
-    return CUDEV_H2(x, y);
-}
+CUDEV_FUNCTION(CUDEV_H2, F(make_, 2), (CUDEV_H x, CUDEV_H y), CUDEV_H2(x, y))
+CUDEV_FUNCTION(CUDEV_H2, F(__halves2, 2), (CUDEV_H x, CUDEV_H y), CUDEV_H2(x, y))
 inline CUDEV_H2 CUDEV_PASTE(F(__, 2), CUDEV_NAME, 2)(CUDEV_H h) {  // __half2half2
     return CUDEV_H2(h, h);
 }
-inline CUDEV_H2 F(__floats2, 2_rn)(float x, float y) {
-    return CUDEV_H2(x, y);
-}
-inline CUDEV_H2 F(__float2, 2_rn)(float x) {
-    return CUDEV_H2(x, x);
-}
-inline CUDEV_H2 F(__float22, 2_rn)(float2 v) {
-    return CUDEV_H2(v.x, v.y);
-}
-inline float2 F(__, 22float2)(CUDEV_H2 v) {
-    return make_float2(v.x, v.y);
-}
-inline float __low2float(CUDEV_H2 v) {
-    return v.x;
-}
-inline float __high2float(CUDEV_H2 v) {
-    return v.y;
-}
-inline CUDEV_H F(__low2, )(CUDEV_H2 v) {
-    return v.x;
-}
-inline CUDEV_H F(__high2, )(CUDEV_H2 v) {
-    return v.y;
-}
-inline CUDEV_H2 F(__low2, 2)(CUDEV_H2 v) {
-    return CUDEV_H2(v.x, v.x);
-}
-inline CUDEV_H2 F(__high2, 2)(CUDEV_H2 v) {
-    return CUDEV_H2(v.y, v.y);
-}
-inline CUDEV_H2 F(__lows2, 2)(CUDEV_H2 a, CUDEV_H2 b) {
-    return CUDEV_H2(a.x, b.x);
-}
-inline CUDEV_H2 F(__highs2, 2)(CUDEV_H2 a, CUDEV_H2 b) {
-    return CUDEV_H2(a.y, b.y);
-}
-inline CUDEV_H2 __lowhigh2highlow(CUDEV_H2 v) {
-    return CUDEV_H2(v.y, v.x);
-}
+CUDEV_FUNCTION(CUDEV_H2, F(__floats2, 2_rn), (float x, float y), CUDEV_H2(x, y))
+CUDEV_FUNCTION(CUDEV_H2, F(__float2, 2_rn), (float x), CUDEV_H2(x, x))
+CUDEV_FUNCTION(CUDEV_H2, F(__float22, 2_rn), (float2 v), CUDEV_H2(v.x, v.y))
+CUDEV_FUNCTION(float2, F(__, 22float2), (CUDEV_H2 v), make_float2(v.x, v.y))
+CUDEV_FUNCTION(float, __low2float, (CUDEV_H2 v), v.x)
+CUDEV_FUNCTION(float, __high2float, (CUDEV_H2 v), v.y)
+CUDEV_FUNCTION(CUDEV_H, F(__low2, ), (CUDEV_H2 v), v.x)
+CUDEV_FUNCTION(CUDEV_H, F(__high2, ), (CUDEV_H2 v), v.y)
+CUDEV_FUNCTION(CUDEV_H2, F(__low2, 2), (CUDEV_H2 v), CUDEV_H2(v.x, v.x))
+CUDEV_FUNCTION(CUDEV_H2, F(__high2, 2), (CUDEV_H2 v), CUDEV_H2(v.y, v.y))
+CUDEV_FUNCTION(CUDEV_H2, F(__lows2, 2), (CUDEV_H2 a, CUDEV_H2 b), CUDEV_H2(a.x, b.x))
+CUDEV_FUNCTION(CUDEV_H2, F(__highs2, 2), (CUDEV_H2 a, CUDEV_H2 b), CUDEV_H2(a.y, b.y))
+CUDEV_FUNCTION(CUDEV_H2, __lowhigh2highlow, (CUDEV_H2 v), CUDEV_H2(v.y, v.x))
 
 // ---- arithmetic: a name for one number, a name for a pair, the value in float ----
 
@@ -192,16 +144,12 @@ CUDEV_COMPARE(__hle, __hle2, a <= b)
 CUDEV_COMPARE(__hgt, __hgt2, a > b)
 CUDEV_COMPARE(__hge, __hge2, a >= b)
 
-inline bool __hisnan(CUDEV_H h) {
-    return isnan((float)h);
-}
+CUDEV_FUNCTION(bool, __hisnan, (CUDEV_H h), isnan((float)h))
 inline int __hisinf(CUDEV_H h) {
     float a = h;
     return isinf(a) ? (a > 0 ? 1 : -1) : 0;
 }
-inline CUDEV_H __hfma(CUDEV_H a, CUDEV_H b, CUDEV_H c) {
-    return CUDEV_H(cudev::fused(a, b, c));
-}
+CUDEV_FUNCTION(CUDEV_H, __hfma, (CUDEV_H a, CUDEV_H b, CUDEV_H c), CUDEV_H(cudev::fused(a, b, c)))
 inline CUDEV_H2 __hfma2(CUDEV_H2 a, CUDEV_H2 b, CUDEV_H2 c) {
     return CUDEV_H2(__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y));
 }
@@ -211,24 +159,12 @@ inline CUDEV_H operator-(const CUDEV_H& h) {
 inline CUDEV_H2 operator-(const CUDEV_H2& v) {
     return __hneg2(v);
 }
-inline bool operator==(const CUDEV_H& g, const CUDEV_H& h) {
-    return __heq(g, h);
-}
-inline bool operator!=(const CUDEV_H& g, const CUDEV_H& h) {
-    return !__heq(g, h);
-}
-inline bool operator<(const CUDEV_H& g, const CUDEV_H& h) {
-    return __hlt(g, h);
-}
-inline bool operator<=(const CUDEV_H& g, const CUDEV_H& h) {
-    return __hle(g, h);
-}
-inline bool operator>(const CUDEV_H& g, const CUDEV_H& h) {
-    return __hgt(g, h);
-}
-inline bool operator>=(const CUDEV_H& g, const CUDEV_H& h) {
-    return __hge(g, h);
-}
+CUDEV_FUNCTION(bool, operator==, (const CUDEV_H& g, const CUDEV_H& h), __heq(g, h))
+CUDEV_FUNCTION(bool, operator!=, (const CUDEV_H& g, const CUDEV_H& h), !__heq(g, h))
+CUDEV_FUNCTION(bool, operator<, (const CUDEV_H& g, const CUDEV_H& h), __hlt(g, h))
+CUDEV_FUNCTION(bool, operator<=, (const CUDEV_H& g, const CUDEV_H& h), __hle(g, h))
+CUDEV_FUNCTION(bool, operator>, (const CUDEV_H& g, const CUDEV_H& h), __hgt(g, h))
+CUDEV_FUNCTION(bool, operator>=, (const CUDEV_H& g, const CUDEV_H& h), __hge(g, h))
 
 // ---- between threads ----
 

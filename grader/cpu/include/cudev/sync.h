@@ -10,18 +10,15 @@
 inline void __syncthreads(CUDEV_HERE) {
     cudev_barrier(CUDEV_BARRIER, 0, file, line);
 }
-inline int __syncthreads_count(int predicate, CUDEV_HERE) {
-    cudev_barrier(CUDEV_BARRIER_COUNT, predicate, file, line);
-    return cudev_vote_result();
-}
-inline int __syncthreads_and(int predicate, CUDEV_HERE) {
-    cudev_barrier(CUDEV_BARRIER_AND, predicate, file, line);
-    return cudev_vote_result();
-}
-inline int __syncthreads_or(int predicate, CUDEV_HERE) {
-    cudev_barrier(CUDEV_BARRIER_OR, predicate, file, line);
-    return cudev_vote_result();
-}
+#define CUDEV_BLOCK_VOTE(name, op)                \
+    inline int name(int predicate, CUDEV_HERE) {  \
+        cudev_barrier(op, predicate, file, line); \
+        return cudev_vote_result();               \
+    }
+CUDEV_BLOCK_VOTE(__syncthreads_count, CUDEV_BARRIER_COUNT)
+CUDEV_BLOCK_VOTE(__syncthreads_and, CUDEV_BARRIER_AND)
+CUDEV_BLOCK_VOTE(__syncthreads_or, CUDEV_BARRIER_OR)
+#undef CUDEV_BLOCK_VOTE
 
 // ---- the warp ----
 
@@ -31,15 +28,14 @@ inline void __syncwarp(unsigned mask = 0xffffffff, CUDEV_HERE) {
 inline unsigned __activemask(CUDEV_HERE) {
     return (unsigned)cudev_warp(CUDEV_ACTIVEMASK, 0, 0, 0, 0, file, line);
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate, CUDEV_HERE) {
-    return (unsigned)cudev_warp(CUDEV_BALLOT, mask, predicate != 0, 0, 0, file, line);
-}
-inline int __all_sync(unsigned mask, int predicate, CUDEV_HERE) {
-    return (int)cudev_warp(CUDEV_ALL, mask, predicate != 0, 0, 0, file, line);
-}
-inline int __any_sync(unsigned mask, int predicate, CUDEV_HERE) {
-    return (int)cudev_warp(CUDEV_ANY, mask, predicate != 0, 0, 0, file, line);
-}
+#define CUDEV_WARP_VOTE(T, name, op)                                      \
+    inline T name(unsigned mask, int predicate, CUDEV_HERE) {             \
+        return (T)cudev_warp(op, mask, predicate != 0, 0, 0, file, line); \
+    }
+CUDEV_WARP_VOTE(unsigned, __ballot_sync, CUDEV_BALLOT)
+CUDEV_WARP_VOTE(int, __all_sync, CUDEV_ALL)
+CUDEV_WARP_VOTE(int, __any_sync, CUDEV_ANY)
+#undef CUDEV_WARP_VOTE
 
 namespace cudev {
 template <class T> inline unsigned long long to_bits(T value) {
@@ -124,9 +120,7 @@ inline void __threadfence_system() {
 inline void __nanosleep(unsigned) {
     cudev_yield();
 }
-inline long long clock64() {
-    return cudev_clock();
-}
+CUDEV_FUNCTION(long long, clock64, (), cudev_clock())
 #define __trap() cudev_trap(__FILE__, __LINE__)
 
 #endif

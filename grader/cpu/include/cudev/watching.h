@@ -29,13 +29,9 @@ enum cudev_access {
 // ---- for headers, in watched code only ----------------------------------------------------------
 
 // The current thread accesses [p, p + bytes), 2, 4, 8 or 16 aligned bytes or any number of single
-// ones; reported with the line of the call, or that of an earlier cudev_here(). The access itself
-// is the caller's, who makes it in unwatched code afterwards. Does not return when it must not be
-// made.
+// ones; reported with the line of the call. The access itself is the caller's, who makes it in
+// unwatched code afterwards. Does not return when it must not be made.
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes);
-void cudev_announce_at(enum cudev_access access, const volatile void* p, size_t bytes,
-                       const void* pc);
-const void* cudev_here(void);
 // Reading [p, p + bytes) is a mistake until it has been written (again).
 void cudev_make_uninitialised(const volatile void* p, size_t bytes);
 // The current thread's earlier accesses come before its later atomics, as the other threads of the

@@ -1,0 +1,52 @@
+// Races: two accesses to the same byte, at least one a write, with nothing that orders them.
+#ifndef CUDEV_RACES_H
+#define CUDEV_RACES_H
+
+#include "cpu/include/cudev/watching.h"
+#include "cpu/watch/watch.h"
+
+// ---- race.c -------------------------------------------------------------------------------------
+
+// The access `me`, a slot (watch.h), to bytes of the word at `offset`.
+void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool write);
+// A copy arrives at the word. It is a race if somebody has written there since the copy was issued.
+void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me);
+
+// ---- thread_order.c: order between the threads of one block -------------------------------------
+
+void cudev_order_barrier(struct watch* watch);  // __syncthreads() opens
+void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes);
+// Lanes of a warp put their knowledge into the clock, or learn all knowledge that is in the clock.
+void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigned warp,
+                         uint32_t lanes);
+void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, unsigned warp,
+                         uint32_t lanes);
+
+// The accesses of thread `other` up to this time come before the present accesses of `thread`.
+// Inline, because many accesses ask.
+static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, unsigned other) {
+    if (thread == other) return ~(uint64_t)0;
+    uint64_t known = watch->shared_floor;
+    if (thread / WARP_SIZE == other / WARP_SIZE &&
+        watch->order.warp_floor[thread / WARP_SIZE] > known)
+        known = watch->order.warp_floor[thread / WARP_SIZE];
+    if (watch->order.row_block[thread] == watch->block_floor) {
+        uint64_t time = (uint64_t)watch->order.row[thread][other] << SLOT_TIME_SHIFT;
+        if (time > known) known = time;
+    }
+    return known;
+}
+
+// ---- fence_order.c: order by way of memory: fences and atomics ----------------------------------
+
+void cudev_order_launch(void);                // a launch begins
+void cudev_order_block(struct watch* watch);  // a block begins
+// The running thread makes an atomic or volatile access.
+void cudev_order_sync(struct watch* watch, uint64_t offset, bool reads, bool writes);
+// An access to `offset` was made earlier in this launch; `earlier` is its slot. Is it ordered, by
+// way of memory, before the present access of `thread`?
+bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread);
+// The block that ran at that time of this launch; false if none had begun.
+bool cudev_order_block_at(uint64_t time, uint64_t* block);
+
+#endif
