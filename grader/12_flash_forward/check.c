@@ -123,8 +123,8 @@ static void batches(struct check* c) {
 
 static void strides(struct check* c) {
     int64_t N = pick_power(c, 5, 6);
-    struct problem p = sizes(c, 1, N, N, 32);
-    check_case(c, "N_q = N_k = %d, d = 32, gaps between rows", (int)N);
+    struct problem p = sizes(c, 2, N, N, 32);
+    check_case(c, "B = 2, N_q = N_k = %d, d = 32, gaps between rows and batches", (int)N);
     problem_declare(&p, GAPS);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O);

@@ -32,8 +32,7 @@ static void heads(struct check* c) {
 
 static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
-        struct problem p = all_keys(c, 32, 32);
-        p.H = check_pick(c, 2, 3);
+        struct problem p = with_heads(all_keys(c, 32, 32), 2, check_pick(c, 2, 3));
         forward_case(p, layout, "", JUDGE_O);
     }
 }
@@ -109,8 +108,7 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 16 + check_pick(c, 9, 15);
     struct problem p = with_d(causal(c, N, N), 24);
-    p.H = 2;
-    forward_case(p, PACKED, "", JUDGE_O);
+    forward_case(with_nan_gaps(with_heads(p, 2, 2)), GAPS, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
 }
 

@@ -40,8 +40,7 @@ static void heads(struct check* c) {
 }
 
 static void strides(struct check* c) {
-    struct problem p = all_keys(c, 64, 64);
-    p.H = 2;
+    struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
 }
@@ -102,7 +101,7 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + check_pick(c, 33, 63);
-    forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
+    forward_case(with_nan_gaps(causal(c, N, N)), GAPS, "", JUDGE_O);
     forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
 }
 

@@ -75,7 +75,7 @@ static void heads(struct check* c) {
 
 static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
-    backward_case_named(with_heads(all_keys(c, N_q, N_k), 1, 2), GAPS, "");
+    backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
 }
 
 static void any_head(struct check* c) {
@@ -136,7 +136,8 @@ static void safe(struct check* c) {
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         int64_t N_q = pick_ragged(c, 17, 23), N_k = is_causal ? N_q : check_pick(c, 17, 23);
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
-        backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
+        p = with_nan_gaps(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
+        backward_case_named(p, is_causal ? PACKED : GAPS, "");
     }
 }
 

@@ -147,7 +147,7 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + pick_ragged(c, 33, 63);
-    backward_case(all_keys(c, 104, 72));
+    backward_case_named(with_nan_gaps(all_keys(c, 104, 72)), GAPS, "");
     backward_case(with_d(causal(c, N, N), 128));
 }
 

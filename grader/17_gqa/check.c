@@ -93,8 +93,8 @@ static void forward_logsumexp(struct check* c) {
 
 static void forward_places(struct check* c) {
     for (enum layout layout = PACKED; layout < SHARED; layout++) {
-        struct problem p = forward_of(c, 2, 16, 32, false);
-        p.B = layout == GAPS ? 1 : 2;
+        struct problem p = sizes(c, &of_forward, 4, 2, 16, 32, false);
+        p.B = 2;
         p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
         forward_case(p, layout, ", a scale of its own", JUDGE_O);
     }
@@ -157,7 +157,7 @@ static void any_length(struct check* c) {
 static void places(struct check* c) {
     static const double factors[] = {0.3, 0.5, 1.7, 2.5};
     for (enum layout layout = PACKED; layout <= HEADS_OUTSIDE; layout++) {
-        struct problem p = backward_of(c, 2, 16, 32, false);
+        struct problem p = sizes(c, &of_backward, 4, 2, 16, 32, false);
         p.B = 2;
         p = with_scale(p, factors[check_pick(c, 0, 3)]);
         backward_case_named(p, layout, "");
@@ -222,12 +222,14 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = 16 + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 5, 7);
-    judge_O(with_d(forward_of(c, 2, N_q, N_k, false), 24));
+    struct problem p = with_nan_gaps(with_d(forward_of(c, 2, N_q, N_k, false), 24));
+    forward_case(p, GAPS, "", JUDGE_O);
     int64_t N = 16 + check_pick(c, 9, 15);
     judge_O(forward_of(c, 1, N, N, true));
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         N = check_pick(c, 17, 23);
-        backward_case(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
+        p = with_nan_gaps(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
+        backward_case_named(p, is_causal ? PACKED : GAPS, "");
     }
 }
 

@@ -187,11 +187,11 @@ static void heads(struct check* c) {
 // ---- both ----------------------------------------------------------------------------------
 
 static void strides(struct check* c) {
-    struct problem p = sizes(c, &of_forward, 2, 32, BLOCK);
+    struct problem p = with_heads(sizes(c, &of_forward, 2, 32, BLOCK), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
-        backward_case_named(sizes(c, &of_backward, 2, 32, BLOCK), layout, "");
+        backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), layout, "");
 }
 
 static void any_head(struct check* c) {
@@ -275,10 +275,11 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    struct problem p = with_d(sizes(c, &of_forward, 2, N_q, N_k), 11);
-    forward_case(p, PACKED, "", JUDGE_O);
+    struct problem p = with_nan_gaps(with_d(sizes(c, &of_forward, 2, N_q, N_k), 11));
+    forward_case(p, GAPS, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
+    p = with_nan_gaps(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
+    backward_case_named(p, GAPS, "");
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as

@@ -13,7 +13,7 @@
 void backward_fill_rows(const struct problem* p, enum which a, double deviation) {
     struct tensor* t = p->array[a].tensor;
     for (int64_t e = 0; e < t->count; e++)
-        t->value[e] = a == ARRAY_O ? 16 * check_normal(p->check) : (double)NAN;
+        t->value[e] = p->nan_gaps && a != ARRAY_O ? (double)NAN : 4 * check_normal(p->check);
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t n = 0; n < rows_of(p, a); n++)
             for (int64_t h = 0; h < p->H; h += sharing(p, a))

@@ -8,8 +8,8 @@
 // ---- the parts of a case
 
 // Random inputs in the round that is selected: rows of mean 0 and standard deviation 1, O is still
-// to be computed. Between the rows stands NaN, but in O a wrong number: with a NaN there delta
-// would be NaN for every mistake.
+// to be computed. Between the rows stand wrong numbers, or with p->nan_gaps NaN, but not in O: with
+// a NaN there delta would be NaN for every mistake.
 void backward_fill(const struct problem* p);
 
 // New rows of another size in one input.

@@ -46,8 +46,11 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
 // ---- data ----------------------------------------------------------------------------------
 
 void forward_fill(struct problem* p) {
-    for (int a = ARRAY_Q; a <= ARRAY_V; a++)
-        if (p->array[a].tensor) fill_normal(p->check, p->array[a].tensor, 0, 1);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
+        if (!p->array[a].tensor) continue;
+        fill_normal(p->check, p->array[a].tensor, 0, 1);
+        if (p->nan_gaps) fill_gaps(p, a, NAN);
+    }
 }
 
 void set_column(struct problem* p, enum which a, int64_t x, double value) {

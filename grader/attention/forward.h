@@ -15,7 +15,7 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
 
 // ---- data
 
-// Fills Q, K and V with normal random numbers.
+// Fills Q, K and V with normal random numbers, also between the rows unless there is p->nan_gaps.
 void forward_fill(struct problem* p);
 
 // Puts the same number into column x of every row of an array.

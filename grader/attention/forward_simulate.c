@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "attention/forward_mistakes.h"
+#include "attention/places.h"
 
 struct forward_mistake forward_right(const struct problem* p) {
     struct forward_mistake w = {.scale = p->scale,
@@ -135,24 +136,43 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     return m + log(l);
 }
 
-// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors: NaN
-// where nothing is written, ANYTHING in an element of O that is written twice.
+// True if the kernel finds the rows of this head within its arrays. Behind them anything may lie.
+static bool is_within(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                      int64_t h) {
+    bool within = true;
+    for (enum which a = ARRAY_Q; a <= ARRAY_V && p->N_k > 0; a++)
+        within &= head_fits(p, a, w->view[a].stride, b, h);
+    return within;
+}
+
+static void put(double* to, double value) {
+    *to = *to == NOT_WRITTEN ? value : ANYTHING;
+}
+
+// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors:
+// NOT_WRITTEN where nothing is written, ANYTHING in an element that is written twice, or made of what lies
+// behind an array.
 static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                              double* LSE) {
     const struct strides of_O = w->view[ARRAY_O].stride, of_LSE = w->view[ARRAY_LSE].stride;
-    double S[MAX_N], row[MAX_HEAD];
-    for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NAN;
-    for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NAN;
+    double S[MAX_N], row[MAX_HEAD], lse = ANYTHING;
+    for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NOT_WRITTEN;
+    for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NOT_WRITTEN;
     FOR_EACH_QUERY(p, b, h, i) {
         if (!has_a_row(p, w, i, h)) continue;
         int64_t taken = w->grouping == ROW_FOR_A_QUERY ? i * p->group + h % p->group : i;
         struct range keys = range_of(p, w, taken);
-        score_row(p, w, b, h, i, keys, S);
-        double lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+        bool within = is_within(p, w, b, h);
+        for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
+        if (within) {
+            score_row(p, w, b, h, i, keys, S);
+            lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+        }
         int64_t first = w->rows ? i / w->rows * w->rows : 0;  // this row is where it belongs
         double* o = O + place(of_O, b, h, i - first) + first * p->array[ARRAY_O].stride.n;
-        for (int64_t x = 0; x < p->d; x++) o[x] = isnan(o[x]) ? row[x] : ANYTHING;
-        LSE[place(of_LSE, b, h, i)] = lse;
+        for (int64_t x = 0; x < p->d && head_fits(p, ARRAY_O, of_O, b, h); x++) put(&o[x], row[x]);
+        if (head_fits(p, ARRAY_LSE, of_LSE, b, h))
+            put(&LSE[place(of_LSE, b, h, i)], within ? lse : ANYTHING);
     }
 }
 
@@ -258,56 +278,32 @@ enum cause explain_LSE(const struct suspect* s) {
 
 // ---- places --------------------------------------------------------------------------------
 
-// True if some row of the array is elsewhere with these strides.
-static bool moves(const struct problem* p, enum which a, struct strides s) {
-    const struct strides own = p->array[a].stride;
-    return (p->B > 1 && s.b != own.b) || (rows_of(p, a) > 1 && s.n != own.n) ||
-           (p->H / sharing(p, a) > 1 && s.h != own.h);
+// True if the inputs are those of an earlier call.
+static bool is_first_call(const struct suspect* s, int set) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
+        if (!(set >> a & 1)) continue;
+        w.view[a].value = check_values_of(p->array[a].tensor, 0);
+        if (w.view[a].value == p->array[a].tensor->value) return false;
+    }
+    return is_forward(s, &w);
 }
 
 enum cause explain_forward_places(const struct suspect* s) {
-    static const enum which arrays[] = {ARRAY_Q, ARRAY_K, ARRAY_V, ARRAY_O};
-    enum {
-        FIRST_HEAD,
-        FIRST_BATCH,
-        FIRST_CALL,
-        ROWS_OF_d,
-        BATCHES_OF_ROWS,
-        PACKED_ARRAY,
-        AS_ONE,  // of the arrays, and `arrays` has four
-        ROWS_AS_ONE = AS_ONE + 4,
-        WAYS = ROWS_AS_ONE + 4
-    };
+    enum { Q = 1 << ARRAY_Q, K = 1 << ARRAY_K, V = 1 << ARRAY_V, O = 1 << ARRAY_O };
+    static const unsigned of_O[] = {Q,     K,     V,         O,         K | V,         Q | K,
+                                    Q | V, Q | O, Q | K | V, K | V | O, Q | K | V | O, K | O,
+                                    V | O, 0};
+    static const unsigned of_LSE[] = {1 << ARRAY_LSE, Q, K, Q | K, 0};
     const struct problem* p = s->problem;
     if (p->N_k == 0) return CAUSE_NONE;
-    for (int way = 0; way < WAYS; way++)
-        for (int set = 1; set < 16; set++) {
-            struct forward_mistake w = forward_right(p);
-            bool possible = true;
-            for (int n = 0; n < 4; n++) {
-                if (!(set >> n & 1)) continue;
-                enum which a = arrays[n];
-                int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
-                struct strides* to = &w.view[a].stride;
-                if (way == FIRST_HEAD) to->h = 0;
-                if (way == FIRST_BATCH) to->b = 0;
-                if (way == ROWS_OF_d) to->n = p->d;
-                if (way == BATCHES_OF_ROWS) to->b = N * to->n;
-                if (way == PACKED_ARRAY) *to = (struct strides){N * H * p->d, H * p->d, p->d};
-                if (way >= AS_ONE && way < ROWS_AS_ONE) *to = p->array[arrays[way - AS_ONE]].stride;
-                if (way >= ROWS_AS_ONE) to->n = p->array[arrays[way - ROWS_AS_ONE]].stride.n;
-                if (way == FIRST_CALL) {
-                    if (a != ARRAY_O) w.view[a].value = check_values_of(p->array[a].tensor, 0);
-                    possible &= w.view[a].value != p->array[a].tensor->value;
-                } else {
-                    possible &= moves(p, a, *to) && rows_fit(p, a, *to);
-                }
-            }
-            if (possible && is_forward(s, &w))
-                return way == FIRST_HEAD    ? CAUSE_head_ignored
-                       : way == FIRST_BATCH ? CAUSE_batch_ignored
-                       : way == FIRST_CALL  ? CAUSE_stale_state
-                                            : CAUSE_stride_ignored;
-        }
+    for (struct places at = {.problem = p, .sets = is_O(s) ? of_O : of_LSE}; next_places(&at);) {
+        struct forward_mistake w = forward_right(p);
+        for (int a = 0; a < ARRAYS; a++) w.view[a].stride = at.stride[a];
+        if (is_forward(s, &w)) return at.cause;
+    }
+    for (int set = 1; set < 8; set++)
+        if (is_first_call(s, set)) return CAUSE_stale_state;
     return CAUSE_NONE;
 }
