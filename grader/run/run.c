@@ -158,6 +158,8 @@ static struct arena_traffic traffic(void) {
         .mma = (int64_t)t.mma,
         .unique_read_bytes = (int64_t)t.unique_read_bytes,
         .unique_written_bytes = (int64_t)t.unique_written_bytes,
+        .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
+        .static_bytes = (int64_t)t.static_bytes,
     };
 }
 
