@@ -54,8 +54,9 @@ static void pack(struct check* c, struct arena* a, bool ghost) {
 static void log_output(const struct check* c, const struct wall_result* r) {
     FILE* log = c->session->log;
     if (!log) return;
-    fprintf(log, "-- %s: %s (%.2f s)\n%s%s", c->item->name, c->name, r->seconds,
-            r->output ? r->output : "", r->truncated ? "\n(more was printed)\n" : "");
+    fprintf(log, "-- %s: %s (%.2f s)\n", c->item->name, c->name, r->seconds);
+    text_print(log, "", r->output ? r->output : "");
+    if (r->truncated) fputs("(more was printed)\n", log);
     fflush(log);
 }
 
