@@ -1,4 +1,4 @@
-// plain.h: text that strangers wrote, as it may reach a terminal, a file of ours or another program.
+// plain.h: text that strangers wrote, as it may reach a terminal, our files or another program.
 //
 // Plain is a valid, printable character of UTF-8. Not plain: bytes that are no UTF-8; control
 // characters, also those of U+0080 to U+009F, which a terminal obeys; characters that turn or hide
