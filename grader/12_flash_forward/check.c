@@ -232,6 +232,7 @@ static void arguments(struct check* c) {
     forward_idle(p, "B = 0");
     p.B = 1;
     problem_refused(p, bad);
+    problem_launches_fail(p);
 }
 
 // A block, a tile or a loop that is larger than the array reads or writes past its end. So the

@@ -102,7 +102,8 @@ static void forward_places(struct check* c) {
 
 static void forward_hard(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 255)};
-    judge_O(with_d(forward_of(c, 2, 16, 16, false), d[0]));
+    struct problem wide = with_nan_gaps(with_d(forward_of(c, 2, 16, 16, false), d[0]));
+    forward_case(wide, GAPS, "", JUDGE_O);
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
     forward_no_keys(forward_of(c, 1, 16, 16, false));
     forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
@@ -151,7 +152,8 @@ static void any_length(struct check* c) {
     backward_case(backward_of(c, 2, N_q, N_k, false));
     backward_case(backward_of(c, 3, 1, check_pick(c, 17, 30), false));
     int64_t d = check_pick(c, 129, 256);
-    backward_case(with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d));
+    struct problem wide = with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d);
+    backward_case_named(with_nan_gaps(wide), GAPS, "");
 }
 
 static void places(struct check* c) {
@@ -216,20 +218,19 @@ static void arguments(struct check* c) {
     backward_case(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
     problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_launches_fail(backward_of(c, 2, 16, 16, false));
 }
 
 // Every array ends in a tile that is not full, in rows and in columns.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = 16 + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 5, 7);
-    struct problem p = with_nan_gaps(with_d(forward_of(c, 2, N_q, N_k, false), 24));
-    forward_case(p, GAPS, "", JUDGE_O);
+    judge_O(with_d(forward_of(c, 2, N_q, N_k, false), 24));
     int64_t N = 16 + check_pick(c, 9, 15);
     judge_O(forward_of(c, 1, N, N, true));
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         N = check_pick(c, 17, 23);
-        p = with_nan_gaps(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
-        backward_case_named(p, is_causal ? PACKED : GAPS, "");
+        backward_case(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
     }
 }
 

@@ -198,11 +198,13 @@ static void any_head(struct check* c) {
     const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
     for (int n = 0; n < 3; n++) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 16, BLOCK), of_O[n]);
-        forward_case(p, PACKED, "", JUDGE_O);
+        forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
-    for (int n = 0; n < 2; n++)
-        backward_case(with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]));
+    for (int n = 0; n < 2; n++) {
+        struct problem p = with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]);
+        backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
+    }
 }
 
 static void extreme(struct check* c) {
@@ -268,6 +270,7 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
+    problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are
@@ -275,11 +278,10 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    struct problem p = with_nan_gaps(with_d(sizes(c, &of_forward, 2, N_q, N_k), 11));
-    forward_case(p, GAPS, "", JUDGE_O);
+    struct problem p = with_d(sizes(c, &of_forward, 2, N_q, N_k), 11);
+    forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    p = with_nan_gaps(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
-    backward_case_named(p, GAPS, "");
+    backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as

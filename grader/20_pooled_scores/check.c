@@ -108,6 +108,10 @@ static void masked(struct check* c) {
     judge_pools(c, 32, 32 + 16 * check_pick(c, 1, 3), true, 16, "", JUDGE_O);
     judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
+    // The corners of the mask are no corners of pools.
+    int64_t pool = check_pick(c, 5, 7);
+    judge_pools(c, 5 * pool, 5 * pool + pool * check_pick(c, 1, 2) + check_pick(c, 1, 3), true,
+                pool, ": the diagonal is no pool's", JUDGE_O);
 }
 
 // An odd number of pools of keys: a block of 16 queries has some that see no key and some that do.
@@ -137,8 +141,10 @@ static void strides(struct check* c) {
 static void head_dimensions(struct check* c) {
     const int64_t d[] = {59, 1, check_pick(c, 65, 127)};
     struct pooling pooling = {.pool = 8};
-    for (int n = 0; n < 3; n++)
-        judge(with_d(sizes(c, 32, 32, false, &pooling), d[n]), PACKED, "", JUDGE_O);
+    for (int n = 0; n < 3; n++) {
+        struct problem p = with_d(sizes(c, 32, 32, false, &pooling), d[n]);
+        judge(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
+    }
 }
 
 static void hard_scores(struct check* c) {
@@ -229,8 +235,7 @@ static void safe(struct check* c) {
         struct pooling pooling = {.pool = causal ? 8 : 16};
         struct problem p = with_d(sizes(c, N, N, causal, &pooling), 24);
         p.H = 2;
-        p.nan_gaps = causal;
-        judge(p, causal ? GAPS : PACKED, "", JUDGE_O);
+        judge(p, PACKED, "", JUDGE_O);
     }
 }
 

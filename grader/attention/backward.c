@@ -143,7 +143,8 @@ static double delta_of(const struct head* t, int64_t i) {
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
     const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
     double delta = 0;
-    for (int64_t x = t->p->d - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
+    int64_t columns = w->flaw.delta_columns ? w->flaw.delta_columns : t->p->d;
+    for (int64_t x = columns - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
     return delta;
 }
 
@@ -360,9 +361,10 @@ static void store_row(const struct head* t, enum which a, int64_t j, const doubl
 
 static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) {
     double scale = scale_of(t->p, t->w->flaw.gradients);
+    double share = t->w->flaw.summed == MEAN_OF_HEADS ? 1.0 / (double)t->p->group : 1;
     for (int64_t j = 0; j < t->p->N_k; j++) {
-        if (t->dK) store_row(t, ARRAY_dK, j, &t->dK[j * t->p->d], scale, gradient);
-        if (t->dV) store_row(t, ARRAY_dV, j, &t->dV[j * t->p->d], 1, gradient);
+        if (t->dK) store_row(t, ARRAY_dK, j, &t->dK[j * t->p->d], share * scale, gradient);
+        if (t->dV) store_row(t, ARRAY_dV, j, &t->dV[j * t->p->d], share, gradient);
     }
 }
 
@@ -370,15 +372,18 @@ static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) 
 static void compute_group(struct head* t, int64_t b, int64_t g) {
     const struct problem* p = t->p;
     size_t bytes = (size_t)(p->N_k * p->d) * sizeof(double);
+    double *dK = t->dK, *dV = t->dV;
     t->anything = false;
     for (int64_t h = 0, first = true; h < p->H; h++) {
         if ((t->w->flaw.interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
-        if (t->dK && (first || t->w->flaw.only_last_head)) memset(t->dK, 0, bytes);
-        if (t->dV && (first || t->w->flaw.only_last_head)) memset(t->dV, 0, bytes);
+        if (!first && t->w->flaw.summed == FIRST_HEAD) t->dK = t->dV = NULL;
+        if (t->dK && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dK, 0, bytes);
+        if (t->dV && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dV, 0, bytes);
         first = false;
         t->b = b, t->h = h, t->g = g;
         compute_head(t);
     }
+    t->dK = dK, t->dV = dV;
 }
 
 // An array's elements, as a kernel takes them in `how`, in place.

@@ -47,8 +47,14 @@ bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int va
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
     w.flaw = *(const struct backward_flaw*)h->like;
-    w.flaw.columns >>= variant;
-    return w.flaw.columns < p->d && backward_guess(s, &w, guess);
+    // 128, 64, ... columns, or as many whole pieces of 128, 64, ... as there are
+    int64_t piece = (MAX_HEAD / 2) >> variant / 2;
+    int64_t columns = variant % 2 ? p->d / piece * piece : piece;
+    if (w.flaw.columns) w.flaw.columns = columns;
+    if (w.flaw.delta_columns) w.flaw.delta_columns = columns;
+    bool of_columns = w.flaw.columns || w.flaw.delta_columns;
+    if ((h->variants > 0 && columns == 0) || (of_columns && columns >= p->d)) return false;
+    return backward_guess(s, &w, guess);
 }
 
 const struct hypothesis backward_mistakes_in_equations[] = {
@@ -68,15 +74,19 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
     {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
     {CAUSE_lse_base2, FLAW(.exponent = POWER_OF_2)},
+    {CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)},
     {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
-    {CAUSE_inner_tail, FLAW(.columns = MAX_HEAD / 2), .variants = 8},
+    {CAUSE_inner_tail, FLAW(.columns = 1), .variants = 16},
+    {CAUSE_delta, FLAW(.delta_columns = 1), .variants = 16},
     {0},
 };
 
 // Heads that share keys.
 static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.interleaved = true)},
-    {CAUSE_group_not_summed, FLAW(.only_last_head = true)},
+    {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
+    {CAUSE_group_not_summed, FLAW(.summed = FIRST_HEAD)},
+    {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},
 };

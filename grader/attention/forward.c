@@ -177,6 +177,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
     problem_refused(p, bad);
+    problem_launches_fail(p);
 }
 
 struct forward_traffic forward_traffic(struct problem p) {

@@ -76,8 +76,8 @@ void forward_no_keys(struct problem p);
 // A case in which the launcher has nothing to do.
 void forward_idle(struct problem p, const char* name);
 
-// An ordinary case; forward_idle() without queries, without heads and without batches; and
-// problem_refused().
+// An ordinary case; forward_idle() without queries, without heads and without batches;
+// problem_refused() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // The memory traffic of one head, N_q = N_k: with and without the causal mask.

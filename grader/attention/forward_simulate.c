@@ -98,8 +98,19 @@ static void score_row(const struct problem* p, const struct forward_mistake* w, 
     }
 }
 
+static double power(bool of_2, double x) {
+    return exp32(of_2 ? x * log(2) : x);
+}
+
 static double weight_of(const struct online* f, double S, double m) {
-    return S == -INFINITY && !f->unguarded ? 0 : exp32(S - m);
+    return S == -INFINITY && !f->unguarded ? 0 : power(f->P_of_2, S - m);
+}
+
+// The tile that is the n-th to be walked over, of `tiles` in all.
+static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
+    if (f->tiles == FIRST_TWICE) return n > 0 ? n - 1 : 0;
+    if (f->tiles == LAST_TWICE) return n < tiles ? n : tiles - 1;
+    return n;
 }
 
 // One row of O and its LSE, from its scores, tile by tile.
@@ -110,15 +121,19 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     int64_t counted = w->flaw == MASKED_IN_MAXIMUM ? keys.visible : keys.loaded;
     double m = w->m, l = f->l;
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
-    for (int64_t j0 = keys.first; j0 < keys.loaded; j0 += w->tile) {
+    int64_t tiles = CEIL_DIV(keys.loaded - keys.first, w->tile);
+    int64_t walked =
+        tiles > 0 && (f->tiles == FIRST_TWICE || f->tiles == LAST_TWICE) ? tiles + 1 : tiles;
+    for (int64_t n = f->tiles == FIRST_LOST; n < walked; n++) {
+        int64_t j0 = keys.first + tile_of(f, n, tiles) * w->tile;
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
         double m_new = m, sum = 0;
         for (int64_t j = j0; j < end; j++)
             if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
                 m_new = fmax(m_new, S[j]);
-        double alpha = exp32(f->reversed ? m_new - m : m - m_new);
+        double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;
-        if (f->unscaled_first && j0 == keys.first) alpha = 1;
+        if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
         for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], m_new);
         l = (f->l_kept ? 1 : alpha) * l + sum;
@@ -217,7 +232,20 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
 
 // ---- LSE -----------------------------------------------------------------------------------
 
-enum lse_way { NO_MAX, UNSCALED, BASE2, BASE2_OF_L, BASE2_OF_M, BASE10, PACKED_ROWS, ROWS_OUTSIDE };
+enum lse_way {
+    NO_MAX,
+    UNSCALED,
+    BASE2,
+    BASE2_OF_L,
+    BASE2_OF_M,
+    BASE10,
+    LN2_TWICE,  // multiplied by ln 2 once too often: all, the sum, or the maximum
+    LN2_TWICE_OF_L,
+    LN2_TWICE_OF_M,
+    NO_LOGARITHM,
+    POWERS_OF_2_OF_L,  // ln of the sum of powers of 2
+    ROWS_OUTSIDE
+};
 
 // The LSE of one row, from the right one and the largest score.
 static double lse_of(enum lse_way way, double lse, double m, double scale) {
@@ -234,11 +262,27 @@ static double lse_of(enum lse_way way, double lse, double m, double scale) {
         return m / log(2) + (lse - m);
     case BASE10:
         return m + (lse - m) / log(10);
-    case PACKED_ROWS:
+    case LN2_TWICE:
+        return lse * log(2);
+    case LN2_TWICE_OF_L:
+        return m + (lse - m) * log(2);
+    case LN2_TWICE_OF_M:
+        return m * log(2) + (lse - m);
+    case NO_LOGARITHM:
+        return m + exp(lse - m);
+    case POWERS_OF_2_OF_L:
     case ROWS_OUTSIDE:
         break;
     }
     return lse;
+}
+
+// ln of the sum of 2^(S - m) over the keys of query i
+static double ln_of_powers(const struct problem* p, int64_t b, int64_t h, int64_t i, double m) {
+    double sum = 0;
+    for (int64_t j = 0; j < keys_seen(p, i); j++)
+        if (is_active(blocks_of(p), b, h, i, j)) sum += exp2(score(p, b, h, i, j) - m);
+    return log(sum);
 }
 
 static bool make_LSE(const struct suspect* s, const struct hypothesis* known, int variant,
@@ -246,12 +290,13 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
     const struct problem* p = s->problem;
     const enum lse_way way = *(const enum lse_way*)known->like;
     (void)variant;
+    if (way == ROWS_OUTSIDE && p->H == 1) return false;
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t to = place_in(p, ARRAY_LSE, b, h, i);
         double lse = s->tensor->want[to], m = -INFINITY;
-        for (int64_t j = 0; j < keys_seen(p, i) && way < PACKED_ROWS; j++)
-            m = fmax(m, score(p, b, h, i, j));
-        if (way == PACKED_ROWS) to = (b * p->H + h) * p->N_q + i;
+        for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
+            if (is_active(blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
+        if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
         guess[to] = lse_of(way, lse, m, p->scale);
     }
@@ -267,7 +312,11 @@ static const struct hypothesis known_LSE[] = {
     {CAUSE_lse_base2, LSE_WAY(BASE2_OF_L)},
     {CAUSE_lse_base2, LSE_WAY(BASE2_OF_M)},
     {CAUSE_lse_base2, LSE_WAY(BASE10)},
-    {CAUSE_stride_ignored, LSE_WAY(PACKED_ROWS)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_L)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_M)},
+    {CAUSE_lse_no_log, LSE_WAY(NO_LOGARITHM)},
+    {CAUSE_exp2_base, LSE_WAY(POWERS_OF_2_OF_L)},
     {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
     {0},
 };

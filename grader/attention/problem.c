@@ -209,6 +209,10 @@ void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
+void problem_launches_fail(struct problem p) {
+    check_launches_fail(p.check, declare_packed, &p);
+}
+
 // ---- costs ---------------------------------------------------------------------------------
 
 const struct arena_traffic* problem_traffic(const struct problem* p) {

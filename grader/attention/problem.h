@@ -121,6 +121,9 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
+// check_launches_fail() with packed arrays.
+void problem_launches_fail(struct problem p);
+
 // The traffic of a judged case with WATCH_PROFILE. Fails if the launcher allocated more memory than
 // a row of fp32 for each query.
 struct arena_traffic;

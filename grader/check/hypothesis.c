@@ -35,8 +35,8 @@ static double largest_of(const double* guess, int64_t n) {
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
-    double error = 0, unexplained = 0;
-    int64_t unknown = 0;
+    double error = 0, unexplained = 0, worst = 0, sum = 0;
+    int64_t unknown = 0, finite = 0;
     bool differs = false;
     for (int64_t e = 0; e < t->count; e++) {
         double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
@@ -54,6 +54,10 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
         if (isfinite(guess[e]) && isfinite(want) && slack.unexplained > 0) {
             error += fabs(got - want);
             unexplained += fabs(got - dtype_round(t->dtype, guess[e]));
+            double off = fabs(dtype_round(t->dtype, guess[e]) - want);
+            worst = fmax(worst, off);
+            sum += off;
+            finite++;
         } else if (isnan(guess[e])) {
             differs |= !isnan(want) && !slack.nan_proves_nothing;
         } else {
@@ -61,7 +65,9 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
         }
     }
     if (unknown * 8 > t->count * 7) return FIT_NONE;
-    return differs || unexplained < slack.unexplained * error ? FIT_SHOWN : FIT_RIGHT;
+    bool fails = worst > budget.max || sum > budget.mean * (double)finite;
+    bool explained = fails && unexplained < slack.unexplained * error;
+    return differs || explained ? FIT_SHOWN : FIT_RIGHT;
 }
 
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) {
