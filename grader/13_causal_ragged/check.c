@@ -28,6 +28,8 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 34, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 1, 130), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -85,6 +87,9 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", scores around -20000", -100, 800);
+    forward_case_cancel(all_keys(c, 16, 128));
+    forward_case_exact(all_keys(c, 16, 1024));
+    forward_case_tail(all_keys(c, 16, 2048));
 }
 
 static void again(struct check* c) {

@@ -37,6 +37,7 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -78,6 +79,8 @@ static void hard_scores(struct check* c) {
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
+    forward_case_exact(all_keys(c, 64, 1024));
+    forward_case_tail(all_keys(c, 64, 2048));
 }
 
 static void arguments(struct check* c) {

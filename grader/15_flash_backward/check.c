@@ -71,6 +71,8 @@ static void heads(struct check* c) {
         struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
         backward_case_named(p, (enum layout)layout, "");
     }
+    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 34, 2));
+    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 1, 130));
 }
 
 static void strides(struct check* c) {
@@ -100,7 +102,10 @@ static void gradients_of_any_size(struct check* c) {
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
     backward_fill_rows(&p, ARRAY_Q, 1.0 / 64);
     backward_run(&p);
-    backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512);
+    backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512, 1.0 / 16);
+    backward_case_cancel_keys(all_keys(c, 17, 128), 256, 1.0 / 16);
+    backward_case(with_d(all_keys(c, 17, 1041), 8));
+    backward_case(with_d(all_keys(c, 1041, 17), 8));
 }
 
 static void own_scale(struct check* c) {

@@ -58,7 +58,7 @@ static void judge_O(struct problem p) {
 // ---- forward -------------------------------------------------------------------------------
 
 static void forward_groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}, {66, 33}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         judge_O(sizes(c, &of_forward, H_q_and_group[n][0], H_q_and_group[n][1], 16,
                       16 * check_pick(c, 1, 2), false));
@@ -109,6 +109,9 @@ static void forward_hard(struct check* c) {
     forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
                        ", scores of 30 times the usual size, rows that see no key");
     forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
+    forward_case_cancel(forward_of(c, 1, 16, 128, false));
+    forward_case_exact(forward_of(c, 2, 16, 1024, false));
+    forward_case_tail(forward_of(c, 2, 16, 2048, false));
 }
 
 // One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
@@ -132,7 +135,7 @@ static void forward_decoding(struct check* c) {
 // ---- backward ------------------------------------------------------------------------------
 
 static void groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}, {66, 33}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
                             16 * check_pick(c, 1, 2), 16, false));
@@ -168,7 +171,9 @@ static void places(struct check* c) {
 
 // Head 1 has the queries of head 0: the two shares of dK and dV are large, and cancel.
 static void cancelling(struct check* c) {
-    backward_case_cancel(backward_of(c, 2, 16, 16, false), 16, 1, 0, 512);
+    backward_case_cancel(backward_of(c, 2, 16, 16, false), 16, 1, 0, 512, 1.0 / 16);
+    backward_case_cancel_keys(backward_of(c, 1, 16, 128, false), 256, 1.0 / 16);
+    backward_case(with_d(backward_of(c, 2, 1040, 16, false), 8));
     backward_case_large_scores(backward_of(c, 2, 16, 16, false));
     backward_case_level(backward_of(c, 1, 16, 21, false), -130);
 }

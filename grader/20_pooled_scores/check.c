@@ -101,6 +101,7 @@ static void ragged(struct check* c) {
     judge_pools(c, 48, 32 + rest, false, 8, "", JUDGE_O);
     judge_pools(c, 16 + rest, 35, false, 8, "", JUDGE_O);
     judge_pools(c, 1, 5, false, 16, "", JUDGE_O);
+    judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
 }
 
 static void masked(struct check* c) {
@@ -109,9 +110,8 @@ static void masked(struct check* c) {
     judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
     // The corners of the mask are no corners of pools.
-    int64_t pool = check_pick(c, 5, 7);
-    judge_pools(c, 5 * pool, 5 * pool + pool * check_pick(c, 1, 2) + check_pick(c, 1, 3), true,
-                pool, ": the diagonal is no pool's", JUDGE_O);
+    judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,
+                ": the diagonal is no pool's", JUDGE_O);
 }
 
 // An odd number of pools of keys: a block of 16 queries has some that see no key and some that do.
@@ -126,6 +126,8 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     judge(p, PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 34, 2), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 1, 70), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -155,6 +157,8 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // exp of each of these is 0
     forward_case_integers(p, ", pool = 8, scores around -200", -1, 800);
+    forward_case_cancel(sizes(c, 16, 128, false, &pooling));
+    forward_case_exact(sizes(c, 16, 1024, false, &pooling));
 }
 
 static void logsumexp(struct check* c) {

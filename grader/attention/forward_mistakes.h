@@ -10,6 +10,7 @@
 struct view {
     const double* value;  // NULL for an output
     struct strides stride;
+    int64_t step;  // from a head of a group to the next; 0: stride.h
 };
 
 // How the kernel computes. forward_right() describes a right kernel; a mistake changes fields of

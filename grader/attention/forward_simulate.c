@@ -18,9 +18,17 @@ struct forward_mistake forward_right(const struct problem* p) {
                                 .m = -INFINITY};
     for (int a = 0; a < ARRAYS; a++) {
         const struct array* from = &p->array[a];
-        w.view[a] = (struct view){from->tensor ? from->tensor->value : NULL, from->stride};
+        w.view[a] = (struct view){from->tensor ? from->tensor->value : NULL, from->stride, 0};
     }
     return w;
+}
+
+// Row i of query head h in Q or O.
+static int64_t query_row(const struct problem* p, const struct view* v, int64_t b, int64_t h,
+                         int64_t i) {
+    int64_t in_group = h % p->group;
+    int64_t more = v->step ? in_group * (v->step - v->stride.h) : 0;
+    return place(v->stride, b, h, i) + more;
 }
 
 // Which head of K and V query head h takes.
@@ -86,7 +94,7 @@ static struct range range_of(const struct problem* p, const struct forward_mista
 static void score_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, struct range keys, double* S) {
     const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];
-    const double* q = Q->value + place(Q->stride, b, h, i);
+    const double* q = Q->value + query_row(p, Q, b, h, i);
     for (int64_t j = keys.first; j < keys.loaded; j++) {
         const double* k = K->value + place(K->stride, b, key_head(p, w, h), j);
         S[j] = 0;
@@ -154,8 +162,9 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
 // True if the kernel finds the rows of this head within its arrays. Behind them anything may lie.
 static bool is_within(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h) {
-    bool within = true;
-    for (enum which a = ARRAY_Q; a <= ARRAY_V && p->N_k > 0; a++)
+    int64_t last = query_row(p, &w->view[ARRAY_Q], b, h, p->N_q - 1) + p->d;
+    bool within = last <= p->array[ARRAY_Q].tensor->count;
+    for (enum which a = ARRAY_K; a <= ARRAY_V && p->N_k > 0; a++)
         within &= head_fits(p, a, w->view[a].stride, b, h);
     return within;
 }
@@ -169,7 +178,7 @@ static void put(double* to, double value) {
 // behind an array.
 static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                              double* LSE) {
-    const struct strides of_O = w->view[ARRAY_O].stride, of_LSE = w->view[ARRAY_LSE].stride;
+    const struct strides of_LSE = w->view[ARRAY_LSE].stride;
     double S[MAX_N], row[MAX_HEAD], lse = ANYTHING;
     for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NOT_WRITTEN;
     for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NOT_WRITTEN;
@@ -184,8 +193,10 @@ static void forward_simulate(const struct problem* p, const struct forward_mista
             lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
         }
         int64_t first = w->rows ? i / w->rows * w->rows : 0;  // this row is where it belongs
-        double* o = O + place(of_O, b, h, i - first) + first * p->array[ARRAY_O].stride.n;
-        for (int64_t x = 0; x < p->d && head_fits(p, ARRAY_O, of_O, b, h); x++) put(&o[x], row[x]);
+        int64_t o =
+            query_row(p, &w->view[ARRAY_O], b, h, i - first) + first * p->array[ARRAY_O].stride.n;
+        bool fits = o >= 0 && o + p->d <= p->array[ARRAY_O].tensor->count;
+        for (int64_t x = 0; x < p->d && fits; x++) put(&O[o + x], row[x]);
         if (head_fits(p, ARRAY_LSE, of_LSE, b, h))
             put(&LSE[place(of_LSE, b, h, i)], within ? lse : ANYTHING);
     }
@@ -339,6 +350,23 @@ static bool is_first_call(const struct suspect* s, int set) {
     return is_forward(s, &w);
 }
 
+// True if the wrong strides are those within a group of heads, or those from group to group.
+static bool is_group_elsewhere(const struct suspect* s, const struct places* at) {
+    const struct problem* p = s->problem;
+    for (int within = 0; within < 2; within++) {
+        struct forward_mistake w = forward_right(p);
+        for (enum which a = ARRAY_Q; a <= ARRAY_O; a++) {
+            const struct strides own = p->array[a].stride, other = at->stride[a];
+            if (is_of_keys(a)) continue;
+            w.view[a].stride = within ? own : other;
+            w.view[a].stride.n = within ? other.n : own.n;
+            w.view[a].step = within ? other.h : own.h;
+        }
+        if (is_forward(s, &w)) return true;
+    }
+    return false;
+}
+
 enum cause explain_forward_places(const struct suspect* s) {
     enum { Q = 1 << ARRAY_Q, K = 1 << ARRAY_K, V = 1 << ARRAY_V, O = 1 << ARRAY_O };
     static const unsigned of_O[] = {Q,     K,     V,         O,         K | V,         Q | K,
@@ -351,6 +379,7 @@ enum cause explain_forward_places(const struct suspect* s) {
         struct forward_mistake w = forward_right(p);
         for (int a = 0; a < ARRAYS; a++) w.view[a].stride = at.stride[a];
         if (is_forward(s, &w)) return at.cause;
+        if (p->group > 1 && is_group_elsewhere(s, &at)) return at.cause;
     }
     for (int set = 1; set < 8; set++)
         if (is_first_call(s, set)) return CAUSE_stale_state;

@@ -21,7 +21,7 @@
 #include "course.h"
 
 enum {
-    MAX_N = 4400,    // the largest N_k of a case, a tile beyond it included
+    MAX_N = 4480,    // the largest N_k of a case, a tile beyond it included
     MAX_HEAD = 256,  // the largest d
 };
 

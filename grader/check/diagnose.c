@@ -149,6 +149,16 @@ static enum cause transposed(const struct picture* p) {
     return squares ? CAUSE_transposed : CAUSE_NONE;
 }
 
+// What is wrong is only that elements between the rows are written.
+static enum cause touched(const struct picture* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (p->wrong[i] && !p->t->untouched[i]) return CAUSE_NONE;
+        any |= p->wrong[i];
+    }
+    return any ? CAUSE_out_of_bounds : CAUSE_NONE;
+}
+
 // Every element is 0.
 static enum cause all_zero(const struct picture* p) {
     const struct tensor* t = p->t;
@@ -202,7 +212,8 @@ bool diagnose_added(struct check* c, const struct tensor* t) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        all_zero, earlier_round, tail, one_batch, nonfinite, transposed, constant_ratio, imprecise,
+        touched,   all_zero,   earlier_round,  tail,      one_batch,
+        nonfinite, transposed, constant_ratio, imprecise,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);
