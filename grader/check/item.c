@@ -61,7 +61,7 @@ void command_build(struct command* command, bool in_report) {
     *b = command->result->text ? build_text(o->file) : build_submission(&request);
     snprintf(command->result->submission, sizeof command->result->submission, "%s", b->submission);
     if (b->log) {
-        fputs(b->log, session->log);
+        text_print(session->log, "", b->log);
         in_report = in_report && b->outcome == BUILD_COMPILE_ERROR;
         if (o->format != FORMAT_JSON && !in_report) text_print(stderr, "", b->log);
     }
