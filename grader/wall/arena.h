@@ -44,7 +44,7 @@ struct arena_layout {
     uint32_t rounds, scalar_count, tensor_count;
     uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -69,6 +69,7 @@ struct arena_traffic {
 // right. But findings, counts, allocations, launches and copies are known only from here. They are
 // as trustworthy as inspect.h and run/vault.h, which keep the student's code away from them.
 struct arena_answer {
+    uint32_t started;  // 1: the runner's main() was reached
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
@@ -111,6 +112,9 @@ int arena_close_writing(struct arena* arena, unsigned char* map);
 // Seals the arena against any writing and maps it for reading. Fails with EBUSY while some process
 // still has it mapped writable: a survivor of the student's program. Returns 0 or -1.
 int arena_seal(struct arena* arena);
+
+// Has the runner's main() begun? Asked before or after arena_seal().
+bool arena_started(const struct arena* arena);
 
 // What the runner says about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);
