@@ -16,6 +16,17 @@
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
 
+// What the rewriter puts in front of variables of the device: sections that host code reaches by the
+// API only (device/symbols.c). The # or // hides the flags that the compiler adds: the section takes
+// no room in files.
+#ifdef __x86_64__
+#define CUDEV_ON_DEVICE __attribute__((section("cudev_bss,\"aw\",@nobits#")))
+#else
+#define CUDEV_ON_DEVICE __attribute__((section("cudev_bss,\"aw\",%nobits//")))
+#endif
+#define CUDEV_VALUE_ON_DEVICE __attribute__((section("cudev_data")))
+#define CUDEV_CONSTANT_ON_DEVICE __attribute__((section("cudev_const")))
+
 // Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and
 // the compiler keeps them in registers. Safe because a kernel never continues as another thread:
 // the launch loop calls it anew for each (cudev/launch.h), and kernels are never inlined into it.
