@@ -244,8 +244,8 @@ exercises:
 new:
 	@sh grader/make/new.sh '$(LESSON)' '$(NAME)'
 
-texts: ready
-	@sh grader/make/texts.sh $(LESSONS)
+texts: $(if $(LESSON),lesson) ready
+	@sh grader/make/texts.sh $(if $(LESSON),$(NAME),$(LESSONS))
 
 $(B)/doctor: $(B)/grader/make/doctor.o $(B)/libgrader.a
 	$(link)

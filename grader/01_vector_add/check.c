@@ -121,6 +121,7 @@ static void errors_reported(struct check* c) {
     call_with_failure(c, "cudaMemcpy", 3);
     call_with_failure(c, "cudaMemcpy", 2);
     call_with_failure(c, "cudaMalloc", 1);
+    call_with_failure(c, "launch", 1);
 }
 
 static void expect_no_leak(struct check* c) {
@@ -198,4 +199,9 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     return CAUSE_NONE;
 }
 
-const struct lesson lesson = {.name = "01_vector_add", .items = items, .explain = explain};
+const struct lesson lesson = {
+    .name = "01_vector_add",
+    .items = items,
+    .idea = {.what = "the right answer: memory, a launch, and what comes back"},
+    .explain = explain,
+};

@@ -205,40 +205,51 @@ static const struct arena_traffic* moved(struct check* c) {
 // whole sectors, so loads of neighbouring elements, of 4 bytes or of 16, move nothing in vain; the
 // quarter is for designs that read a few pieces apart. One thread per row moves 8 times what it
 // loads, and so do threads that each have a piece of the row.
+static void judge_coalesced(struct check* c, const struct arena_traffic* t) {
+    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
+                  32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.25);
+}
+
 static void reads_once(struct check* c) {
     const struct arena_traffic* t = moved(c);
     double bytes = 4.0 * ROWS * 2 * COLS;
     check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
                   (double)t->global_load_bytes / bytes, 1.01);
-    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
-                  32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.25);
+    judge_coalesced(c, t);
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
                   (double)t->global_store_bytes / (4.0 * ROWS), 2.0);
 }
 
-// One barrier between the results of the warps and the last merge, and one more if a block takes
-// several rows. A tree with a barrier per round has 6 with 32 threads and 9 with 256.
+// A thread that sums a row alone needs no barrier, and earns nothing for that: its loads are not
+// coalesced.
 static void few_barriers(struct check* c) {
     const struct arena_traffic* t = moved(c);
+    judge_coalesced(c, t);
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
 }
 
 static const struct item items[] = {
-    {10, "narrow rows: 1 to 33 columns", narrow},
-    {14, "wide rows, the last sweep partly filled", wide},
-    {7, "any number of rows", any_rows},
-    {7, "rows apart: stride_row > cols", strided},
-    {7, "all elements negative, down to -inf", negative},
-    {6, "infinities and NaN", not_finite},
-    {6, "real numbers, in full float precision", precise},
-    {4, "three calls, new data each time", three_calls},
+    {8, "narrow rows: 1 to 33 columns", narrow},
+    {11, "wide rows, the last sweep partly filled", wide},
+    {5, "any number of rows", any_rows},
+    {5, "rows apart: stride_row > cols", strided},
+    {6, "all elements negative, down to -inf", negative},
+    {4, "infinities and NaN", not_finite},
+    {4, "real numbers, in full float precision", precise},
+    {3, "three calls, new data each time", three_calls},
     {4, "empty and bad arguments", arguments},
-    {15, "no races, no stray accesses", safe},
-    {12, "each element is read once, by neighbours together", reads_once},
-    {8, "at most two barriers per row", few_barriers},
+    {10, "no races, no stray accesses", safe},
+    {25, "each element is read once, by neighbours together", reads_once},
+    {15, "at most two barriers per row", few_barriers},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "03_reduction", .items = items, .mistakes = mistakes, .explain = explain};
+    .name = "03_reduction",
+    .items = items,
+    .idea = {.what = "the threads of a warp share a row, and shuffles add it up",
+             .paid_by = {reads_once, few_barriers},
+             .naive = "solutions/03_reduction/steps/1_serial.cu"},
+    .mistakes = mistakes,
+    .explain = explain};

@@ -102,16 +102,16 @@ static void cheap(struct check* c) {
 }
 
 static const struct item items[] = {
-    {15, "M, N and K all different", all_different},
-    {15, "any K: the last tile is partly filled", inner_ragged},
-    {15, "any M and N: blocks reach past the edge", outer_ragged},
-    {8, "real numbers, in full float precision", precise},
-    {8, "NaN and infinity stay in their row and column", not_finite},
-    {8, "three calls, new data each time", three_calls},
-    {4, "sizes of 0", sizes_of_0},
+    {10, "M, N and K all different", all_different},
+    {10, "any K: the last tile is partly filled", inner_ragged},
+    {10, "any M and N: blocks reach past the edge", outer_ragged},
+    {5, "real numbers, in full float precision", precise},
+    {5, "NaN and infinity stay in their row and column", not_finite},
+    {5, "three calls, new data each time", three_calls},
+    {3, "sizes of 0", sizes_of_0},
     {4, "bad arguments are refused", bad_arguments},
-    {10, "no races, no stray accesses", safe},
-    {13, "global memory is read once per tile", cheap},
+    {8, "no races, no stray accesses", safe},
+    {40, "global memory is read once per tile", cheap},
     {0},
 };
 
@@ -205,4 +205,9 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     return cause ? cause : explain_nan(&s, p);
 }
 
-const struct lesson lesson = {.name = "05_tiled_matmul", .items = items, .explain = explain};
+const struct lesson lesson = {.name = "05_tiled_matmul",
+                              .items = items,
+                              .idea = {.what = "global memory is read once per tile",
+                                       .paid_by = {cheap},
+                                       .naive = "solutions/05_tiled_matmul/steps/1_naive.cu"},
+                              .explain = explain};

@@ -171,21 +171,27 @@ static void no_conflicts(struct check* c) {
 }
 
 static const struct item items[] = {
-    {20, "M, N and K all different", all_different},
-    {12, "any K: the last tile is partly filled", inner_ragged},
-    {12, "any M and N: tiles reach past the edge", outer_ragged},
-    {10, "matrices that are parts of others: strides", strided},
-    {5, "real numbers, in full float precision", precise},
-    {5, "NaN and infinity stay in their row and column", not_finite},
-    {4, "called again with new data", two_calls},
-    {3, "sizes of 0", sizes_of_0},
-    {3, "bad arguments are refused", bad_arguments},
-    {8, "no races, no stray accesses", safe},
-    {5, "global memory is read once per tile", read_once_per_tile},
-    {3, "global memory moves four floats at a time", four_at_a_time},
-    {6, "what comes from shared memory is used 8 times", registers_share},
-    {4, "shared memory without bank conflicts", no_conflicts},
+    {14, "M, N and K all different", all_different},
+    {8, "any K: the last tile is partly filled", inner_ragged},
+    {8, "any M and N: tiles reach past the edge", outer_ragged},
+    {6, "matrices that are parts of others: strides", strided},
+    {3, "real numbers, in full float precision", precise},
+    {3, "NaN and infinity stay in their row and column", not_finite},
+    {2, "called again with new data", two_calls},
+    {2, "sizes of 0", sizes_of_0},
+    {2, "bad arguments are refused", bad_arguments},
+    {7, "no races, no stray accesses", safe},
+    {8, "global memory is read once per tile", read_once_per_tile},
+    {7, "global memory moves four floats at a time", four_at_a_time},
+    {25, "what comes from shared memory is used 8 times", registers_share},
+    {5, "shared memory without bank conflicts", no_conflicts},
     {0},
 };
 
-const struct lesson lesson = {.name = "06_register_tiling", .items = items, .explain = explain};
+const struct lesson lesson = {
+    .name = "06_register_tiling",
+    .items = items,
+    .idea = {.what = "each number from shared memory is used 8 times in registers",
+             .paid_by = {read_once_per_tile, four_at_a_time, registers_share},
+             .naive = "solutions/06_register_tiling/steps/1_one_sum_each.cu"},
+    .explain = explain};

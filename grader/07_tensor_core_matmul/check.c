@@ -158,21 +158,27 @@ static void no_conflicts(struct check* c) {
 }
 
 static const struct item items[] = {
-    {14, "tiles of C in both directions", many_blocks},
-    {14, "many tiles along K", many_tiles},
-    {12, "any K: the last tile is partly filled", inner_ragged},
-    {10, "any M and N: tiles reach past the edge", outer_ragged},
-    {6, "sums are rounded once, at the end", rounded_once},
-    {4, "very large and very small numbers", whole_range},
-    {6, "NaN and infinity stay in their row and column", not_finite},
-    {5, "called again with new data", two_calls},
-    {3, "sizes of 0", sizes_of_0},
-    {3, "bad arguments are refused", bad_arguments},
-    {9, "no races, no stray accesses", safe},
-    {4, "the tensor cores multiply", on_tensor_cores},
-    {5, "global memory is read once per tile", read_once_per_tile},
-    {5, "shared memory without bank conflicts", no_conflicts},
+    {12, "tiles of C in both directions", many_blocks},
+    {11, "many tiles along K", many_tiles},
+    {8, "any K: the last tile is partly filled", inner_ragged},
+    {6, "any M and N: tiles reach past the edge", outer_ragged},
+    {4, "sums are rounded once, at the end", rounded_once},
+    {3, "very large and very small numbers", whole_range},
+    {4, "NaN and infinity stay in their row and column", not_finite},
+    {3, "called again with new data", two_calls},
+    {1, "sizes of 0", sizes_of_0},
+    {1, "bad arguments are refused", bad_arguments},
+    {7, "no races, no stray accesses", safe},
+    {25, "the tensor cores multiply", on_tensor_cores},
+    {8, "global memory is read once per tile", read_once_per_tile},
+    {7, "shared memory without bank conflicts", no_conflicts},
     {0},
 };
 
-const struct lesson lesson = {.name = "07_tensor_core_matmul", .items = items, .explain = explain};
+const struct lesson lesson = {
+    .name = "07_tensor_core_matmul",
+    .items = items,
+    .idea = {.what = "the tensor cores make every product, from tiles in shared memory",
+             .paid_by = {on_tensor_cores, read_once_per_tile, no_conflicts},
+             .naive = "grader/07_tensor_core_matmul/naive.cu"},
+    .explain = explain};

@@ -267,22 +267,27 @@ static void whole_sectors(struct check* c) {
 }
 
 static const struct item items[] = {
-    {9, "narrow rows: 1 to 33 columns", narrow},
-    {10, "any width up to 50257", any_width},
-    {7, "rows wider than a multiprocessor can keep", too_wide},
-    {7, "any number of rows", any_rows},
-    {7, "rows apart: strides larger than cols", strided},
-    {8, "scores far from 0", far_from_zero},
-    {10, "-inf in rows, and rows of nothing else", masked},
-    {8, "equal scores, large ones, an outlier", equal_large_outlier},
-    {4, "three calls, new data each time", three_calls},
-    {4, "empty and bad arguments", arguments},
-    {10, "no races, no stray accesses", safe},
-    {6, "1024 columns: read once, written once", cheap},
-    {6, "50257 columns: read once, written once", cheap_wide},
-    {4, "an odd width: sectors are stored whole", whole_sectors},
+    {6, "narrow rows: 1 to 33 columns", narrow},
+    {7, "any width up to 50257", any_width},
+    {5, "rows wider than a multiprocessor can keep", too_wide},
+    {5, "any number of rows", any_rows},
+    {5, "rows apart: strides larger than cols", strided},
+    {6, "scores far from 0", far_from_zero},
+    {7, "-inf in rows, and rows of nothing else", masked},
+    {6, "equal scores, large ones, an outlier", equal_large_outlier},
+    {3, "three calls, new data each time", three_calls},
+    {3, "empty and bad arguments", arguments},
+    {7, "no races, no stray accesses", safe},
+    {17, "1024 columns: read once, written once", cheap},
+    {17, "50257 columns: read once, written once", cheap_wide},
+    {6, "an odd width: sectors are stored whole", whole_sectors},
     {0},
 };
 
-const struct lesson lesson = {
-    .name = "09_softmax", .items = items, .mistakes = mistakes, .explain = explain};
+const struct lesson lesson = {.name = "09_softmax",
+                              .items = items,
+                              .idea = {.what = "a row of any width is read once and written once",
+                                       .paid_by = {cheap, cheap_wide, whole_sectors},
+                                       .naive = "solutions/09_softmax/steps/1_thread_per_row.cu"},
+                              .mistakes = mistakes,
+                              .explain = explain};

@@ -276,22 +276,27 @@ static void cheap(struct check* c) {
 }
 
 static const struct item items[] = {
-    {14, "short, and N_q and N_k that differ", lengths},
-    {12, "scores that grow from tile to tile", growing},
-    {7, "several batches", batches},
-    {6, "rows with strides", strides},
-    {6, "d = 128 and 256", wide_heads},
-    {8, "large scores", large},
-    {6, "very negative scores", negative},
-    {5, "sums that cancel", cancelling},
-    {6, "LSE", logsumexp},
-    {3, "a scale given by the caller", own_scale},
-    {3, "called again with new data", twice},
-    {4, "bad arguments", arguments},
-    {8, "no races, no stray accesses", safe},
-    {12, "K and V are read once per tile of queries", cheap},
+    {10, "short, and N_q and N_k that differ", lengths},
+    {8, "scores that grow from tile to tile", growing},
+    {5, "several batches", batches},
+    {4, "rows with strides", strides},
+    {4, "d = 128 and 256", wide_heads},
+    {5, "large scores", large},
+    {4, "very negative scores", negative},
+    {4, "sums that cancel", cancelling},
+    {4, "LSE", logsumexp},
+    {2, "a scale given by the caller", own_scale},
+    {2, "called again with new data", twice},
+    {3, "bad arguments", arguments},
+    {5, "no races, no stray accesses", safe},
+    {40, "K and V are read once per tile of queries", cheap},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "12_flash_forward", .items = items, .explain = online_explain};
+    .name = "12_flash_forward",
+    .items = items,
+    .idea = {.what = "K and V are read once per tile of queries, and S and P are never kept",
+             .paid_by = {cheap},
+             .naive = "solutions/12_flash_forward/steps/1_naive.cu"},
+    .explain = online_explain};

@@ -146,5 +146,7 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {
-    .name = "13_causal_ragged", .items = items, .explain = forward_explain};
+const struct lesson lesson = {.name = "13_causal_ragged",
+                              .items = items,
+                              .idea = {.what = "the right answer: masks, any length, any strides"},
+                              .explain = forward_explain};

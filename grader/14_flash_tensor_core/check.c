@@ -130,20 +130,25 @@ static void no_conflicts(struct check* c) {
 }
 
 static const struct item items[] = {
-    {16, "whole tiles, d = 64 and 128", whole_tiles},
-    {8, "heads and batches, any scale", heads},
-    {8, "strides", strides},
-    {12, "any number of queries and keys", ragged},
-    {14, "causal", masked},
-    {8, "rows that see no key", empty_rows},
-    {6, "LSE", logsumexp},
-    {7, "hard scores", hard_scores},
-    {4, "empty inputs and bad arguments", arguments},
-    {7, "no races, no stray accesses", safe},
-    {5, "tensor cores, and nothing loaded past the diagonal", cheap},
-    {5, "no bank conflicts", no_conflicts},
+    {13, "whole tiles, d = 64 and 128", whole_tiles},
+    {6, "heads and batches, any scale", heads},
+    {6, "strides", strides},
+    {8, "any number of queries and keys", ragged},
+    {9, "causal", masked},
+    {4, "rows that see no key", empty_rows},
+    {4, "LSE", logsumexp},
+    {4, "hard scores", hard_scores},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {33, "tensor cores, and nothing loaded past the diagonal", cheap},
+    {7, "no bank conflicts", no_conflicts},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "14_flash_tensor_core", .items = items, .explain = fragment_explain};
+    .name = "14_flash_tensor_core",
+    .items = items,
+    .idea = {.what = "the tensor cores make every product, and registers keep S and P",
+             .paid_by = {cheap, no_conflicts},
+             .naive = "grader/14_flash_tensor_core/naive.cu"},
+    .explain = fragment_explain};

@@ -179,5 +179,7 @@ static const struct item items[] = {
     {0},
 };
 
-const struct lesson lesson = {
-    .name = "15_flash_backward", .items = items, .explain = backward_explain};
+const struct lesson lesson = {.name = "15_flash_backward",
+                              .items = items,
+                              .idea = {.what = "the right answer: gradients from O and LSE alone"},
+                              .explain = backward_explain};

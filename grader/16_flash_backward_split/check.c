@@ -183,22 +183,27 @@ static void no_conflicts(struct check* c) {
 }
 
 static const struct item items[] = {
-    {12, "whole tiles, d = 64 and 128", whole_tiles},
-    {11, "any number of queries and keys", any_length},
-    {13, "causal", masked},
-    {6, "queries that see no key", unseen},
-    {7, "heads and batches, any scale", heads},
-    {6, "strides", strides},
-    {7, "large and very negative scores", extreme},
-    {5, "gradients of any size", gradients_of_any_size},
-    {10, "the same bits a hundred times", repeatable},
-    {4, "called again with new data", again},
-    {4, "empty inputs and bad arguments", arguments},
-    {6, "no races, no stray accesses", safe},
-    {5, "tensor cores, and nothing read that is not seen", cheap},
-    {4, "no bank conflicts", no_conflicts},
+    {8, "whole tiles, d = 64 and 128", whole_tiles},
+    {7, "any number of queries and keys", any_length},
+    {8, "causal", masked},
+    {3, "queries that see no key", unseen},
+    {4, "heads and batches, any scale", heads},
+    {3, "strides", strides},
+    {4, "large and very negative scores", extreme},
+    {3, "gradients of any size", gradients_of_any_size},
+    {12, "the same bits a hundred times", repeatable},
+    {2, "called again with new data", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {28, "tensor cores, and nothing read that is not seen", cheap},
+    {12, "no bank conflicts", no_conflicts},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "16_flash_backward_split", .items = items, .explain = backward_explain_products};
+    .name = "16_flash_backward_split",
+    .items = items,
+    .idea = {.what = "the tensor cores make all five products",
+             .paid_by = {cheap, no_conflicts},
+             .naive = "solutions/16_flash_backward_split/steps/1_split.cu"},
+    .explain = backward_explain_products};

@@ -232,25 +232,29 @@ static void safe(struct check* c) {
 }
 
 static const struct item items[] = {
-    {9, "forward: heads that share keys", forward_groups},
-    {6, "forward: a group of three", forward_group_of_three},
-    {8, "forward: causal", forward_causal},
-    {6, "forward: any length", forward_ragged},
-    {5, "forward: LSE", forward_logsumexp},
-    {5, "forward: batches, strides, scale", forward_places},
-    {5, "forward: hard scores, any head dimension", forward_hard},
-    {8, "decoding reads K and V once", forward_decoding},
-    {10, "backward: sums over the heads of a group", groups},
-    {7, "backward: causal", causal},
-    {5, "backward: any length", any_length},
-    {5, "backward: batches, strides, scale", places},
-    {5, "backward: hard numbers", cancelling},
-    {3, "called again with new data", again},
-    {3, "empty inputs and bad arguments", arguments},
-    {6, "no races, no stray accesses", safe},
-    {4, "no gradients for each query head", no_copies},
+    {6, "forward: heads that share keys", forward_groups},
+    {4, "forward: a group of three", forward_group_of_three},
+    {5, "forward: causal", forward_causal},
+    {4, "forward: any length", forward_ragged},
+    {3, "forward: LSE", forward_logsumexp},
+    {3, "forward: batches, strides, scale", forward_places},
+    {3, "forward: hard scores, any head dimension", forward_hard},
+    {40, "decoding reads K and V once", forward_decoding},
+    {7, "backward: sums over the heads of a group", groups},
+    {4, "backward: causal", causal},
+    {3, "backward: any length", any_length},
+    {3, "backward: batches, strides, scale", places},
+    {3, "backward: hard numbers", cancelling},
+    {1, "called again with new data", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {5, "no gradients for each query head", no_copies},
     {0},
 };
 
-const struct lesson lesson = {
-    .name = "17_gqa", .items = items, .explain = backward_or_forward_explain};
+const struct lesson lesson = {.name = "17_gqa",
+                              .items = items,
+                              .idea = {.what = "heads of a group share what is read of K and V",
+                                       .paid_by = {forward_decoding, no_copies},
+                                       .naive = "solutions/17_gqa/steps/1_block_per_head.cu"},
+                              .explain = backward_or_forward_explain};

@@ -315,24 +315,29 @@ static void cheap(struct check* c) {
 }
 
 static const struct item items[] = {
-    {11, "forward: the blocks of the mask", forward_blocks},
-    {7, "forward: a last block that is short", forward_short},
-    {7, "forward: queries that see nothing", forward_unseen},
-    {4, "forward: LSE", forward_logsumexp},
-    {6, "forward: heads and batches with masks of their own", forward_heads},
-    {12, "backward: the blocks of the mask", blocks},
-    {7, "backward: a last block that is short", short_blocks},
-    {7, "backward: queries and keys with no block at all", unseen},
-    {6, "backward: heads and batches with masks of their own", heads},
-    {5, "rows with strides", strides},
-    {4, "any head dimension", any_head},
-    {5, "large and very negative scores", extreme},
-    {4, "called again with another mask", again},
-    {4, "empty inputs and bad arguments", arguments},
-    {5, "no races, no stray accesses", safe},
-    {6, "what is read goes with the blocks that are active", cheap},
+    {7, "forward: the blocks of the mask", forward_blocks},
+    {5, "forward: a last block that is short", forward_short},
+    {4, "forward: queries that see nothing", forward_unseen},
+    {2, "forward: LSE", forward_logsumexp},
+    {4, "forward: heads and batches with masks of their own", forward_heads},
+    {8, "backward: the blocks of the mask", blocks},
+    {5, "backward: a last block that is short", short_blocks},
+    {4, "backward: queries and keys with no block at all", unseen},
+    {4, "backward: heads and batches with masks of their own", heads},
+    {3, "rows with strides", strides},
+    {3, "any head dimension", any_head},
+    {3, "large and very negative scores", extreme},
+    {2, "called again with another mask", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {40, "what is read goes with the blocks that are active", cheap},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "19_block_sparse", .items = items, .explain = backward_or_forward_explain};
+    .name = "19_block_sparse",
+    .items = items,
+    .idea = {.what = "work and memory traffic go with the blocks that are active",
+             .paid_by = {cheap},
+             .naive = "solutions/19_block_sparse/steps/1_ask_every_score.cu"},
+    .explain = backward_or_forward_explain};

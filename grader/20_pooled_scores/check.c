@@ -260,22 +260,27 @@ static void cheap(struct check* c) {
 }
 
 static const struct item items[] = {
-    {11, "several pools in a tile", several_in_a_tile},
-    {10, "pools larger than a tile", larger_than_a_tile},
-    {10, "pools at the end", ragged},
-    {12, "causal", masked},
-    {8, "queries that see no key", empty_rows},
-    {7, "heads and batches", heads},
-    {6, "strides", strides},
-    {5, "any d", head_dimensions},
-    {5, "hard scores", hard_scores},
-    {4, "LSE", logsumexp},
-    {6, "called again, and the same bits", again},
-    {4, "empty inputs and bad arguments", arguments},
-    {5, "no races, no stray accesses", safe},
-    {7, "K twice, V once, R once, nothing hidden", cheap},
+    {7, "several pools in a tile", several_in_a_tile},
+    {7, "pools larger than a tile", larger_than_a_tile},
+    {6, "pools at the end", ragged},
+    {8, "causal", masked},
+    {5, "queries that see no key", empty_rows},
+    {5, "heads and batches", heads},
+    {4, "strides", strides},
+    {3, "any d", head_dimensions},
+    {3, "hard scores", hard_scores},
+    {3, "LSE", logsumexp},
+    {3, "called again, and the same bits", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {40, "K twice, V once, R once, nothing hidden", cheap},
     {0},
 };
 
 const struct lesson lesson = {
-    .name = "20_pooled_scores", .items = items, .explain = explain_pooling};
+    .name = "20_pooled_scores",
+    .items = items,
+    .idea = {.what = "pooled weights without weights: two passes, nothing of N x N",
+             .paid_by = {cheap},
+             .naive = "solutions/20_pooled_scores/steps/1_store_P.cu"},
+    .explain = explain_pooling};

@@ -274,4 +274,6 @@ static const struct item items[] = {
         {0},
 };
 
-const struct lesson lesson = {.name = "21_flop_counting", .items = items};
+const struct lesson lesson = {.name = "21_flop_counting",
+                              .items = items,
+                              .idea = {.what = "the right answer: formulas, checked by counters"}};

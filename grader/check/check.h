@@ -84,7 +84,9 @@ void check_workspace(struct check* c, const char* name, int64_t bytes);
 void check_replace(struct check* c, const char* name, int64_t value);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
-// "cudaMemcpy". On both devices the call does nothing and returns an error.
+// "cudaMemcpy". On both devices the call does nothing and returns an error. For a "launch" (<<<>>>)
+// cudaGetLastError() tells the error, later launches of the round do nothing, and what the outputs
+// on the device hold afterwards does not matter: see check_launches_fail() (arguments.h).
 void check_fail_call(struct check* c, const char* function, int n);
 
 // ---- data. Fresh every run, the same for the same seed, item and case.
@@ -175,9 +177,20 @@ struct item {
     void (*run)(struct check* c);
 };
 
+// The idea of a lesson: what a file lacks that gives right answers in a naive way. It is counted or
+// observed by items of its own, worth IDEA_POINTS or more, so that the naive file gets at most
+// NAIVE_POINTS (`make test` grades it; lessons/IDEAS.md is the table).
+enum { IDEA_POINTS = 40, NAIVE_POINTS = 100 - IDEA_POINTS };
+struct idea {
+    const char* what;                     // "K and V are read once per tile of queries"
+    void (*paid_by[6])(struct check* c);  // the items that pay for it, by their functions
+    const char* naive;  // the naive file. NULL: the idea is the right answer itself
+};
+
 struct lesson {
     const char* name;          // "12_flash_forward"
     const struct item* items;  // ends with {0}
+    struct idea idea;
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;

@@ -78,6 +78,10 @@ void command_build(struct command* command, bool in_report);
 // True if CASE= chooses this item.
 bool item_chosen(const struct options* o, const struct item* item);
 
+// True if this item pays for the lesson's idea; the points of all items that do.
+bool item_is_idea(const struct item* item);
+int idea_points(void);
+
 // The next record of the result, with the item's name and points.
 struct result_item* item_record(struct result* r, const struct item* item);
 

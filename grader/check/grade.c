@@ -47,8 +47,9 @@ static void grade_items(struct command* command, bool colour) {
         }
         record->seconds = clock_seconds() - start;
         if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
-        fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
-                record->message);
+        fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));
+        text_print(session->log, "", record->message);
+        putc('\n', session->log);
         if (o->stop && record->outcome != OUTCOME_PASS) return;
     }
 }
@@ -79,15 +80,14 @@ static void show_end(const struct result* r, const struct options* o, const stru
     }
     if (o->save &&
         (file_make_parents(o->save) != 0 || file_write(o->save, json, strlen(json), 0644) != 0))
-        fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));
+        text_say(stderr, "%s could not be written: %s", o->save, strerror(errno));
     if (o->format == FORMAT_JSON) {
         fputs(json, stdout);
     } else if (o->format == FORMAT_VERDICT) {
         result_print_verdict(r, stdout);
     } else if (o->format == FORMAT_LINE) {
-        const char* words[] = {"", ""};
-        if (r->message[0]) words[0] = "  ", words[1] = r->message;
-        printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
+        printf("%-28s %3d/%d%s", r->lesson, r->score, r->max_score, r->message[0] ? "  " : "\n");
+        text_print(stdout, "", r->message);
     } else {
         text_end(r, o->log ? o->log : "none",
                  r->text || r->message[0] ? ""
@@ -125,14 +125,13 @@ int command_grade(struct command* command) {
     command_build(command, o->format == FORMAT_TEXT);
     if (b->outcome == BUILD_FAILED) {
         // Not the student's fault: no score is shown or kept.
-        fprintf(stderr,
-                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
-                b->message);
+        text_print(stderr, "ERROR: ", b->message);
+        fputs("This is a fault of the grader or of this machine, not in your code.\n", stderr);
         return STATUS_ERROR;
     }
     bool unreadable = b->outcome == BUILD_UNREADABLE;
     if (unreadable && o->format == FORMAT_TEXT) {
-        fprintf(stderr, "%s\n", b->message);
+        text_print(stderr, "", b->message);
         return STATUS_NOTHING;
     }
     if (b->outcome == BUILD_OK)

@@ -59,7 +59,7 @@ void command_build(struct command* command, bool in_report) {
     *b = command->result->text ? build_text(o->file) : build_submission(&request);
     snprintf(command->result->submission, sizeof command->result->submission, "%s", b->submission);
     if (b->log) {
-        fputs(b->log, session->log);
+        text_print(session->log, "", b->log);
         in_report = in_report && b->outcome == BUILD_COMPILE_ERROR;
         if (o->format != FORMAT_JSON && !in_report) text_print(stderr, "", b->log);
     }
@@ -75,9 +75,23 @@ bool item_chosen(const struct options* o, const struct item* item) {
     return !o->filter || strcasestr(item->name, o->filter);
 }
 
+bool item_is_idea(const struct item* item) {
+    for (int i = 0; lesson.idea.paid_by[i]; i++)
+        if (lesson.idea.paid_by[i] == item->run) return true;
+    return false;
+}
+
+int idea_points(void) {
+    int points = 0;
+    for (const struct item* item = lesson.items; item->run; item++)
+        points += item_is_idea(item) ? item->points : 0;
+    return points;
+}
+
 struct result_item* item_record(struct result* r, const struct item* item) {
     struct result_item* record = &r->item[r->item_count++];
     snprintf(record->name, sizeof record->name, "%s", item->name);
     record->max_points = item->points;
+    record->idea = item_is_idea(item);
     return record;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "check/command.h"
 #include "wall/fingerprint.h"
 
@@ -20,6 +21,11 @@ enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20 };
 // Ends the program if the lesson's own list of items is wrong.
 static void check_items(void) {
     int all = 0, points = 0;
+    if (!lesson.idea.what || (lesson.idea.naive && idea_points() < IDEA_POINTS)) {
+        fprintf(stderr, "%s: its idea is worth %d points; at least %d (check.h, struct idea)\n",
+                lesson.name, idea_points(), IDEA_POINTS);
+        exit(STATUS_ERROR);
+    }
     for (; lesson.items[all].run; all++) {
         points += lesson.items[all].points;
         // The report quotes names for the shell.
@@ -41,7 +47,7 @@ static bool all_chosen(const struct options* o) {
     int all = 0, some = 0;
     for (; lesson.items[all].run; all++) some += item_chosen(o, &lesson.items[all]);
     if (some == 0) {
-        fprintf(stderr, "CASE=%s matches no item of %s. The items are:\n", o->filter, lesson.name);
+        text_say(stderr, "CASE=%s matches no item of %s. The items are:", o->filter, lesson.name);
         for (int i = 0; i < all; i++) fprintf(stderr, "  %s\n", lesson.items[i].name);
         exit(STATUS_NO_ITEM);
     }
@@ -63,7 +69,7 @@ static FILE* open_log(const char** path) {
     FILE* log = *path && file_make_parents(*path) == 0 ? fopen(*path, "we") : NULL;
     if (log) return log;
     if (*path)
-        fprintf(stderr, "%s cannot be written: %s; there is no log\n", *path, strerror(errno));
+        text_say(stderr, "%s cannot be written: %s; there is no log", *path, strerror(errno));
     *path = NULL;
     return fopen("/dev/null", "we");
 }
@@ -81,8 +87,10 @@ static void prepare_result(struct command* command) {
     command->result = r;
     snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
     snprintf(r->file, sizeof r->file, "%s", o->file);
+    plain_line(r->file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o->seed);
     check_items();
+    if (lesson.idea.naive) snprintf(r->idea, sizeof r->idea, "%s", lesson.idea.what);
     r->complete = all_chosen(o) && !o->uninspected;
     r->text = !build_has_kernel(lesson.name);
     if (r->text) {

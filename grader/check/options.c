@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "check/command.h"
 #include "wall/fingerprint.h"
 
 static const char usage[] =
@@ -20,6 +21,7 @@ static const char usage[] =
     "       check debug FILE.cu --program PROGRAM [--case SUBSTRING] [--seed N]\n"
     "       check last RESULT.json    (for scripts: what a saved result says)\n"
     "       check --list      (the items)\n"
+    "       check --idea      (for scripts: its points, the naive file or -, the idea)\n"
     "       check --causes    (every cause with its kind, answer or cost)\n"
     "       check --fingerprint\n"
     "       check --key       (of what a program here is made of, besides the submission)\n";
@@ -27,9 +29,8 @@ static const char usage[] =
 void options_refuse(const char* format, ...) {
     va_list values;
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    text_vsay(stderr, format, values);
     va_end(values);
-    fputc('\n', stderr);
     exit(STATUS_NOTHING);
 }
 
@@ -69,13 +70,25 @@ static enum command_name read_command(const char* word) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {
-        {"device", 1, 0, 'd'},      {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
-        {"format", 1, 0, 'f'},      {"isolation", 1, 0, 'i'},   {"save", 1, 0, 'o'},
-        {"log", 1, 0, 'l'},         {"program", 1, 0, 'g'},     {"list", 0, 0, 'n'},
-        {"repeat", 1, 0, 'r'},      {"stop", 0, 0, 'x'},        {"seconds", 1, 0, 't'},
-        {"uninspected", 0, 0, 'u'}, {"at-once", 1, 0, 'a'},     {"causes", 0, 0, 'k'},
-        {"key", 0, 0, 'y'},         {"fingerprint", 0, 0, 'h'}, {0, 0, 0, 0}};
+    static const struct option names[] = {{"device", 1, 0, 'd'},
+                                          {"seed", 1, 0, 's'},
+                                          {"case", 1, 0, 'c'},
+                                          {"format", 1, 0, 'f'},
+                                          {"isolation", 1, 0, 'i'},
+                                          {"save", 1, 0, 'o'},
+                                          {"log", 1, 0, 'l'},
+                                          {"program", 1, 0, 'g'},
+                                          {"list", 0, 0, 'n'},
+                                          {"repeat", 1, 0, 'r'},
+                                          {"stop", 0, 0, 'x'},
+                                          {"seconds", 1, 0, 't'},
+                                          {"uninspected", 0, 0, 'u'},
+                                          {"at-once", 1, 0, 'a'},
+                                          {"causes", 0, 0, 'k'},
+                                          {"idea", 0, 0, 'b'},
+                                          {"key", 0, 0, 'y'},
+                                          {"fingerprint", 0, 0, 'h'},
+                                          {0, 0, 0, 0}};
     int option;
     char* end;
     if (argc > 1 && (o->command = read_command(argv[1])) != COMMAND_GRADE) argv++, argc--;
@@ -138,6 +151,10 @@ void options_parse(int argc, char** argv, struct options* o) {
         case 'k':
             for (int i = CAUSE_NONE + 1; i < CAUSE_COUNT; i++)
                 printf("%s %s\n", cause_id(i), cause_is_cost(i) ? "cost" : "answer");
+            exit(0);
+        case 'b':
+            printf("%d %s %s\n", idea_points(), lesson.idea.naive ? lesson.idea.naive : "-",
+                   lesson.idea.what);
             exit(0);
         case 'y':
             print_hash(build_key);

@@ -54,8 +54,9 @@ static void pack(struct check* c, struct arena* a, bool ghost) {
 static void log_output(const struct check* c, const struct wall_result* r) {
     FILE* log = c->session->log;
     if (!log) return;
-    fprintf(log, "-- %s: %s (%.2f s)\n%s%s", c->item->name, c->name, r->seconds,
-            r->output ? r->output : "", r->truncated ? "\n(more was printed)\n" : "");
+    fprintf(log, "-- %s: %s (%.2f s)\n", c->item->name, c->name, r->seconds);
+    text_print(log, "", r->output ? r->output : "");
+    if (r->truncated) fputs("(more was printed)\n", log);
     fflush(log);
 }
 
@@ -234,11 +235,20 @@ static void judge_call(struct check* c, int status) {
                : "look at that call: the pointers, the direction, the number of bytes");
 }
 
+static bool fails_a_launch(const struct check* c) {
+    return c->fail_at > 0 && strcmp(c->fail_call, "launch") == 0;
+}
+
+// The launch that was to fail never came.
+static bool no_launch_failed(const struct check* c, int round) {
+    return fails_a_launch(c) && c->fail_at > 1 && c->answer.launches[round] < c->fail_at;
+}
+
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
-    if (status == c->expected) return;
+    if (status == c->expected || no_launch_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
@@ -274,13 +284,19 @@ static void judge_input(struct check* c, int i, int r) {
     }
 }
 
-// After a refused call an output must be as it was before.
+// After a refused call an output must be as it was before. If a launch fails, calls before it may
+// have cleared an output on the device.
 static void judge_refused(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     const bool* poison = t->state->poison + t->state->per_round * r;
+    if (fails_a_launch(c) && !t->state->on_host) return;
+    bool status_is_right = c->otherwise == CAUSE_error_ignored;
     for (int64_t k = 0; k < t->count; k++)
         if (!poison[k])
-            check_fail(c, c->otherwise, "the call must be refused, but %s was written", t->name);
+            check_fail(c, status_is_right ? CAUSE_written_on_error : c->otherwise,
+                       status_is_right ? "the launcher returned the error, but %s was written"
+                                       : "the call must be refused, but %s was written",
+                       t->name);
 }
 
 // Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies

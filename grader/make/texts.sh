@@ -65,5 +65,8 @@ for lesson; do
     [ -n "$FIGURES" ] || sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"
 done
-[ -n "$FIGURES" ] || refresh grader/cpu/README.md
-[ -n "$FIGURES" ] || sh grader/make/picture.sh
+# What shows several lessons is made with all of them.
+[ -n "$FIGURES" ] || [ $# = 1 ] || {
+    refresh grader/cpu/README.md
+    sh grader/make/ideas.sh && sh grader/make/picture.sh
+}

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 static const char* const outcomes[] = {"error", "fail", "pass"};
 
 const char* outcome_name(enum outcome outcome) {
@@ -20,24 +22,20 @@ void result_total(struct result* r) {
     }
 }
 
-// A student's text may hold any bytes, JSON only UTF-8: in any other text each byte beyond ASCII
-// becomes '?'.
+// A student's text may hold any bytes; in the result it is plain.
 static json_t* text_value(const char* s) {
-    json_t* value = json_string(s);
-    if (value) return value;
     char* copy = strdup(s);
-    for (char* c = copy; c && *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    value = copy ? json_string(copy) : NULL;
+    if (copy) plain_text(copy);
+    json_t* value = copy ? json_string(copy) : NULL;
     free(copy);
     return value;
 }
 
 static json_t* item_value(const struct result_item* i) {
-    return json_pack("{so ss si si sf so ss ss}", "name", text_value(i->name), "outcome",
+    return json_pack("{so ss si si sf sb so ss ss}", "name", text_value(i->name), "outcome",
                      outcomes[i->outcome], "points", i->points, "max_points", i->max_points,
-                     "seconds", i->seconds, "message", text_value(i->message), "cause", i->cause,
-                     "sentence", i->sentence);
+                     "seconds", i->seconds, "idea", (int)i->idea, "message", text_value(i->message),
+                     "cause", i->cause, "sentence", i->sentence);
 }
 
 // One text: why nothing was graded, then on lines of its own what the compiler said.
@@ -56,12 +54,12 @@ char* result_to_json(const struct result* r) {
         json_decref(items);
         return NULL;
     }
-    json_t* root =
-        json_pack("{si ss so ss ss ss si si sb ss ss so so}", "version", RESULT_VERSION, "lesson",
-                  r->lesson, "file", text_value(r->file), "device", r->device, "isolation",
-                  r->isolation, "seed", r->seed, "score", r->score, "max_score", r->max_score,
-                  "complete", (int)r->complete, "fingerprint", r->fingerprint, "submission",
-                  r->submission, "message", message_value(r), "items", items);
+    json_t* root = json_pack(
+        "{si ss so ss ss ss si si sb ss ss si ss so so}", "version", RESULT_VERSION, "lesson",
+        r->lesson, "file", text_value(r->file), "device", r->device, "isolation", r->isolation,
+        "seed", r->seed, "score", r->score, "max_score", r->max_score, "complete", (int)r->complete,
+        "fingerprint", r->fingerprint, "submission", r->submission, "grading", GRADING_VERSION,
+        "idea", r->idea, "message", message_value(r), "items", items);
     if (!root) return NULL;
     char* compact = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(root);
@@ -75,6 +73,13 @@ char* result_to_json(const struct result* r) {
 static void copy_text(char* to, size_t size, const json_t* object, const char* key) {
     const char* s = json_string_value(json_object_get(object, key));
     snprintf(to, size, "%s", s ? s : "");
+    plain_line(to);
+}
+
+// The result that a student brings may say anything, and a text that is too long ends anywhere.
+static void copy_lines(char* to, size_t size, const char* s) {
+    snprintf(to, size, "%s", s ? s : "");
+    plain_text(to);
 }
 
 static int number(const json_t* object, const char* key) {
@@ -84,10 +89,11 @@ static int number(const json_t* object, const char* key) {
 static void item_from(const json_t* o, struct result_item* i) {
     char outcome[16];
     copy_text(i->name, sizeof i->name, o, "name");
-    copy_text(i->message, sizeof i->message, o, "message");
+    copy_lines(i->message, sizeof i->message, json_string_value(json_object_get(o, "message")));
     copy_text(i->cause, sizeof i->cause, o, "cause");
     copy_text(i->sentence, sizeof i->sentence, o, "sentence");
     copy_text(outcome, sizeof outcome, o, "outcome");
+    i->idea = json_is_true(json_object_get(o, "idea"));
     i->points = number(o, "points");
     i->max_points = number(o, "max_points");
     i->seconds = json_number_value(json_object_get(o, "seconds"));
@@ -107,11 +113,12 @@ bool result_from_json(const char* text, struct result* r) {
         copy_text(r->seed, sizeof r->seed, root, "seed");
         copy_text(r->fingerprint, sizeof r->fingerprint, root, "fingerprint");
         copy_text(r->submission, sizeof r->submission, root, "submission");
-        copy_text(r->message, sizeof r->message, root, "message");
-        r->message[strcspn(r->message, "\n")] = '\0';
+        copy_text(r->idea, sizeof r->idea, root, "idea");
         const char* all = json_string_value(json_object_get(root, "message"));
         const char* rest = all ? strchr(all, '\n') : NULL;
-        snprintf(r->compiler, sizeof r->compiler, "%s", rest ? rest + 1 : "");
+        copy_lines(r->message, sizeof r->message, all);
+        r->message[strcspn(r->message, "\n")] = '\0';
+        copy_lines(r->compiler, sizeof r->compiler, rest ? rest + 1 : "");
         r->complete = json_is_true(json_object_get(root, "complete"));
         r->score = number(root, "score");
         r->max_score = number(root, "max_score");

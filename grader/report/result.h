@@ -2,17 +2,20 @@
 //
 // As JSON (version 1; lessons/README.md has an example):
 //   version, lesson, file, device, isolation, seed, score, max_score, complete, fingerprint,
-//   submission, message, items[] {name, points, max_points, outcome, seconds, message, cause,
-//   sentence}
+//   submission, grading, idea, message, items[] {name, points, max_points, outcome, seconds, idea,
+//   message, cause, sentence}
 // outcome is "pass", "fail" or "error" ("error": the grader's fault, not in the student's code).
 #ifndef RESULT_H
 #define RESULT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-enum { RESULT_VERSION = 1, RESULT_ITEMS = 32 };
+// GRADING_VERSION: which points a lesson's items give (lessons/IDEAS.md, Earlier grades). A result
+// without it has version 1.
+enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
@@ -29,6 +32,7 @@ struct result_item {
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
+    bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by a cost, not by its answers; likewise
     enum visit visit;    // likewise
@@ -43,6 +47,7 @@ struct result {
     char seed[24];         // replays the data: make grade SEED=...
     char fingerprint[65];  // SHA-256 of cases, contract and grader
     char submission[65];   // SHA-256 of the file
+    char idea[160];        // of the lesson, in words; empty if it is the right answer itself
     char message[512];     // why nothing could be graded, one line; empty otherwise
     char compiler[8192];   // and what the compiler said to it; in the JSON both are "message"
     bool complete;         // every item was graded (no CASE=)
@@ -67,7 +72,8 @@ char* result_to_json(const struct result* r);
 // no cause is named), and the names belong to the items that did not pass; "-" if all passed.
 void result_print_verdict(const struct result* r, FILE* to);
 
-// Reads what result_to_json() wrote. False if it is not a result of this version.
+// Reads what result_to_json() wrote, or what says so: every text of *r is plain (base/plain.h).
+// False if it is not a result of this version.
 bool result_from_json(const char* text, struct result* r);
 
 // ---- the text a student reads (text.c). Colours only if `colour`.
@@ -75,6 +81,14 @@ bool result_from_json(const char* text, struct result* r);
 // Prints text, each line indented, and nothing a terminal would obey: compilers and programs repeat
 // what a student's file says.
 void text_print(FILE* to, const char* indent, const char* text);
+
+// Prints a sentence in the same way: a message that repeats a student's bytes (names of files,
+// words of a compiler).
+void text_say(FILE* to, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void text_vsay(FILE* to, const char* format, va_list values) __attribute__((format(printf, 2, 0)));
+
+// Writes " FILE='name'" into text: to a shell it is one word, whatever the name is.
+void text_file_option(const char* name, char* text, size_t size);
 
 void text_begin(const struct result* r, bool colour);
 // The item with this index. It is short if an earlier item with the same cause was shown in full.

@@ -115,6 +115,8 @@ if [ "$only" != none ]; then
         echo "$key" >"$out/$name/key"
     done <$out/stages
 fi
+mv $out/jobs $out/waiting
+: >$out/jobs
 if echo exploits | grep -qE "^($only)"; then
     mkdir -p $out/exploits
     sh grader/test/exploits.sh plan | tee $out/exploits/said
@@ -132,8 +134,11 @@ done
 
 # Two makes at once must not build the same file.
 [ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
-# One more than there are cores, since some of them mostly wait.
-xargs -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/jobs
+# Two queues, so that the cores are never idle: a stage waits for a browser, for Slurm or for a time
+# limit half of its time; exploits, kernels and nvcc compute.
+xargs -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/waiting &
+xargs -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
+wait
 
 # Seconds, and those of processors: jobs wait for each other. By group, and by kind of job.
 echo "== $(($(date +%s) - start)) s"

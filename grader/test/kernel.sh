@@ -1,10 +1,12 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|step|wrong SEEDS [KEY [LEVEL]]
+# usage: kernel.sh LESSON FILE stub|right|naive|step|wrong SEEDS [KEY [LEVEL]]
 # Without LEVEL it is graded at the strongest isolation level.
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
-#   step   fails nothing but what the lesson's costs are about
+#   step   fails nothing but what the lesson's costs are about, and scores what its row in
+#          lessons/IDEAS.md says
+#   naive  the same, and scores at most 60: it lacks the idea of the lesson
 #   wrong  fails at least one item, and each one it fails names a cause of the file's first line,
 #          "// cause: the mistake, what the instrumented build makes of it"
 # Prints one line (tell.sh). Each success goes to the ledger of the lesson under KEY, with the
@@ -43,9 +45,16 @@ why_not() {
         stub) [ "$score" = 0 ] || echo "scores $score, not 0" ;;
         right) [ "$score" = 100 ] || echo "scores $score: $causes in $failed_items" ;;
         # A step on the way is right; it may cost too much.
-        step)
+        step | naive)
             costs=$("$check" --causes | awk '$2 == "cost" { printf "%s,", $1 }')
-            all_in "$causes" "-,$costs" || echo "scores $score: $causes in $failed_items"
+            table=$(awk -F ' *[|] *' -v file="$file" '$5 == "`" file "`" { print $6 }' lessons/IDEAS.md)
+            if ! all_in "$causes" "-,$costs"; then
+                echo "scores $score: $causes in $failed_items"
+            elif [ "$kind" = naive ] && [ "$score" -gt 60 ]; then
+                echo "scores $score without the idea of the lesson, at most 60"
+            elif [ "$score" != "${table:-$score}" ]; then
+                echo "scores $score, in lessons/IDEAS.md $table: make texts"
+            fi
             ;;
         wrong)
             if [ "$score" = 100 ]; then

@@ -18,6 +18,7 @@ out=build/test/$lesson
 stub=$out/$function.$ending
 wrong=$out/wrong
 [ -n "${SOAK:-}${KINDS:-}" ] || whole=yes
+naive=$("$build/grader/$lesson/check" --idea | cut -d' ' -f2)
 
 if [ "$mode" = close ]; then
     # No check is idle: for every item there is a wrong kernel that fails it and no other, so that
@@ -80,10 +81,11 @@ few=1 some=2
 {
     echo "$stub stub 1"
     echo "$solution right $few"
-    kernels "solutions/$lesson/steps" | sed "s/\$/ step $few $quickest/"
+    [ "$naive" = - ] || echo "$naive naive $few $quickest"
+    kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
     sed "s/\$/ wrong $few $quickest/" "$wrong"
     kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
-} | awk -v kinds="${KINDS:-stub right step wrong}" 'index(" " kinds " ", " " $2 " ")' >"$out/kernels"
+} | awk -v kinds="${KINDS:-stub right naive step wrong}" 'index(" " kinds " ", " " $2 " ")' >"$out/kernels"
 
 # Their keys, and what the ledger has of them: FILE KIND SEEDS LEVEL KEY, SEEDS being those that are
 # left. A soak counts fresh seeds only.

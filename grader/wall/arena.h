@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 2,
+    ARENA_VERSION = 3,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -44,7 +44,7 @@ struct arena_layout {
     uint32_t rounds, scalar_count, tensor_count;
     uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -61,6 +61,8 @@ struct arena_traffic {
     int64_t atomics, barriers, mma;
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
+    int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
+    int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
 };
 
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes

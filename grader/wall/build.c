@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "wall/cache.h"
 #include "wall/inspect.h"
 #include "wall/scratch.h"
@@ -41,6 +42,7 @@ static void stop(struct build* b, enum build_outcome outcome, const char* format
     va_start(values, format);
     vsnprintf(b->message, sizeof b->message, format, values);
     va_end(values);
+    plain_line(b->message);
 }
 
 static void explain_unreadable(struct build* b, const char* file) {

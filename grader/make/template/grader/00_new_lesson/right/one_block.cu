@@ -1,4 +1,4 @@
-// 1_one_block.cu: y = factor * x by a single block: right, on one multiprocessor.
+// one_block.cu: y = factor * x by a single block: right, on one multiprocessor.
 //
 //     y_i = factor * x_i                                                       (1)
 //
