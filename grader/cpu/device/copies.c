@@ -172,7 +172,7 @@ static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbo
         return cudev_fail(cudaErrorInvalidMemcpyDirection, function, "this copies %s the device",
                           to_symbol ? "to" : "from");
     if (!cudev_is_symbol(symbol)) return no_symbol(function, symbol);
-    if (to_symbol && cudev_is_constant_symbol(symbol))
+    if (to_symbol && cudev_symbol_at(symbol).fixed)
         return cudev_fail(cudaErrorInvalidSymbol, function, "the variable is const");
     if (offset > symbol_bytes || bytes > symbol_bytes - offset)
         return cudev_fail(cudaErrorInvalidValue, function,

@@ -61,7 +61,7 @@ bool cudev_memory_init(void) {
             pthread_atfork(NULL, NULL, after_fork);
             atexit(at_exit);
             cudev_faults_init();
-            cudev_symbols_protect(false);
+            cudev_symbols_protect(SYMBOLS_CLOSED);
         }
     }
     cudev_unlock();
@@ -71,14 +71,14 @@ bool cudev_memory_init(void) {
 void cudev_memory_open(void) {
     if (open_count++ != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_READ | PROT_WRITE);
-    cudev_symbols_protect(true);
+    cudev_symbols_protect(SYMBOLS_OPEN);
     if (cudev_watcher) cudev_watcher->open();
 }
 
 void cudev_memory_close(void) {
     if (--open_count != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_NONE);
-    cudev_symbols_protect(false);
+    cudev_symbols_protect(SYMBOLS_CLOSED);
     if (cudev_watcher) cudev_watcher->close();
 }
 

@@ -1,49 +1,64 @@
 // The variables of the device: __device__ and __constant__ at file scope, static ones of kernels.
 //
-// The rewriter puts them into sections of their own (include/cudev/language.h). The runtime's parts
-// of these sections come last and are whole pages, so nothing else lies on the variables' pages.
+// The rewriter puts them into sections of their own (include/cudev/language.h). The runtime's part of
+// each section comes last and is whole pages, so nothing else lies on the variables' pages.
 #include "cpu/device/symbols.h"
 #include <stdint.h>
 #include <sys/mman.h>
 
 enum { PAGE = 65536 };  // the largest page of the machines that this runs on
 
-#define LAST(section_name) __attribute__((section(section_name), aligned(PAGE), used)) static char
 #ifdef __x86_64__
-LAST("cudev_bss,\"aw\",@nobits#") unset_end[PAGE];
+#define ZERO ",\"aw\",@nobits#"
 #else
-LAST("cudev_bss,\"aw\",%nobits//") unset_end[PAGE];
+#define ZERO ",\"aw\",%nobits//"
 #endif
-LAST("cudev_data") values_end[PAGE] = {1};
-__attribute__((section("cudev_const"), used)) static const char constants_end[16] = {1};
+#define SECTION(name, kind, ...)  \
+    extern char __start_##name[]; \
+    __attribute__((section(#name kind), aligned(PAGE), used)) static __VA_ARGS__
 
-extern char __start_cudev_bss[], __start_cudev_data[];
-extern const char __start_cudev_const[];
+SECTION(cudev_device_zero, ZERO, char device_zero_end[PAGE]);
+SECTION(cudev_device_value, "", char device_value_end[PAGE]) = {1};
+SECTION(cudev_device_const, "", const char device_const_end[PAGE]) = {1};
+SECTION(cudev_constant_zero, ZERO, char constant_zero_end[PAGE]);
+SECTION(cudev_constant_value, "", char constant_value_end[PAGE]) = {1};
+SECTION(cudev_constant_const, "", const char constant_const_end[PAGE]) = {1};
 
-static bool within(const void* p, const char* start, const char* end) {
-    return (const char*)p >= start && (const char*)p < end;
-}
+static const struct {
+    char* start;
+    const char* end;
+    bool constant, fixed;  // in constant memory; const
+} sections[] = {
+    {__start_cudev_device_zero, device_zero_end, false, false},
+    {__start_cudev_device_value, device_value_end, false, false},
+    {__start_cudev_device_const, device_const_end, false, true},
+    {__start_cudev_constant_zero, constant_zero_end, true, false},
+    {__start_cudev_constant_value, constant_value_end, true, false},
+    {__start_cudev_constant_const, constant_const_end, true, true},
+};
+enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
-bool cudev_is_symbol(const void* p) {
-    return within(p, __start_cudev_bss, unset_end) || within(p, __start_cudev_data, values_end) ||
-           cudev_is_constant_symbol(p);
-}
-
-bool cudev_is_constant_symbol(const void* p) {
-    return within(p, __start_cudev_const, constants_end);
+struct symbol cudev_symbol_at(const void* p) {
+    for (int i = 0; i < SECTIONS; i++)
+        if ((const char*)p >= sections[i].start && (const char*)p < sections[i].end)
+            return (struct symbol){true, sections[i].constant, sections[i].fixed};
+    return (struct symbol){false, false, false};
 }
 
 const char* cudev_symbols_end(void) {
-    const char *unset = unset_end, *values = values_end;
-    return (uintptr_t)unset > (uintptr_t)values ? unset : values;
+    const char* end = sections[0].end;
+    for (int i = 1; i < SECTIONS; i++)
+        if ((uintptr_t)sections[i].end > (uintptr_t)end) end = sections[i].end;
+    return end;
 }
 
-static void protect(char* start, const char* end, int protection) {
-    if (start != end) mprotect(start, (size_t)(end - start), protection);
-}
-
-void cudev_symbols_protect(bool open) {
-    const int protection = open ? PROT_READ | PROT_WRITE : PROT_NONE;
-    protect(__start_cudev_bss, unset_end, protection);
-    protect(__start_cudev_data, values_end, protection);
+void cudev_symbols_protect(enum symbol_access access) {
+    for (int i = 0; i < SECTIONS; i++) {
+        size_t bytes = (size_t)(sections[i].end - sections[i].start);
+        bool reads = access == SYMBOLS_OF_KERNELS && sections[i].constant;
+        int protection = access == SYMBOLS_CLOSED ? PROT_NONE
+                         : reads                  ? PROT_READ
+                                                  : PROT_READ | PROT_WRITE;
+        if (bytes && !sections[i].fixed) mprotect(sections[i].start, bytes, protection);
+    }
 }

@@ -4,10 +4,20 @@
 
 #include <stdbool.h>
 
-bool cudev_is_symbol(const void* p);           // does p lie in a variable of the device?
-bool cudev_is_constant_symbol(const void* p);  // in one that nobody may write?
-const char* cudev_symbols_end(void);           // the end of the last one
-// Opens them to everybody, or closes them.
-void cudev_symbols_protect(bool open);
+struct symbol {
+    bool is;        // there is a variable of the device
+    bool constant;  // in constant memory: kernels only read it, and it is not global memory
+    bool fixed;     // it is const
+};
+struct symbol cudev_symbol_at(const void* p);
+const char* cudev_symbols_end(void);  // the end of the last one
+
+static inline bool cudev_is_symbol(const void* p) {
+    return cudev_symbol_at(p).is;
+}
+
+// Who may access them: nobody; kernels; copies.
+enum symbol_access { SYMBOLS_CLOSED, SYMBOLS_OF_KERNELS, SYMBOLS_OPEN };
+void cudev_symbols_protect(enum symbol_access access);
 
 #endif

@@ -16,21 +16,22 @@ static struct variable {
 } * variables;
 static size_t variable_count;
 
-// The tokens of the file that are code, without bodies of macros; macros that stand for __device__.
+// The tokens of the file that are code, without bodies of macros; macros that stand for __device__
+// and those that stand for __constant__.
 static size_t* code;
 static size_t code_count;
-static struct text macros;  // " NAME NAME "
+static struct text macros, constant_macros;  // " NAME NAME "
 
 static const char device_words[] = "__device__ __constant__ __shared__";
 
-static void add_macro(const struct token* head) {
+static void add_macro(struct text* list, const struct token* head) {
     const char* end = head->text + head->length;
     while (end > head->text && !isalnum((unsigned char)end[-1]) && end[-1] != '_') end--;
     const char* begin = end;
     while (begin > head->text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
-    add(&macros, " ");
-    add_bytes(&macros, begin, (size_t)(end - begin));
-    add(&macros, " ");
+    add(list, " ");
+    add_bytes(list, begin, (size_t)(end - begin));
+    add(list, " ");
 }
 
 static void collect(void) {
@@ -40,6 +41,7 @@ static void collect(void) {
     while (tokens[count].kind != END) count++;
     code = checked(malloc((count + 1) * sizeof *code));
     add(&macros, "");
+    add(&constant_macros, "");
     for (size_t i = 0; i < count; i++) {
         if (tokens[i].kind == SPACE) {
             bool before = in_define;
@@ -48,18 +50,19 @@ static void collect(void) {
         } else if (!in_define) {
             code[code_count++] = i;
         } else if (is_one_of(i, device_words)) {
-            add_macro(head);
+            add_macro(&macros, head);
+            if (is(i, "__constant__")) add_macro(&constant_macros, head);
         }
     }
     code[code_count] = count;
 }
 
-static bool stands_for_device(size_t word) {
+static bool is_in(const struct text* list, size_t word) {
     struct text t = {0};
     add(&t, " ");
     add_bytes(&t, tokens[word].text, tokens[word].length);
     add(&t, " ");
-    bool found = strstr(macros.data, t.data) != NULL;
+    bool found = strstr(list->data, t.data) != NULL;
     free(t.data);
     return found;
 }
@@ -94,14 +97,17 @@ static bool has_values(size_t c, size_t end) {
 // they are the device's.
 static void place_on_device(size_t c, size_t end, size_t word, bool constant) {
     size_t last = code[word];
+    bool in_constant = false;
     for (size_t i = c; i < end; i++) {
         if (is(code[i], "extern") && !is(code[i + 1], "\"C\"")) return;  // the definition says it
         if (is(code[i], "inline")) delete_tokens(code[i], code[i] + 1);  // there is one file
+        in_constant |= is(code[i], "__constant__") || is_in(&constant_macros, code[i]);
     }
-    replace(last, "%.*s %s", (int)tokens[last].length, tokens[last].text,
-            constant             ? "CUDEV_CONSTANT_ON_DEVICE"
-            : has_values(c, end) ? "CUDEV_VALUE_ON_DEVICE"
-                                 : "CUDEV_ON_DEVICE");
+    replace(last, "%.*s CUDEV_%s_%s", (int)tokens[last].length, tokens[last].text,
+            in_constant ? "CONSTANT" : "DEVICE",
+            constant             ? "CONST"
+            : has_values(c, end) ? "VALUE"
+                                 : "ZERO");
 }
 
 // The last place of a type that begins with struct, class, union or enum at place i: of its tag, or
@@ -166,7 +172,7 @@ static void read_declaration(size_t c, size_t end) {
             continue;
         }
         bool says_device = is_one_of(t, device_words);
-        if (says_device || (owner == HOST && tokens[t].kind == WORD && stands_for_device(t))) {
+        if (says_device || (owner == HOST && tokens[t].kind == WORD && is_in(&macros, t))) {
             owner = says_device ? DEVICE : UNSURE;
             says = i;
         }
@@ -342,7 +348,7 @@ static void place_static(size_t c) {
             tokens[t].line,
             "not on the CPU device: a static variable in an inline function or template; make it a "
             "__device__ variable outside of functions");
-    replace(t, "static %s", has_values(c, end) ? "CUDEV_VALUE_ON_DEVICE" : "CUDEV_ON_DEVICE");
+    replace(t, "static %s", has_values(c, end) ? "CUDEV_DEVICE_VALUE" : "CUDEV_DEVICE_ZERO");
 }
 
 void check_variables(void) {
@@ -354,5 +360,6 @@ void check_variables(void) {
         for (size_t c = 0; c < code_count; c++) check_use(c, host);
     free(code);
     free(macros.data);
+    free(constant_macros.data);
     free(variables);
 }

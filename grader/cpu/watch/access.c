@@ -59,10 +59,13 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
     // of the program's own data a kernel reaches constants and the variables of the device
-    bool constant = address >= __executable_start && address + bytes <= __data_start;
-    if (image < IMAGE_SPACE && ((constant && !is_write(access)) ||
-                                (cudev_is_symbol(address) && cudev_is_symbol(address + bytes - 1) &&
-                                 !(is_write(access) && cudev_is_constant_symbol(address)))))
+    const struct symbol symbol = cudev_symbol_at(address);
+    const bool literal = address >= __executable_start && address + bytes <= __data_start;
+    if (symbol.constant && cudev_symbol_at(address + bytes - 1).constant && !is_write(access))
+        return WATCHED_BYTES;
+    if (image < IMAGE_SPACE && ((literal && !is_write(access)) ||
+                                (symbol.is && cudev_is_symbol(address + bytes - 1) &&
+                                 !(is_write(access) && (symbol.fixed || symbol.constant)))))
         return IMAGE_OFFSET + image;
     cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;
