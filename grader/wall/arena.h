@@ -44,7 +44,7 @@ struct arena_layout {
     uint32_t rounds, scalar_count, tensor_count;
     uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "kernels"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
