@@ -13,8 +13,8 @@ extern "C" {
 enum cudev_access {
     CUDEV_READ,
     CUDEV_WRITE,
-    CUDEV_ATOMIC,         // reads and writes, in one step
-    CUDEV_ATOMIC_READ,    // one half of that alone
+    CUDEV_ATOMIC,       // reads and writes, in one step
+    CUDEV_ATOMIC_READ,  // one half of that alone
     CUDEV_ATOMIC_WRITE,
     CUDEV_VOLATILE_READ,  // these two order like atomics, but not within a warp
     CUDEV_VOLATILE_WRITE,
