@@ -117,9 +117,9 @@ static void append_error(struct result_item* record, const struct comparison* fo
 // If an output is right even when no kernel runs, no kernel has made it.
 static void judge_ghost(struct check* c, const struct tensor* t, struct budget budget) {
     int64_t first = t->got - t->state->got;
-    if (!t->state->ghost) return;
+    if (!t->state->ghost.got) return;
     struct comparison found =
-        compare(t->want, t->state->ghost + first, t->state->ghost_poison + first, t->untouched,
+        compare(t->want, t->state->ghost.got + first, t->state->ghost.poison + first, t->untouched,
                 t->count, budget);
     if (comparison_passes(&found))
         check_fail(c, CAUSE_host_computed, "%s is the same when no kernel runs", t->name);
