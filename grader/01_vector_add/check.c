@@ -121,6 +121,7 @@ static void errors_reported(struct check* c) {
     call_with_failure(c, "cudaMemcpy", 3);
     call_with_failure(c, "cudaMemcpy", 2);
     call_with_failure(c, "cudaMalloc", 1);
+    call_with_failure(c, "launch", 1);
 }
 
 static void expect_no_leak(struct check* c) {

@@ -105,6 +105,7 @@ static void arguments(struct check* c) {
     struct matrices m = {.rows = ROWS, .cols = COLS};
     turn(c, ROWS, COLS);
     check_idle_calls(c, calls, declare, &m);
+    check_launches_fail(c, declare, &m);
 }
 
 // ---- items: hard shapes

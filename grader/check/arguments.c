@@ -45,3 +45,16 @@ void check_idle_calls(struct check* c, const struct idle_call* calls,
         run(c, calls->status);
     }
 }
+
+void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
+                         void* problem) {
+    enum { MOST_LAUNCHES = 8 };
+    for (int n = 1; n <= MOST_LAUNCHES; n++) {
+        check_case(c, "launch %d of the call fails", n);
+        declare(c, problem);
+        check_fail_call(c, "launch", n);
+        check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
+        check_run(c);
+        if (c->answer.launches[0] < n) break;  // there was none to fail
+    }
+}

@@ -31,4 +31,10 @@ struct idle_call {
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem);
 
+// One case for each launch of a good call, declared as above: this launch fails. The launcher must
+// return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. Call it in an item that has
+// compared a good call.
+void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
+                         void* problem);
+
 #endif

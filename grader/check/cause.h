@@ -114,6 +114,7 @@
     CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
+    CAUSE(written_on_error, "an output was written before it was clear that the call succeeds")    \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
     CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
@@ -128,6 +129,7 @@
     CAUSE(bad_barrier, "a named barrier is used with a wrong number or count of threads")          \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
+    CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
     CAUSE(stack_overflow,                                                                          \
           "a thread's local arrays are too large, or a function calls itself on and on")           \

@@ -7,7 +7,9 @@
 #include "base/file.h"
 #include "check/command.h"
 
-enum { TIMEOUTS_ALLOWED = 2 };
+// GRADE_SECONDS: all items together, times the number of grades that share the machine. A right
+// kernel takes a few seconds. A job of a class may take longer (class/jobs.c, JOB_SECONDS).
+enum { TIMEOUTS_ALLOWED = 2, GRADE_SECONDS = 300 };
 
 // A failure that fits no pattern probably has the cause of an earlier item in which the same array
 // was wrong. The student has to mend that item first in any case.
@@ -28,6 +30,7 @@ static void grade_items(struct command* command, bool colour) {
     struct session* session = &command->session;
     struct result* r = command->result;
     int timeouts = 0;
+    double begin = clock_seconds(), most = GRADE_SECONDS * session->at_once;
     session->safe = false;
     for (int i = 0; lesson.items[i].run; i++) {
         if (!item_chosen(o, &lesson.items[i])) continue;
@@ -37,6 +40,11 @@ static void grade_items(struct command* command, bool colour) {
             record->outcome = OUTCOME_FAIL;
             record_cause(record, CAUSE_endless_loop);
             record_append(record, "not run: %d items did not end in time\n", timeouts);
+        } else if (start - begin > most) {
+            record->outcome = OUTCOME_FAIL;
+            record_cause(record, CAUSE_too_slow);
+            record_append(record, "not run: the items before took %.0f s; a grade has %.0f s\n",
+                          start - begin, most);
         } else {
             item_run(session, i, record);
             name_as_before(r, record);
@@ -47,8 +55,9 @@ static void grade_items(struct command* command, bool colour) {
         }
         record->seconds = clock_seconds() - start;
         if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
-        fprintf(session->log, "%s: %s\n%s\n", record->name, outcome_name(record->outcome),
-                record->message);
+        fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));
+        text_print(session->log, "", record->message);
+        putc('\n', session->log);
         if (o->stop && record->outcome != OUTCOME_PASS) return;
     }
 }
@@ -79,15 +88,14 @@ static void show_end(const struct result* r, const struct options* o, const stru
     }
     if (o->save &&
         (file_make_parents(o->save) != 0 || file_write(o->save, json, strlen(json), 0644) != 0))
-        fprintf(stderr, "%s could not be written: %s\n", o->save, strerror(errno));
+        text_say(stderr, "%s could not be written: %s", o->save, strerror(errno));
     if (o->format == FORMAT_JSON) {
         fputs(json, stdout);
     } else if (o->format == FORMAT_VERDICT) {
         result_print_verdict(r, stdout);
     } else if (o->format == FORMAT_LINE) {
-        const char* words[] = {"", ""};
-        if (r->message[0]) words[0] = "  ", words[1] = r->message;
-        printf("%-28s %3d/%d%s%s\n", r->lesson, r->score, r->max_score, words[0], words[1]);
+        printf("%-28s %3d/%d%s", r->lesson, r->score, r->max_score, r->message[0] ? "  " : "\n");
+        text_print(stdout, "", r->message);
     } else {
         text_end(r, o->log ? o->log : "none",
                  r->text || r->message[0] ? ""
@@ -125,14 +133,13 @@ int command_grade(struct command* command) {
     command_build(command, o->format == FORMAT_TEXT);
     if (b->outcome == BUILD_FAILED) {
         // Not the student's fault: no score is shown or kept.
-        fprintf(stderr,
-                "ERROR: %s.\nThis is a fault of the grader or of this machine, not in your code.\n",
-                b->message);
+        text_print(stderr, "ERROR: ", b->message);
+        fputs("This is a fault of the grader or of this machine, not in your code.\n", stderr);
         return STATUS_ERROR;
     }
     bool unreadable = b->outcome == BUILD_UNREADABLE;
     if (unreadable && o->format == FORMAT_TEXT) {
-        fprintf(stderr, "%s\n", b->message);
+        text_print(stderr, "", b->message);
         return STATUS_NOTHING;
     }
     if (b->outcome == BUILD_OK)

@@ -12,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "check/command.h"
 #include "wall/fingerprint.h"
 
-enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20 };
+// ITEM_SECONDS: all runs of one item together; a right kernel takes a few.
+enum { CASE_SECONDS = 10, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120 };
 
 // Ends the program if the lesson's own list of items is wrong.
 static void check_items(void) {
@@ -46,7 +48,7 @@ static bool all_chosen(const struct options* o) {
     int all = 0, some = 0;
     for (; lesson.items[all].run; all++) some += item_chosen(o, &lesson.items[all]);
     if (some == 0) {
-        fprintf(stderr, "CASE=%s matches no item of %s. The items are:\n", o->filter, lesson.name);
+        text_say(stderr, "CASE=%s matches no item of %s. The items are:", o->filter, lesson.name);
         for (int i = 0; i < all; i++) fprintf(stderr, "  %s\n", lesson.items[i].name);
         exit(STATUS_NO_ITEM);
     }
@@ -68,7 +70,7 @@ static FILE* open_log(const char** path) {
     FILE* log = *path && file_make_parents(*path) == 0 ? fopen(*path, "we") : NULL;
     if (log) return log;
     if (*path)
-        fprintf(stderr, "%s cannot be written: %s; there is no log\n", *path, strerror(errno));
+        text_say(stderr, "%s cannot be written: %s; there is no log", *path, strerror(errno));
     *path = NULL;
     return fopen("/dev/null", "we");
 }
@@ -86,6 +88,7 @@ static void prepare_result(struct command* command) {
     command->result = r;
     snprintf(r->lesson, sizeof r->lesson, "%s", lesson.name);
     snprintf(r->file, sizeof r->file, "%s", o->file);
+    plain_line(r->file);
     snprintf(r->seed, sizeof r->seed, "%llu", (unsigned long long)o->seed);
     check_items();
     if (lesson.idea.naive) snprintf(r->idea, sizeof r->idea, "%s", lesson.idea.what);
@@ -113,6 +116,7 @@ static void prepare_session(struct command* command) {
                                       : CASE_SECONDS;
     session->at_once = o->at_once;
     session->seconds *= session->at_once;
+    session->item_seconds = ITEM_SECONDS * session->at_once;
     session->judges_costs = true;
     if (!(session->log = open_log(&o->log))) exit(STATUS_ERROR);
 }

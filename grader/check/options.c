@@ -29,9 +29,8 @@ static const char usage[] =
 void options_refuse(const char* format, ...) {
     va_list values;
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    text_vsay(stderr, format, values);
     va_end(values);
-    fputc('\n', stderr);
     exit(STATUS_NOTHING);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "check/command.h"
 
 // ---- JSON, made from the device's CSV
@@ -114,6 +115,7 @@ static void print_profile(struct check* c) {
                            .memory = (size_t)MEMORY_LIMIT_GB << 30};
     struct wall_result r = wall_run(c->session->level, &job);
     bool ended = r.end == WALL_EXITED && r.code == 0;
+    if (r.output) plain_text(r.output);
     if (strcmp(format, "table") == 0) printf("case: %s\n\n", c->name);
     if (json && ended && r.output)
         print_json(c, r.output);
@@ -133,8 +135,8 @@ static void look_for_profile(struct check* c) {
 
 // Says that CASE matches nothing that can be profiled, and what can be.
 static void list_profiles(struct command* command) {
-    fprintf(stderr, "CASE=%s matches no item of %s that can be profiled. Those are:\n",
-            command->options.filter, lesson.name);
+    text_say(stderr, "CASE=%s matches no item of %s that can be profiled. Those are:",
+             command->options.filter, lesson.name);
     command->session.visit = look_for_profile;
     command->result->item_count = 0;
     for (int i = 0; lesson.items[i].run; i++) {
@@ -151,7 +153,7 @@ int command_profile(struct command* command) {
     struct result* r = command->result;
     command_build(command, false);
     if (b->outcome != BUILD_OK) {
-        fprintf(stderr, "%s\n", b->message);
+        text_print(stderr, "", b->message);
         return b->outcome == BUILD_UNREADABLE ? STATUS_NOTHING
                : b->outcome == BUILD_FAILED   ? STATUS_ERROR
                                               : STATUS_LESS;
@@ -165,11 +167,14 @@ int command_profile(struct command* command) {
         item_run(&command->session, i, record);
         if (record->visit == VISIT_NONE) continue;
         if (record->visit == VISIT_FAILED) return STATUS_LESS;
-        if (record->outcome == OUTCOME_FAIL)
+        if (record->outcome == OUTCOME_FAIL) {
+            char file[4 * sizeof r->file];
+            text_file_option(r->file, file, sizeof file);
             fprintf(o->format == FORMAT_TABLE ? stdout : stderr,
                     "\nThe result of this case is wrong, and counts of a wrong kernel mean little. "
-                    "First:\n  make grade LESSON=%.*s FILE='%s' SEED=%s CASE='%s'\n",
-                    (int)strcspn(r->lesson, "_"), r->lesson, r->file, r->seed, record->name);
+                    "First:\n  make grade LESSON=%.*s%s SEED=%s CASE='%s'\n",
+                    (int)strcspn(r->lesson, "_"), r->lesson, file, r->seed, record->name);
+        }
         return STATUS_FULL;
     }
     if (o->filter)

@@ -57,8 +57,9 @@ static void pack(struct check* c, struct arena* a, enum run run) {
 static void log_output(const struct check* c, const struct wall_result* r) {
     FILE* log = c->session->log;
     if (!log) return;
-    fprintf(log, "-- %s: %s (%.2f s)\n%s%s", c->item->name, c->name, r->seconds,
-            r->output ? r->output : "", r->truncated ? "\n(more was printed)\n" : "");
+    fprintf(log, "-- %s: %s (%.2f s)\n", c->item->name, c->name, r->seconds);
+    text_print(log, "", r->output ? r->output : "");
+    if (r->truncated) fputs("(more was printed)\n", log);
     fflush(log);
 }
 
@@ -77,9 +78,11 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
+// False if a process still has the results open, or has forbidden to seal them (EPERM).
 static bool seal(struct check* c) {
     for (int i = 0; i < SEAL_TRIES; i++) {
         if (arena_seal(&c->arena) == 0) return true;
+        if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
     }
@@ -113,10 +116,15 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
 
 // ---- running it
 
-// Runs the plain program, or the instrumented one if it is watched.
-static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
+// Runs the plain program, or the instrumented one if it is watched. The runs of an item have its
+// time together: the case that finds none left fails.
+static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
+    double left = s->item_seconds - c->spent;
+    if (left <= 0)
+        check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
+                   c->spent);
     // A launch is ended by the CPU time it takes. Beside other programs it may need longer by the
     // clock: that limit follows from the limit of the case.
     char clock[48];
@@ -130,19 +138,41 @@ static struct wall_result run_program(const struct check* c, const struct arena*
         .program = watched ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
-        .seconds = s->seconds,
+        .seconds = left < s->seconds ? left : s->seconds,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
         .gpu = gpu,
     };
-    return wall_run(s->level, &job);
+    struct wall_result r = wall_run(s->level, &job);
+    c->spent += r.seconds;
+    return r;
+}
+
+// Did the program not even begin, though there was time?
+static bool failed_to_start(const struct arena* a, const struct wall_result* r) {
+    return r->end != WALL_TIMEOUT && r->end != WALL_MEMORY && !arena_started(a);
+}
+
+// Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
+// once more: the machine may have had no process left.
+static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
+    pack(c, a, run);
+    if (a == &c->arena && c->session->visit) c->session->visit(c);
+    struct wall_result r = run_program(c, a, watched);
+    if (!failed_to_start(a, &r)) return r;
+    free(r.output);
+    return run_program(c, a, watched);
 }
 
 // Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
 // if it could be sealed. True if it could, and the program ended as it should.
 static bool run_again(struct check* c, enum run run, bool watched, struct arena* left) {
-    pack(c, left, run);
-    struct wall_result r = run_program(c, left, watched);
+    struct wall_result r = run_packed(c, left, run, watched);
     free(r.output);
+    // What ran out of time is no sign of host code.
+    if (run == GHOST && r.end == WALL_TIMEOUT)
+        check_fail(c, CAUSE_endless_loop,
+                   "with kernels that do nothing the launcher does not return within %.0f s\n",
+                   r.seconds);
     return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
 }
 
@@ -200,14 +230,27 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
+// The program's own main() was not reached. A program that needs more memory at once than it may
+// have does not start; if nothing else starts here, the machine is to blame.
+static _Noreturn void judge_start(struct check* c, const struct wall_result* r) {
+    const char* why;
+    char said[2048];
+    excerpt(r->output ? r->output : "", said, sizeof said);
+    if (!wall_probe(c->session->level, &why)) check_error(c, "no program can be started: %s", why);
+    check_fail(
+        c, CAUSE_out_of_memory,
+        "the program does not start; its variables at file scope and the program itself have "
+        "%d GB\n%s",
+        c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
+}
+
 // Ends the item if the program did not run to its own end.
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (r->end == WALL_FAILED)
-        check_error(c, "the program could not be started: %s", strerror(r->code));
     if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
+    if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
@@ -248,11 +291,20 @@ static void judge_call(struct check* c, int status) {
                : "look at that call: the pointers, the direction, the number of bytes");
 }
 
+static bool fails_a_launch(const struct check* c) {
+    return c->fail_at > 0 && strcmp(c->fail_call, "launch") == 0;
+}
+
+// The launch that was to fail never came.
+static bool no_launch_failed(const struct check* c, int round) {
+    return fails_a_launch(c) && c->fail_at > 1 && c->answer.launches[round] < c->fail_at;
+}
+
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
-    if (status == c->expected) return;
+    if (status == c->expected || no_launch_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
@@ -288,13 +340,19 @@ static void judge_input(struct check* c, int i, int r) {
     }
 }
 
-// After a refused call an output must be as it was before.
+// After a refused call an output must be as it was before. If a launch fails, calls before it may
+// have cleared an output on the device.
 static void judge_refused(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     const bool* poison = t->state->poison + t->state->per_round * r;
+    if (fails_a_launch(c) && !t->state->on_host) return;
+    bool status_is_right = c->otherwise == CAUSE_error_ignored;
     for (int64_t k = 0; k < t->count; k++)
         if (!poison[k])
-            check_fail(c, c->otherwise, "the call must be refused, but %s was written", t->name);
+            check_fail(c, status_is_right ? CAUSE_written_on_error : c->otherwise,
+                       status_is_right ? "the launcher returned the error, but %s was written"
+                                       : "the call must be refused, but %s was written",
+                       t->name);
 }
 
 // Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
@@ -321,10 +379,8 @@ static void judge_host(struct check* c, int round) {
 }
 
 void check_run(struct check* c) {
-    pack(c, &c->arena, REAL);
     c->ran = true;
-    if (c->session->visit) c->session->visit(c);
-    struct wall_result r = run_program(c, &c->arena, c->watch);
+    struct wall_result r = run_packed(c, &c->arena, REAL, c->watch);
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, REAL);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/plain.h"
 #include "class/class.h"
 
 // The instructor's tables, and how they look before anything is in them.
@@ -55,8 +56,8 @@ static bool is_meant(const char* text, const struct class_lesson* l) {
 
 static void warn_unknown(const struct class* class, int which, int record, const char* what,
                          const char* name) {
-    fprintf(stderr, "%s, record %d: there is no %s %s in this run\n",
-            class_path(class, "%s", tables[which].file), record + 1, what, name);
+    text_say(stderr, "%s, record %d: there is no %s %s in this run",
+             class_path(class, "%s", tables[which].file), record + 1, what, name);
 }
 
 // ---- the tables
@@ -128,7 +129,8 @@ static void apply_overrides(struct class* class) {
             char was[2 * WHY_SIZE];
             snprintf(was, sizeof was, "%s", p->note);
             snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
-            show_text(p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
+            plain_line(
+                p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
             p->points = points;
             p->known = true;
         }
@@ -160,7 +162,7 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
         p->known = false;
         snprintf(p->note, sizeof p->note, "%s%s", why[0] ? "grader error: " : "not graded yet",
                  why);
-        show_text(p->note);
+        plain_line(p->note);
     }
 }
 
@@ -220,7 +222,7 @@ void book_before(struct class* class) {
     if (!table_read(class_path(class, "gradebook.csv"), &t)) return;
     int student = table_column(&t, "id");
     for (int i = 1; i < t.records && student >= 0; i++) {
-        struct row* row = class_row(class, t.record[i][student]);
+        struct row* row = class_row_of_id(class, t.record[i][student]);
         for (int l = 0; l < class->lessons && row; l++) {
             int column = table_column(&t, class->lesson[l].name);
             const char* text = column < 0 ? "" : t.record[i][column];

@@ -1,7 +1,7 @@
 // class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the
 // files; each calls only those above it:
 //
-//   names.c    names of students and lessons, as text, as file names
+//   names.c    names of students and lessons, as file names
 //   folder.c   OUT: its paths, who may enter it
 //   archive.c  the files in a zip or tar, read and never unpacked
 //   table.c    CSV in and out
@@ -105,9 +105,6 @@ bool class_names(const char* text, const char* lesson);
 // as %XX. A name too long for a file ends in % and the first 16 digits of its SHA-256.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
-// Bytes that are no UTF-8, and bytes that a terminal would obey, become '?'.
-void show_text(char* text);
-
 // ---- folder.c
 
 // Ends the program with exit status 2 and this sentence: the request is not possible.
@@ -167,7 +164,7 @@ void table_free(struct table* t);
 // The column with this title, or -1.
 int table_column(const struct table* t, const char* title);
 
-// Writes one field, which no spreadsheet takes for a formula, and ',' or the end of the line.
+// Writes one field, plain and for no spreadsheet a formula, and ',' or the end of the line.
 void table_field(FILE* to, const char* text, bool last);
 
 // ---- collect.c
@@ -175,8 +172,12 @@ void table_field(FILE* to, const char* text, bool last);
 // Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
 void collect(struct class* class);
 
-// The row with this id or name; NULL if there is none.
-struct row* class_row(struct class* class, const char* name);
+// The row with exactly this id; NULL if there is none.
+struct row* class_row_of_id(const struct class* class, const char* id);
+
+// The row that an instructor means by this text, an id or a name; NULL if there is none. Ends the
+// program if it may be either of two.
+struct row* class_row(const struct class* class, const char* text);
 
 // ---- kept.c
 

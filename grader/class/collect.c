@@ -13,24 +13,58 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "class/class.h"
 
 enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000 };
 
-struct row* class_row(struct class* class, const char* name) {
-    char id[ID_SIZE];
-    name_to_id(name, strlen(name), id);
+struct row* class_row_of_id(const struct class* class, const char* id) {
     for (int i = 0; i < class->rows; i++)
-        if (!strcmp(class->row[i].id, name) || !strcmp(class->row[i].id, id)) return &class->row[i];
+        if (!strcmp(class->row[i].id, id)) return &class->row[i];
     return NULL;
+}
+
+// Is the text the id of this row, or its name as it was handed in or as it is shown?
+static bool is_called(const struct row* row, const char* text) {
+    char id[ID_SIZE];
+    name_to_id(text, strlen(text), id);
+    return !strcmp(row->id, text) || !strcmp(row->id, id) || !strcmp(row->name, text);
+}
+
+static int count_called(const struct class* class, const char* text) {
+    int count = 0;
+    for (int i = 0; i < class->rows; i++) count += is_called(&class->row[i], text);
+    return count;
+}
+
+// A text that names no other row.
+static const char* own_name(const struct class* class, const struct row* row) {
+    return count_called(class, row->id) > 1 ? row->name : row->id;
+}
+
+// One student's id may be what another one is called: "a b" has the id a%20b, and "a%20b" is a name
+// as well. Whom an instructor means cannot be guessed.
+struct row* class_row(const struct class* class, const char* text) {
+    struct row* found = NULL;
+    for (int i = 0; i < class->rows; i++) {
+        struct row* row = &class->row[i];
+        if (!is_called(row, text)) continue;
+        if (found)
+            class_refuse("\"%s\" may be two students: \"%s\", whose id is %s, and \"%s\", whose id "
+                         "is %s. Write \"%s\" for the one, \"%s\" for the other.",
+                         text, found->name, found->id, row->name, row->id, own_name(class, found),
+                         own_name(class, row));
+        found = row;
+    }
+    return found;
 }
 
 // The row of that name; a new one if there is none.
 static struct row* row_of(struct class* class, const char* name, size_t size) {
     char id[ID_SIZE];
     name_to_id(name, size, id);
-    for (int i = 0; i < class->rows; i++)
-        if (!strcmp(class->row[i].id, id)) return &class->row[i];
+    struct row* known = class_row_of_id(class, id);
+    if (known) return known;
     struct row* grown = realloc(class->row, (size_t)(class->rows + 1) * sizeof *grown);
     if (!grown) class_refuse("no memory for %d rows", class->rows + 1);
     class->row = grown;
@@ -38,7 +72,7 @@ static struct row* row_of(struct class* class, const char* name, size_t size) {
     memset(row, 0, sizeof *row);
     snprintf(row->id, sizeof row->id, "%s", id);
     snprintf(row->name, sizeof row->name, "%.*s", (int)(size < ID_SIZE ? size : ID_SIZE - 1), name);
-    show_text(row->name);
+    plain_line(row->name);
     return row;
 }
 
@@ -273,8 +307,8 @@ static void take_one(struct class* class, int folder, const char* name) {
         if (fd >= 0) take_folder(class, row, fd);
         for (int l = 0; l < class->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
     } else if ((lesson = flat_lesson(class, name, &size)) == -2) {
-        fprintf(stderr, "%s/%s is of a lesson that this run does not grade\n", class->submissions,
-                name);
+        text_say(stderr, "%s/%s is of a lesson that this run does not grade", class->submissions,
+                 name);
     } else if (lesson >= 0) {
         struct row* row = row_of(class, name, size);
         take_file(class, row, lesson, open_file(folder, name));
@@ -315,7 +349,7 @@ static void read_roster(struct class* class) {
         struct row* row = row_of(class, name, strlen(name));
         row->on_roster = true;
         if (email >= 0) snprintf(row->email, sizeof row->email, "%s", t.record[i][email]);
-        show_text(row->email);
+        plain_line(row->email);
     }
     class->has_roster = true;
     table_free(&t);

@@ -7,13 +7,14 @@
 //     exports/junit.xml             the whole class
 //
 // In all of them a student's words (names, what a kernel prints, what a compiler repeats) are text:
-// a library or a function below escapes them for each format.
+// lines_of() makes them plain, and a library or a function below escapes them for each format.
 #include <libxml/xmlwriter.h>
 #include <math.h>
 #include <resolv.h>  // b64_ntop()
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
 #include "class/class.h"
 
 // A compiler may say much; its first errors matter.
@@ -44,11 +45,12 @@ static void message_of(const struct result* r, int index, char* text, size_t siz
     const char* said = r->message[0] && index == 0 ? r->compiler : "";
     size_t end = strlen(item->message);
     const char* line_end = end > 0 && item->message[end - 1] != '\n' ? "\n" : "";
-    int n = snprintf(text, size, "%s%s%.*s", item->message, line_end,
-                     whole_lines(said, COMPILER_SHOWN), said);
+    snprintf(text, size, "%s%s%.*s", item->message, line_end, whole_lines(said, COMPILER_SHOWN),
+             said);
+    size_t n = strlen(text);
     if (item->outcome == OUTCOME_FAIL && !r->message[0])
-        snprintf(text + n, size - (size_t)n, "likely cause: %s [%s]\n", item->sentence,
-                 item->cause);
+        snprintf(text + n, size - n, "likely cause: %s [%s]\n", item->sentence, item->cause);
+    plain_text(text);  // a text that does not fit may end inside of a character
 }
 
 // The lines of a lesson; their points add up to the lesson's points. If these are not the check's
@@ -66,6 +68,7 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
                                                                      : OUTCOME_FAIL};
         snprintf(line[0].name, sizeof line[0].name, "%s", class->lesson[lesson].name);
         snprintf(line[0].message, sizeof line[0].message, "%s", cell->now.note);
+        plain_text(line[0].message);
         return 1;
     }
     for (int i = 0; i < r->item_count; i++) {
@@ -77,6 +80,7 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
                                 .seconds = item->seconds};
         snprintf(line[i].name, sizeof line[i].name, "%s: %s", class->lesson[lesson].name,
                  item->name);
+        plain_line(line[i].name);
         message_of(r, i, line[i].message, sizeof line[i].message);
     }
     return r->item_count;
@@ -182,11 +186,11 @@ static void classroom(const struct class* class, const struct row* row, int less
 
 // ---- TAP
 
-// A description ends with its line, and a # in it begins a directive.
+// A # in a description begins a directive.
 static void tap_text(FILE* f, const char* text) {
     for (; *text; text++) {
         if (*text == '#' || *text == '\\') fputc('\\', f);
-        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text, f);
+        fputc(*text, f);
     }
 }
 
@@ -228,20 +232,12 @@ static void tap(const struct class* class, const struct row* row, struct result*
 
 // ---- JUnit
 
-// XML allows few control characters, even escaped.
-static void xml_attribute(xmlTextWriterPtr w, const char* name, const char* text) {
-    char clean[8192];
-    size_t n = 0;
-    for (; *text && n + 1 < sizeof clean; text++)
-        clean[n++] = (unsigned char)*text < 0x20 && !strchr("\t\n", *text) ? '?' : *text;
-    while (n > 0 && text[0] && ((unsigned char)clean[n - 1] & 0xc0) == 0x80)
-        n--;  // no half character at the end
-    if (n > 0 && text[0] && (unsigned char)clean[n - 1] >= 0xc0) n--;
-    clean[n] = '\0';
+// With name NULL the text stands in the element.
+static void xml_text(xmlTextWriterPtr w, const char* name, const char* text) {
     if (name)
-        xmlTextWriterWriteAttribute(w, BAD_CAST name, BAD_CAST clean);
+        xmlTextWriterWriteAttribute(w, BAD_CAST name, BAD_CAST text);
     else
-        xmlTextWriterWriteString(w, BAD_CAST clean);
+        xmlTextWriterWriteString(w, BAD_CAST text);
 }
 
 static void xml_property(xmlTextWriterPtr w, const char* name, double value) {
@@ -259,8 +255,8 @@ static void xml_number(xmlTextWriterPtr w, const char* name, int value) {
 
 static void junit_case(xmlTextWriterPtr w, const char* lesson, const struct line* line) {
     xmlTextWriterStartElement(w, BAD_CAST "testcase");
-    xml_attribute(w, "name", line->name);
-    xml_attribute(w, "classname", lesson);
+    xml_text(w, "name", line->name);
+    xml_text(w, "classname", lesson);
     xmlTextWriterWriteFormatAttribute(w, BAD_CAST "time", "%.3f", line->seconds);
     xmlTextWriterStartElement(w, BAD_CAST "properties");
     xml_property(w, "points", line->points);
@@ -268,9 +264,9 @@ static void junit_case(xmlTextWriterPtr w, const char* lesson, const struct line
     xmlTextWriterEndElement(w);
     if (line->outcome != OUTCOME_PASS) {
         xmlTextWriterStartElement(w, BAD_CAST(line->outcome == OUTCOME_FAIL ? "failure" : "error"));
-        xml_attribute(w, "message", line->cause[0] ? line->cause : line->message);
-        xml_attribute(w, "type", line->cause[0] ? line->cause : "points");
-        xml_attribute(w, NULL, line->message);
+        xml_text(w, "message", line->cause[0] ? line->cause : line->message);
+        xml_text(w, "type", line->cause[0] ? line->cause : "points");
+        xml_text(w, NULL, line->message);
         xmlTextWriterEndElement(w);
     }
     xmlTextWriterEndElement(w);
@@ -290,7 +286,7 @@ static void junit(const struct class* class, struct result* r) {
         for (int pass = 0; pass < 2; pass++) {
             if (pass == 1) {
                 xmlTextWriterStartElement(w, BAD_CAST "testsuite");
-                xml_attribute(w, "name", row->name);
+                xml_text(w, "name", row->name);
                 xml_number(w, "tests", tests);
                 xml_number(w, "failures", failures);
                 xml_number(w, "errors", errors);

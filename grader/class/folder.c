@@ -16,9 +16,8 @@
 void class_refuse(const char* format, ...) {
     va_list values;
     va_start(values, format);
-    vfprintf(stderr, format, values);
+    text_vsay(stderr, format, values);
     va_end(values);
-    fputc('\n', stderr);
     exit(2);
 }
 

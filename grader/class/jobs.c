@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/plain.h"
 #include "class/class.h"
 
 enum {
@@ -42,8 +43,7 @@ static void write_settings(const struct class* class) {
 }
 
 static bool wanted(const struct class* class, const struct row* row) {
-    return !class->student || !strcmp(class->student, row->id) ||
-           !strcmp(class->student, row->name);
+    return !class->student || class_row(class, class->student) == row;
 }
 
 // Has the lesson an item with this text in its name?
@@ -287,7 +287,7 @@ static void say_done(const struct class* class, int n, double seconds, int done,
     struct result* r = malloc(sizeof *r);
     char* error = class_read(class_path(class, "results/%s/%s.error", id, lesson), NULL);
     if (error)
-        snprintf(why, sizeof why, "grader error: %s", error), show_text(why);
+        snprintf(why, sizeof why, "grader error: %s", error), plain_line(why);
     else if (r && result_read(class_path(class, "results/%s/%s.json", id, lesson), r))
         snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
     else

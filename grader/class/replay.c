@@ -11,10 +11,7 @@
 // Prints both texts if they differ. Returns 1 if they do, else 0.
 static int differ(const char* what, const char* theirs, const char* ours) {
     if (!strcmp(theirs, ours)) return 0;
-    char text[400];  // a student's file may say anything
-    snprintf(text, sizeof text, "  %-24s theirs: %-32s here: %s", what, theirs, ours);
-    show_text(text);
-    puts(text);
+    printf("  %-24s theirs: %-32s here: %s\n", what, theirs, ours);
     return 1;
 }
 
@@ -66,7 +63,6 @@ int replay(struct class* class) {
     struct row* row = NULL;
     for (int l = 0; l < class->lessons; l++)
         if (!strcmp(class->lesson[l].name, theirs->lesson)) lesson = l;
-    if (lesson < 0) show_text(theirs->lesson);
     if (lesson < 0)
         class_refuse("REPLAY=%s is about lesson %s, which LESSON= does not name", class->replay,
                      theirs->lesson);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "class/class.h"
 
 enum { CSV_LIMIT = 16 << 20 };
@@ -88,6 +89,7 @@ void table_field(FILE* to, const char* text, bool last) {
     // A spreadsheet takes a text that begins with one of these for a formula.
     snprintf(guarded, sizeof guarded, "%s%s", text[0] && strchr("=+-@\t\r\n", text[0]) ? "'" : "",
              text);
+    plain_line(guarded);
     csv_fwrite(to, guarded, strlen(guarded));
     fputs(last ? "\n" : ",", to);
 }

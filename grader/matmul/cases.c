@@ -131,6 +131,8 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     idle_calls(c, of, negative);
     idle_calls(c, of, of->strides ? strides : packed);
     idle_calls(c, of, null);
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_launches_fail(c, declare, &p);
 }
 
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t) {

@@ -32,7 +32,7 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
-// strides smaller than a row.
+// strides smaller than a row. Then a launch that fails.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
 // Of one call: the wavefronts that only bank conflicts make, in parts of the others. A few are

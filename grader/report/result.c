@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 static const char* const outcomes[] = {"error", "fail", "pass"};
 
 const char* outcome_name(enum outcome outcome) {
@@ -20,15 +22,11 @@ void result_total(struct result* r) {
     }
 }
 
-// A student's text may hold any bytes, JSON only UTF-8: in any other text each byte beyond ASCII
-// becomes '?'.
+// A student's text may hold any bytes; in the result it is plain.
 static json_t* text_value(const char* s) {
-    json_t* value = json_string(s);
-    if (value) return value;
     char* copy = strdup(s);
-    for (char* c = copy; c && *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    value = copy ? json_string(copy) : NULL;
+    if (copy) plain_text(copy);
+    json_t* value = copy ? json_string(copy) : NULL;
     free(copy);
     return value;
 }
@@ -75,6 +73,13 @@ char* result_to_json(const struct result* r) {
 static void copy_text(char* to, size_t size, const json_t* object, const char* key) {
     const char* s = json_string_value(json_object_get(object, key));
     snprintf(to, size, "%s", s ? s : "");
+    plain_line(to);
+}
+
+// The result that a student brings may say anything, and a text that is too long ends anywhere.
+static void copy_lines(char* to, size_t size, const char* s) {
+    snprintf(to, size, "%s", s ? s : "");
+    plain_text(to);
 }
 
 static int number(const json_t* object, const char* key) {
@@ -84,7 +89,7 @@ static int number(const json_t* object, const char* key) {
 static void item_from(const json_t* o, struct result_item* i) {
     char outcome[16];
     copy_text(i->name, sizeof i->name, o, "name");
-    copy_text(i->message, sizeof i->message, o, "message");
+    copy_lines(i->message, sizeof i->message, json_string_value(json_object_get(o, "message")));
     copy_text(i->cause, sizeof i->cause, o, "cause");
     copy_text(i->sentence, sizeof i->sentence, o, "sentence");
     copy_text(outcome, sizeof outcome, o, "outcome");
@@ -109,11 +114,11 @@ bool result_from_json(const char* text, struct result* r) {
         copy_text(r->fingerprint, sizeof r->fingerprint, root, "fingerprint");
         copy_text(r->submission, sizeof r->submission, root, "submission");
         copy_text(r->idea, sizeof r->idea, root, "idea");
-        copy_text(r->message, sizeof r->message, root, "message");
-        r->message[strcspn(r->message, "\n")] = '\0';
         const char* all = json_string_value(json_object_get(root, "message"));
         const char* rest = all ? strchr(all, '\n') : NULL;
-        snprintf(r->compiler, sizeof r->compiler, "%s", rest ? rest + 1 : "");
+        copy_lines(r->message, sizeof r->message, all);
+        r->message[strcspn(r->message, "\n")] = '\0';
+        copy_lines(r->compiler, sizeof r->compiler, rest ? rest + 1 : "");
         r->complete = json_is_true(json_object_get(root, "complete"));
         r->score = number(root, "score");
         r->max_score = number(root, "max_score");

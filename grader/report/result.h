@@ -8,6 +8,7 @@
 #ifndef RESULT_H
 #define RESULT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -71,7 +72,8 @@ char* result_to_json(const struct result* r);
 // no cause is named), and the names belong to the items that did not pass; "-" if all passed.
 void result_print_verdict(const struct result* r, FILE* to);
 
-// Reads what result_to_json() wrote. False if it is not a result of this version.
+// Reads what result_to_json() wrote, or what says so: every text of *r is plain (base/plain.h).
+// False if it is not a result of this version.
 bool result_from_json(const char* text, struct result* r);
 
 // ---- the text a student reads (text.c). Colours only if `colour`.
@@ -79,6 +81,14 @@ bool result_from_json(const char* text, struct result* r);
 // Prints text, each line indented, and nothing a terminal would obey: compilers and programs repeat
 // what a student's file says.
 void text_print(FILE* to, const char* indent, const char* text);
+
+// Prints a sentence in the same way: a message that repeats a student's bytes (names of files,
+// words of a compiler).
+void text_say(FILE* to, const char* format, ...) __attribute__((format(printf, 2, 3)));
+void text_vsay(FILE* to, const char* format, va_list values) __attribute__((format(printf, 2, 0)));
+
+// Writes " FILE='name'" into text: to a shell it is one word, whatever the name is.
+void text_file_option(const char* name, char* text, size_t size);
 
 void text_begin(const struct result* r, bool colour);
 // The item with this index. It is short if an earlier item with the same cause was shown in full.

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "report/result.h"
 
 static const char* colour_code(enum outcome outcome, bool colour) {
@@ -29,19 +30,51 @@ void text_begin(const struct result* r, bool colour) {
     fflush(stdout);
 }
 
-static char harmless(char c) {
-    unsigned char u = (unsigned char)c;
-    return (u >= 0x20 && u != 0x7f) || c == '\n' || c == '\t' ? c : '?';
+// Prints the character at s, or '?' if it is not plain. Returns its length in bytes, at least 1.
+static size_t put_character(FILE* to, const char* s) {
+    size_t n = plain_character(s);
+    bool layout = *s == '\n' || *s == '\t';
+    if (n > 0)
+        fwrite(s, 1, n, to);
+    else
+        putc(layout ? *s : '?', to);
+    return n > 0 ? n : 1;
 }
 
 void text_print(FILE* to, const char* indent, const char* text) {
     bool start = true;
-    for (const char* s = text; *s; s++) {
+    for (const char* s = text; *s;) {
         if (start) fputs(indent, to);
         start = *s == '\n';
-        putc(harmless(*s), to);
+        s += put_character(to, s);
     }
     if (!start) putc('\n', to);
+}
+
+void text_vsay(FILE* to, const char* format, va_list values) {
+    char* text;
+    if (vasprintf(&text, format, values) < 0) return;
+    text_print(to, "", text);
+    free(text);
+}
+
+void text_say(FILE* to, const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    text_vsay(to, format, values);
+    va_end(values);
+}
+
+void text_file_option(const char* name, char* text, size_t size) {
+    size_t n = (size_t)snprintf(text, size, " FILE='");
+    for (; *name && n + 6 < size; name++) {
+        if (*name == '\'')
+            n += (size_t)snprintf(text + n, size - n, "'\\''");
+        else
+            text[n++] = *name;
+    }
+    snprintf(text + n, size - n, "'");
+    plain_line(text);
 }
 
 // ---- lines as wide as the terminal
@@ -56,7 +89,17 @@ static int width(void) {
     return n < NARROWEST ? NARROWEST : n;
 }
 
-// Prints a line of n characters from this column on. Words that do not fit go to the next line, at
+// How many columns n bytes take.
+static int columns_of(const char* text, size_t n) {
+    int columns = 0;
+    for (size_t i = 0; i < n; columns++) {
+        size_t length = plain_character(text + i);
+        i += length > 0 ? length : 1;
+    }
+    return columns;
+}
+
+// Prints a line of n bytes from this column on. Words that do not fit go to the next line, at
 // column `hang`.
 static void put_words(const char* line, size_t n, int column, int hang) {
     int most = width();
@@ -65,13 +108,13 @@ static void put_words(const char* line, size_t n, int column, int hang) {
         while (word < n && line[word] == ' ') word++;
         size_t end = word;
         while (end < n && line[end] != ' ') end++;
-        if (i > 0 && column > hang && column + (int)(end - i) > most) {
+        if (i > 0 && column > hang && column + columns_of(line + i, end - i) > most) {
             printf("\n%*s", hang, "");
             column = hang;
             i = word;
         }
-        column += (int)(end - i);
-        for (; i < end; i++) putchar(harmless(line[i]));
+        column += columns_of(line + i, end - i);
+        while (i < end) i += put_character(stdout, line + i);
     }
     putchar('\n');
 }
@@ -159,8 +202,8 @@ static void print_next(const struct result* r, const struct result_item* failed)
     const char* number = r->lesson;
     int digits = (int)strcspn(number, "_");
     bool own = strncmp(r->file, "exercises/", 10) == 0;
-    char file[640] = "", cause[48] = "";
-    if (!own) snprintf(file, sizeof file, " FILE='%s'", r->file);
+    char file[4 * sizeof r->file] = "", cause[48] = "";
+    if (!own) text_file_option(r->file, file, sizeof file);
     // make hint takes the cause from the saved grade of the exercise. A different file needs
     // CAUSE=, and so does a text, in which each answer may be wrong in its own way.
     if (!own || r->text) snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
@@ -195,7 +238,7 @@ void text_end(const struct result* r, const char* log, const char* unchecked, bo
     putchar('\n');
     if (failed && !r->message[0]) print_next(r, failed);
     if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
-    printf("Log: %s\n", log);
+    text_print(stdout, "Log: ", log);
     if (!r->complete && !r->message[0]) printf("Only the items that match CASE were graded.\n");
     if (!r->message[0]) print_idea(r);
     enum outcome how = r->score == r->max_score && r->max_score > 0 ? OUTCOME_PASS : OUTCOME_FAIL;

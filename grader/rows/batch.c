@@ -84,4 +84,5 @@ void batch_hide(const struct batch* b) {
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls) {
     struct batch b = batch_of(c, of, 4, 128);
     check_idle_calls(c, calls, declare, &b);
+    check_launches_fail(c, declare, &b);
 }

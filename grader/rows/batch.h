@@ -70,7 +70,7 @@ void batch_hide(const struct batch* b);
 
 // ---- nothing to do
 
-// check_idle_calls() with arrays of 4 rows of 128.
+// check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);
 
 #endif

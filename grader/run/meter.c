@@ -24,6 +24,7 @@ static _Alignas(VAULT_PAGE) union {
             size_t bytes;
         } live[ALLOCATIONS];
         bool on, ghost;
+        bool fails;  // some call does
         char failing[32];
         int calls_left;  // until the call that fails; 0: none fails
         struct meter meter;
@@ -39,6 +40,7 @@ void meter_start(const char* fail_call, int fail_at, bool as_ghost) {
     vault_open();
     strncpy(book.failing, fail_call, sizeof book.failing - 1);
     book.calls_left = fail_at;
+    book.fails = fail_at > 0;
     memset(book.live, 0, sizeof book.live);
     memset(&book.meter, 0, sizeof book.meter);
     book.ghost = as_ghost;
@@ -203,33 +205,47 @@ WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
 
 // ---- launches
 
-static bool runs_now(void) {
+enum launch { RUNS, RUNS_NOT, FAILS };
+
+// Behind a launch that was made to fail no kernel runs: what it would read may not be there.
+static enum launch next_launch(void) {
+    bool fails = fails_now("launch");
     vault_open();
+    bool failed = strcmp(book.failing, "launch") == 0 && book.fails && book.calls_left == 0;
+    bool runs = !(book.on && (book.ghost || failed));
     book.meter.launches += book.on;
-    bool runs = !(book.on && book.ghost);
     vault_close();
-    return runs;
+    return fails ? FAILS : runs ? RUNS : RUNS_NOT;
 }
 
 #ifdef CPU_DEVICE
 #include "cudev/abi.h"
 
+cudaError_t cudev_error(cudaError_t error);  // the CPU device's: cudaGetLastError() will tell it
 int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
 int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
-    return runs_now() ? __real_cudev_launch(site, run, body) : cudaSuccess;
+    enum launch l = next_launch();
+    if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
+    return l == RUNS ? __real_cudev_launch(site, run, body) : cudaSuccess;
 }
 #else
+static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
+
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
-    if (!runs_now()) return cudaSuccess;
+    enum launch l = next_launch();
+    if (l == FAILS) block = no_threads;
+    if (l == RUNS_NOT) return cudaSuccess;
     return __real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
-    if (!runs_now()) return cudaSuccess;
+    enum launch l = next_launch();
+    if (l == FAILS) block = no_threads;
+    if (l == RUNS_NOT) return cudaSuccess;
     return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
 }
 #endif

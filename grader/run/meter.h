@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 // From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none), and if ghost
-// no kernel runs: a launch does nothing and returns success.
+// no kernel runs: a launch does nothing and returns success. The function "launch" is a <<<>>>;
+// after one that fails, cudaGetLastError() says so, and later launches of the round do nothing.
 void meter_start(const char* fail_call, int fail_at, bool ghost);
 
 struct meter {

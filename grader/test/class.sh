@@ -77,6 +77,14 @@ validate() {
     done
 }
 expect "every export is valid" validate
+# Each is UTF-8, and no character of it is obeyed by a terminal or turns the text around it.
+is_plain() {
+    for file in "$out"/gradebook.csv "$out"/log.csv "$out"/feedback/* "$out"/exports/*/* "$out"/exports/junit.xml; do
+        iconv -f UTF-8 -t UTF-8 "$file" >"$dir/utf8" || { echo "$file" && return 1; }
+        ! LC_ALL=C.UTF-8 grep -P '[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{202a}-\x{202e}\x{fffe}]' "$dir/utf8" || return 1
+    done
+}
+expect "and is plain text" is_plain
 # prove fails where a test fails; it must find no line that is not TAP.
 is_tap() { ! prove --exec cat "$out"/exports/tap/*.tap 2>&1 | grep -E "Parse errors|Bad plan|YAML"; }
 expect "TAP is TAP" is_tap

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 2,
+    ARENA_VERSION = 3,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -47,7 +47,7 @@ struct arena_layout {
     uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
     uint32_t altered;    // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -64,12 +64,15 @@ struct arena_traffic {
     int64_t atomics, barriers, mma;
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
+    int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
+    int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
 };
 
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes
 // right. But findings, counts, allocations, launches and copies are known only from here. They are
 // as trustworthy as inspect.h and run/vault.h, which keep the student's code away from them.
 struct arena_answer {
+    uint32_t started;  // 1: the runner's main() was reached
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
@@ -112,6 +115,9 @@ int arena_close_writing(struct arena* arena, unsigned char* map);
 // Seals the arena against any writing and maps it for reading. Fails with EBUSY while some process
 // still has it mapped writable: a survivor of the student's program. Returns 0 or -1.
 int arena_seal(struct arena* arena);
+
+// Has the runner's main() begun? Asked before or after arena_seal().
+bool arena_started(const struct arena* arena);
 
 // What the runner says about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);

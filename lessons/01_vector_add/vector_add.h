@@ -17,7 +17,8 @@ COURSE_BEGIN_C
 //
 // The caller owns the arrays; they are aligned to 4 bytes (one float) and c overlaps neither input.
 // Every byte of device memory the launcher allocates is freed before it returns, whatever it
-// returns. Use cudaMalloc and cudaMemcpy: the grader makes single calls of these functions fail.
+// returns. Use cudaMalloc and cudaMemcpy: the grader makes single calls of these functions, and the
+// launch, fail.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  n < 0

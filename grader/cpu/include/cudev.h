@@ -63,6 +63,12 @@ struct cudev_traffic {
     unsigned long long unique_read_bytes, unique_written_bytes;
     // Sums over launches: distinct sectors of each launch, the least that DRAM has to move for it.
     unsigned long long launch_read_sectors, launch_written_sectors;
+    // The most bytes of its stack that a thread has used, for local variables and what the compiler
+    // puts beside them (a few hundred bytes): functions that the kernel calls count as well.
+    unsigned long long local_bytes_per_thread;
+    // Distinct bytes of static variables (__device__, __constant__) that kernels have read or
+    // written since the reset.
+    unsigned long long static_bytes;
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;

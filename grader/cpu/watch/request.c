@@ -54,6 +54,9 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     fresh = touch(&TOTAL_TOUCHED[s->number], bits, &before);
     total->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
     total->written_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh >> 32));
+    if ((uint64_t)s->number << SECTOR_SHIFT < IMAGE_OFFSET) return;
+    uint32_t known = (uint32_t)before | (uint32_t)(before >> 32);
+    total->static_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh | fresh >> 32) & ~known);
 }
 
 // An atomic serves the threads that want the same address one after the other, in rounds. Each

@@ -112,6 +112,11 @@ struct watch {
     uint64_t shared_floor;  // its last __syncthreads()
     struct logs logs;
 
+    uint32_t deepest;  // bytes of its stack that a thread has used, at most: see stack_use.c
+    struct stack_use {
+        char *begin, *low;  // where threads begin; how far down the running one has been
+    } stack[MAX_THREADS];
+
     uint32_t block_number;  // of the blocks that this worker ran, from 1
     unsigned spins;         // volatile reads
     bool range;             // the access is part of a structure, which may have padding
@@ -129,6 +134,9 @@ _Static_assert(sizeof(struct watch_state) <= OWN_SPACE, "the workers' state has 
 static inline struct watch_state* watch_state(void) {
     return (struct watch_state*)WATCH_BASE;
 }
+
+// stack_use.c: the running thread uses its stack from where it began down to `low`.
+void cudev_stack_reaches(struct watch* watch, char* low);
 
 // watcher.c: sets cudev_watcher if CUDEV_WATCH asks for it. Called before main().
 void cudev_watch_setup(void);

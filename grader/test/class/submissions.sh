@@ -3,7 +3,7 @@
 # and what each has to get.
 # usage: submissions.sh DIR COUNT     writes DIR/submissions (COUNT of them), DIR/roster.csv (with one more, who
 #        hands in nothing) and DIR/expected: lines of ID POINTS NOTE, sorted by ID; a NOTE ends as the row's does
-# Right ones get 100, exploits 0; what is only costly keeps the other points: 87.
+# Right ones get 100, exploits 0; what is only costly keeps the other points: 60.
 set -eu
 export LC_ALL=C
 dir=$1 count=$2
@@ -39,7 +39,7 @@ one() { # one NUMBER: its kind is the number modulo 26
         ;;
     2) cp $hostile/endless_kernel.cu "$to/endless$n.cu" && expect "endless$n" 0 "0 of 100" ;;
     3) cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/stub$n.cu" && expect "stub$n" 0 "0 of 100" ;;
-    4) cp solutions/05_tiled_matmul/steps/1_naive.cu "$to/naive$n.cu" && expect "naive$n" 87 "87 of 100" ;;
+    4) cp solutions/05_tiled_matmul/steps/1_naive.cu "$to/naive$n.cu" && expect "naive$n" 60 "60 of 100" ;;
     5) cp $hostile/fork_bomb.cu "$to/forks$n.cu" && expect "forks$n" 0 "0 of 100" ;;
     6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100" ;;
     7) archive "zip$n.zip" zip -q "zip$n.zip" tiled_matmul.cu && expect "zip$n" 100 "100 of 100" ;;
@@ -78,7 +78,7 @@ one() { # one NUMBER: its kind is the number modulo 26
         mkdir "$to/<b>&amp;$n"
         {
             echo '#include <stdio.h>'
-            sed 's~    if (M < 0 .*~    printf("<script>]]></failure>::set-output::\\033[31m|%%# not ok 1 \\xff\\n");\n    if (M >= 0) return 7;~' \
+            sed 's~    if (M < 0 .*~    printf("<script>]]></failure>::set-output::\\033[31m|%%# not ok 1 \\xff \\xef\\xbf\\xbe \\xed\\xa0\\x80 \\xc2\\x9b[m \\xe2\\x80\\xae\\n");\n    if (M >= 0) return 7;~' \
                 "$solution"
         } >"$to/<b>&amp;$n/tiled_matmul.cu"
         expect "%3Cb%3E%26amp%3B$n" 0 "0 of 100"

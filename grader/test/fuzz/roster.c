@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "class/class.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -25,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         char id[ID_SIZE], *name = t.record[i][column];
         name_to_id(name, strlen(name), id);
         if (strlen(id) >= ID_SIZE || strchr(id, '/')) abort();  // it becomes a file's name
-        show_text(name);
+        plain_line(name);
     }
     fclose(to);
     table_free(&t);

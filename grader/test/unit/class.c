@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain.h"
 #include "class/class.h"
 
 // A name as a file name: no way out of the folder, no hidden file, no two names the same.
@@ -34,19 +35,57 @@ END_TEST
 
 // Bytes that are no UTF-8, and characters that a terminal obeys.
 START_TEST(test_shown_text) {
-    static const char* const text[][2] = {{"\xc3\xb6zil", "\xc3\xb6zil"},
-                                          {"a\x1b[31m", "a?[31m"},
-                                          {"n\xf6", "n?"},
-                                          {"\xc2\x9b", "??"},            // a control character
-                                          {"\xed\xa0\x80", "???"},       // half of a pair
-                                          {"\xf4\x90\x80\x80", "????"},  // beyond the last
-                                          {"\xc3", "?"}};
+    static const char* const text[][2] = {
+        {"\xc3\xb6zil", "\xc3\xb6zil"},
+        {"a\x1b[31m", "a?[31m"},
+        {"n\xf6", "n?"},
+        {"\xc2\x9b", "??"},                      // a control character
+        {"\xed\xa0\x80", "???"},                 // half of a pair
+        {"\xf4\x90\x80\x80", "????"},            // beyond the last
+        {"\xef\xbf\xbe\xef\xbf\xbf", "??????"},  // none
+        {"\xf0\x9f\xbf\xbe", "????"},
+        {"\xef\xb7\x90", "???"},
+        {"a\xe2\x80\xae"
+         "b\xe2\x81\xa6",
+         "a???b???"},
+        {"\xc0\x9b\xe0\x82\x9b", "?????"},  // too long forms
+        {"\xf0\x9f\x98\x80 \xe4\xb8\xad", "\xf0\x9f\x98\x80 \xe4\xb8\xad"},
+        {"a\tb\n", "a?b?"},
+        {"\xc3", "?"}};
     char shown[64];
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         snprintf(shown, sizeof shown, "%s", text[i][0]);
-        show_text(shown);
+        plain_line(shown);
         ck_assert_str_eq(shown, text[i][1]);
     }
+}
+END_TEST
+
+static struct row students[] = {
+    {.id = "a%20b", .name = "a b"},
+    {.id = "a%2520b", .name = "a%20b"},
+    {.id = "caf%E9", .name = "caf?"},
+    {.id = "caf%EA", .name = "caf?"},
+    {.id = "%C3%B6zil", .name = "\xc3\xb6zil"},
+};
+static const struct class two_alike = {.row = students, .rows = 5};
+
+// An id is exact; a name is one student's, or nobody's.
+START_TEST(test_rows) {
+    ck_assert_ptr_eq(class_row(&two_alike, "a b"), &students[0]);
+    ck_assert_ptr_eq(class_row(&two_alike, "a%2520b"), &students[1]);
+    ck_assert_ptr_eq(class_row(&two_alike, "caf\xe9"), &students[2]);
+    ck_assert_ptr_eq(class_row(&two_alike, "caf%EA"), &students[3]);
+    ck_assert_ptr_eq(class_row(&two_alike, "\xc3\xb6zil"), &students[4]);
+    ck_assert_ptr_null(class_row(&two_alike, "a%20"));
+    ck_assert_ptr_eq(class_row_of_id(&two_alike, "a%20b"), &students[0]);
+    ck_assert_ptr_null(class_row_of_id(&two_alike, "a b"));
+}
+END_TEST
+
+// The id of one and the name of another; what is shown of two.
+START_TEST(test_rows_that_may_be_two) {
+    class_row(&two_alike, _i ? "caf?" : "a%20b");
 }
 END_TEST
 
@@ -103,6 +142,8 @@ int main(void) {
     tcase_add_test(t, test_ids);
     tcase_add_test(t, test_long_ids);
     tcase_add_test(t, test_shown_text);
+    tcase_add_test(t, test_rows);
+    tcase_add_loop_exit_test(t, test_rows_that_may_be_two, 2, 0, 2);
     tcase_add_test(t, test_names_of_lessons);
     tcase_add_test(t, test_tables);
     tcase_add_test(t, test_fields);

@@ -69,6 +69,45 @@ START_TEST(test_verdict) {
 }
 END_TEST
 
+// Whatever a student's program prints and whatever a result says that a student brings: no byte of
+// it reaches a terminal that would obey it.
+static const char hostile[] = "\033[31m\xc2\x9b"
+                              "31m\x9b\xef\xbf\xbe\xed\xa0\x80\xe2\x80\xae \xc3\xb6\r\x7f";
+static const char plain[] = "?[31m??31m??????"
+                            "???? \xc3\xb6??";
+
+START_TEST(test_printed_text_is_plain) {
+    char *said = NULL, text[200];
+    size_t size;
+    FILE* to = open_memstream(&said, &size);
+    text_print(to, "  ", hostile);
+    text_say(to, "%s: %d\n", hostile, 7);
+    fclose(to);
+    snprintf(text, sizeof text, "  %s\n%s: 7\n", plain, plain);
+    ck_assert_str_eq(said, text);
+    free(said);
+    text_file_option("it's\n\033.cu", text, sizeof text);
+    ck_assert_str_eq(text, " FILE='it'\\''s??.cu'");
+}
+END_TEST
+
+START_TEST(test_result_is_plain) {
+    static struct result r = {.item_count = 1}, back;
+    snprintf(r.seed, sizeof r.seed, "1");
+    snprintf(r.item[0].message, sizeof r.item[0].message, "%s\n\t%s", hostile, hostile);
+    snprintf(r.file, sizeof r.file, "%s", hostile);
+    char *json = result_to_json(&r), wanted[200];
+    snprintf(wanted, sizeof wanted, "%s\n\t%s", plain, plain);
+    ck_assert(result_from_json(json, &back));
+    ck_assert_str_eq(back.item[0].message, wanted);
+    ck_assert_str_eq(back.file, plain);
+    free(json);
+    ck_assert(
+        result_from_json("{\"version\": 1, \"seed\": \"1\\u009b\\n2\\u001b\\ufffe\"}", &back));
+    ck_assert_str_eq(back.seed, "1???2????");
+}
+END_TEST
+
 START_TEST(test_other_versions_are_refused) {
     static struct result r;
     ck_assert(!result_from_json("", &r));
@@ -97,6 +136,8 @@ int main(void) {
     TCase* t = tcase_create("result");
     tcase_add_test(t, test_there_and_back);
     tcase_add_loop_test(t, test_verdict, 0, 4);
+    tcase_add_test(t, test_printed_text_is_plain);
+    tcase_add_test(t, test_result_is_plain);
     tcase_add_test(t, test_other_versions_are_refused);
     tcase_add_test(t, test_causes);
     suite_add_tcase(suite, t);
@@ -104,5 +145,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 7 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 9 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -26,6 +26,9 @@ template <class Body> CUDEV_UNWATCHED void run_threads(void* p) {
     unsigned x = thread_index.x;
     for (;;) {
         __asm__ volatile("" ::: "memory");
+#ifdef CUDEV_WATCHED
+        cudev_clean_stack();
+#endif
         body();
         if (__builtin_expect(++x < cudev_row_end, 1)) {
             thread_index.x = x;

@@ -54,7 +54,7 @@ one() {
     printf '%s\n' "${want%%;*}" | tr ',' '\n' | sed 's/^ *//' | grep -v '^nothing$' | sort > "$work/$name.want"
     status=1
     if compile "$1"; then
-        CUDEV_WATCH=check timeout 60 "$work/$name" > "$work/$name.out" 2>&1
+        CUDEV_WATCH=check,profile timeout 60 "$work/$name" > "$work/$name.out" 2>&1
         code=$?
         found "$work/$name.out" > "$work/$name.found"
         if [ -n "$ends" ]; then

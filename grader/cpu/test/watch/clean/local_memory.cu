@@ -1,0 +1,66 @@
+// finds: nothing
+// What is counted beside traffic: how deep a thread's local variables go, and which static variables
+// kernels use.
+#include <cudev.h>
+#include <stdio.h>
+#include "small.h"
+
+__device__ float table[1000];
+__device__ float other[1000];
+
+template <int N> __global__ void row(float* x, int n) {
+    float s[N];
+    for (int i = 0; i < n; i++) s[i] = x[i];
+    __syncthreads();
+    float sum = 0.0f;
+    for (int i = 0; i < n; i++) sum = 0.5f * sum + s[i];
+    x[n + threadIdx.x] = sum;
+}
+
+__device__ __noinline__ float deep(const float* x, int n) {
+    float mine[8];
+    for (int i = 0; i < 8; i++) mine[i] = x[i] * n;
+    float below = n ? deep(x, n - 1) : 0.0f;
+    return below + mine[n % 8];
+}
+
+__global__ void recursive(float* x, int n) {
+    x[64 + threadIdx.x] = deep(x, n);
+}
+
+__global__ void statics(float* x, int n) {
+    int i = threadIdx.x;
+    if (i < n) table[i] = x[i];
+    if (i < n) x[64 + i] = table[i] + other[10 * i];
+}
+
+static int failures;
+
+static void between(const char* what, unsigned long long got, unsigned long long least,
+                    unsigned long long most) {
+    if (got >= least && got <= most) return;
+    printf("%s: %llu, expected %llu to %llu\n", what, got, least, most);
+    failures++;
+}
+
+static struct cudev_traffic traffic() {
+    struct cudev_traffic t;
+    cudev_get_traffic(&t);
+    cudev_reset_traffic();
+    return t;
+}
+
+int main() {
+    float* x = filled(256);
+    row<64><<<1, 64>>>(x, 64);
+    between("64 numbers", traffic().local_bytes_per_thread, 256, 256 + 256);
+    row<4096><<<1, 64>>>(x, 64);
+    between("4096 numbers", traffic().local_bytes_per_thread, 16384, 16384 + 256);
+    row<64><<<1, 64>>>(x, 64);
+    between("64 numbers again", traffic().local_bytes_per_thread, 256, 256 + 256);
+    recursive<<<1, 64>>>(x, 50);
+    between("50 calls", traffic().local_bytes_per_thread, 51 * 32, 51 * 160);
+    statics<<<1, 64>>>(x, 50);
+    between("static variables", traffic().static_bytes, 50 * 4 + 50 * 4, 50 * 4 + 50 * 4);
+    return failures;
+}
