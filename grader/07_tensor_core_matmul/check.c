@@ -125,7 +125,7 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-// A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each, and its traffic.
+// A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each; its traffic.
 // Rows of A from a random one on hold numbers of 2^20 times the size, and B of 2^-20 times: what is
 // made of these rows has to change if mma.sync makes other products of large numbers. The other
 // rows of C must not, and nothing is large in what becomes of the products.
