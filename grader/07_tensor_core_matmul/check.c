@@ -82,7 +82,7 @@ static void rounded_once(struct check* c) {
     double largest = 0;
     for (int64_t i = 0; i < p.C.t->count; i++) largest = fmax(largest, fabs(p.C.t->want[i]));
     double ulp = dtype_ulp(BF16, largest);
-    check_compare(c, p.C.t, (struct budget){ulp, ulp / 64});
+    check_compare(c, p.C.t, (struct budget){.max = ulp, .mean = ulp / 64});
 }
 
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far

@@ -145,16 +145,18 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
 void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);
 
 // How far an output may be from the wanted values: |got - want| <= max for every element, and the
-// mean of |got - want| <= mean. Both absolute, in the output's own unit.
+// mean of |got - want| <= mean. And how far the errors may go to one side: the mean of what is
+// added to |want| is from -bias to bias; 0: no matter. All absolute, in the output's own unit.
 struct budget {
-    double max, mean;
+    double max, mean, bias;
 };
 struct budget budget_exact(void);
 
-// A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, for the maximum and for the mean. Some units in the last place of the largest
-// wanted value are added: 8 to the maximum, 2 to the mean. standard holds t->count values computed
-// the plain way in t's working precision.
+// A budget from a standard implementation of the same precision (grading reference): in fp32, 8
+// times its error, per tensor, for the maximum and for the mean. Some units in the last place of
+// the largest wanted value are added: 8 to the maximum, 2 to the mean. In 16 bits it is 3 times and
+// 1 unit, twice and 1/32 unit, more where numbers cancel, and the errors may not all go to one
+// side. standard holds t->count values computed the plain way in t's working precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
 // Compares an output with want. On a failure: the first wrong element, how many, where, the error
