@@ -1,6 +1,6 @@
-// tensor_cores.c: cases whose products must come from mma.sync. Each product is asked for by itself:
-// operands that only this product has are large (MARK), the outputs behind it must change when
-// mma.sync takes large operands for something else (check_changes()), and others must not.
+// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands that only one
+// product has are large (MARK): the outputs behind it must change when mma.sync takes large operands
+// for something else (check_changes()), and others must not.
 #include "attention/backward_cases.h"
 #include "attention/forward.h"
 #include "wall/arena.h"

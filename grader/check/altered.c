@@ -1,5 +1,5 @@
-// altered.c: which outputs came from the tensor cores. A kernel can have mma.sync multiply beside it,
-// and compute elsewhere; then its outputs do not change with what mma.sync makes.
+// altered.c: which outputs came from the tensor cores. A kernel can let mma.sync multiply and
+// compute elsewhere; then its outputs do not change with what mma.sync makes.
 #include <math.h>
 
 #include "check/state.h"
@@ -45,8 +45,8 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
     int64_t of, same;
     char text[300];
     if (!c->session->judges_costs) return;
-    // A sum of operands that count 4 times is 4 times what it was. What is computed elsewhere in bf16
-    // is hardly ever a quarter away, except where a sum cancels.
+    // A sum of operands that count 4 times is 4 times what it was. What is computed elsewhere in
+    // bf16 is hardly ever a quarter away, except where a sum cancels.
     same = judge(c, t, first, count, 0.25, 0, &of);
     if (2 * same <= of) return;
     snprintf(text, sizeof text,
