@@ -129,6 +129,11 @@ static const char* const builtins[] = {
 static const char* const rewritten[] = {
     "cudev",        "cudev_arguments",      "cudev_type",     "cudev_shared_array",
     "cudev_shared", "cudev_dynamic_shared", "cudev_not_here", NULL};
+// Where the rewriter puts variables of the device (cpu/include/cudev/language.h).
+static const char* const sections[] = {
+    "\"cudev_device_zero\"",    "\"cudev_device_value\"",    "\"cudev_device_const\"",
+    "\"cudev_constant_zero\"",  "\"cudev_constant_value\"",  "\"cudev_constant_const\"",
+    "\",\\\"aw\\\",@nobits#\"", "\",\\\"aw\\\",%nobits//\"", NULL};
 static const char* const assembly[] = {"asm", "__asm", "__asm__", NULL};
 static const char* const per_thread[] = {"thread_local", "__thread", "_Thread_local", NULL};
 static const char* const instrumentation[] = {"__tsan_", "__ubsan_", "__asan_", "__sanitizer_",
@@ -162,6 +167,12 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
         if (is(r, "(") || is(r, "[")) depth++;
         if (is(r, ")") || is(r, "]")) depth--;
         if (depth <= 0) return true;
+        if (depth == NAMES && is(r, "section") && next(r) && is(r, "(")) {
+            while (next(r) && !is(r, ")"))
+                if (!is_one_of(r, sections))
+                    return refuse(w, r, "the attribute section: a graded file has none");
+            continue;
+        }
         if (depth == NAMES && (isalpha((unsigned char)*r->word) || *r->word == '_') &&
             !is(r, "gnu") && !is_one_of(r, attributes))
             return refuse(w, r,
