@@ -49,7 +49,7 @@ static void compare(struct check* c, struct batch* b) {
     double share = relative(b);
     b->slack[0].of_element = share;
     b->tolerance[0] = share * largest;
-    check_compare(c, b->out[0], (struct budget){share * largest, share * mean});
+    check_compare(c, b->out[0], (struct budget){.max = share * largest, .mean = share * mean});
 }
 
 static void run(struct check* c, struct batch* b) {

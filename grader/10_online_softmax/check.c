@@ -44,7 +44,7 @@ static void compare(struct check* c, struct batch* b) {
     double share = relative(b);
     b->slack[1].of_element = share;
     check_compare(c, b->out[0], budget_exact());
-    check_compare(c, b->out[1], (struct budget){share * largest, share * largest});
+    check_compare(c, b->out[1], (struct budget){.max = share * largest, .mean = share * largest});
 }
 
 static void run(struct check* c, struct batch* b) {

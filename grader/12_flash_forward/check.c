@@ -253,7 +253,7 @@ static void safe(struct check* c) {
                    (int)s[1], (int)s[2], (int)s[3]);
         problem_declare(&p, BATCHES_INSIDE);
         forward_fill(&p);
-        judge_O(&p, (struct budget){INFINITY, INFINITY});  // is all of it written?
+        judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
 }
 

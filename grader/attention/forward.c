@@ -186,7 +186,6 @@ struct forward_traffic forward_traffic(struct problem p) {
         const struct arena_traffic* t = check_traffic(p.check);
         bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
         found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p.N_q);
-        if (!causal) found.mma = (double)t->mma;
     }
     found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];

@@ -126,6 +126,10 @@ const struct arena_traffic* problem_traffic(const struct problem* p);
 // is lost to bank conflicts.
 void judge_conflicts(struct check* c);
 
+// Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
+// forward pass or five of a backward pass, without those that the causal mask hides.
+void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
+
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);
 
