@@ -117,8 +117,8 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
-// The traffic of a judged case with WATCH_PROFILE. Fails if the launcher allocated more memory than
-// a row of fp32 for each query.
+// The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of fp32
+// for each query, or local arrays could hold a query's scores of thousands of keys.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 

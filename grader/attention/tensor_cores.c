@@ -1,6 +1,6 @@
-// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands that only one
-// product has are large (MARK): the outputs behind it must change when mma.sync takes large operands
-// for something else (check_changes()), and others must not.
+// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands that only
+// one product has are large (MARK): the outputs behind it must change when mma.sync takes large
+// operands for something else (check_changes()), and others must not.
 #include "attention/backward_cases.h"
 #include "attention/forward.h"
 #include "wall/arena.h"
@@ -46,7 +46,7 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
         if (j % 2) times(&p, ARRAY_V, 0, j, 0, MARK);
     }
     forward_run(&p, JUDGE_O | JUDGE_LSE);
-    const struct arena_traffic* t = check_traffic(p.check);
+    const struct arena_traffic* t = problem_traffic(&p);
     const struct tensor *O = p.array[ARRAY_O].tensor, *LSE = p.array[ARRAY_LSE].tensor;
     judge_mma_count(&p, t);
     check_changes(p.check, LSE, 0, half, "Q K^T");
