@@ -53,7 +53,6 @@ void command_build(struct command* command, bool in_report) {
                                           .level = session->level,
                                           .gpu = session->gpu,
                                           .arch = command->arch,
-                                          .at_once = o->at_once,
                                           .uninspected = o->uninspected};
     struct build* b = &command->build;
     *b = command->result->text ? build_text(o->file) : build_submission(&request);

@@ -148,7 +148,7 @@ static void explain_linker(struct build* b, const struct build_request* q, const
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown) {
     char out[PATH_MAX], path[PATH_MAX + 16];
-    double seconds = (q->gpu ? SECONDS_NVCC : SECONDS) * (q->at_once > 0 ? q->at_once : 1);
+    double seconds = q->gpu ? SECONDS_NVCC : SECONDS;
     struct wall_result r = run_script(q, work, shown, seconds);
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(path, sizeof path, "%s/unset", out);
@@ -157,7 +157,12 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (b->log) name_parts(b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
-        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s", seconds);
+        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",
+                    seconds);
+    if (r.end == WALL_IDLE)
+        return stop(
+            b, BUILD_COMPILE_ERROR,
+            "the compiler waits for something that does not come; which file does it read?");
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);
