@@ -129,6 +129,7 @@
     CAUSE(bad_barrier, "a named barrier is used with a wrong number or count of threads")          \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
+    CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
     CAUSE(stack_overflow,                                                                          \
           "a thread's local arrays are too large, or a function calls itself on and on")           \

@@ -48,7 +48,9 @@ struct session {
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
-    double seconds;  // of CPU time that one case has; on a GPU, by the clock
+    // Of CPU time; on a GPU, by the clock.
+    double seconds;       // that one case has
+    double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
     // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);

@@ -75,9 +75,11 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
+// False if a process still has the results open, or has forbidden to seal them (EPERM).
 static bool seal(struct check* c) {
     for (int i = 0; i < SEAL_TRIES; i++) {
         if (arena_seal(&c->arena) == 0) return true;
+        if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
     }
@@ -110,11 +112,16 @@ static void unpack(struct check* c, const struct arena* a, bool ghost) {
 
 // ---- running it
 
-// Runs the plain program, or the instrumented one if it is watched.
-static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
+// Runs the plain program, or the instrumented one if it is watched. The runs of an item have its
+// time together: the case that finds none left fails.
+static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    // A launch has a part of the CPU time of its case, so that an endless loop is named by its line.
+    double left = s->item_seconds - c->record->spent;
+    if (left <= 0)
+        check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
+                   c->record->spent);
+    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
     char launch[48], clock[48];
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
@@ -128,19 +135,42 @@ static struct wall_result run_program(const struct check* c, const struct arena*
         .program = watched ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
-        .seconds = s->seconds,
+        .seconds = left < s->seconds ? left : s->seconds,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
         .gpu = gpu,
     };
-    return wall_run(s->level, &job);
+    struct wall_result r = wall_run(s->level, &job);
+    c->record->spent += r.seconds;
+    return r;
+}
+
+// Did the program not even begin, though there was time?
+static bool failed_to_start(const struct arena* a, const struct wall_result* r) {
+    return r->end != WALL_TIMEOUT && r->end != WALL_IDLE && r->end != WALL_MEMORY &&
+           !arena_started(a);
+}
+
+// Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
+// once more: the machine may have had no process left.
+static struct wall_result run_packed(struct check* c, struct arena* a, bool ghost, bool watched) {
+    pack(c, a, ghost);
+    if (a == &c->arena && c->session->visit) c->session->visit(c);
+    struct wall_result r = run_program(c, a, watched);
+    if (!failed_to_start(a, &r)) return r;
+    free(r.output);
+    return run_program(c, a, watched);
 }
 
 // Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
 // if it could be sealed. True if it could, and the program ended as it should.
 static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
-    pack(c, left, ghost);
-    struct wall_result r = run_program(c, left, watched);
+    struct wall_result r = run_packed(c, left, ghost, watched);
     free(r.output);
+    // What ran out of time is no sign of host code.
+    if (ghost && (r.end == WALL_TIMEOUT || r.end == WALL_IDLE))
+        check_fail(c, CAUSE_endless_loop,
+                   "with kernels that do nothing the launcher has not returned after %.0f s\n",
+                   r.seconds);
     return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
 }
 
@@ -188,14 +218,27 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
+// The program's own main() was not reached. A program that needs more memory at once than it may
+// have does not start; if nothing else starts here, the machine is to blame.
+static _Noreturn void judge_start(struct check* c, const struct wall_result* r) {
+    const char* why;
+    char said[2048];
+    excerpt(r->output ? r->output : "", said, sizeof said);
+    if (!wall_probe(c->session->level, &why)) check_error(c, "no program can be started: %s", why);
+    check_fail(
+        c, CAUSE_out_of_memory,
+        "the program does not start; its variables at file scope and the program itself have "
+        "%d GB\n%s",
+        c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
+}
+
 // Ends the item if the program did not run to its own end.
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (r->end == WALL_FAILED)
-        check_error(c, "the program could not be started: %s", strerror(r->code));
     if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
+    if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
@@ -328,10 +371,8 @@ static void judge_host(struct check* c, int round) {
 }
 
 void check_run(struct check* c) {
-    pack(c, &c->arena, false);
     c->ran = true;
-    if (c->session->visit) c->session->visit(c);
-    struct wall_result r = run_program(c, &c->arena, c->watch);
+    struct wall_result r = run_packed(c, &c->arena, false, c->watch);
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, false);

@@ -186,6 +186,7 @@ static void map_arena(const char* path) {
         fprintf(stderr, "the arena is of another version; run make again\n");
         exit(2);
     }
+    answer->started = 1;
 }
 
 static size_t with_guards(const struct arena_tensor* t) {

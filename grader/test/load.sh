@@ -48,9 +48,11 @@ grades beside
 # shellcheck disable=SC2086
 kill $busy
 busy=
-passes() { [ "$(grep -c '"outcome": "pass"' "$dir/slow.alone")" = 2 ] || { cat "$dir/slow.alone" && false; }; }
-expect "a kernel that takes 60 % of its time passes" passes
-is_named() { [ "$(grep -c '"cause": "endless_loop"' "$dir/endless.alone")" = 2 ] && [ "$(grep -c 'its line' "$dir/endless.alone")" = 2 ]; }
-expect "an endless one is named, with its line" is_named
+holds() { # holds FILE TEXT: both items have it
+    [ "$(grep -c "$2" "$dir/$1.alone")" = 2 ] || { cat "$dir/$1.alone" && false; }
+}
+expect "a kernel that takes 60 % of its time passes" holds slow '"outcome": "pass"'
+expect "an endless one is named" holds endless '"cause": "endless_loop"'
+expect "with its line" holds endless 'its line'
 for name in slow endless; do expect "$name: the same beside 20 busy processes" diff "$dir/$name.alone" "$dir/$name.beside"; done
 finish

@@ -80,6 +80,12 @@ int arena_seal(struct arena* arena) {
     return 0;
 }
 
+bool arena_started(const struct arena* arena) {
+    uint32_t started = 0;
+    off_t at = offsetof(struct arena_head, answer.started);
+    return pread(arena->fd, &started, sizeof started, at) == sizeof started && started == 1;
+}
+
 struct arena_answer arena_answer(const struct arena* arena) {
     struct arena_answer answer;
     memcpy(&answer, arena->bytes + offsetof(struct arena_head, answer), sizeof answer);

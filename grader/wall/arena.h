@@ -69,6 +69,7 @@ struct arena_traffic {
 // right. But findings, counts, allocations, launches and copies are known only from here. They are
 // as trustworthy as inspect.h and run/vault.h, which keep the student's code away from them.
 struct arena_answer {
+    uint32_t started;  // 1: the runner's main() was reached
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
@@ -111,6 +112,9 @@ int arena_close_writing(struct arena* arena, unsigned char* map);
 // Seals the arena against any writing and maps it for reading. Fails with EBUSY while some process
 // still has it mapped writable: a survivor of the student's program. Returns 0 or -1.
 int arena_seal(struct arena* arena);
+
+// Has the runner's main() begun? Asked before or after arena_seal().
+bool arena_started(const struct arena* arena);
 
 // What the runner says about itself, in a private copy whose strings end.
 struct arena_answer arena_answer(const struct arena* arena);

@@ -4,8 +4,15 @@
 # has filled, and leaves in out/ what inspect.h reads.
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
 # It exits with 0 or with one of the statuses of build.c, which are in its environment under these
-# names.
+# names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest file
+# is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
+ulimit -f 131072 # 64 MB a file
+if [ -n "${CONTROL:-}" ]; then
+    file=out/control.cu
+    nm -P -u lib/call-cpu.o | awk -v f="$CONTROL" '
+        $1 == f || index($1, f "_") == 1 { print "extern \"C\" int " $1 "() { return 0; }" }' >$file
+fi
 include='-Iinclude -Iinclude/cpu' calls=
 # Calls through pointers arrive in run/calls.S.
 [ "$(uname -m)" != x86_64 ] || calls='-fcf-protection=none -mindirect-branch=thunk-extern'
@@ -36,10 +43,10 @@ lib/rewrite "$file" out/unit.cpp "$file" out/unset || exit "$NOT_REWRITTEN"
 # shellcheck disable=SC2086  # the flags are words
 {
     watched=$(cat lib/cxxflags-watched)
-    g++ $watched $include -E out/unit.cpp -o out/watched.ii &&
-        g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o &&
-        nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
-} 2>/dev/null &
+    { g++ $watched $include -E out/unit.cpp -o out/watched.ii &&
+        g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
+    nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
+} 2>out/said-watched &
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
 compiler $plain $include -E -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
@@ -57,8 +64,14 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
     : >out/unset
 fi
 g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
-    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols && wait $! ||
-    exit "$NO_OBJECTS"
+    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
+wait $!
+status=$?
+if [ $status != 0 ]; then
+    cat out/said-watched >&2
+    [ $status = "$NOT_WATCHED" ] || status=$NO_OBJECTS
+    exit "$status"
+fi
 
 # What inspection compares the submission's symbols with.
 cp include/cpu/cudev/watching.h out/watching

@@ -130,7 +130,7 @@ struct progress {
 // Looks at the job's processes from time to time. Is one of its limits over? Between two looks that
 // come late, because the machine is busy, nobody is called idle for longer than between others.
 static bool is_over(const struct wall_job* job, struct progress* p, enum wall_end* end) {
-    double now = clock_seconds(), most_idle = fmin(job->seconds, WALL_IDLE_SECONDS);
+    double now = clock_seconds();
     *end = WALL_TIMEOUT;
     if (now - p->begin > job->seconds * (job->gpu ? 1 : WALL_PATIENCE)) return true;
     if (now < p->next_look) return false;
@@ -143,22 +143,18 @@ static bool is_over(const struct wall_job* job, struct progress* p, enum wall_en
         *end = WALL_MEMORY;
         return true;
     }
-    if (job->gpu) return false;
-    if (p->cpu > job->seconds) return true;
-    *end = WALL_IDLE;
-    return p->idle > most_idle;
+    if (p->idle > p->cpu) *end = WALL_IDLE;
+    return !job->gpu && (p->cpu + p->idle > job->seconds || p->idle > WALL_IDLE_SECONDS);
 }
 
-// Waits for the program's end or a limit; returns how it ended, and in *cpu the seconds that were
-// seen. Neither kills nor reaps: until it is reaped, no other process gets its number.
+// Waits for the program's end or a limit; returns how it ended. Neither kills nor reaps: until it
+// is reaped, no other process gets its number.
 static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
-                           int* code, double* cpu) {
-    double now = clock_seconds();
-    struct progress progress = {.begin = now, .next_look = now + LOOK_SECONDS};
+                           int* code, struct progress* progress) {
     int handle = (int)syscall(SYS_pidfd_open, pid, 0);
     bool open_pipe = true;
     enum wall_end result;
-    while (!is_over(job, &progress, &result)) {
+    while (!is_over(job, progress, &result)) {
         struct pollfd p[2] = {{open_pipe ? out : -1, POLLIN, 0}, {handle, POLLIN, 0}};
         poll(p, 2, POLL_MS);
         if (open_pipe) open_pipe = drain(out, captured);
@@ -171,7 +167,6 @@ static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struc
         }
     }
     if (handle >= 0) close(handle);
-    *cpu = progress.cpu;
     return result;
 }
 
@@ -211,7 +206,8 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     struct wall_result result = {.end = WALL_FAILED};
     struct capture captured = {.data = malloc(WALL_OUTPUT + 1)};
     int out[2] = {-1, -1}, failed[2] = {-1, -1}, lock = -1, user = -1;
-    double start = clock_seconds(), before = reaped_seconds(), cpu = 0;
+    double start = clock_seconds(), before = reaped_seconds();
+    struct progress progress = {.begin = start, .next_look = start + LOOK_SECONDS};
     if (!captured.data || pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0 || take_user(level, job, &user, &lock) != 0) {
         result.code = errno;
@@ -223,14 +219,14 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         close(out[1]), close(failed[1]);
         out[1] = failed[1] = -1;
         if (pid > 0) {
-            result.end = watch(pid, out[0], job, &captured, &result.code, &cpu);
+            result.end = watch(pid, out[0], job, &captured, &result.code, &progress);
             kill(-pid, SIGKILL);
             processes_end(user);
             drain(out[0], &captured);
-            cpu = fmax(cpu, reaped_seconds() - before);
+            progress.cpu = fmax(progress.cpu, reaped_seconds() - before);
             // It may have ended before the last look: what it took counts, not who was faster.
             bool ended = result.end == WALL_EXITED || result.end == WALL_SIGNALED;
-            if (ended && !job->gpu && cpu > job->seconds) result.end = WALL_TIMEOUT;
+            if (ended && !job->gpu && progress.cpu > job->seconds) result.end = WALL_TIMEOUT;
             int error;
             if (read(failed[0], &error, sizeof error) == (ssize_t)sizeof error) {
                 result.end = WALL_FAILED;
@@ -244,7 +240,7 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     close_pair(failed);
     if (lock >= 0) close(lock);
     result.clock = clock_seconds() - start;
-    result.seconds = job->gpu ? result.clock : cpu;
+    result.seconds = job->gpu ? result.clock : progress.cpu + progress.idle;
     if (captured.data) captured.data[captured.size] = '\0';
     result.output = captured.data;
     result.truncated = captured.truncated;

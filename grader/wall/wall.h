@@ -13,9 +13,10 @@
 // At every level: resource limits, a clean environment, no inherited descriptor except for those
 // named here, a limit on the time and one on the memory of all its processes together.
 //
-// Time is CPU time, so that a program ends as it does, whatever else the machine is doing. By the
-// clock it has WALL_PATIENCE times as long; a program that sleeps is ended after WALL_IDLE_SECONDS
-// of sleep. A program on a GPU, whose work no CPU time shows, is limited by the clock.
+// Time is CPU time, so that a program ends as it does whatever else the machine is doing; time in
+// which all its processes sleep is added to it, and nobody sleeps longer than WALL_IDLE_SECONDS. By
+// the clock it has WALL_PATIENCE times as long. A program on a GPU, whose work no CPU time shows,
+// is limited by the clock.
 #ifndef WALL_H
 #define WALL_H
 
@@ -53,7 +54,7 @@ struct wall_job {
 
 enum { WALL_PATIENCE = 20, WALL_IDLE_SECONDS = 10 };
 
-// WALL_IDLE: it slept, with its time not used up.
+// WALL_IDLE: it slept most of its time, or too long.
 enum wall_end { WALL_EXITED, WALL_SIGNALED, WALL_TIMEOUT, WALL_IDLE, WALL_MEMORY, WALL_FAILED };
 
 struct wall_result {

@@ -52,10 +52,12 @@ static void* worker_main(void* p) {
         }
         struct launch* l = w->launch;
         uint64_t block;
+        atomic_store(&w->busy, true);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) cudev_run_block(w, block);
         }
+        atomic_store(&w->busy, false);
         if (atomic_fetch_sub(&l->active, 1) == 1) sem_post(&all_done);
     }
     return NULL;
@@ -104,7 +106,7 @@ static void report_endless(int used, double limit) {
     for (int i = 0; i < used; i++) {
         const struct worker* w = cudev_worker[i];
         int count = atomic_load(&w->call_stack->count);
-        if (count <= 0) continue;
+        if (count <= 0 || !atomic_load(&w->busy)) continue;
         cudev_report_launch(w);
         cudev_report_threads(w);
         cudev_report_frames(w->call_stack->frames, count);
