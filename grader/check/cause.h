@@ -157,6 +157,7 @@
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
     COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \
+    COST(row_kept, "a row is kept in memory of the kernel's own, and read there once more")        \
     COST(expanded,                                                                                 \
          "memory of K's size is taken for each query head: the heads of a group can share it")     \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \

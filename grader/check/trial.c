@@ -11,16 +11,19 @@
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
+// A run of a case: as it is; without kernels; with mma.sync that multiplies wrongly.
+enum run { REAL, GHOST, ALTERED };
+
 // ---- before
 
 // Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else.
-// ghost: no kernel shall run.
-static void pack(struct check* c, struct arena* a, bool ghost) {
+static void pack(struct check* c, struct arena* a, enum run run) {
     *a = (struct arena){.fd = -1};
     a->layout.rounds = (uint32_t)c->rounds;
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
-    a->layout.ghost = ghost;
+    a->layout.ghost = run == GHOST;
+    a->layout.altered = run == ALTERED;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -86,18 +89,19 @@ static bool seal(struct check* c) {
     return false;
 }
 
-// Reads every output of the arena into got and poison, or into their ghosts.
-static void unpack(struct check* c, const struct arena* a, bool ghost) {
+// Reads every output of the arena into got and poison, or where the outputs of this run are kept.
+static void unpack(struct check* c, const struct arena* a, enum run run) {
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];
         struct tensor_state* s = t->state;
         if (s->role != ARENA_OUTPUT) continue;
-        if (ghost) {
-            s->ghost = check_allocate(c, s->per_round * c->rounds, sizeof(double));
-            s->ghost_poison = check_allocate(c, s->per_round * c->rounds, sizeof(bool));
+        struct left* left = run == GHOST ? &s->ghost : &s->altered;
+        if (run != REAL) {
+            left->got = check_allocate(c, s->per_round * c->rounds, sizeof(double));
+            left->poison = check_allocate(c, s->per_round * c->rounds, sizeof(bool));
         }
-        double* got = ghost ? s->ghost : s->got;
-        bool* poison = ghost ? s->ghost_poison : s->poison;
+        double* got = run == REAL ? s->got : left->got;
+        bool* poison = run == REAL ? s->poison : left->poison;
         int size = dtype_size(t->dtype);
         for (int r = 0; r < c->rounds; r++) {
             uint64_t at = a->layout.tensor[i].offset[r];
@@ -152,8 +156,8 @@ static bool failed_to_start(const struct arena* a, const struct wall_result* r) 
 
 // Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
 // once more: the machine may have had no process left.
-static struct wall_result run_packed(struct check* c, struct arena* a, bool ghost, bool watched) {
-    pack(c, a, ghost);
+static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
+    pack(c, a, run);
     if (a == &c->arena && c->session->visit) c->session->visit(c);
     struct wall_result r = run_program(c, a, watched);
     if (!failed_to_start(a, &r)) return r;
@@ -163,11 +167,11 @@ static struct wall_result run_packed(struct check* c, struct arena* a, bool ghos
 
 // Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
 // if it could be sealed. True if it could, and the program ended as it should.
-static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
-    struct wall_result r = run_packed(c, left, ghost, watched);
+static bool run_again(struct check* c, enum run run, bool watched, struct arena* left) {
+    struct wall_result r = run_packed(c, left, run, watched);
     free(r.output);
     // What ran out of time is no sign of host code.
-    if (ghost && (r.end == WALL_TIMEOUT || r.end == WALL_IDLE))
+    if (run == GHOST && (r.end == WALL_TIMEOUT || r.end == WALL_IDLE))
         check_fail(c, CAUSE_endless_loop,
                    "with kernels that do nothing the launcher has not returned after %.0f s\n",
                    r.seconds);
@@ -176,8 +180,18 @@ static bool run_again(struct check* c, bool ghost, bool watched, struct arena* l
 
 static bool run_ghost(struct check* c) {
     struct arena left;
-    bool ended = run_again(c, true, false, &left);
-    if (left.bytes) unpack(c, &left, true);
+    bool ended = run_again(c, GHOST, false, &left);
+    if (left.bytes) unpack(c, &left, GHOST);
+    arena_free(&left);
+    return ended;
+}
+
+bool trial_alter(struct check* c) {
+    struct arena left;
+    for (int i = 0; i < c->tensor_count; i++)
+        if (c->state[i].altered.got) return true;
+    bool ended = run_again(c, ALTERED, true, &left);
+    if (left.bytes) unpack(c, &left, ALTERED);
     arena_free(&left);
     return ended;
 }
@@ -195,7 +209,7 @@ void trial_find(struct check* c, struct finding* found) {
         return;
     }
     struct arena left;
-    run_again(c, false, true, &left);
+    run_again(c, REAL, true, &left);
     if (left.bytes) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
@@ -372,10 +386,10 @@ static void judge_host(struct check* c, int round) {
 
 void check_run(struct check* c) {
     c->ran = true;
-    struct wall_result r = run_packed(c, &c->arena, false, c->watch);
+    struct wall_result r = run_packed(c, &c->arena, REAL, c->watch);
     log_output(c, &r);
     judge_end(c, &r);
-    unpack(c, &c->arena, false);
+    unpack(c, &c->arena, REAL);
     for (int round = 0; round < c->rounds; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
@@ -414,6 +428,10 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    if (c->session->log)
+        fprintf(c->session->log, "   kept: %lld bytes a thread, %lld static, %lld allocated\n",
+                (long long)t->local_bytes_per_thread, (long long)t->static_bytes,
+                (long long)t->allocated_bytes);
     if (!c->session->judges_costs) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,

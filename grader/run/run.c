@@ -213,6 +213,9 @@ static void run_round(uint32_t r) {
     size_t head = (sizeof(struct arena_head) + VAULT_PAGE - 1) / VAULT_PAGE * VAULT_PAGE;
     gate_start(arena + head, arena_bytes - head);
     if (cudev_reset_traffic) cudev_reset_traffic();
+#ifdef CPU_DEVICE
+    if (layout->altered) cudev_alter_operands(ARENA_MARK, ARENA_ALTERED);
+#endif
     meter_start(layout->fail_call, layout->fail_at, layout->ghost);
     int status = call();
     struct meter meter = meter_stop();

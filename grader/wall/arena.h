@@ -21,6 +21,8 @@ enum {
     ARENA_TENSORS = 24,
     ARENA_ROUNDS = 4,
     ARENA_NAME = 24,
+    ARENA_MARK = 1024,  // in an altered run mma.sync takes operands of this size and larger...
+    ARENA_ALTERED = 4,  // ...so many times
 };
 
 struct arena_scalar {
@@ -43,6 +45,7 @@ struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
     uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
+    uint32_t altered;    // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
     char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];

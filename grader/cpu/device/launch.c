@@ -13,6 +13,7 @@
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/stacks.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/waiting.h"
 #include "cpu/device/watcher.h"
 
@@ -222,6 +223,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     atomic_store(&l->active, used);
     atomic_store(&l->error, cudaSuccess);
     cudev_memory_open();
+    cudev_symbols_protect(SYMBOLS_OF_KERNELS);
     for (int i = 0; i < used; i++) cudev_worker[i]->launch = l;
     if (cudev_watcher) cudev_watcher->launch_begins(l, used);
     for (int i = 0; i < used; i++) sem_post(&cudev_worker[i]->go);

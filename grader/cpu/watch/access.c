@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/fault.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/stacks.h"
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
@@ -57,8 +58,14 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
-    if (address >= __executable_start && address + bytes <= _end && image < IMAGE_SPACE &&
-        (!is_write(access) || !cudev_may_write || cudev_may_write(address, bytes)))
+    // of the program's own data a kernel reaches constants and the variables of the device
+    const struct symbol symbol = cudev_symbol_at(address);
+    const bool literal = address >= __executable_start && address + bytes <= __data_start;
+    if (symbol.constant && cudev_symbol_at(address + bytes - 1).constant && !is_write(access))
+        return WATCHED_BYTES;
+    if (image < IMAGE_SPACE && ((literal && !is_write(access)) ||
+                                (symbol.is && cudev_is_symbol(address + bytes - 1) &&
+                                 !(is_write(access) && (symbol.fixed || symbol.constant)))))
         return IMAGE_OFFSET + image;
     cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;

@@ -153,17 +153,28 @@ TWO_RESULTS(double, double, modf)
 TWO_RESULTS(float, float, modff)
 TWO_RESULTS(double, int, frexp)
 TWO_RESULTS(float, int, frexpf)
+TWO_RESULTS(long double, long double, modfl)
+TWO_RESULTS(long double, int, frexpl)
 TWO_RESULTS(double, int, lgamma_r)
 TWO_RESULTS(float, int, lgammaf_r)
 TWO_RESULTS(long double, int, lgammal_r)
-EXPORT(double cudev_remquo(double x, double y, int* quotient)) {
-    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
-    return remquo(x, y, quotient);
-}
-EXPORT(float cudev_remquof(float x, float y, int* quotient)) {
-    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
-    return remquof(x, y, quotient);
-}
+#define REMQUO(T, name)                                                \
+    EXPORT(T cudev_##name(T x, T y, int* quotient)) {                  \
+        cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER); \
+        return name(x, y, quotient);                                   \
+    }
+REMQUO(double, remquo)
+REMQUO(float, remquof)
+REMQUO(long double, remquol)
+#define SINCOS(T, name)                                  \
+    EXPORT(void cudev_##name(T x, T* s, T* c)) {         \
+        cudev_access(s, sizeof *s, CUDEV_WRITE, CALLER); \
+        cudev_access(c, sizeof *c, CUDEV_WRITE, CALLER); \
+        name(x, s, c);                                   \
+    }
+SINCOS(double, sincos)
+SINCOS(float, sincosf)
+SINCOS(long double, sincosl)
 
 // ---- what headers announce ---------------------------------------------------------------------
 

@@ -91,5 +91,15 @@ CUDEV_ATOMIC_UPDATE(unsigned, unsigned, atomicDec, old == 0 || old > value ? val
 CUDEV_ATOMIC_UPDATE(float, unsigned, atomicAdd, old + value)
 CUDEV_ATOMIC_UPDATE(float, unsigned, atomicExch, ((void)old, value))
 CUDEV_ATOMIC_UPDATE(double, unsigned long long, atomicAdd, old + value)
+// each number by itself
+inline float2 atomicAdd(float2* p, float2 v) {
+    return float2{atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)};
+}
+inline float4 atomicAdd(float4* p, float4 v) {
+    return float4{atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y), atomicAdd(&p->z, v.z),
+                  atomicAdd(&p->w, v.w)};
+}
+CUDEV_ATOMIC_SCOPES(float2, atomicAdd)
+CUDEV_ATOMIC_SCOPES(float4, atomicAdd)
 
 #endif

@@ -13,8 +13,8 @@ extern "C" {
 enum cudev_access {
     CUDEV_READ,
     CUDEV_WRITE,
-    CUDEV_ATOMIC,         // reads and writes, in one step
-    CUDEV_ATOMIC_READ,    // one half of that alone
+    CUDEV_ATOMIC,       // reads and writes, in one step
+    CUDEV_ATOMIC_READ,  // one half of that alone
     CUDEV_ATOMIC_WRITE,
     CUDEV_VOLATILE_READ,  // these two order like atomics, but not within a warp
     CUDEV_VOLATILE_WRITE,
@@ -76,12 +76,20 @@ int memcmp(const void* a, const void* b, size_t bytes) CUDEV_NOTHROW CUDEV_NAMED
 #define __builtin_memset memset
 #define __builtin_memcmp memcmp
 #ifdef CUDEV_WATCHED
+// Called past the functions of math.h: (frexp)(x, &n).
 double modf(double x, double* whole) CUDEV_NOTHROW __asm__("cudev_modf");
 float modff(float x, float* whole) CUDEV_NOTHROW __asm__("cudev_modff");
+long double modfl(long double x, long double* whole) CUDEV_NOTHROW __asm__("cudev_modfl");
 double frexp(double x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexp");
 float frexpf(float x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexpf");
+long double frexpl(long double x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexpl");
 double remquo(double x, double y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquo");
 float remquof(float x, float y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquof");
+long double remquol(long double x, long double y, int* quotient) CUDEV_NOTHROW
+    __asm__("cudev_remquol");
+void sincos(double x, double* s, double* c) CUDEV_NOTHROW __asm__("cudev_sincos");
+void sincosf(float x, float* s, float* c) CUDEV_NOTHROW __asm__("cudev_sincosf");
+void sincosl(long double x, long double* s, long double* c) CUDEV_NOTHROW __asm__("cudev_sincosl");
 double lgamma_r(double x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgamma_r");
 float lgammaf_r(float x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgammaf_r");
 long double lgammal_r(long double x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgammal_r");
