@@ -29,8 +29,8 @@ struct tensor_state {
     double* got;
     bool* untouched;
     bool* poison;         // after the run: the element was never written
-    struct left ghost;    // what the outputs hold when no kernel runs
-    struct left altered;  // and when mma.sync multiplies wrongly
+    struct left second;   // of an output: what no kernel has made of it (run/origin.h)
+    struct left altered;  // what it holds when mma.sync multiplies wrongly
 };
 
 enum { REPLACED = 4 };  // arguments of a case

@@ -54,6 +54,7 @@ static void* worker_main(void* p) {
         struct launch* l = w->launch;
         uint64_t block;
         atomic_store(&w->busy, true);
+        cudev_stacks_launch(w);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) cudev_run_block(w, block);
