@@ -135,14 +135,15 @@ $(B)/cpu/rewrite: private SANITIZE =
 $(B)/cpu/rewrite: private LIBS = -static
 $(B)/cpu/rewrite: $(REWRITE)
 	$(link)
-$(CHECKS): %: %.o $(B)/libgrader.a
+# A check reads its list of sources. The list is made first: a header may be gone since.
+$(CHECKS): %/check: %/check.o $(B)/libgrader.a | %/sources
 	$(link)
 
 # Which sources decide a grade: those of the check, and what runs the kernel.
 DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
-$(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check grader/make/sources.awk
-	@awk -f grader/make/sources.awk $*/check.d \
+$(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check.o $(B)/libgrader.a grader/make/sources.awk
+	@awk -f grader/make/sources.awk \
 		$(patsubst %.o,%.d,$(filter %.o,$^)) rooms=1 $(patsubst %.o,%.d,$(call objects,$(ROOMS))) | LC_ALL=C sort >$@
 
 # ---- the bench, where there is nvcc

@@ -61,11 +61,21 @@ static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}};
     sizes(c, check_pick(c, 18, 127), check_pick(c, 18, 127), WHOLE_K);
     for (int i = 0; i < 3; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    multiply_launches_only(c, &contract);
 }
 
 // Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.
 static void rounded_once(struct check* c) {
     struct product p = begin(c, "numbers of up to 16");
+    product_declare(&p);
+    product_fill(&p, -16, 16);
+    check_run(c);
+    product_compare(&p);
+
+    // Many tiles along K: a sum that is rounded after some of them is off by a few steps.
+    p = product_of(c, &contract, WHOLE_M / 2, WHOLE_N / 2, 16 * WHOLE_K);
+    check_case(c, "M = %d, N = %d, K = %d, numbers of up to 16", WHOLE_M / 2, WHOLE_N / 2,
+               16 * WHOLE_K);
     product_declare(&p);
     product_fill(&p, -16, 16);
     check_run(c);
@@ -82,7 +92,7 @@ static void rounded_once(struct check* c) {
     double largest = 0;
     for (int64_t i = 0; i < p.C.t->count; i++) largest = fmax(largest, fabs(p.C.t->want[i]));
     double ulp = dtype_ulp(BF16, largest);
-    check_compare(c, p.C.t, (struct budget){ulp, ulp / 64});
+    check_compare(c, p.C.t, (struct budget){.max = ulp, .mean = ulp / 64});
 }
 
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
@@ -125,18 +135,35 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-static const struct arena_traffic* traffic_of(struct check* c, int64_t K) {
+// A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each; its traffic.
+// Rows of A from a random one on hold numbers of 2^20 times the size, and B of 2^-20 times: what is
+// made of these rows has to change if mma.sync makes other products of large numbers. The other
+// rows of C must not, and nothing is large in what becomes of the products.
+static const struct arena_traffic* multiplied_by_mma(struct check* c, int64_t M, int64_t N,
+                                                     int64_t K) {
+    struct product p = product_of(c, &contract, M, N, K);
+    int64_t large = check_pick(c, M / 4, 3 * M / 4);
     check_watch(c, WATCH_PROFILE);
-    sizes(c, WHOLE_M, WHOLE_N, K);
-    return check_traffic(c);
+    check_case(c, "M = %lld, N = %lld, K = %lld", (long long)M, (long long)N, (long long)K);
+    product_declare(&p);
+    product_fill(&p, -2, 2);
+    for (int64_t e = large * K; e < M * K; e++) p.A.t->value[e] *= 0x1p20;
+    for (int64_t e = 0; e < K * N; e++) p.B.t->value[e] *= 0x1p-20;
+    check_run(c);
+    product_compare(&p);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
+                  1 - (double)t->mma * 2048 / ((double)M * (double)N * (double)K), 0);
+    check_changes(c, p.C.t, large * N, (M - large) * N, "A B");
+    check_stays(c, p.C.t, 0, large * N);
+    return t;
 }
 
-// The share of the multiplications made without mma: an mma makes 16 * 8 * 16 multiplications.
+// Whole tiles; tiles past every edge; rows of an odd number of elements.
 static void on_tensor_cores(struct check* c) {
-    const double M = WHOLE_M, N = WHOLE_N, K = WHOLE_K;
-    const struct arena_traffic* t = traffic_of(c, WHOLE_K);
-    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
-                  1 - (double)t->mma * 2048 / (M * N * K), 0);
+    multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K);
+    multiplied_by_mma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40);
+    multiplied_by_mma(c, check_pick(c, 18, 63), 2 * check_pick(c, 18, 31) + 1, 33);
 }
 
 // Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
@@ -144,7 +171,7 @@ static void on_tensor_cores(struct check* c) {
 static void read_once_per_tile(struct check* c) {
     enum { TILE = 64 };
     const double M = WHOLE_M, N = WHOLE_N, K = 2 * WHOLE_K;
-    const struct arena_traffic* t = traffic_of(c, 2 * WHOLE_K);
+    const struct arena_traffic* t = multiplied_by_mma(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K);
     check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
                   (double)t->global_load_bytes / (2 * (M * K + K * N)),
                   (M * K * N / TILE + K * N * M / TILE) / (M * K + K * N));
@@ -154,7 +181,7 @@ static void read_once_per_tile(struct check* c) {
 
 // Rows one below the other in the same banks cost seven times the others.
 static void no_conflicts(struct check* c) {
-    multiplied_without_conflicts(c, traffic_of(c, WHOLE_K));
+    multiplied_without_conflicts(c, multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K));
 }
 
 static const struct item items[] = {

@@ -124,8 +124,7 @@ static void forward_decoding(struct check* c) {
         judge_O(p);
         const struct arena_traffic* t = check_traffic(c);
         double K_and_V = 4.0 * (double)(p.N_k * p.d), Q = 2.0 * (double)(p.H * p.d);
-        check_at_most(c, CAUSE_expanded, "bytes of memory taken, of those of K and V",
-                      (double)t->allocated_bytes / K_and_V, 1);
+        check_kept(c, CAUSE_expanded, "byte of K and V", K_and_V, 1, 7000);
         check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                       ((double)t->global_load_bytes - Q) / K_and_V,
                       (double)CEIL_DIV(group, SMALLEST_TILE));
@@ -184,8 +183,7 @@ static void no_copies(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     struct problem p = backward_of(c, 8, 16, 48, false);
     backward_case(p);
-    check_at_most(c, CAUSE_expanded, "bytes of memory taken, of those of dK and dV",
-                  (double)check_traffic(c)->allocated_bytes / (4.0 * (double)(p.N_k * p.d)), 1);
+    check_kept(c, CAUSE_expanded, "byte of dK and dV", 4.0 * (double)(p.N_k * p.d), 1, 7000);
 }
 
 // ---- both ----------------------------------------------------------------------------------

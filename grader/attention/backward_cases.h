@@ -25,6 +25,10 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
+// A case of three batches of one head, all of whose five products must be made by mma.sync
+// (tensor_cores.c), and its traffic. The gradients are judged.
+const struct arena_traffic* backward_by_mma(struct problem p);
+
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
 void backward_case(struct problem p);

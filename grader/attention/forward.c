@@ -227,6 +227,13 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     problem_launches_fail(p);
 }
 
+void forward_kept(struct problem p) {
+    p.N_k = 4096;
+    check_watch(p.check, WATCH_PROFILE);
+    forward_case(p, PACKED, "", JUDGE_O);
+    problem_traffic(&p);
+}
+
 struct forward_traffic forward_traffic(struct problem p) {
     struct forward_traffic found = {0};
     double bytes[2];
@@ -234,10 +241,8 @@ struct forward_traffic forward_traffic(struct problem p) {
     for (int causal = 0; causal < 2; causal++) {
         p.causal = causal;
         forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
-        const struct arena_traffic* t = check_traffic(p.check);
+        const struct arena_traffic* t = problem_traffic(&p);
         bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
-        found.scratch = fmax(found.scratch, (double)t->allocated_bytes / (double)p.N_q);
-        if (!causal) found.mma = (double)t->mma;
     }
     found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
     found.masked = bytes[1] / bytes[0];

@@ -97,14 +97,21 @@ void forward_idle(struct problem p, const char* name);
 // problem_refused() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
-// The memory traffic of one head, N_q = N_k: with and without the causal mask.
+// N_q queries of one head and 4096 keys: what is kept of a query's scores shows, see
+// problem_traffic().
+void forward_kept(struct problem p);
+
+// The memory traffic of one head, N_q = N_k: with and without the causal mask. Fails as
+// problem_traffic().
 struct forward_traffic {
-    double scratch;  // bytes allocated for each query
     double reads;    // how often K and V are read, without a mask
     double masked;   // bytes of K and V loaded with a mask, as a share of those without
-    double mma;      // mma.sync of a warp, without a mask
 };
 struct forward_traffic forward_traffic(struct problem p);
+
+// A case of one batch and one head, N_q >= 2 and N_k >= 2, both of whose products must be made by
+// mma.sync (tensor_cores.c), and its traffic. Both outputs are judged.
+const struct arena_traffic* forward_by_mma(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 

@@ -124,14 +124,18 @@ void problem_refused(struct problem p, const struct idle_call* bad);
 // check_launches_fail() with packed arrays.
 void problem_launches_fail(struct problem p);
 
-// The traffic of a judged case with WATCH_PROFILE. Fails if the launcher allocated more memory than
-// a row of fp32 for each query.
+// The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of fp32
+// for each query, or local arrays could hold a query's scores of thousands of keys.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
 // is lost to bank conflicts.
 void judge_conflicts(struct check* c);
+
+// Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
+// forward pass or five of a backward pass, without those that the causal mask hides.
+void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
 
 // The problem of the running case.
 struct problem* problem_of_case(const struct check* c);

@@ -131,6 +131,7 @@
     CAUSE(bad_barrier, "a named barrier is used with a wrong number or count of threads")          \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
+    CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \
     CAUSE(bad_address, "a thread used an address outside every array")                             \
     CAUSE(stack_overflow,                                                                          \
           "a thread's local arrays are too large, or a function calls itself on and on")           \
@@ -158,6 +159,7 @@
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
     COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \
+    COST(row_kept, "a row is kept in memory of the kernel's own, and read there once more")        \
     COST(expanded,                                                                                 \
          "memory of K's size is taken for each query head: the heads of a group can share it")     \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \

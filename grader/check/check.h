@@ -134,17 +134,37 @@ const struct arena_traffic* check_traffic(struct check* c);
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
 
+// A budget on what the kernels of the round kept: fails with the cause if for each of `units`, each
+// a `unit` ("query"), more than `limit` bytes were allocated or lie in static variables, or if a
+// thread had more than of_a_thread bytes of local variables. On the CPU device a register is local
+// memory, too: what solutions and right variants have is 2.3 KB at most. Memory that host and
+// kernels share fails in check_run(); a workspace is as large as the contract says.
+void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
+                int64_t of_a_thread);
+
+// What came from the tensor cores: the case runs once more, on the CPU device, and mma.sync takes 4
+// times each operand of 1024 or more (or -1024 or less). Call it after the output was compared, for
+// `count` elements from `first` on, in the unit of the elements. Those that are wanted to be 0 do
+// not count. check_changes(): each of them is a sum of such operands in the product `what` ("P V"),
+// and at least half of them must be another number now; else the item fails as no_tensor_cores.
+// check_stays(): no such operand is behind them, and each must be as it was.
+void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
+                   const char* what);
+void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);
+
 // How far an output may be from the wanted values: |got - want| <= max for every element, and the
-// mean of |got - want| <= mean. Both absolute, in the output's own unit.
+// mean of |got - want| <= mean. And how far the errors may go to one side: the mean of what is
+// added to |want| is from -bias to bias; 0: no matter. All absolute, in the output's own unit.
 struct budget {
-    double max, mean;
+    double max, mean, bias;
 };
 struct budget budget_exact(void);
 
-// A budget from a standard implementation of the same precision (grading reference): 8 times its
-// error, per tensor, for the maximum and for the mean. Some units in the last place of the largest
-// wanted value are added: 8 to the maximum, 2 to the mean. standard holds t->count values computed
-// the plain way in t's working precision.
+// A budget from a standard implementation of the same precision (grading reference): in fp32, 8
+// times its error, per tensor, for the maximum and for the mean. Some units in the last place of
+// the largest wanted value are added: 8 to the maximum, 2 to the mean. In 16 bits it is 3 times and
+// 1 unit, twice and 1/32 unit, more where numbers cancel, and the errors may not all go to one
+// side. standard holds t->count values computed the plain way in t's working precision.
 struct budget budget_from(const struct tensor* t, const double* standard);
 
 // Compares an output with want. On a failure: the first wrong element, how many, where, the error

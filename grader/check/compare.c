@@ -14,10 +14,14 @@ enum verdict compare_element(double want, double got, bool poisoned, bool untouc
     return !(fabs(got - want) <= tolerance) ? WRONG : RIGHT;
 }
 
+double compare_growth(double want, double got) {
+    return want < 0 ? want - got : got - want;
+}
+
 struct comparison compare(const double* want, const double* got, const bool* poisoned,
                           const bool* untouched, int64_t n, struct budget budget) {
     struct comparison c = {.count = n, .first = -1, .worst_at = -1};
-    double sum = 0;
+    double sum = 0, growth = 0;
     int64_t finite = 0;
     for (int64_t i = 0; i < n; i++) {
         bool poison = poisoned && poisoned[i], skip = untouched && untouched[i];
@@ -35,6 +39,7 @@ struct comparison compare(const double* want, const double* got, const bool* poi
         }
         double error = fabs(got[i] - want[i]);
         sum += error;
+        growth += compare_growth(want[i], got[i]);
         finite++;
         if (c.worst_at < 0 || error > c.worst) {
             c.worst = error;
@@ -43,10 +48,12 @@ struct comparison compare(const double* want, const double* got, const bool* poi
     }
     c.mean = finite ? sum / (double)finite : 0;
     c.mean_exceeded = !(c.mean <= budget.mean);
-    if (c.mean_exceeded && c.first < 0) c.first = c.worst_at;
+    c.bias = finite ? growth / (double)finite : 0;
+    c.bias_exceeded = budget.bias > 0 && !(fabs(c.bias) <= budget.bias);
+    if ((c.mean_exceeded || c.bias_exceeded) && c.first < 0) c.first = c.worst_at;
     return c;
 }
 
 bool comparison_passes(const struct comparison* c) {
-    return c->count > 0 && c->wrong == 0 && !c->mean_exceeded;
+    return c->count > 0 && c->wrong == 0 && !c->mean_exceeded && !c->bias_exceeded;
 }

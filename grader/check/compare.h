@@ -25,12 +25,17 @@ struct comparison {
     double mean;            // mean error over all finite pairs
     int64_t worst_at;       // where the largest error is, or -1
     bool mean_exceeded;     // every element may be right and the mean still too large
+    double bias;            // mean of what the finite pairs add to |want|
+    bool bias_exceeded;     // the errors go to one side
 };
 
 // The verdict on one element. Classes first: NaN wants NaN, an infinity the same infinity; then
 // !(|got - want| <= tolerance) is wrong, so that a NaN never passes.
 enum verdict compare_element(double want, double got, bool poisoned, bool untouched,
                              double tolerance);
+
+// By how much got is larger than want in size: below 0 if it is nearer to 0. Both are finite.
+double compare_growth(double want, double got);
 
 // Compares n elements; poisoned and untouched may be NULL (nothing is).
 struct comparison compare(const double* want, const double* got, const bool* poisoned,

@@ -9,26 +9,66 @@
 // ---- budgets
 
 struct budget budget_exact(void) {
-    return (struct budget){0, 0};
+    return (struct budget){.max = 0};
 }
 
-// Why 8: right kernels may sum in another order, use exp2 or fused multiply-adds. Their measured
+// What right kernels may take: multiples of the error of a plain implementation, and units in the
+// last place of the largest wanted value. With few elements the plain implementation is sometimes
+// exact by luck: hence the units.
+//
+// fp32: right kernels may sum in another order, use exp2 or fused multiply-adds. Their measured
 // error was up to 3.2 times the error of a plain implementation. The smallest error of a wrong
-// kernel was 61 times as large. Why 8 ulp: with few elements the plain implementation is sometimes
-// exact by luck.
+// kernel was 61 times as large.
+//
+// 16 bits: the rounding of the result is most of the error of every right kernel, and it is the
+// same for all of them. A sum that another order moves across the middle of two numbers is a unit
+// off. Sums that are kept in 16 bits over many tiles err by more than twice as much. Where the
+// plain implementation itself errs by more than two roundings, numbers cancel: there the fp32
+// arithmetic decides, with its factor.
+static const struct share {
+    double max, max_ulp, mean, mean_ulp;
+} float_share = {8, 8, 8, 2}, half_share = {3, 1, 2, 1.0 / 32};
+
+// What of an error is more than the rounding of results explains, by the factor of fp32.
+static double beyond(double error, double rounding) {
+    return 8 * fmax(0, error - 2 * rounding);
+}
+
+// Right rounding errs to both sides: what is left of that in the mean of n rows is some 1 / sqrt(n)
+// of the mean error. (Elements of a row may share an error.) Numbers that are cut off have twice
+// the mean error of rounded ones, and all of it to one side.
+static double bias_of(double mean, double bias, const struct tensor* t) {
+    int64_t rows, columns;
+    tensor_matrix(t, &rows, &columns);
+    return 1.5 * fabs(bias) + mean * (0.5 + 4 / sqrt((double)rows));
+}
+
 struct budget budget_from(const struct tensor* t, const double* standard) {
-    double worst = 0, sum = 0, largest = 0;
+    double worst = 0, sum = 0, growth = 0, largest = 0, rounding = 0, largest_rounding = 0;
     int64_t finite = 0;
     for (int64_t i = 0; i < t->count; i++) {
         if (t->untouched[i] || !isfinite(t->want[i]) || !isfinite(standard[i])) continue;
         double error = fabs(standard[i] - t->want[i]);
+        double rounded = fabs(dtype_round(t->dtype, t->want[i]) - t->want[i]);
         worst = fmax(worst, error);
         largest = fmax(largest, fabs(t->want[i]));
+        largest_rounding = fmax(largest_rounding, rounded);
         sum += error;
+        rounding += rounded;
+        growth += compare_growth(t->want[i], standard[i]);
         finite++;
     }
-    double ulp = dtype_ulp(t->dtype, largest);
-    return (struct budget){8 * worst + 8 * ulp, 8 * (finite ? sum / (double)finite : 0) + 2 * ulp};
+    double n = finite ? (double)finite : 1, mean = sum / n, ulp = dtype_ulp(t->dtype, largest);
+    bool half = dtype_size(t->dtype) == 2;
+    const struct share* share = half ? &half_share : &float_share;
+    struct budget budget = {.max = share->max * worst + share->max_ulp * ulp,
+                            .mean = share->mean * mean + share->mean_ulp * ulp};
+    if (!half) return budget;
+    double more = beyond(mean, rounding / n);
+    budget.max += beyond(worst, largest_rounding);
+    budget.mean += more;
+    budget.bias = bias_of(mean, growth / n, t) + share->mean_ulp * ulp / 2 + more;
+    return budget;
 }
 
 // ---- the picture of a failure
@@ -112,17 +152,28 @@ static void append_error(struct result_item* record, const struct comparison* fo
                       share(found->mean, budget.mean, mean));
     else
         record_append(record, "largest error %.3g; this result is exact in fp32\n", found->worst);
+    if (found->bias_exceeded)
+        record_append(record, "numbers are too %s by %.3g on average, rounding makes it %.3g\n",
+                      found->bias < 0 ? "small" : "large", fabs(found->bias), budget.bias);
 }
 
-// If an output is right even when no kernel runs, no kernel has made it.
-static void judge_ghost(struct check* c, const struct tensor* t, struct budget budget) {
-    int64_t first = t->got - t->state->got;
-    if (!t->state->ghost) return;
-    struct comparison found =
-        compare(t->want, t->state->ghost + first, t->state->ghost_poison + first, t->untouched,
-                t->count, budget);
-    if (comparison_passes(&found))
-        check_fail(c, CAUSE_host_computed, "%s is the same when no kernel runs", t->name);
+// Is most of an output right before any kernel has made anything of it? Elements do not count whose
+// wanted value a fill gives as well: zeros, and what the budget does not tell from them.
+static void judge_origin(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct left* second = &t->state->second;
+    int64_t first = t->got - t->state->got, count = 0, right = 0;
+    if (!second->got) return;
+    for (int64_t i = 0; i < t->count; i++) {
+        if (t->untouched[i] || !(fabs(t->want[i]) > 4 * budget.max) || isinf(t->want[i])) continue;
+        count++;
+        right += compare_element(t->want[i], second->got[first + i], second->poison[first + i],
+                                 false, budget.max) == RIGHT;
+    }
+    if (2 * right > count)
+        check_fail(c, CAUSE_host_computed,
+                   "%lld of %lld elements of %s are right without any kernel: copies and host code "
+                   "have left them there",
+                   (long long)right, (long long)count, t->name);
 }
 
 // Mistakes that say which index is wrong. Such a mistake says more than an access outside the
@@ -181,11 +232,12 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     c->compared += found.count;
     c->judged = true;
     if (c->session->log && found.worst_at >= 0)
-        fprintf(c->session->log, "   %s: largest error %.3g, budget %.3g\n", t->name, found.worst,
-                budget.max);
+        fprintf(c->session->log,
+                "   %s: largest error %.3g, budget %.3g; mean %.3g, %.3g; to one side %.3g, %.3g\n",
+                t->name, found.worst, budget.max, found.mean, budget.mean, found.bias, budget.bias);
     if (found.count == 0) return;
     if (comparison_passes(&found)) {
-        judge_ghost(c, t, budget);
+        judge_origin(c, t, budget);
         return;
     }
     struct result_item* record = c->record;

@@ -14,6 +14,12 @@
 
 enum { MEMORY_LIMIT_GB = 1 };  // of a case on the CPU device
 
+// What an output holds after another run of the case: as got and poison below; NULL if not tried.
+struct left {
+    double* got;
+    bool* poison;
+};
+
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
@@ -22,9 +28,9 @@ struct tensor_state {
     double* want;
     double* got;
     bool* untouched;
-    bool* poison;   // after the run: the element was never written
-    double* ghost;  // what the outputs hold when no kernel runs; NULL if not tried
-    bool* ghost_poison;
+    bool* poison;         // after the run: the element was never written
+    struct left second;   // of an output: what no kernel has made of it (run/origin.h)
+    struct left altered;  // what it holds when mma.sync multiplies wrongly
 };
 
 enum { REPLACED = 4 };  // arguments of a case
@@ -48,7 +54,9 @@ struct session {
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
-    double seconds;  // wall-clock limit of one case
+    // Of CPU time; on a GPU, by the clock.
+    double seconds;       // that one case has
+    double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
     // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);
@@ -120,6 +128,10 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+
+// Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
+// `altered` of every output. False if the program did not end as it should (trial.c).
+bool trial_alter(struct check* c);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
 bool diagnose_added(struct check* c, const struct tensor* t);

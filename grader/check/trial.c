@@ -11,16 +11,18 @@
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
+// A run of a case: as it is; with mma.sync that multiplies wrongly.
+enum run { REAL, ALTERED };
+
 // ---- before
 
 // Lays the case out in an arena of its own: the layout, the inputs, and poison everywhere else.
-// ghost: no kernel shall run.
-static void pack(struct check* c, struct arena* a, bool ghost) {
+static void pack(struct check* c, struct arena* a, enum run run) {
     *a = (struct arena){.fd = -1};
     a->layout.rounds = (uint32_t)c->rounds;
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
-    a->layout.ghost = ghost;
+    a->layout.altered = run == ALTERED;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -75,78 +77,118 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
+// False if a process still has the results open, or has forbidden to seal them (EPERM).
 static bool seal(struct check* c) {
     for (int i = 0; i < SEAL_TRIES; i++) {
         if (arena_seal(&c->arena) == 0) return true;
+        if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
     }
     return false;
 }
 
-// Reads every output of the arena into got and poison, or into their ghosts.
-static void unpack(struct check* c, const struct arena* a, bool ghost) {
+// Reads an array of tensor i from the arena, which begins in each round at an offset of its own.
+static void take(struct check* c, const struct arena* a, int i, const uint64_t offset[ARENA_ROUNDS],
+                 double* got, bool* poison) {
+    const struct tensor* t = &c->tensor[i];
+    int size = dtype_size(t->dtype);
+    for (int r = 0; r < c->rounds; r++) {
+        uint64_t at = offset[r];
+        int64_t first = t->state->per_round * r;
+        for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
+            got[k] = dtype_load(t->dtype, a->bytes + at);
+            poison[k] = arena_is_poison(a, at, size);
+        }
+    }
+}
+
+// The same for an array that is kept beside the tensor.
+static void keep(struct check* c, const struct arena* a, int i, const uint64_t offset[ARENA_ROUNDS],
+                 struct left* left) {
+    int64_t count = c->state[i].per_round * c->rounds;
+    left->got = check_allocate(c, count, sizeof(double));
+    left->poison = check_allocate(c, count, sizeof(bool));
+    take(c, a, i, offset, left->got, left->poison);
+}
+
+// Reads every output of the arena.
+static void unpack(struct check* c, const struct arena* a, enum run run) {
     for (int i = 0; i < c->tensor_count; i++) {
-        const struct tensor* t = &c->tensor[i];
-        struct tensor_state* s = t->state;
+        struct tensor_state* s = &c->state[i];
+        const struct arena_tensor* from = &a->layout.tensor[i];
         if (s->role != ARENA_OUTPUT) continue;
-        if (ghost) {
-            s->ghost = check_allocate(c, s->per_round * c->rounds, sizeof(double));
-            s->ghost_poison = check_allocate(c, s->per_round * c->rounds, sizeof(bool));
-        }
-        double* got = ghost ? s->ghost : s->got;
-        bool* poison = ghost ? s->ghost_poison : s->poison;
-        int size = dtype_size(t->dtype);
-        for (int r = 0; r < c->rounds; r++) {
-            uint64_t at = a->layout.tensor[i].offset[r];
-            int64_t first = s->per_round * r;
-            for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
-                got[k] = dtype_load(t->dtype, a->bytes + at);
-                poison[k] = arena_is_poison(a, at, size);
-            }
-        }
+        if (run == ALTERED) keep(c, a, i, from->offset, &s->altered);
+        if (run == REAL) take(c, a, i, from->offset, s->got, s->poison);
+        if (run == REAL && c->expected == 0) keep(c, a, i, from->second, &s->second);
     }
 }
 
 // ---- running it
 
-// Runs the plain program, or the instrumented one if it is watched.
-static struct wall_result run_program(const struct check* c, const struct arena* a, bool watched) {
+// Runs the plain program, or the instrumented one if it is watched. The runs of an item have its
+// time together: the case that finds none left fails.
+static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    // A launch is ended by the CPU time it takes. Beside other programs it may need longer by the
-    // clock: that limit follows from the limit of the case.
-    char clock[48];
-    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
+    double left = s->item_seconds - c->record->spent;
+    if (left <= 0)
+        check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
+                   c->record->spent);
+    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
+    char launch[48], clock[48];
+    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
+    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {"CUDEV_TIMEOUT=2", clock,
-                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
+    const char* const environment[] = {launch, clock, watched ? "CUDEV_WATCH=check,profile" : NULL,
+                                       NULL};
     bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,
         .program = watched ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
-        .seconds = s->seconds,
+        .seconds = left < s->seconds ? left : s->seconds,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
         .gpu = gpu,
     };
-    return wall_run(s->level, &job);
+    struct wall_result r = wall_run(s->level, &job);
+    c->record->spent += r.seconds;
+    return r;
+}
+
+// Did the program not even begin, though there was time?
+static bool failed_to_start(const struct arena* a, const struct wall_result* r) {
+    return r->end != WALL_TIMEOUT && r->end != WALL_IDLE && r->end != WALL_MEMORY &&
+           !arena_started(a);
+}
+
+// Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
+// once more: the machine may have had no process left.
+static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
+    pack(c, a, run);
+    if (a == &c->arena && c->session->visit) c->session->visit(c);
+    struct wall_result r = run_program(c, a, watched);
+    if (!failed_to_start(a, &r)) return r;
+    free(r.output);
+    return run_program(c, a, watched);
 }
 
 // Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
 // if it could be sealed. True if it could, and the program ended as it should.
-static bool run_again(struct check* c, bool ghost, bool watched, struct arena* left) {
-    pack(c, left, ghost);
-    struct wall_result r = run_program(c, left, watched);
+static bool run_again(struct check* c, enum run run, bool watched, struct arena* left) {
+    struct wall_result r = run_packed(c, left, run, watched);
     free(r.output);
     return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
 }
 
-static bool run_ghost(struct check* c) {
+bool trial_alter(struct check* c) {
     struct arena left;
-    bool ended = run_again(c, true, false, &left);
-    if (left.bytes) unpack(c, &left, true);
+    for (int i = 0; i < c->tensor_count; i++)
+        if (c->state[i].altered.got) return true;
+    bool ended = run_again(c, ALTERED, true, &left);
+    if (left.bytes) unpack(c, &left, ALTERED);
     arena_free(&left);
     return ended;
 }
@@ -164,7 +206,7 @@ void trial_find(struct check* c, struct finding* found) {
         return;
     }
     struct arena left;
-    run_again(c, false, true, &left);
+    run_again(c, REAL, true, &left);
     if (left.bytes) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
@@ -187,22 +229,39 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
+// The program's own main() was not reached. A program that needs more memory at once than it may
+// have does not start; if nothing else starts here, the machine is to blame.
+static _Noreturn void judge_start(struct check* c, const struct wall_result* r) {
+    const char* why;
+    char said[2048];
+    excerpt(r->output ? r->output : "", said, sizeof said);
+    if (!wall_probe(c->session->level, &why)) check_error(c, "no program can be started: %s", why);
+    check_fail(
+        c, CAUSE_out_of_memory,
+        "the program does not start; its variables at file scope and the program itself have "
+        "%d GB\n%s",
+        c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
+}
+
 // Ends the item if the program did not run to its own end.
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (r->end == WALL_FAILED)
-        check_error(c, "the program could not be started: %s", strerror(r->code));
     if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
+    if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
-                   said);
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
+                   c->session->gpu && !c->watch ? "" : " of CPU time", said);
+    if (r->end == WALL_IDLE)
+        check_fail(c, CAUSE_endless_loop,
+                   "it waits for something that does not come: it slept for %d s\n%s",
+                   WALL_IDLE_SECONDS, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
@@ -323,16 +382,20 @@ static void judge_host(struct check* c, int round) {
                    "the launcher brought %lld bytes to the host, or allocated them where host code "
                    "reaches them (cudaMallocManaged, cudaMallocHost)",
                    (long long)c->answer.to_host[round]);
+    if (!on_host && c->answer.on_device[round] > 0)
+        check_fail(
+            c, CAUSE_host_computed,
+            "the launcher copied %lld bytes between places of the device, into an output, with "
+            "pitches or in many pieces: that is the work of a kernel",
+            (long long)c->answer.on_device[round]);
 }
 
 void check_run(struct check* c) {
-    pack(c, &c->arena, false);
     c->ran = true;
-    if (c->session->visit) c->session->visit(c);
-    struct wall_result r = run_program(c, &c->arena, c->watch);
+    struct wall_result r = run_packed(c, &c->arena, REAL, c->watch);
     log_output(c, &r);
     judge_end(c, &r);
-    unpack(c, &c->arena, false);
+    unpack(c, &c->arena, REAL);
     for (int round = 0; round < c->rounds; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
@@ -345,9 +408,6 @@ void check_run(struct check* c) {
         }
     }
     free(r.output);
-    // The first case of each item runs once more, without kernels: see judge_ghost().
-    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch && !run_ghost(c))
-        check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
@@ -371,6 +431,10 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    if (c->session->log)
+        fprintf(c->session->log, "   kept: %lld bytes a thread, %lld static, %lld allocated\n",
+                (long long)t->local_bytes_per_thread, (long long)t->static_bytes,
+                (long long)t->allocated_bytes);
     if (!c->session->judges_costs) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,

@@ -6,7 +6,7 @@
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t) {
     int i = t == b->out[1];
     return (struct suspect){.tensor = t,
-                            .budget = {b->tolerance[i], b->tolerance[i]},
+                            .budget = {.max = b->tolerance[i], .mean = b->tolerance[i]},
                             .slack = b->slack[i],
                             .problem = b};
 }

@@ -20,7 +20,8 @@ compile() { # compile FILE OBJECT FLAG...: a .cu for the CPU device
 }
 compile grader/bench/device.cu "$out/device.o" || failed=1
 for program in main peers; do
-    g++ -no-pie -rdynamic "$out/$program.o" "$out"/[!mp]*.o build/grader/base/*.o -Wl,--whole-archive \
+    # *-bench.o are the same files, compiled by make bench
+    g++ -no-pie -rdynamic "$out/$program.o" "$out"/[!mp]*.o $(find build/grader/base -name '*.o' ! -name '*-bench.o') -Wl,--whole-archive \
         build/libcpu.a -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/$program" || failed=1
 done
 versions=

@@ -42,6 +42,14 @@ static void place_tensors(struct arena* arena) {
             at = round_up(t->offset[r] + t->bytes + ARENA_GUARD, ARENA_GUARD);
         }
     }
+    arena->layout.seconds = at;
+    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
+        struct arena_tensor* t = &arena->layout.tensor[i];
+        for (uint32_t r = 0; t->role == ARENA_OUTPUT && r < arena->layout.rounds; r++) {
+            t->second[r] = at;
+            at = round_up(at + t->bytes, ARENA_GUARD);
+        }
+    }
     arena->size = at;
 }
 
@@ -78,6 +86,12 @@ int arena_seal(struct arena* arena) {
     if (p == MAP_FAILED) return -1;
     arena->bytes = p;
     return 0;
+}
+
+bool arena_started(const struct arena* arena) {
+    uint32_t started = 0;
+    off_t at = offsetof(struct arena_head, answer.started);
+    return pread(arena->fd, &started, sizeof started, at) == sizeof started && started == 1;
 }
 
 struct arena_answer arena_answer(const struct arena* arena) {

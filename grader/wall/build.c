@@ -18,19 +18,34 @@
 #include "wall/inspect.h"
 #include "wall/scratch.h"
 
-enum { SOURCE_LIMIT = 1 << 20, SECONDS = 60, SECONDS_NVCC = 180, MEMORY_GB = 4 };
+enum { SOURCE_LIMIT = 1 << 20, SECONDS = 60, SECONDS_NVCC = 180, MEMORY_GB = 4, NAME_MOST = 400 };
 
 const char* lesson_function(const char* lesson) {
     const char* underscore = strchr(lesson, '_');
     return underscore ? underscore + 1 : lesson;
 }
 
+// Would a submission of this name take the place of one of the grader's files in the scratch folder,
+// or be called otherwise by the compiler, which quotes some characters?
+static bool is_no_name(const char* name) {
+    static const char* const taken[] = {"out", "include", "lib"};
+    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
+        size_t n = strlen(taken[i]);
+        if (!strncmp(name, taken[i], n) && (!name[n] || name[n] == '/')) return true;
+    }
+    for (const char* p = name; *p; p++)
+        if (*p == '"' || *p == '\\' || (unsigned char)*p < ' ' || *p == 0x7f) return true;
+    return strlen(name) > NAME_MOST;
+}
+
 // The name the compiler and the student see: the path as given if it stays below the current
 // directory, else only its last part.
 static const char* shown_name(const char* file) {
+    while (!strncmp(file, "./", 2)) file += 2;
     const char* slash = strrchr(file, '/');
-    bool inside = file[0] != '/' && !strstr(file, "..");
-    return inside || !slash ? file : slash + 1;
+    bool inside = file[0] != '/' && !strstr(file, "..") && !strstr(file, "/./");
+    const char* name = inside || !slash ? file : slash + 1;
+    return is_no_name(name) ? "submission.cu" : name;
 }
 
 // Nothing was built: how that ended, and why.
@@ -81,6 +96,7 @@ enum compile_end {
     NO_OBJECTS = 12,     // a tool behind the compiler failed
     NOT_LINKED = 13,     // out/linker holds the linker's words
     NOT_STARTED = 14,    // there was no process for the compiler, or there is no compiler
+    NOT_WATCHED = 15,    // the compiler refuses the file when accesses are watched
 };
 
 // The compiler calls a part of a variable that it keeps in a register O_reg$3 or p$x; the source
@@ -100,15 +116,19 @@ static void name_parts(char* log) {
 }
 
 #define STATUS(name) "%s=%d", #name, name
+// control: the contract whose smallest file is compiled in the place of the submission; or "".
 static struct wall_result run_script(const struct build_request* q, const char* work,
-                                     const char* shown, double seconds) {
-    char folder[PATH_MAX], status[5][32];
+                                     const char* shown, const char* control, double seconds) {
+    char folder[PATH_MAX], status[6][32], contract[128];
     snprintf(status[0], sizeof status[0], STATUS(NOT_REWRITTEN));
     snprintf(status[1], sizeof status[1], STATUS(NOT_COMPILED));
     snprintf(status[2], sizeof status[2], STATUS(NO_OBJECTS));
     snprintf(status[3], sizeof status[3], STATUS(NOT_LINKED));
     snprintf(status[4], sizeof status[4], STATUS(NOT_STARTED));
-    const char* environment[] = {status[0], status[1], status[2], status[3], status[4], NULL};
+    snprintf(status[5], sizeof status[5], STATUS(NOT_WATCHED));
+    snprintf(contract, sizeof contract, "CONTROL=%s", control);
+    const char* environment[] = {status[0], status[1], status[2], status[3],
+                                 status[4], status[5], contract,  NULL};
     const char* argv[] = {"/bin/sh", "lib/compile.sh", shown, q->gpu ? q->arch : "", NULL};
     struct wall_job job = {.argv = argv,
                            .program = -1,
@@ -142,14 +162,19 @@ static void explain_linker(struct build* b, const struct build_request* q, const
     stop(b, BUILD_COMPILE_ERROR, "%s cannot be linked", shown);
 }
 
+static double time_limit(const struct build_request* q) {
+    return q->gpu ? SECONDS_NVCC : SECONDS;
+}
+
 // Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
 // Sets the outcome, the log, the message and `unset` of b; with BUILD_OK the programs are
-// work/out/program and work/out/watched.
+// work/out/program and work/out/watched. BUILD_FAILED: maybe the submission is to blame all the
+// same; see blame().
 static void compile(struct build* b, const struct build_request* q, const char* work,
                     const char* shown) {
     char out[PATH_MAX], path[PATH_MAX + 16];
-    double seconds = (q->gpu ? SECONDS_NVCC : SECONDS) * (q->at_once > 0 ? q->at_once : 1);
-    struct wall_result r = run_script(q, work, shown, seconds);
+    double seconds = time_limit(q);
+    struct wall_result r = run_script(q, work, shown, "", seconds);
     snprintf(out, sizeof out, "%s/out", work);
     snprintf(path, sizeof path, "%s/unset", out);
     b->unset = access(path, F_OK) == 0;
@@ -157,7 +182,12 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (b->log) name_parts(b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
-        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s", seconds);
+        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",
+                    seconds);
+    if (r.end == WALL_IDLE)
+        return stop(
+            b, BUILD_COMPILE_ERROR,
+            "the compiler waits for something that does not come; which file does it read?");
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);
@@ -167,7 +197,8 @@ static void compile(struct build* b, const struct build_request* q, const char* 
         return stop(b, BUILD_FAILED,
                     "the compiler could not be run (%s); make doctor says what is missing",
                     r.end == WALL_FAILED ? strerror(r.code) : strsignal(r.code));
-    if (r.code != COMPILED && r.code != NO_OBJECTS && r.code != NOT_LINKED)
+    bool objects = r.code == COMPILED || r.code == NOT_LINKED;
+    if (!objects && r.code != NO_OBJECTS && r.code != NOT_WATCHED)
         return stop(b, BUILD_FAILED,
                     "the compiler could not be started; run fewer grades at once, or see what make "
                     "doctor says is missing");
@@ -178,7 +209,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->outcome = BUILD_OK;
     if (inspection == INSPECTION_REFUSES)
         b->outcome = BUILD_REFUSED;
-    else if (inspection == INSPECTION_HAS_NOTHING || r.code == NO_OBJECTS)
+    else if (inspection == INSPECTION_HAS_NOTHING || !objects)
         stop(b, BUILD_FAILED,
              "the compiler left its work unfinished; grade again, and see the log");
     else if (r.code == NOT_LINKED)
@@ -214,24 +245,64 @@ static void load(struct build* b, const char* work, const char* key) {
     b->program = -1;
 }
 
-// The scratch folder is filled also for a program that was built before: its files are the key.
+// Builds the source, or takes what was built before: the scratch folder is filled also for that,
+// because its files are the key.
+static void build_once(struct build* b, const struct build_request* q, const char* source,
+                       const char* shown) {
+    char key[65], more[128];
+    char* work = scratch_make();
+    b->outcome = BUILD_OK;
+    b->message[0] = '\0';
+    snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
+    if (!work || scratch_fill(work, q->lesson, q->gpu, shown, source, b->text_size) != 0 ||
+        cache_key(work, more, key) != 0) {
+        stop(b, BUILD_FAILED, "no scratch directory for the compiler: %s", strerror(errno));
+    } else if (q->fresh || !fetch(b, key)) {
+        compile(b, q, work, shown);
+        if (b->outcome == BUILD_OK) load(b, work, key);
+    }
+    if (work) scratch_remove(work);
+}
+
+// Can the compiler, and all that stands behind it, make programs of the smallest file now?
+static bool control_compiles(const struct build_request* q) {
+    char* work = scratch_make();
+    bool compiles = false;
+    if (work && scratch_fill(work, q->lesson, q->gpu, "none", "", 0) == 0) {
+        struct wall_result r =
+            run_script(q, work, "control.cu", lesson_function(q->lesson), time_limit(q));
+        compiles = r.end == WALL_EXITED && r.code == COMPILED;
+        free(r.output);
+    }
+    if (work) scratch_remove(work);
+    return compiles;
+}
+
+// Twice no programs came out of it. Where they do of the smallest file, the submission is to blame:
+// it makes the tools give up, or exceeds the limits on them.
+static void blame(struct build* b, const struct build_request* q, const char* shown) {
+    if (!control_compiles(q)) return;
+    stop(
+        b, BUILD_COMPILE_ERROR,
+        "a tool behind the compiler gives up on %s, while an empty file compiles; are its arrays "
+        "at "
+        "file scope, its macros or its templates far too large, or does it ask how it is compiled?",
+        shown);
+}
+
 struct build build_submission(const struct build_request* q) {
     struct build b = build_text(q->file);
     char* source = b.text;
-    char key[65], more[128];
     if (!source) return b;
     b.text = NULL;
     const char* shown = shown_name(q->file);
-    char* work = scratch_make();
-    snprintf(more, sizeof more, "%s %s", q->gpu ? q->arch : "cpu", q->uninspected ? "any" : "");
-    if (!work || scratch_fill(work, q->lesson, q->gpu, shown, source, b.text_size) != 0 ||
-        cache_key(work, more, key) != 0) {
-        stop(&b, BUILD_FAILED, "no scratch directory for the compiler: %s", strerror(errno));
-    } else if (q->fresh || !fetch(&b, key)) {
-        compile(&b, q, work, shown);
-        if (b.outcome == BUILD_OK) load(&b, work, key);
+    build_once(&b, q, source, shown);
+    if (b.outcome == BUILD_FAILED) {
+        free(b.log);
+        b.log = NULL;
+        build_once(&b, q, source, shown);
     }
-    if (work) scratch_remove(work);
+    if (b.outcome == BUILD_FAILED) blame(&b, q, shown);
     free(source);
     return b;
 }

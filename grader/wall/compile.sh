@@ -4,8 +4,15 @@
 # has filled, and leaves in out/ what inspect.h reads.
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
 # It exits with 0 or with one of the statuses of build.c, which are in its environment under these
-# names.
+# names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest file
+# is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
+ulimit -f 131072 # 64 MB a file
+if [ -n "${CONTROL:-}" ]; then
+    file=out/control.cu
+    nm -P -u lib/call-cpu.o | awk -v f="$CONTROL" '
+        $1 == f || index($1, f "_") == 1 { print "extern \"C\" int " $1 "() { return 0; }" }' >$file
+fi
 include='-Iinclude -Iinclude/cpu' calls=
 # Calls through pointers arrive in run/calls.S.
 [ "$(uname -m)" != x86_64 ] || calls='-fcf-protection=none -mindirect-branch=thunk-extern'
@@ -36,13 +43,14 @@ lib/rewrite "$file" out/unit.cpp "$file" out/unset || exit "$NOT_REWRITTEN"
 # shellcheck disable=SC2086  # the flags are words
 {
     watched=$(cat lib/cxxflags-watched)
-    g++ $watched $include -E out/unit.cpp -o out/watched.ii &&
-        g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o &&
-        nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
-} 2>/dev/null &
+    { g++ $watched $include -E -dD out/unit.cpp -o out/watched.ii &&
+        g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
+    nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
+} 2>out/said-watched &
+watched_job=$!
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
-compiler $plain $include -E -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
+compiler $plain $include -E -dD -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
 plain="${plain%-include*} $calls"
 # shellcheck disable=SC2086
 compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
@@ -57,8 +65,37 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
     : >out/unset
 fi
 g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
-    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols && wait $! ||
-    exit "$NO_OBJECTS"
+    readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
+
+# Its #include lines alone, with the macros that C's headers ask for: what the headers say without the
+# submission's own macros. A line that includes a header ends with a marker of the next line.
+# shellcheck disable=SC2086  # the flags are words
+{
+    echo "#line 1 \"$file\""
+    awk -v file="$file" '
+        NR == FNR { line[FNR - 1] = $0; next }
+        /^# [0-9]+ "/ {
+            name = $0
+            sub(/^# [0-9]+ "/, "", name)
+            inside = index(name, file "\"") == 1
+            if (inside && substr(name, length(file) + 2, 2) == " 2") print line[$2 - 1]
+            next
+        }
+        inside && /^#(define|undef) (NDEBUG|NOMINMAX|_USE_MATH_DEFINES|_(GNU|DEFAULT|BSD|SVID|ISOC99|ISOC11|ISOC2X|POSIX|POSIX_C|XOPEN)_SOURCE|__STDC_(LIMIT|CONSTANT|FORMAT)_MACROS|__STDC_WANT_[A-Z0-9_]*)( [0-9]*L?)?$/
+    ' out/unit.cpp out/unit.ii
+} >out/alone.cpp
+# shellcheck disable=SC2046,SC2086
+{
+    g++ $(cat lib/cxxflags) $include -E -dD out/alone.cpp -o out/alone.ii || : >out/alone.ii
+    g++ $(cat lib/cxxflags-watched) $include -E -dD out/alone.cpp -o out/alone-watched.ii || : >out/alone-watched.ii
+} 2>/dev/null
+wait $watched_job
+status=$?
+if [ $status != 0 ]; then
+    cat out/said-watched >&2
+    [ $status = "$NOT_WATCHED" ] || status=$NO_OBJECTS
+    exit "$status"
+fi
 
 # What inspection compares the submission's symbols with.
 cp include/cpu/cudev/watching.h out/watching

@@ -319,14 +319,22 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
     struct lists l = {false, read_out(out, "device"), read_out(out, "watching"),
                       read_out(out, "runner"), read_out(out, "gated")};
     char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
+    char *alone = read_out(out, "alone.ii"), *alone_watched = read_out(out, "alone-watched.ii");
+    char* source = read_out(out, "unit.cpp");
     enum inspection end = INSPECTION_HAS_NOTHING;
-    if (l.device && l.watching && l.runner && l.gated && plain && watched)
+    if (l.device && l.watching && l.runner && l.gated && plain && watched && alone &&
+        alone_watched && source)
         end = look(out, "deps", find_foreign_include, &v);
-    if (end == INSPECTION_FINE && !inspect_text(plain, watched, shown_name, message, message_size))
+    const struct inspect_texts texts[] = {{plain, alone, NULL}, {watched, alone_watched, NULL}};
+    if (end == INSPECTION_FINE &&
+        !(inspect_text(plain, watched, shown_name, message, message_size) &&
+          inspect_includes(source, &texts[0], shown_name, message, message_size) &&
+          inspect_includes(source, &texts[1], shown_name, message, message_size)))
         end = INSPECTION_REFUSES;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0] && end == INSPECTION_FINE; i++)
         end = look(out, looks[i].file, looks[i].find, &v);
     if (end == INSPECTION_FINE) end = look_at_calls(out, &l, &v);
     free(l.device), free(l.watching), free(l.runner), free(l.gated), free(plain), free(watched);
+    free(alone), free(alone_watched), free(source);
     return end;
 }

@@ -26,6 +26,19 @@ bool inspect_missing(const char* out, const char* function, char* name, size_t s
 bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
                   size_t message_size);
 
+// Two preprocessed texts with their #define lines, and where a CUDA toolkit's headers are; NULL: none
+// counts.
+struct inspect_texts {
+    const char* text;     // of the submission
+    const char* alone;    // of its #include lines alone
+    const char* toolkit;  // the folder, with / at its end
+};
+
+// True if the text keeps to the rules on headers and macros. source: out/unit.cpp, whose line n + 1
+// is line n of the submission.
+bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,
+                      char* message, size_t message_size);
+
 // True if `word` stands in `text` as a whole word.
 bool inspect_has_word(const char* text, const char* word);
 

@@ -11,6 +11,7 @@
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/waiting.h"
 #include "cpu/device/watcher.h"
 
@@ -101,9 +102,8 @@ static void report_space(struct worker* w, const struct place* at, const char* v
 
 // Global memory that is mapped. The watchers and the guards check the exact bounds.
 static bool in_global(const char* p) {
-    extern const char __executable_start[], _end[];
     if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_heap.top;
-    return (p >= __executable_start && p < _end) || cudev_allocation_at(p);
+    return cudev_is_symbol(p) || cudev_allocation_at(p);
 }
 
 static void check(struct worker* w, const struct place* at, const void* to, const void* from,

@@ -3,12 +3,9 @@
 #include <string.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/memory.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
-
-enum { MAX_SYMBOLS = 256 };
-static const void* symbols[MAX_SYMBOLS];  // whose address cudaGetSymbolAddress gave away
-static int symbol_count;
 
 // The bytes [p, p + bytes) of one side of a copy. `want`: 1 device memory, 0 host memory, -1
 // either.
@@ -16,8 +13,17 @@ static cudaError_t check_range(const char* function, const char* side, const voi
                                int want) {
     if (!p) return cudev_fail(cudaErrorInvalidValue, function, "the %s is NULL", side);
     const struct allocation* a = cudev_allocation_at(p);
-    bool device = cudev_is_device_address(p);
-    if (want == 1 && !device && !a && !cudev_is_symbol(p))
+    bool device = cudev_is_device_address(p), symbol = cudev_is_symbol(p);
+    if (symbol && bytes > 0 && !cudev_is_symbol((const char*)p + bytes - 1))
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "%zu bytes do not fit into the %s, a variable of the device", bytes,
+                          side);
+    if (want == 0 && symbol)
+        return cudev_fail(cudaErrorInvalidValue, function,
+                          "the %s should be host memory, but it is a variable of the device: is "
+                          "the direction right?",
+                          side);
+    if (want == 1 && !device && !a && !symbol)
         return cudev_fail(
             cudaErrorInvalidValue, function,
             "the %s should be device memory, but it is a host pointer: is the direction "
@@ -76,7 +82,8 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
                               (const char*)src + row * src_pitch, width);
     for (size_t row = 0; row < height; row++)
         memmove((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
-    bool to_device = cudev_is_device_address(dst), from_device = cudev_is_device_address(src);
+    bool to_device = cudev_is_device_address(dst) || cudev_is_symbol(dst);
+    bool from_device = cudev_is_device_address(src) || cudev_is_symbol(src);
     cudev_count_copy(to_device && !from_device ? width * height : 0,
                      from_device && !to_device ? width * height : 0);
     cudev_memory_close();
@@ -139,22 +146,19 @@ cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, si
     return fill("cudaMemset2D", p, pitch, byte, width_bytes, height);
 }
 
-// __device__ and __constant__ variables are ordinary variables of the program. Their addresses
-// become device pointers when the program asks for them.
-bool cudev_is_symbol(const void* p) {
-    for (int i = 0; i < symbol_count; i++)
-        if (symbols[i] == p) return true;
-    return false;
+static cudaError_t no_symbol(const char* function, const void* symbol) {
+    return cudev_fail(cudaErrorInvalidSymbol, function,
+                      "the symbol is %s, not a __device__ or "
+                      "__constant__ variable",
+                      cudev_is_device_address(symbol) ? "memory behind a pointer"
+                                                      : "a variable of the host");
 }
 
 cudaError_t cudev_symbol_address(void** p, const void* symbol) {
     if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaGetSymbolAddress", "the pointer is NULL");
+    *p = NULL;
+    if (!cudev_is_symbol(symbol)) return no_symbol("cudaGetSymbolAddress", symbol);
     *p = (void*)(uintptr_t)symbol;
-    if (cudev_is_symbol(symbol)) return cudaSuccess;
-    if (symbol_count == MAX_SYMBOLS)
-        return cudev_fail(cudaErrorInvalidSymbol, "cudaGetSymbolAddress", "more than %d symbols",
-                          MAX_SYMBOLS);
-    symbols[symbol_count++] = symbol;
     return cudaSuccess;
 }
 
@@ -167,10 +171,9 @@ static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbo
     if (kind != usual && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudev_fail(cudaErrorInvalidMemcpyDirection, function, "this copies %s the device",
                           to_symbol ? "to" : "from");
-    if (cudev_is_device_address(symbol))
-        return cudev_fail(cudaErrorInvalidSymbol, function,
-                          "the symbol is memory behind a pointer, not a __device__ or __constant__ "
-                          "variable");
+    if (!cudev_is_symbol(symbol)) return no_symbol(function, symbol);
+    if (to_symbol && cudev_symbol_at(symbol).fixed)
+        return cudev_fail(cudaErrorInvalidSymbol, function, "the variable is const");
     if (offset > symbol_bytes || bytes > symbol_bytes - offset)
         return cudev_fail(cudaErrorInvalidValue, function,
                           "%zu bytes from byte %zu on do not fit: the variable has %zu bytes",
@@ -187,7 +190,7 @@ static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbo
     memmove(dst, src, bytes);
     cudev_memory_close();
     cudev_unlock();
-    size_t crossed = cudev_is_device_address(other) ? 0 : bytes;
+    size_t crossed = cudev_is_device_address(other) || cudev_is_symbol(other) ? 0 : bytes;
     cudev_count_copy(to_symbol ? crossed : 0, to_symbol ? 0 : crossed);
     return cudaSuccess;
 }

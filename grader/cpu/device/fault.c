@@ -13,6 +13,7 @@
 #include "cpu/device/lines.h"
 #include "cpu/device/report.h"
 #include "cpu/device/stacks.h"
+#include "cpu/device/symbols.h"
 
 enum { HANDLER_STACK = 64 << 10 };
 #define ASK_SIGNAL (SIGRTMIN + 4)
@@ -76,14 +77,18 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
 static void report_host_access(const void* address, void* const* frames, int n) {
     char where[300];
     cudev_describe_address(where, sizeof where, address);
-    bool device = cudev_is_device_address(address);
-    cudev_report_begin("host_access", "host code touches %s: %s",
-                       device ? "device memory" : "memory that is not its own", where);
+    bool symbol = cudev_is_symbol(address), device = symbol || cudev_is_device_address(address);
+    cudev_report_begin("host_access", "host code touches %s%s",
+                       symbol   ? "a variable of the device"
+                       : device ? "device memory: "
+                                : "memory that is not its own: ",
+                       symbol ? "" : where);
     cudev_report_frames(frames, n);
     cudev_report_add(
-        device ? "  next: copy with cudaMemcpy; only kernels may follow a device pointer\n"
-               : "  next: print the address and the index at that line; where should "
-                 "they point?\n");
+        symbol   ? "  next: copy with cudaMemcpyToSymbol or cudaMemcpyFromSymbol\n"
+        : device ? "  next: copy with cudaMemcpy; only kernels may follow a device pointer\n"
+                 : "  next: print the address and the index at that line; where should "
+                   "they point?\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
@@ -105,7 +110,8 @@ static void on_fault(int number, siginfo_t* info, void* context) {
         report_misaligned(cudev_self, frames, n);
     if (cudev_self && cudev_self->launch)
         report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
-    if (number != SIGFPE && cudev_is_device_address(info->si_addr))
+    if (number != SIGFPE &&
+        (cudev_is_device_address(info->si_addr) || cudev_is_symbol(info->si_addr)))
         report_host_access(info->si_addr, frames, n);
     cudev_unexplained_fault();
     signal(number, SIG_DFL);  // not ours: let it happen again
@@ -147,7 +153,8 @@ const struct call_stack* cudev_ask_where(struct worker* w) {
     atomic_store(&w->call_stack->count, -1);
     pthread_kill(w->os_thread, ASK_SIGNAL);
     const struct timespec pause = {0, 1000000};
-    for (int ms = 0; ms < 1000 && atomic_load(&w->call_stack->count) < 0; ms++)
+    // A thread that cannot answer is rare; on a busy machine it takes a while.
+    for (int ms = 0; ms < 10000 && atomic_load(&w->call_stack->count) < 0; ms++)
         nanosleep(&pause, NULL);
     return w->call_stack;
 }

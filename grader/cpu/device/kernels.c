@@ -5,6 +5,7 @@
 #include "cpu/device/memory.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/report.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 
 enum { MAX_KERNELS = 512, MAX_NESTED = 32 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/memory.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
 
@@ -126,6 +127,10 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* out, const vo
     if (!out) return cudev_fail(cudaErrorInvalidValue, __func__, "the first argument is NULL");
     const struct allocation* a = cudev_allocation_at(p);
     void* q = (void*)(uintptr_t)p;
+    if (cudev_is_symbol(p)) {
+        *out = (struct cudaPointerAttributes){cudaMemoryTypeDevice, 0, q, NULL};
+        return cudaSuccess;
+    }
     *out = (struct cudaPointerAttributes){a ? a->type : cudaMemoryTypeUnregistered, 0, a ? q : NULL,
                                           a && a->type == cudaMemoryTypeDevice ? NULL : q};
     return cudaSuccess;

@@ -1,6 +1,7 @@
 // Matrix instructions of a warp: ldmatrix and mma.sync. The lanes bring their operands as they do
 // on a GPU, each its share; the last one to come computes for all. Lane l has g = l / 4 and t = l %
 // 4.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
@@ -8,6 +9,7 @@
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/warp.h"
 #include "cpu/device/watcher.h"
+#include "cpu/include/cudev.h"
 
 enum { ROW_BYTES = 16 };  // of an 8 x 8 matrix of 16-bit numbers
 
@@ -42,6 +44,17 @@ static unsigned col_of_C(unsigned t, unsigned e) {
     return 2 * t + (e & 1);
 }
 
+static double least = HUGE_VAL, factor = 1;  // see cudev_alter_operands()
+
+void cudev_alter_operands(double from, double by) {
+    least = from;
+    factor = by;
+}
+
+static double operand(float x) {
+    return fabs((double)x) >= least ? factor * (double)x : (double)x;
+}
+
 // D += A B for the whole warp. Products are exact in double, and their sum is nearly exact: it is
 // rounded once. A GPU adds in small groups and drops bits.
 static void multiply(const struct lane* lane) {
@@ -49,8 +62,8 @@ static void multiply(const struct lane* lane) {
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         const struct cudev_mma* own = (const struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;
-        for (unsigned e = 0; e < 8; e++) A[row_of_A(g, e)][col_of_A(t, e)] = (double)own->a[e];
-        for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = (double)own->b[e];
+        for (unsigned e = 0; e < 8; e++) A[row_of_A(g, e)][col_of_A(t, e)] = operand(own->a[e]);
+        for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = operand(own->b[e]);
         for (unsigned e = 0; e < 4; e++) C[row_of_C(g, e)][col_of_C(t, e)] = (double)own->d[e];
     }
     for (unsigned i = 0; i < 16; i++)

@@ -1,7 +1,8 @@
 // Device memory as a whole: its address space, when it is open, its guard bytes, and the lock of
 // the API.
 //
-// Host code may not touch the heap (cudaMalloc): it is PROT_NONE except during kernels and copies.
+// Host code may not touch the heap (cudaMalloc) or the variables of the device: they are PROT_NONE
+// except during kernels and copies.
 // Pinned memory (cudaMallocHost, cudaMallocManaged) is open to both sides.
 #include "cpu/device/memory.h"
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <sys/mman.h>
 #include "cpu/device/fault.h"
 #include "cpu/device/report.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 
@@ -59,6 +61,7 @@ bool cudev_memory_init(void) {
             pthread_atfork(NULL, NULL, after_fork);
             atexit(at_exit);
             cudev_faults_init();
+            cudev_symbols_protect(SYMBOLS_CLOSED);
         }
     }
     cudev_unlock();
@@ -68,12 +71,14 @@ bool cudev_memory_init(void) {
 void cudev_memory_open(void) {
     if (open_count++ != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_READ | PROT_WRITE);
+    cudev_symbols_protect(SYMBOLS_OPEN);
     if (cudev_watcher) cudev_watcher->open();
 }
 
 void cudev_memory_close(void) {
     if (--open_count != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_NONE);
+    cudev_symbols_protect(SYMBOLS_CLOSED);
     if (cudev_watcher) cudev_watcher->close();
 }
 

@@ -22,7 +22,4 @@ void cudev_memory_check_allocation(const struct allocation* a, const char* when)
 void cudev_count_launch(void);
 void cudev_count_copy(size_t to_device, size_t to_host);
 
-// Has cudaGetSymbolAddress() given this address away?
-bool cudev_is_symbol(const void* p);
-
 #endif

@@ -19,6 +19,8 @@
 #include "cudev/sync.h"
 #include "cudev/atomics.h"
 #include "cudev/math.h"
+#include "cudev/integers.h"
+#include "cudev/rounding.h"
 #include "vector_functions.h"
 #endif
 #endif

@@ -79,6 +79,10 @@ void cudev_reset_traffic(void);
 // everything: one metric a row, under Nsight Compute's name where it has one.
 void cudev_write_profile(FILE* out, const char* format);
 
+// From here on mma.sync takes `factor` times each operand that is `least` or more, or -least or
+// less. So a program can find out what came from mma.sync. With factor 1 operands are as they were.
+void cudev_alter_operands(double least, double factor);
+
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {
     unsigned long long launches;  // kernels that ran

@@ -180,6 +180,18 @@ enum side function_side(size_t i) {
     return f->global || f->device ? DEVICE_SIDE : HOST_SIDE;
 }
 
+bool is_copied_function(size_t i) {
+    const struct function* f = around(i);
+    bool copied = false, own = false;  // static: the function is this file's alone
+    for (size_t k = f ? f->name : i, before; f && (before = previous(k)) != k; k = before) {
+        if (is_one_of(before, "; } {")) break;
+        if (is(before, "template")) return true;
+        copied |= is_one_of(before, "inline __forceinline__ __inline__");
+        own |= is(before, "static");
+    }
+    return copied && !own;
+}
+
 bool is_parameter_here(size_t i) {
     const struct function* f = around(i);
     return f && is_parameter(f, i);

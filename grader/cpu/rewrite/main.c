@@ -48,6 +48,23 @@ static int count_conditions(const char* text, const char* end) {
     return count;
 }
 
+// A GPU's compiler may put a function into a kernel or not. Here helpers have to become part of the
+// kernel: then gcc announces what a structure is copied from, in a call as well.
+static void rewrite_noinline(size_t i) {
+    bool helper = false, bare = !is_one_of(previous(i), "( , ::");
+    size_t before = i, after = i;
+    do {
+        before = previous(before);
+        helper |= is(before, "__device__");
+    } while (previous(before) != before && !is_one_of(before, "; { }"));
+    for (; tokens[after].kind != END && !is_one_of(after, "; { }"); after = next(after))
+        helper |= is(after, "__device__");
+    if (helper)
+        replace(i, bare ? "" : "unused");
+    else if (bare)
+        replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
+}
+
 static void rewrite_all(void) {
     int depth = 0, outer_depth = 0;  // braces that are not namespaces; outer: around a #define
     bool in_define = false;
@@ -80,8 +97,8 @@ static void rewrite_all(void) {
             rewrite_launch(i);
         else if (is(i, "__shared__"))
             i = rewrite_shared(i, depth == 0);
-        else if (is(i, "__noinline__") && !is(previous(i), "("))
-            replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
+        else if (is_one_of(i, "noinline __noinline__"))
+            rewrite_noinline(i);
         else if (is_one_of(i, "asm __asm__ __asm"))
             i = rewrite_asm(i);
         else if (is(i, "cudaLaunchKernel"))

@@ -86,6 +86,7 @@ void check_own_array(size_t name);
 extern bool unset_array;  // it has warned
 enum side { NO_SIDE, HOST_SIDE, DEVICE_SIDE, BOTH_SIDES };
 enum side function_side(size_t i);  // of the function whose body holds token i
+bool is_copied_function(size_t i);  // is that function a template or inline?
 bool is_parameter_here(size_t i);   // is the word a parameter of that function?
 void check_call(size_t i);          // fails if a kernel calls a function of the host there
 void check_launched(size_t last);   // fails unless the expression up to `last` can be a kernel
@@ -93,7 +94,8 @@ void check_retired(size_t i);       // fails if the word is a function that CUDA
 
 // ---- variables.c: whose a variable of the file is: the host's or the device's ----
 
-// Fails if a kernel uses a variable of the host, or host code uses a variable of the device.
+// Fails if a kernel uses a variable of the host, or host code uses a variable of the device. Puts
+// the device's variables into sections of their own (include/cudev/language.h).
 void check_variables(void);
 
 // ---- launches.c: launches of kernels ----

@@ -105,7 +105,32 @@ static void bits_and_math(void) {
     CHECK(__saturatef(NAN) == 0.0f && __float2int_rn(2.5f) == 2 && __fmaf_rn(2, 3, 4) == 10.0f);
 }
 
+// What functions.cu, which knows the hardware's words, does not call.
+template <int a, int b> static float two(float x) {
+    return x * (a + b);
+}
+static void spellings(void) {
+    int n = 0, q = 0;
+    double whole = 0;
+    float sine = 0, cosine = 0;
+    CHECK(std::frexp(8.0f, &n) == 0.5f && n == 4 && frexp(3, &n) == 0.75 && n == 2);
+    CHECK(std::modf(2.5, &whole) == 0.5 && whole == 2 && ::remquo(7.0, 2.0f, &q) == -1 && q == 4);
+    ::sincosf(0, &sine, &cosine);
+    CHECK(sine == 0 && cosine == 1 && rsqrtf(two<1, 3>(1.0f)) == 0.5f &&
+          std::fmax(-0.0f, 0.0f) == 0);
+    CHECK(sizeof(rsqrt(2.0f)) == 4 && sizeof(rsqrt(2.0)) == 8 &&
+          sizeof(norm3d(1.f, 2.f, 2.f)) == 4);
+    half h = __half_raw{0x3c00};
+    half2 pair = half2(h, h);
+    CHECK((float)h++ == 1.0f && (float)++h == 3.0f && pair == -(-pair) &&
+          __half_raw(h).x == 0x4200);
+    CHECK(h != half(NAN) && half(NAN) != half(NAN) && !(half(NAN) == half(NAN)));
+    float2 sum = {1, 2}, add = {3, 4};
+    CHECK(atomicAdd(&sum, add).y == 2 && sum.x == 4 && sum.y == 6);
+}
+
 int main(void) {
+    spellings();
     conversions<__half>(5, 10);
     conversions<__nv_bfloat16>(8, 7);
     arithmetic();

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/fault.h"
+#include "cpu/device/symbols.h"
 #include "cpu/device/stacks.h"
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
@@ -18,7 +19,7 @@
 #define DEVICE_SPACE ((uint64_t)(SHADOW_BASE - ARENA_BASE) + SHADOW_SIZE)
 
 static bool is_write(enum cudev_access access) {
-    return access != CUDEV_READ && access != CUDEV_VOLATILE_READ;
+    return access != CUDEV_READ && access != CUDEV_VOLATILE_READ && access != CUDEV_ATOMIC_READ;
 }
 
 // Host code. It may touch neither device memory nor the shadow, and write only to memory that the
@@ -57,8 +58,14 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
-    if (address >= __executable_start && address + bytes <= _end && image < IMAGE_SPACE &&
-        (!is_write(access) || !cudev_may_write || cudev_may_write(address, bytes)))
+    // of the program's own data a kernel reaches constants and the variables of the device
+    const struct symbol symbol = cudev_symbol_at(address);
+    const bool literal = address >= __executable_start && address + bytes <= __data_start;
+    if (symbol.constant && cudev_symbol_at(address + bytes - 1).constant && !is_write(access))
+        return WATCHED_BYTES;
+    if (image < IMAGE_SPACE && ((literal && !is_write(access)) ||
+                                (symbol.is && cudev_is_symbol(address + bytes - 1) &&
+                                 !(is_write(access) && (symbol.fixed || symbol.constant)))))
         return IMAGE_OFFSET + image;
     cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;
@@ -74,8 +81,8 @@ static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cud
     }
     const bool write = is_write(access);
     uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
-    if (access == CUDEV_ATOMIC) me |= SLOT_ATOMIC;
-    if (access >= CUDEV_VOLATILE_READ) me |= SLOT_ATOMIC | SLOT_VOLATILE;
+    if (access >= CUDEV_ATOMIC) me |= SLOT_ATOMIC;
+    if (access >= CUDEV_VOLATILE_READ) me |= SLOT_VOLATILE;
     for (unsigned done = 0; done < bytes;) {
         unsigned part = bytes - done < 4 ? bytes - done : 4, at = (offset + done) % 4;
         unsigned mask = ((1u << part) - 1) << at;
@@ -122,8 +129,9 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
     if (!watch) return;
     uint64_t offset = offset_of(watch, p, bytes, access, pc);
     if (offset == WATCHED_BYTES) return;
-    // a loop that waits for another thread with volatile reads lets it run
-    if (access == CUDEV_VOLATILE_READ && ++watch->spins % 64 == 0) cudev_yield();
+    // a loop that waits for another thread with such reads lets it run
+    if ((access == CUDEV_VOLATILE_READ || access == CUDEV_ATOMIC_READ) && ++watch->spins % 64 == 0)
+        cudev_yield();
     if (watch->check) check(watch, offset, bytes, access, pc);
     if (watch->profile)
         log_access(watch, offset, bytes,
@@ -132,8 +140,9 @@ static __attribute__((noinline)) void watch_any(const volatile void* p, unsigned
                                           : LOG_LOAD,
                    pc);
     if (access != CUDEV_READ && access != CUDEV_WRITE && watch->check)
-        cudev_order_sync(watch, offset, access != CUDEV_VOLATILE_WRITE,
-                         access != CUDEV_VOLATILE_READ);
+        cudev_order_sync(watch, offset,
+                         access != CUDEV_VOLATILE_WRITE && access != CUDEV_ATOMIC_WRITE,
+                         is_write(access));
 }
 
 // ---- instructions of the runtime's own ---------------------------------------------------------
@@ -292,16 +301,6 @@ ENTRIES(8)
 ENTRIES(16)
 
 // ---- for compiler_calls.c -------------------------------------------------------------------
-
-bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc) {
-    struct worker* w = cudev_self;
-    if (!w || !w->watch) return true;
-    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
-    if (offset >= WATCHED_BYTES) return outside(w->watch, p, bytes, CUDEV_ATOMIC, pc) != 0;
-    if (offset & (bytes - 1)) cudev_bounds_misaligned(w->watch, offset, bytes, CUDEV_ATOMIC, pc);
-    if (offset + bytes <= OWNER_SHADOW[offset >> PAGE_SHIFT] || !w->watch->check) return true;
-    return cudev_bounds_stray(w->watch, offset, bytes, CUDEV_ATOMIC, pc);
-}
 
 void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access, const void* pc) {
     watch_any(p, (unsigned)bytes, access, pc);

@@ -13,8 +13,6 @@ void cudev_access(const volatile void* p, size_t bytes, enum cudev_access access
 // or in smaller pieces where the address asks for it.
 void cudev_access_range(const volatile void* p, size_t bytes, enum cudev_access access,
                         const void* pc);
-// May a kernel's atomic read there? If not, reports it and does not return.
-bool cudev_may_load(const volatile void* p, size_t bytes, const void* pc);
 
 // ---- the device's own instructions: see struct cudev_watcher ------------------------------------
 

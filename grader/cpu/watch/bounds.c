@@ -9,6 +9,7 @@
 #include "cpu/device/allocations.h"
 #include "cpu/device/worker.h"
 #include "cpu/device/shared_memory.h"
+#include "cpu/device/symbols.h"
 #include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
@@ -176,7 +177,9 @@ void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t by
                  "a local variable of another thread, or of a function that has returned");
     else if (f)
         snprintf(f->what, sizeof f->what, "%#lx, which is %s", (unsigned long)address,
-                 shadow ? "memory of the device that no kernel may use" : "host memory");
+                 shadow                            ? "memory of the device that no kernel may use"
+                 : cudev_is_symbol((const char*)p) ? "constant memory: kernels only read it"
+                                                   : "host memory");
     if (f) f->bytes = bytes;
     cudev_stop_launch(watch->worker, cudaErrorIllegalAddress);
 }

@@ -62,14 +62,25 @@ UNALIGNED(16)
 
 // ---- atomics: the header's use relaxed order everywhere ----------------------------------------
 
+// An exchange that fails leaves what it found in *expected, which may lie anywhere.
+#define EXCHANGE(T, p, expected, desired)                                                     \
+    T old = *(expected);                                                                      \
+    cudev_access(expected, sizeof(T), CUDEV_READ, CALLER);                                    \
+    cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+    if (__atomic_compare_exchange_n(p, &old, desired, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+        return 1;                                                                             \
+    cudev_access(expected, sizeof(T), CUDEV_WRITE, CALLER);                                   \
+    *(expected) = old;                                                                        \
+    return 0
+
 #define ORDER(name) int name __attribute__((unused))
 #define ATOMICS(bits, T)                                                                          \
     EXPORT(T __tsan_atomic##bits##_load(const volatile T* p, ORDER(order))) {                     \
-        /* the first half of an update that the exchange announces */                             \
-        return cudev_may_load(p, sizeof(T), CALLER) ? __atomic_load_n(p, __ATOMIC_RELAXED) : 0;   \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC_READ, CALLER);                                    \
+        return __atomic_load_n(p, __ATOMIC_RELAXED);                                              \
     }                                                                                             \
     EXPORT(void __tsan_atomic##bits##_store(volatile T* p, T value, ORDER(order))) {              \
-        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
+        cudev_access(p, sizeof(T), CUDEV_ATOMIC_WRITE, CALLER);                                   \
         __atomic_store_n(p, value, __ATOMIC_RELAXED);                                             \
     }                                                                                             \
     EXPORT(T __tsan_atomic##bits##_exchange(volatile T* p, T value, ORDER(order))) {              \
@@ -78,23 +89,18 @@ UNALIGNED(16)
     }                                                                                             \
     EXPORT(int __tsan_atomic##bits##_compare_exchange_strong(                                     \
         volatile T* p, T* expected, T desired, ORDER(order), ORDER(other))) {                     \
-        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
-        return __atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,             \
-                                           __ATOMIC_RELAXED);                                     \
+        EXCHANGE(T, p, expected, desired);                                                        \
     }                                                                                             \
     EXPORT(int __tsan_atomic##bits##_compare_exchange_weak(volatile T* p, T* expected, T desired, \
                                                            ORDER(order), ORDER(other))) {         \
-        if (!__atomic_compare_exchange_n(p, expected, desired, 0, __ATOMIC_RELAXED,               \
-                                         __ATOMIC_RELAXED))                                       \
-            return 0;                                                                             \
-        cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                         \
-        return 1;                                                                                 \
+        EXCHANGE(T, p, expected, desired);                                                        \
     }                                                                                             \
     FETCH(bits, T, add)                                                                           \
     FETCH(bits, T, sub)                                                                           \
     FETCH(bits, T, and)                                                                           \
     FETCH(bits, T, or)                                                                            \
-    FETCH(bits, T, xor)
+    FETCH(bits, T, xor)                                                                           \
+    FETCH(bits, T, nand)
 #define FETCH(bits, T, name)                                                             \
     EXPORT(T __tsan_atomic##bits##_fetch_##name(volatile T* p, T value, ORDER(order))) { \
         cudev_access(p, sizeof(T), CUDEV_ATOMIC, CALLER);                                \
@@ -130,6 +136,12 @@ EXPORT(void* cudev_memset(void* to, int byte, size_t bytes)) {
     return memset(to, byte, bytes);
 }
 
+EXPORT(int cudev_memcmp(const void* a, const void* b, size_t bytes)) {
+    cudev_access_range(a, bytes, CUDEV_READ, CALLER);
+    cudev_access_range(b, bytes, CUDEV_READ, CALLER);
+    return memcmp(a, b, bytes);
+}
+
 // ---- mathematics with a second result
 
 #define TWO_RESULTS(T, P, name)                               \
@@ -141,14 +153,28 @@ TWO_RESULTS(double, double, modf)
 TWO_RESULTS(float, float, modff)
 TWO_RESULTS(double, int, frexp)
 TWO_RESULTS(float, int, frexpf)
-EXPORT(double cudev_remquo(double x, double y, int* quotient)) {
-    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
-    return remquo(x, y, quotient);
-}
-EXPORT(float cudev_remquof(float x, float y, int* quotient)) {
-    cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER);
-    return remquof(x, y, quotient);
-}
+TWO_RESULTS(long double, long double, modfl)
+TWO_RESULTS(long double, int, frexpl)
+TWO_RESULTS(double, int, lgamma_r)
+TWO_RESULTS(float, int, lgammaf_r)
+TWO_RESULTS(long double, int, lgammal_r)
+#define REMQUO(T, name)                                                \
+    EXPORT(T cudev_##name(T x, T y, int* quotient)) {                  \
+        cudev_access(quotient, sizeof *quotient, CUDEV_WRITE, CALLER); \
+        return name(x, y, quotient);                                   \
+    }
+REMQUO(double, remquo)
+REMQUO(float, remquof)
+REMQUO(long double, remquol)
+#define SINCOS(T, name)                                  \
+    EXPORT(void cudev_##name(T x, T* s, T* c)) {         \
+        cudev_access(s, sizeof *s, CUDEV_WRITE, CALLER); \
+        cudev_access(c, sizeof *c, CUDEV_WRITE, CALLER); \
+        name(x, s, c);                                   \
+    }
+SINCOS(double, sincos)
+SINCOS(float, sincosf)
+SINCOS(long double, sincosl)
 
 // ---- what headers announce ---------------------------------------------------------------------
 
@@ -157,6 +183,24 @@ void cudev_announce(enum cudev_access access, const volatile void* p, size_t byt
         cudev_access(p, bytes, access, CALLER);
     else
         cudev_access_range(p, bytes, access, CALLER);
+}
+
+void cudev_load_announced(void* old, const volatile void* p, size_t bytes) {
+    if (bytes == 2)
+        __atomic_load((const volatile uint16_t*)p, (uint16_t*)old, __ATOMIC_RELAXED);
+    else if (bytes == 4)
+        __atomic_load((const volatile uint32_t*)p, (uint32_t*)old, __ATOMIC_RELAXED);
+    else
+        __atomic_load((const volatile uint64_t*)p, (uint64_t*)old, __ATOMIC_RELAXED);
+}
+
+#define EXCHANGE_ANNOUNCED(T)                                                           \
+    return __atomic_compare_exchange((volatile T*)p, (T*)old, (T*)(uintptr_t)wanted, 0, \
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)
+int cudev_exchange_announced(volatile void* p, void* old, const void* wanted, size_t bytes) {
+    if (bytes == 2) EXCHANGE_ANNOUNCED(uint16_t);
+    if (bytes == 4) EXCHANGE_ANNOUNCED(uint32_t);
+    EXCHANGE_ANNOUNCED(uint64_t);
 }
 
 void cudev_make_uninitialised(const volatile void* p, size_t bytes) {

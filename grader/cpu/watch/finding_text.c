@@ -13,7 +13,7 @@ const char* cudev_finding_kind(const struct finding* f) {
 }
 
 static bool is_write(enum cudev_access access) {
-    return access == CUDEV_WRITE || access == CUDEV_VOLATILE_WRITE;
+    return access == CUDEV_WRITE || access == CUDEV_ATOMIC_WRITE || access == CUDEV_VOLATILE_WRITE;
 }
 
 bool cudev_race_of_writes(const struct finding* f) {
@@ -46,9 +46,7 @@ static void add(const char* format, ...) {
 }
 
 static const char* verb(enum cudev_access access) {
-    return access == CUDEV_READ || access == CUDEV_VOLATILE_READ ? "read"
-           : access == CUDEV_ATOMIC                              ? "atomic"
-                                                                 : "write";
+    return access == CUDEV_ATOMIC ? "atomic" : is_write(access) ? "write" : "read";
 }
 
 static void add_place(const struct source_line* s) {

@@ -27,21 +27,23 @@ static bool both_atomic(struct watch* watch, uint64_t offset, uint64_t a, uint64
     return !(a & b & SLOT_VOLATILE && offset >= WINDOW_OFFSET && one_warp);
 }
 
+static enum cudev_access kind(uint64_t slot, bool writes) {
+    if (slot & SLOT_ATOMIC && !(slot & SLOT_VOLATILE))
+        return writes ? CUDEV_ATOMIC : CUDEV_ATOMIC_READ;
+    return writes ? CUDEV_WRITE : CUDEV_READ;
+}
+
 static void report(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
                    uint64_t me, bool writes) {
     struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier),
                                       watch->worker->block, slot_thread(me));
     if (!f) return;
     cudev_finding_where(f, watch->worker, offset, 1u << 2);
-    f->access = writes ? (me & SLOT_ATOMIC && !(me & SLOT_VOLATILE) ? CUDEV_ATOMIC : CUDEV_WRITE)
-                       : CUDEV_READ;
+    f->access = kind(me, writes);
     f->other_block = f->block;
     if (earlier < watch->block_floor) cudev_order_block_at(earlier, &f->other_block);
     f->other_thread = slot_thread(earlier);
-    f->other_access =
-        earlier_writes
-            ? (earlier & SLOT_ATOMIC && !(earlier & SLOT_VOLATILE) ? CUDEV_ATOMIC : CUDEV_WRITE)
-            : CUDEV_READ;
+    f->other_access = kind(earlier, earlier_writes);
 }
 
 static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {

@@ -61,7 +61,7 @@ enum {
 #define FINDINGS_BASE (COUNTERS_BASE + OWN_SPACE)
 #define SHADOW_SIZE ((size_t)(FINDINGS_BASE + OWN_SPACE - SHADOW_BASE))
 
-extern char __executable_start[], _end[];
+extern char __executable_start[], __data_start[], _end[];
 
 // ---- functions ---------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include "cpu/device/allocations.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
+#include "cpu/device/symbols.h"
 #include "cpu/watch/access.h"
 #include "cpu/watch/array_names.h"
 #include "cpu/watch/bounds.h"
@@ -162,7 +163,8 @@ void cudev_watch_setup(void) {
     struct watch_state* s = watch_state();
     s->check = check;
     s->profile = profile;
-    size_t image = (size_t)(_end - __executable_start);
+    const char* end = cudev_symbols_end() > _end ? cudev_symbols_end() : _end;
+    size_t image = (size_t)(end - __executable_start);
     if (image > IMAGE_SPACE) image = IMAGE_SPACE;
     cudev_bounds_own(IMAGE_OFFSET, image);
     cudev_bounds_written(IMAGE_OFFSET, image);

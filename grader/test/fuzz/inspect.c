@@ -15,6 +15,9 @@ static struct {
     const char *name, *usual;
 } files[] = {{"unit.ii", plain},
              {"watched.ii", plain},
+             {"unit.cpp", "#line 1 \"x.cu\"\nextern \"C\" int add(float* c) { return 0; }\n"},
+             {"alone.ii", "# 1 \"x.cu\"\n"},
+             {"alone-watched.ii", "# 1 \"x.cu\"\n"},
              {"unit.s", "\t.text\nadd:\n\tret\n"},
              {"deps", "out/unit.s: out/unit.cpp include/add.h /usr/include/math.h\n"},
              {"symbols", "add T 0 6\tx.cu:1\ncudaMalloc U\nexpf U\n"},

@@ -57,7 +57,8 @@ END_TEST
 START_TEST(test_array) {
     const double want[] = {1, 2, 3, 4}, got[] = {1, 2.5, NAN, 4};
     const bool poisoned[] = {false, false, false, true};
-    struct comparison c = compare(want, got, poisoned, NULL, 4, (struct budget){0.4, 1});
+    struct comparison c =
+        compare(want, got, poisoned, NULL, 4, (struct budget){.max = 0.4, .mean = 1});
     ck_assert_int_eq(c.count, 4);
     ck_assert_int_eq(c.wrong, 3);
     ck_assert_int_eq(c.never_written, 1);
@@ -85,11 +86,28 @@ END_TEST
 
 START_TEST(test_mean) {
     const double want[] = {0, 0, 0, 0}, got[] = {1, 1, 1, 1};
-    struct comparison c = compare(want, got, NULL, NULL, 4, (struct budget){1, 0.9});
+    struct comparison c = compare(want, got, NULL, NULL, 4, (struct budget){.max = 1, .mean = 0.9});
     ck_assert_int_eq(c.wrong, 0);
     ck_assert(c.mean_exceeded);
     ck_assert(!comparison_passes(&c));
     ck_assert_int_ge(c.first, 0);
+}
+END_TEST
+
+START_TEST(test_bias) {
+    const double want[] = {4, -4, 8, -8}, near[] = {4.5, -3.5, 7.5, -8.5};
+    const double cut[] = {3.5, -3.5, 7.5, -7.5};
+    const struct budget both = {.max = 1, .mean = 1}, one = {.max = 1, .mean = 1, .bias = 0.25};
+    struct comparison c = compare(want, cut, NULL, NULL, 4, both);
+    ck_assert_double_eq(c.bias, -0.5);
+    ck_assert(comparison_passes(&c));
+    c = compare(want, cut, NULL, NULL, 4, one);
+    ck_assert(c.bias_exceeded && c.wrong == 0);
+    ck_assert_int_ge(c.first, 0);
+    ck_assert(!comparison_passes(&c));
+    c = compare(want, near, NULL, NULL, 4, one);
+    ck_assert_double_eq(c.mean, 0.5);
+    ck_assert(comparison_passes(&c));
 }
 END_TEST
 
@@ -112,6 +130,7 @@ int main(void) {
     tcase_add_test(t, test_poison);
     tcase_add_test(t, test_array);
     tcase_add_test(t, test_short_write);
+    tcase_add_test(t, test_bias);
     tcase_add_test(t, test_mean);
     tcase_add_test(t, test_nothing_is_no_pass);
     suite_add_tcase(suite, t);
@@ -119,5 +138,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 14 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 15 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -34,7 +34,7 @@ static const struct slack none;
 static enum fit fit(const struct tensor* t, double a, double b, double c, double d, double max,
                     struct slack slack) {
     const double guess[N] = {a, b, c, d};
-    return hypothesis_fit(t, guess, (struct budget){max, max}, slack);
+    return hypothesis_fit(t, guess, (struct budget){.max = max, .mean = max}, slack);
 }
 
 START_TEST(test_exact) {

@@ -35,6 +35,8 @@ static const struct {
     {"gate_printf(\"\");", "x.cu:3: gate_printf belongs to the grader"},
     {"cudev_last_failure(0);", "x.cu:3: cudev_last_failure belongs to the CPU device"},
     {"# 1 \"other.h\"\nasm(\"a header's\");\n" LINE3 "int f;", ""},
+    {" # 1 \"other.h\"\nasm(\"no header's\");", "x.cu:3: a directive has no place here"},
+    {"#define f asm\n#undef f\nint g;", ""},
 };
 enum { TEXTS = sizeof texts / sizeof texts[0] };
 
@@ -59,6 +61,55 @@ START_TEST(test_both_texts_are_the_same) {
 }
 END_TEST
 
+// ---- headers and macros
+
+#define SOURCE "#line 1 \"x.cu\"\n"
+#define MATH "# 1 \"/usr/include/math.h\" 1 3\n#define NAN 0\ndouble sin(double);\n# 2 \"x.cu\" 2\n"
+#define START "# 1 \"x.cu\"\n"
+#define ENTERS(path) START "# 1 \"" path "\" 1\n# 2 \"x.cu\" 2\n"
+
+static const struct {
+    const char *source, *text, *alone, *says;  // "" for what is allowed
+} includes[] = {
+    {"#include <math.h>\n", START MATH, START MATH, ""},
+    {"#include <math.h>\n", START MATH "#define N 1\n#undef _MINE\nint x;\n", START MATH, ""},
+    {"#include <./math.h>\n", START MATH, START MATH, ""},
+    {"#include \"x.h\"\n", ENTERS("include/./x.h"), "", ""},
+    {"#include \"cuda_fp16.h\"\n", ENTERS("include/cpu/cuda_fp16.h"), "", ""},
+    {"#if __has_include(<mma.h>) && defined(__has_include)\n#endif\n", "", "", ""},
+    {"  # include <immintrin.h>\n", ENTERS("/usr/lib/immintrin.h"), "", "x.cu:1: includes immin"},
+    {"#include <parallel/numeric>\n", ENTERS("/usr/c++/parallel/numeric"), "", "includes para"},
+    {"#include \"cudev/api.h\"\n", ENTERS("include/cpu/cudev/api.h"), "", "includes cudev/api.h"},
+    {"#include <cudev.h>\n", ENTERS("include/cpu/cudev.h"), "", "x.cu:1: includes cudev.h"},
+    {"#include \"unit.cpp\"\n", ENTERS("out/unit.cpp"), "", "includes out/unit.cpp"},
+    {"#include HEADER\n", "", "", "x.cu:1: #include names its header"},
+    {"\n#include \"/etc/passwd\"\n", "", "", "x.cu:2: includes /etc/passwd"},
+    {"#if 0\n#include \"a/../b.h\"\n", "", "", "x.cu:2: includes a/../b.h"},
+    {"#elif __has_include(\"../a\")\n", "", "", "x.cu:1: __has_include() asks"},
+    {"#if __has_include(A)\n", "", "", "x.cu:1: __has_include() asks"},
+    {"#if __has_include_next(<a>)\n", "", "", "x.cu:1: __has_include() asks"},
+    {"#define ASK __has_include\n", "", "", "x.cu:1: __has_include() asks"},
+    {"#include <math.h>\n", START MATH, START MATH "# 1 \"h\"\nint h;\n", "what h says"},
+    {"#include <math.h>\n", START "# 1 \"/usr/include/math.h\" 1\nint sin;\n# 2 \"x.cu\" 2\n",
+     START MATH, "x.cu:1: a macro of this file changes what /usr/include/math.h says"},
+    {"", START "#define while if\n", "", "x.cu:1: defines while anew"},
+    {"", START "\n#undef __global__\n", "", "x.cu:2: defines __global__ anew"},
+    {"", START "#define my_cudev_launch\n", "", "defines my_cudev_launch anew"},
+    {"", "# 1 \"include/y.h\"\n#define _Y 1\n" START "#undef _Y\n",
+     "# 1 \"include/y.h\"\n#define _Y 1\n", "x.cu:1: defines _Y anew"},
+};
+enum { INCLUDES = sizeof includes / sizeof includes[0] };
+
+START_TEST(test_includes) {
+    char source[512], message[512] = "";
+    const struct inspect_texts t = {includes[_i].text, includes[_i].alone, NULL};
+    snprintf(source, sizeof source, SOURCE "%s", includes[_i].source);
+    bool fine = inspect_includes(source, &t, "x.cu", message, sizeof message);
+    ck_assert_msg(fine == !*includes[_i].says, "%s: %s", includes[_i].source, message);
+    ck_assert_msg(strstr(message, includes[_i].says), "%s, not %s", message, includes[_i].says);
+}
+END_TEST
+
 START_TEST(test_has_word) {
     ck_assert(inspect_has_word("malloc\nfree\n", "free"));
     ck_assert(!inspect_has_word("malloc\nfreed _free free_\n", "free"));
@@ -72,8 +123,11 @@ static const struct {
     const char *file, *text;
 } left[] = {
     {"deps", "out/unit.s: out/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
+    {"unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
     {"unit.ii", LINE3 "int f;"},
     {"watched.ii", LINE3 "int f;"},
+    {"alone.ii", LINE3},
+    {"alone-watched.ii", LINE3},
     {"unit.s", "\tret\n"},
     {"symbols", "add T 0 9\tx.cu:5\nadd_all T 0 9\nsqrtf U         \nprintf U\n_Z1kv W 0 1\n"},
     {"symbols-watched", "add T 0 9\nmemcpy U\n__tsan_read4 U\n"},
@@ -129,6 +183,8 @@ static const struct {
     {"symbols-gpu", "system U\n", "uses system"},
     {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
     {"unit.ii", LINE3 "int g;", "reads differently"},
+    {"watched.ii", LINE3 "#define COURSE_TRY\nint f;", "x.cu:3: defines COURSE_TRY anew"},
+    {"alone.ii", "# 1 \"h\"\nint h;", "a macro of this file changes what h says"},
 };
 enum { REFUSED = sizeof refused / sizeof refused[0] };
 
@@ -175,6 +231,7 @@ int main(void) {
     TCase* t = tcase_create("inspect");
     tcase_add_loop_test(t, test_text, 0, TEXTS);
     tcase_add_test(t, test_both_texts_are_the_same);
+    tcase_add_loop_test(t, test_includes, 0, INCLUDES);
     tcase_add_test(t, test_has_word);
     tcase_add_loop_test(t, test_refused, 0, REFUSED);
     tcase_add_loop_test(t, test_nothing_left, 0, READ_ALWAYS);
@@ -184,5 +241,6 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 3 + TEXTS + REFUSED + READ_ALWAYS ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 3 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
+                                                                         : EXIT_SUCCESS;
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "check/command.h"
+#include "check/state.h"
 #include "test/unit/behind/modes.h"
 #include "wall/cache.h"
 
@@ -15,6 +16,7 @@ enum kind {
     PLAIN,
     WATCHED,   // an item on safety
     REFUSAL,   // the contract asks the launcher to return 1 and to write nothing
+    NO_TIME,   // the item's time is used up
     NO_CASE,   // the item compares nothing
     BAD_CASE,  // the lesson's own mistake
 };
@@ -47,7 +49,12 @@ static const struct {
     {PLAIN, LOOPS, OUTCOME_FAIL, CAUSE_endless_loop, "not finished after"},
     {PLAIN, NO_KERNEL, OUTCOME_FAIL, CAUSE_host_computed, "launched no kernel"},
     {PLAIN, TO_HOST, OUTCOME_FAIL, CAUSE_host_computed, "brought 4 bytes"},
-    {PLAIN, ON_HOST, OUTCOME_FAIL, CAUSE_host_computed, "the same when no kernel runs"},
+    {PLAIN, ON_DEVICE, OUTCOME_FAIL, CAUSE_host_computed, "copied 4 bytes between places"},
+    {PLAIN, ON_HOST, OUTCOME_FAIL, CAUSE_host_computed, "36 of 36 elements of out are right"},
+    {PLAIN, HALF_ON_HOST, OUTCOME_PASS, CAUSE_NONE, ""},
+    {PLAIN, SEALED, OUTCOME_FAIL, CAUSE_survivor, "still open"},
+    {PLAIN, STARTLESS, OUTCOME_FAIL, CAUSE_out_of_memory, "does not start"},
+    {NO_TIME, COPIES, OUTCOME_FAIL, CAUSE_too_slow, "not run: this item's runs before it"},
     {REFUSAL, COPIES, OUTCOME_FAIL, CAUSE_argument_check, "contract asks for COURSE_BAD_ARGUMENT"},
     {NO_CASE, COPIES, OUTCOME_ERROR, CAUSE_NONE, "compared nothing"},
     {BAD_CASE, COPIES, OUTCOME_ERROR, CAUSE_NONE, "check_rounds(9)"},
@@ -62,6 +69,7 @@ static void run(struct check* c) {
     int i = (int)(c->item - items);
     if (wanted[i].kind == NO_CASE) return;
     if (wanted[i].kind == WATCHED) check_watch(c, WATCH_CHECK);
+    if (wanted[i].kind == NO_TIME) c->record->spent = c->session->item_seconds;
     check_case(c, "mode %d", wanted[i].mode);
     check_rounds(c, wanted[i].kind == BAD_CASE ? 9 : 2);
     check_int(c, "mode", wanted[i].mode);
@@ -82,15 +90,16 @@ static void run(struct check* c) {
 
 int main(void) {
     static const char program[] = BUILD_FOLDER "/test/unit/runner";
-    if (system("gcc -O1 -static -Igrader grader/test/unit/behind/runner.c -o '" BUILD_FOLDER
-               "/test/unit/runner'") != 0)
+    if (system("gcc -O1 -static -D_GNU_SOURCE -Igrader grader/test/unit/behind/runner.c -o "
+               "'" BUILD_FOLDER "/test/unit/runner'") != 0)
         return EXIT_FAILURE;
     // Between the limit on its memory and the program, the new process allocates a little. The
     // address sanitizer has passed that limit, and needs what was allocated and freed before.
     void* warm[256];
     for (size_t i = 0; i < 256; i++) warm[i] = malloc(16 * i + 1);
     for (size_t i = 0; i < 256; i++) free(warm[i]);
-    struct session session = {.level = wall_strongest(), .seed = 1, .at_once = 1, .seconds = 2};
+    struct session session = {
+        .level = wall_strongest(), .seed = 1, .at_once = 1, .seconds = 2, .item_seconds = 100};
     session.program = session.watched = cache_load_program(program);
     session.judges_costs = true;
     session.log = fopen("/dev/null", "we");

@@ -6,17 +6,28 @@
 namespace cudev {
 
 // *p = f(*p); returns the old value. T is one machine word the compiler can compare and swap as
-// the integer type Word. A watcher counts one access: the weak exchange that succeeds.
+// the integer type Word. However often it tries, that is one access.
 template <class Word, class T, class F> inline T update(T* p, F f) {
     Word* word = (Word*)p;
-    Word old = __atomic_load_n(word, __ATOMIC_RELAXED), wanted;
+    Word old, wanted;
     T value;
+    bool done;
+#ifdef CUDEV_WATCHED
+    cudev_announce(CUDEV_ATOMIC, p, sizeof *p);
+    cudev_load_announced(&old, word, sizeof old);
+#else
+    old = __atomic_load_n(word, __ATOMIC_RELAXED);
+#endif
     do {
-        __builtin_memcpy(&value, &old, sizeof value);
-        T result = f(value);
-        __builtin_memcpy(&wanted, &result, sizeof wanted);
-    } while (
-        !__atomic_compare_exchange_n(word, &old, wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+        value = __builtin_bit_cast(T, old);
+        wanted = __builtin_bit_cast(Word, (T)f(value));
+#ifdef CUDEV_WATCHED
+        done = cudev_exchange_announced(word, &old, &wanted, sizeof old);
+#else
+        done = __atomic_compare_exchange_n(word, &old, wanted, true, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED);
+#endif
+    } while (!done);
     cudev_spin();
     return value;
 }
@@ -80,5 +91,15 @@ CUDEV_ATOMIC_UPDATE(unsigned, unsigned, atomicDec, old == 0 || old > value ? val
 CUDEV_ATOMIC_UPDATE(float, unsigned, atomicAdd, old + value)
 CUDEV_ATOMIC_UPDATE(float, unsigned, atomicExch, ((void)old, value))
 CUDEV_ATOMIC_UPDATE(double, unsigned long long, atomicAdd, old + value)
+// each number by itself
+inline float2 atomicAdd(float2* p, float2 v) {
+    return float2{atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y)};
+}
+inline float4 atomicAdd(float4* p, float4 v) {
+    return float4{atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y), atomicAdd(&p->z, v.z),
+                  atomicAdd(&p->w, v.w)};
+}
+CUDEV_ATOMIC_SCOPES(float2, atomicAdd)
+CUDEV_ATOMIC_SCOPES(float4, atomicAdd)
 
 #endif

@@ -16,6 +16,21 @@
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
 
+// What the rewriter puts in front of variables of the device: sections that host code reaches by the
+// API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the flags that the
+// compiler adds, so that they take no room in files.
+#ifdef __x86_64__
+#define CUDEV_ZERO_SECTION(name) __attribute__((section(name ",\"aw\",@nobits#")))
+#else
+#define CUDEV_ZERO_SECTION(name) __attribute__((section(name ",\"aw\",%nobits//")))
+#endif
+#define CUDEV_DEVICE_ZERO CUDEV_ZERO_SECTION("cudev_device_zero")
+#define CUDEV_DEVICE_VALUE __attribute__((section("cudev_device_value")))
+#define CUDEV_DEVICE_CONST __attribute__((section("cudev_device_const")))
+#define CUDEV_CONSTANT_ZERO CUDEV_ZERO_SECTION("cudev_constant_zero")
+#define CUDEV_CONSTANT_VALUE __attribute__((section("cudev_constant_value")))
+#define CUDEV_CONSTANT_CONST __attribute__((section("cudev_constant_const")))
+
 // Set by the runtime before a thread runs. const, as in CUDA: assigning to them is an error, and
 // the compiler keeps them in registers. Safe because a kernel never continues as another thread:
 // the launch loop calls it anew for each (cudev/launch.h), and kernels are never inlined into it.

