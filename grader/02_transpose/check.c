@@ -157,12 +157,25 @@ static const struct arena_traffic* traffic_of_one(struct check* c) {
     return check_traffic(c);
 }
 
+// What has to be moved in the running case, at least: each element once. More than TWICE of it is
+// no measure for anything: useless loads side by side would hide those that are not.
+enum { TWICE = 2 };
+
+static double least_bytes(struct check* c) {
+    return (double)(check_int_of(c, "rows") * check_int_of(c, "cols")) * sizeof(float);
+}
+
 static double per(int64_t a, int64_t b) {
     return b > 0 ? (double)a / (double)b : 0.0;
 }
 
-static double waste(int64_t sectors, int64_t bytes) {
-    return per(sectors, bytes) * SECTOR;
+static double waste(struct check* c, int64_t sectors, int64_t bytes) {
+    double used = fmin((double)bytes, TWICE * least_bytes(c));
+    return used > 0 ? (double)sectors * SECTOR / used : 0;
+}
+
+static double per_request(int64_t conflicts, int64_t requests, double needed) {
+    return requests > 0 ? (double)conflicts / fmin((double)requests, needed) : 0;
 }
 
 static void judge_sectors(struct check* c, const char* verb, int64_t sectors, int64_t requests,
@@ -170,7 +183,7 @@ static void judge_sectors(struct check* c, const char* verb, int64_t sectors, in
     char what[120];
     snprintf(what, sizeof what, "bytes moved per byte %s (%.1f sectors of 32 bytes a request)",
              verb, per(sectors, requests));
-    check_at_most(c, CAUSE_uncoalesced, what, waste(sectors, bytes), SPARE);
+    check_at_most(c, CAUSE_uncoalesced, what, waste(c, sectors, bytes), SPARE);
 }
 
 // Both together: a kernel without a tile has one of them for nothing.
@@ -189,13 +202,15 @@ static void conflicts(struct check* c) {
     const struct arena_traffic* t = traffic_of_one(c);
     if (t->shared_load_requests + t->shared_store_requests == 0)
         check_at_most(c, CAUSE_uncoalesced, "bytes moved per byte used, without shared memory",
-                      fmax(waste(t->global_load_sectors, t->global_load_bytes),
-                           waste(t->global_store_sectors, t->global_store_bytes)),
+                      fmax(waste(c, t->global_load_sectors, t->global_load_bytes),
+                           waste(c, t->global_store_sectors, t->global_store_bytes)),
                       SPARE);
+    // of a warp; each element is stored and loaded once
+    double needed = TWICE * least_bytes(c) / (32 * sizeof(float));
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per load request to shared memory",
-                  per(t->shared_load_conflicts, t->shared_load_requests), 0.1);
+                  per_request(t->shared_load_conflicts, t->shared_load_requests, needed), 0.1);
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per store request to shared memory",
-                  per(t->shared_store_conflicts, t->shared_store_requests), 0.1);
+                  per_request(t->shared_store_conflicts, t->shared_store_requests, needed), 0.1);
 }
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile.
