@@ -54,8 +54,9 @@ struct session {
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
-    double seconds;       // wall-clock limit of one case
-    double item_seconds;  // of all runs of an item together
+    // Of CPU time; on a GPU, by the clock.
+    double seconds;       // that one case has
+    double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
     // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);
@@ -73,7 +74,6 @@ struct check {
     uint64_t random;             // state of the generator
     int cases;                   // started so far in this item
     int64_t compared;            // elements compared so far in this item
-    double spent;                // seconds that the programs of this item took so far
 
     char name[160];  // of the case
     int rounds, round;

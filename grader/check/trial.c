@@ -132,17 +132,18 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    double left = s->item_seconds - c->spent;
+    double left = s->item_seconds - c->record->spent;
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
-                   c->spent);
-    // A launch is ended by the CPU time it takes. Beside other programs it may need longer by the
-    // clock: that limit follows from the limit of the case.
-    char clock[48];
-    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
+                   c->record->spent);
+    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
+    char launch[48], clock[48];
+    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
+    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {"CUDEV_TIMEOUT=2", clock,
-                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
+    const char* const environment[] = {launch, clock, watched ? "CUDEV_WATCH=check,profile" : NULL,
+                                       NULL};
     bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,
@@ -154,13 +155,14 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
         .gpu = gpu,
     };
     struct wall_result r = wall_run(s->level, &job);
-    c->spent += r.seconds;
+    c->record->spent += r.seconds;
     return r;
 }
 
 // Did the program not even begin, though there was time?
 static bool failed_to_start(const struct arena* a, const struct wall_result* r) {
-    return r->end != WALL_TIMEOUT && r->end != WALL_MEMORY && !arena_started(a);
+    return r->end != WALL_TIMEOUT && r->end != WALL_IDLE && r->end != WALL_MEMORY &&
+           !arena_started(a);
 }
 
 // Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
@@ -255,8 +257,12 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
-                   said);
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
+                   c->session->gpu && !c->watch ? "" : " of CPU time", said);
+    if (r->end == WALL_IDLE)
+        check_fail(c, CAUSE_endless_loop,
+                   "it waits for something that does not come: it slept for %d s\n%s",
+                   WALL_IDLE_SECONDS, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);

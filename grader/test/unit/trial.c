@@ -69,7 +69,7 @@ static void run(struct check* c) {
     int i = (int)(c->item - items);
     if (wanted[i].kind == NO_CASE) return;
     if (wanted[i].kind == WATCHED) check_watch(c, WATCH_CHECK);
-    if (wanted[i].kind == NO_TIME) c->spent = c->session->item_seconds;
+    if (wanted[i].kind == NO_TIME) c->record->spent = c->session->item_seconds;
     check_case(c, "mode %d", wanted[i].mode);
     check_rounds(c, wanted[i].kind == BAD_CASE ? 9 : 2);
     check_int(c, "mode", wanted[i].mode);
