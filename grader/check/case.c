@@ -71,7 +71,7 @@ static void free_case(struct check* c) {
     for (int i = 0; i < c->tensor_count; i++) {
         struct tensor_state* s = &c->state[i];
         free(s->value), free(s->want), free(s->got), free(s->untouched), free(s->poison);
-        free(s->ghost.got), free(s->ghost.poison);
+        free(s->second.got), free(s->second.poison);
         free(s->altered.got), free(s->altered.poison);
     }
     if (c->ran) arena_free(&c->arena);

@@ -27,9 +27,9 @@ struct options {
     const char* program;  // to debug: built with -g
     enum format format;
     uint64_t seed;
-    double seconds;    // wall-clock limit of one case; 0: the device's usual one
-    int at_once;       // so many grades share this machine: each may take so many times as long
-    bool stop;         // after the first item that fails
+    double seconds;  // of CPU time, on a GPU by the clock, for one case; 0: the usual ones
+    int at_once;     // grades that share this machine: by the clock each has so many times as long
+    bool stop;       // after the first item that fails
     bool uninspected;  // run what inspection would refuse: for tests of the wall
     int repeat;  // grade this often, with fresh seeds; stop at the first that is not full marks
 };

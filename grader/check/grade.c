@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "check/command.h"
 
-// GRADE_SECONDS: all items together, times the number of grades that share the machine. A right
+// GRADE_SECONDS: of the runs of all items together, CPU time as long as no GPU runs them. A right
 // kernel takes a few seconds. A job of a class may take longer (class/jobs.c, JOB_SECONDS).
 enum { TIMEOUTS_ALLOWED = 2, GRADE_SECONDS = 300 };
 
@@ -30,7 +30,7 @@ static void grade_items(struct command* command, bool colour) {
     struct session* session = &command->session;
     struct result* r = command->result;
     int timeouts = 0;
-    double begin = clock_seconds(), most = GRADE_SECONDS * session->at_once;
+    double spent = 0, most = GRADE_SECONDS * (session->gpu ? session->at_once : 1);
     session->safe = false;
     for (int i = 0; lesson.items[i].run; i++) {
         if (!item_chosen(o, &lesson.items[i])) continue;
@@ -40,11 +40,11 @@ static void grade_items(struct command* command, bool colour) {
             record->outcome = OUTCOME_FAIL;
             record_cause(record, CAUSE_endless_loop);
             record_append(record, "not run: %d items did not end in time\n", timeouts);
-        } else if (start - begin > most) {
+        } else if (spent > most) {
             record->outcome = OUTCOME_FAIL;
             record_cause(record, CAUSE_too_slow);
             record_append(record, "not run: the items before took %.0f s; a grade has %.0f s\n",
-                          start - begin, most);
+                          spent, most);
         } else {
             item_run(session, i, record);
             name_as_before(r, record);
@@ -53,6 +53,7 @@ static void grade_items(struct command* command, bool colour) {
                 record_append(record, "the check of this item ended early\n");
             if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
         }
+        spent += record->spent;
         record->seconds = clock_seconds() - start;
         if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
         fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));

@@ -6,8 +6,8 @@
 #include "check/command.h"
 
 // The runs of an item have session->item_seconds. The rest is for the grader itself: references,
-// hypotheses. An item that takes longer is the grader's error.
-enum { GRADER_SECONDS = 180 };
+// hypotheses. An item that takes WALL_PATIENCE times as long is the grader's error.
+enum { GRADER_SECONDS = 60 };
 
 // The item that the new process runs. Static, because libcheck hands nothing but a number to a
 // test.
@@ -37,7 +37,7 @@ void item_run(const struct session* session, int index, struct result_item* reco
     running.record = record;
     Suite* suite = suite_create("item");
     TCase* test = tcase_create("item");
-    tcase_set_timeout(test, session->item_seconds + GRADER_SECONDS * session->at_once);
+    tcase_set_timeout(test, WALL_PATIENCE * (session->item_seconds + GRADER_SECONDS));
     tcase_add_test(test, run_item);
     suite_add_tcase(suite, test);
     SRunner* runner = srunner_create(suite);
@@ -55,7 +55,6 @@ void command_build(struct command* command, bool in_report) {
                                           .level = session->level,
                                           .gpu = session->gpu,
                                           .arch = command->arch,
-                                          .at_once = o->at_once,
                                           .uninspected = o->uninspected};
     struct build* b = &command->build;
     *b = command->result->text ? build_text(o->file) : build_submission(&request);

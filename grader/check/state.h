@@ -29,8 +29,8 @@ struct tensor_state {
     double* got;
     bool* untouched;
     bool* poison;         // after the run: the element was never written
-    struct left ghost;    // what the outputs hold when no kernel runs
-    struct left altered;  // and when mma.sync multiplies wrongly
+    struct left second;   // of an output: what no kernel has made of it (run/origin.h)
+    struct left altered;  // what it holds when mma.sync multiplies wrongly
 };
 
 enum { REPLACED = 4 };  // arguments of a case
@@ -54,8 +54,9 @@ struct session {
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
-    double seconds;       // wall-clock limit of one case
-    double item_seconds;  // of all runs of an item together
+    // Of CPU time; on a GPU, by the clock.
+    double seconds;       // that one case has
+    double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
     // grade. It ends the item (check_end), or returns and the case is judged.
     void (*visit)(struct check* c);
@@ -73,7 +74,6 @@ struct check {
     uint64_t random;             // state of the generator
     int cases;                   // started so far in this item
     int64_t compared;            // elements compared so far in this item
-    double spent;                // seconds that the programs of this item took so far
 
     char name[160];  // of the case
     int rounds, round;
@@ -128,6 +128,9 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+
+// In a case on safety: fails the item unless kernels read something and wrote at least half of t.
+void trial_demand(struct check* c, const struct tensor* t);
 
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
 // `altered` of every output. False if the program did not end as it should (trial.c).

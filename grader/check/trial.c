@@ -11,8 +11,8 @@
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
-// A run of a case: as it is; without kernels; with mma.sync that multiplies wrongly.
-enum run { REAL, GHOST, ALTERED };
+// A run of a case: as it is; with mma.sync that multiplies wrongly.
+enum run { REAL, ALTERED };
 
 // ---- before
 
@@ -22,7 +22,6 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.rounds = (uint32_t)c->rounds;
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
-    a->layout.ghost = run == GHOST;
     a->layout.altered = run == ALTERED;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
@@ -74,6 +73,7 @@ static void excerpt(const char* text, char* to, size_t size) {
 
 static enum cause device_cause(const char* kind) {
     if (strcmp(kind, "assert") == 0) return CAUSE_assertion;
+    if (strcmp(kind, "read_only") == 0) return CAUSE_input_changed;
     enum cause cause = cause_from_id(kind);
     return cause ? cause : CAUSE_cuda_error;
 }
@@ -89,28 +89,39 @@ static bool seal(struct check* c) {
     return false;
 }
 
-// Reads every output of the arena into got and poison, or where the outputs of this run are kept.
+// Reads an array of tensor i from the arena, which begins in each round at an offset of its own.
+static void take(struct check* c, const struct arena* a, int i, const uint64_t offset[ARENA_ROUNDS],
+                 double* got, bool* poison) {
+    const struct tensor* t = &c->tensor[i];
+    int size = dtype_size(t->dtype);
+    for (int r = 0; r < c->rounds; r++) {
+        uint64_t at = offset[r];
+        int64_t first = t->state->per_round * r;
+        for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
+            got[k] = dtype_load(t->dtype, a->bytes + at);
+            poison[k] = arena_is_poison(a, at, size);
+        }
+    }
+}
+
+// The same for an array that is kept beside the tensor.
+static void keep(struct check* c, const struct arena* a, int i, const uint64_t offset[ARENA_ROUNDS],
+                 struct left* left) {
+    int64_t count = c->state[i].per_round * c->rounds;
+    left->got = check_allocate(c, count, sizeof(double));
+    left->poison = check_allocate(c, count, sizeof(bool));
+    take(c, a, i, offset, left->got, left->poison);
+}
+
+// Reads every output of the arena.
 static void unpack(struct check* c, const struct arena* a, enum run run) {
     for (int i = 0; i < c->tensor_count; i++) {
-        const struct tensor* t = &c->tensor[i];
-        struct tensor_state* s = t->state;
+        struct tensor_state* s = &c->state[i];
+        const struct arena_tensor* from = &a->layout.tensor[i];
         if (s->role != ARENA_OUTPUT) continue;
-        struct left* left = run == GHOST ? &s->ghost : &s->altered;
-        if (run != REAL) {
-            left->got = check_allocate(c, s->per_round * c->rounds, sizeof(double));
-            left->poison = check_allocate(c, s->per_round * c->rounds, sizeof(bool));
-        }
-        double* got = run == REAL ? s->got : left->got;
-        bool* poison = run == REAL ? s->poison : left->poison;
-        int size = dtype_size(t->dtype);
-        for (int r = 0; r < c->rounds; r++) {
-            uint64_t at = a->layout.tensor[i].offset[r];
-            int64_t first = s->per_round * r;
-            for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
-                got[k] = dtype_load(t->dtype, a->bytes + at);
-                poison[k] = arena_is_poison(a, at, size);
-            }
-        }
+        if (run == ALTERED) keep(c, a, i, from->offset, &s->altered);
+        if (run == REAL) take(c, a, i, from->offset, s->got, s->poison);
+        if (run == REAL && c->expected == 0) keep(c, a, i, from->second, &s->second);
     }
 }
 
@@ -121,17 +132,18 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    double left = s->item_seconds - c->spent;
+    double left = s->item_seconds - c->record->spent;
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
-                   c->spent);
-    // A launch is ended by the CPU time it takes. Beside other programs it may need longer by the
-    // clock: that limit follows from the limit of the case.
-    char clock[48];
-    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * s->seconds);
+                   c->record->spent);
+    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
+    char launch[48], clock[48];
+    snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
+    snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {"CUDEV_TIMEOUT=2", clock,
-                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
+    const char* const environment[] = {launch, clock, watched ? "CUDEV_WATCH=check,profile" : NULL,
+                                       NULL};
     bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,
@@ -143,13 +155,14 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
         .gpu = gpu,
     };
     struct wall_result r = wall_run(s->level, &job);
-    c->spent += r.seconds;
+    c->record->spent += r.seconds;
     return r;
 }
 
 // Did the program not even begin, though there was time?
 static bool failed_to_start(const struct arena* a, const struct wall_result* r) {
-    return r->end != WALL_TIMEOUT && r->end != WALL_MEMORY && !arena_started(a);
+    return r->end != WALL_TIMEOUT && r->end != WALL_IDLE && r->end != WALL_MEMORY &&
+           !arena_started(a);
 }
 
 // Lays the case out in the arena, which the caller frees, and runs it. What does not start is tried
@@ -168,20 +181,7 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
 static bool run_again(struct check* c, enum run run, bool watched, struct arena* left) {
     struct wall_result r = run_packed(c, left, run, watched);
     free(r.output);
-    // What ran out of time is no sign of host code.
-    if (run == GHOST && r.end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop,
-                   "with kernels that do nothing the launcher does not return within %.0f s\n",
-                   r.seconds);
     return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
-}
-
-static bool run_ghost(struct check* c) {
-    struct arena left;
-    bool ended = run_again(c, GHOST, false, &left);
-    if (left.bytes) unpack(c, &left, GHOST);
-    arena_free(&left);
-    return ended;
 }
 
 bool trial_alter(struct check* c) {
@@ -257,8 +257,12 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
-        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s\n%s", c->session->seconds,
-                   said);
+        check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
+                   c->session->gpu && !c->watch ? "" : " of CPU time", said);
+    if (r->end == WALL_IDLE)
+        check_fail(c, CAUSE_endless_loop,
+                   "it waits for something that does not come: it slept for %d s\n%s",
+                   WALL_IDLE_SECONDS, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
@@ -376,6 +380,12 @@ static void judge_host(struct check* c, int round) {
                    "the launcher brought %lld bytes to the host, or allocated them where host code "
                    "reaches them (cudaMallocManaged, cudaMallocHost)",
                    (long long)c->answer.to_host[round]);
+    if (!on_host && c->answer.on_device[round] > 0)
+        check_fail(
+            c, CAUSE_host_computed,
+            "the launcher copied %lld bytes between places of the device, into an output, with "
+            "pitches or in many pieces: that is the work of a kernel",
+            (long long)c->answer.on_device[round]);
 }
 
 void check_run(struct check* c) {
@@ -396,9 +406,6 @@ void check_run(struct check* c) {
         }
     }
     free(r.output);
-    // The first case of each item runs once more, without kernels: see judge_ghost().
-    if (c->cases == 1 && c->expected == 0 && !c->fail_at && !c->watch && !run_ghost(c))
-        check_fail(c, CAUSE_host_computed, "without kernels the launcher does not return");
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
@@ -415,6 +422,23 @@ static int64_t bytes_of(const struct check* c, uint32_t role) {
         for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
     }
     return bytes;
+}
+
+// An output that is right was written by kernels that were watched, but for what the launcher may
+// have filled; and what they read was counted.
+void trial_demand(struct check* c, const struct tensor* t) {
+    const struct arena_traffic* traffic = &c->answer.traffic[c->round];
+    int64_t in = 0, out = 0;
+    for (int i = 0; i < c->tensor_count; i++)
+        if (c->state[i].role == ARENA_INPUT) in += c->tensor[i].count;
+    for (int64_t k = 0; k < t->count; k++) out += !t->untouched[k];
+    if (c->watch != WATCH_CHECK || c->expected != 0 || in == 0 || out == 0) return;
+    if (traffic->launches < 1 || traffic->unique_read_bytes < 1 ||
+        traffic->unique_written_bytes < out * dtype_size(t->dtype) / 2)
+        check_fail(c, CAUSE_no_traffic, "%lld kernels read %lld bytes and wrote %lld; %s has %lld",
+                   (long long)traffic->launches, (long long)traffic->unique_read_bytes,
+                   (long long)traffic->unique_written_bytes, t->name,
+                   (long long)(out * dtype_size(t->dtype)));
 }
 
 const struct arena_traffic* check_traffic(struct check* c) {

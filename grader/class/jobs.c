@@ -17,7 +17,7 @@
 
 enum {
     TRIES = 2,           // after a grader error, which is no student's fault, once more
-    JOB_SECONDS = 1800,  // no check takes so long: each case, item and compile has its own limit
+    JOB_SECONDS = 7200,  // no check takes so long: each case, item and compile has its own limit
 };
 
 // ---- planning

@@ -21,5 +21,5 @@ for file in solutions/$lesson/steps/1_naive.cu solutions/$lesson/flash_forward.c
     [ "$name" != flash_forward ] || name=solution
     compile "$file" "$name" grader/cpu/cxxflags-watched &&
         g++ -no-pie "$out/main.o" "$out/$name.o" build/libcpu.a -lpthread -lm -o "$out/$name" || exit 2
-    CUDEV_WATCH=profile CUDEV_TIMEOUT=60 "$out/$name" "$name" "$@" || exit 1
+    CUDEV_WATCH=profile CUDEV_TIMEOUT=600 "$out/$name" "$name" "$@" || exit 1
 done

@@ -32,6 +32,7 @@ struct result_item {
     char cause[32];      // an id of check/cause.h; empty if passed
     char sentence[160];  // the cause in words
     char array[32];      // the output that was compared and wrong, if one was; not part of the JSON
+    double spent;        // of the time that its runs have; not part of the JSON
     bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
     bool cost;           // failed by a cost, not by its answers; likewise

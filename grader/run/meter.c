@@ -5,8 +5,12 @@
 #include "run/meter.h"
 
 #include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "run/origin.h"
 #include "run/vault.h"
 
 // Declares __real_f, and begins the definition of __wrap_f.
@@ -14,43 +18,60 @@
     cudaError_t __real_##f parameters; \
     cudaError_t __wrap_##f parameters
 
-enum { ALLOCATIONS = 256 };
+// What the launcher has allocated and not freed: a table that is reserved for more than a process
+// can have, in memory of the vault that takes no room before it is used.
+enum { ALLOCATIONS = 1 << 20 };
+enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
+
+struct live {
+    void* address;
+    uint64_t bytes : 63, shared : 1;  // shared: both sides reach it; it is no device memory
+};
 
 // All that is counted, in the vault.
 static _Alignas(VAULT_PAGE) union {
     struct {
-        struct {
-            void* address;
-            size_t bytes;
-        } live[ALLOCATIONS];
-        bool on, ghost;
+        struct live* live;
+        size_t live_count;
+        int64_t allocated;  // device memory, now
+        int whole_copies;   // on the device
+        bool on;
         bool fails;  // some call does
         char failing[32];
         int calls_left;  // until the call that fails; 0: none fails
         struct meter meter;
     };
-    char pages[2 * VAULT_PAGE];
+    char pages[VAULT_PAGE];
 } book;
-_Static_assert(sizeof book == 2 * VAULT_PAGE, "whole pages");
+_Static_assert(sizeof book == VAULT_PAGE, "one page");
 
-void meter_start(const char* fail_call, int fail_at, bool as_ghost) {
-    static bool added;
-    if (!added) vault_add(&book, sizeof book);
-    added = true;
+static void make_table(void) {
+    const size_t bytes = ALLOCATIONS * sizeof *book.live;
+    void* table = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (table == MAP_FAILED) abort();
+    book.live = table;
+    vault_add(&book, sizeof book);
+    vault_add(table, bytes);
+}
+
+void meter_start(const char* fail_call, int fail_at) {
     vault_open();
+    if (!book.live) make_table();
     strncpy(book.failing, fail_call, sizeof book.failing - 1);
     book.calls_left = fail_at;
     book.fails = fail_at > 0;
-    memset(book.live, 0, sizeof book.live);
+    book.live_count = 0;
+    book.whole_copies = 0;
+    book.allocated = 0;
     memset(&book.meter, 0, sizeof book.meter);
-    book.ghost = as_ghost;
     book.on = true;
     vault_close();
 }
 
 struct meter meter_stop(void) {
     vault_open();
-    for (int i = 0; i < ALLOCATIONS; i++) book.meter.leaked += (int64_t)book.live[i].bytes;
+    book.meter.leaked = book.allocated;
     book.on = false;
     struct meter meter = book.meter;
     vault_close();
@@ -65,57 +86,88 @@ static bool fails_now(const char* function) {
     return fails;
 }
 
-// ---- device memory
+// ---- memory
 
-static void note_allocation(void* address, size_t bytes) {
+// Is there room to note one more allocation? A launcher that has a million of them gets no memory.
+static bool has_room(void) {
     vault_open();
-    int i = 0;
-    while (i < ALLOCATIONS && book.live[i].bytes) i++;
-    if (book.on && i < ALLOCATIONS) {
-        book.live[i].address = address;
-        book.live[i].bytes = bytes;
-    }
-    int64_t now = 0;
-    for (i = 0; i < ALLOCATIONS; i++) now += (int64_t)book.live[i].bytes;
-    if (book.on && now > book.meter.allocated) book.meter.allocated = now;
+    bool room = !book.on || book.live_count < ALLOCATIONS;
     vault_close();
+    if (!room)
+        fprintf(stderr, "cudaMalloc: %d allocations are not freed: the grader follows no more\n",
+                ALLOCATIONS);
+    return room;
 }
 
-WRAP(cudaMalloc, (void** address, size_t bytes)) {
-    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
-    cudaError_t error = __real_cudaMalloc(address, bytes);
-    if (error == cudaSuccess) note_allocation(*address, bytes);
-    return error;
-}
-
-#ifdef CPU_DEVICE  // where a .cu calls cudaMalloc(), the CPU device notes the line as well
-WRAP(cudev_malloc_at, (void** address, size_t bytes, const char* file, int line)) {
-    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
-    cudaError_t error = __real_cudev_malloc_at(address, bytes, file, line);
-    if (error == cudaSuccess) note_allocation(*address, bytes);
-    return error;
-}
-#endif
-
-WRAP(cudaMallocAsync, (void** address, size_t bytes, cudaStream_t stream)) {
-    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
-    cudaError_t error = __real_cudaMallocAsync(address, bytes, stream);
-    if (error == cudaSuccess) note_allocation(*address, bytes);
-    return error;
-}
-
-WRAP(cudaMallocPitch, (void** address, size_t* pitch, size_t width, size_t height)) {
-    if (fails_now("cudaMalloc")) return cudaErrorMemoryAllocation;
-    cudaError_t error = __real_cudaMallocPitch(address, pitch, width, height);
-    if (error == cudaSuccess) note_allocation(*address, *pitch * height);
+static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool shared) {
+    vault_open();
+    if (book.on && error == cudaSuccess && bytes > 0 && book.live_count < ALLOCATIONS) {
+        book.live[book.live_count++] = (struct live){address, bytes, shared};
+        if (shared)
+            book.meter.to_host += (int64_t)bytes;
+        else
+            book.allocated += (int64_t)bytes;
+        if (book.allocated > book.meter.allocated) book.meter.allocated = book.allocated;
+    }
+    vault_close();
     return error;
 }
 
 static void note_free(const void* address) {
     vault_open();
-    for (int i = 0; address && i < ALLOCATIONS; i++)
-        if (book.live[i].bytes && book.live[i].address == address) book.live[i].bytes = 0;
+    size_t i = book.live_count;
+    while (i > 0 && book.live[i - 1].address != address) i--;
+    if (address && i > 0) {
+        struct live* l = &book.live[i - 1];
+        if (!l->shared) book.allocated -= (int64_t)l->bytes;
+        *l = book.live[--book.live_count];
+    }
     vault_close();
+}
+
+WRAP(cudaMalloc, (void** address, size_t bytes)) {
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMalloc(address, bytes);
+    return noted(error, address ? *address : NULL, bytes, false);
+}
+
+#ifdef CPU_DEVICE  // where a .cu calls cudaMalloc(), the CPU device notes the line as well
+WRAP(cudev_malloc_at, (void** address, size_t bytes, const char* file, int line)) {
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudev_malloc_at(address, bytes, file, line);
+    return noted(error, address ? *address : NULL, bytes, false);
+}
+#endif
+
+WRAP(cudaMallocAsync, (void** address, size_t bytes, cudaStream_t stream)) {
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocAsync(address, bytes, stream);
+    return noted(error, address ? *address : NULL, bytes, false);
+}
+
+WRAP(cudaMallocPitch, (void** address, size_t* pitch, size_t width, size_t height)) {
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocPitch(address, pitch, width, height);
+    return noted(error, address ? *address : NULL, pitch ? *pitch * height : 0, false);
+}
+
+// Memory that the host reaches without a copy.
+WRAP(cudaMallocManaged, (void** address, size_t bytes, unsigned flags)) {
+    if (!has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocManaged(address, bytes, flags);
+    return noted(error, address ? *address : NULL, bytes, true);
+}
+
+WRAP(cudaMallocHost, (void** address, size_t bytes)) {
+    if (!has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaMallocHost(address, bytes);
+    return noted(error, address ? *address : NULL, bytes, true);
+}
+
+WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
+    if (!has_room()) return cudaErrorMemoryAllocation;
+    cudaError_t error = __real_cudaHostAlloc(address, bytes, flags);
+    return noted(error, address ? *address : NULL, bytes, true);
 }
 
 WRAP(cudaFree, (void* address)) {
@@ -128,94 +180,191 @@ WRAP(cudaFreeAsync, (void* address, cudaStream_t stream)) {
     return __real_cudaFreeAsync(address, stream);
 }
 
-// ---- copies to the host
+WRAP(cudaFreeHost, (void* address)) {
+    note_free(address);
+    return __real_cudaFreeHost(address);
+}
+
+// ---- copies and fills
+
+struct copy {
+    void* to;
+    size_t to_pitch;
+    const void* from;
+    size_t from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+};
+
+static bool is_device_memory(const void* p) {
+    struct cudaPointerAttributes a;
+    return cudaPointerGetAttributes(&a, p) == cudaSuccess && a.type == cudaMemoryTypeDevice;
+}
 
 // With cudaMemcpyDefault the pointers decide the direction.
-static bool is_device_memory(const void* to) {
-    struct cudaPointerAttributes a;
-    return cudaPointerGetAttributes(&a, to) == cudaSuccess && a.type == cudaMemoryTypeDevice;
+static enum cudaMemcpyKind direction(const struct copy* c) {
+    static const enum cudaMemcpyKind of[2][2] = {
+        {cudaMemcpyHostToHost, cudaMemcpyHostToDevice},
+        {cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice}};
+    if (c->kind != cudaMemcpyDefault) return c->kind;
+    return of[is_device_memory(c->from)][is_device_memory(c->to)];
 }
 
-static void note_to_host(const void* to, size_t bytes, enum cudaMemcpyKind kind) {
-    bool to_host =
-        kind == cudaMemcpyDeviceToHost || (kind == cudaMemcpyDefault && !is_device_memory(to));
+static bool counts_words(void) {
     vault_open();
-    if (book.on && to_host) book.meter.to_host += (int64_t)bytes;
+    bool counts = book.on && origin_counts_words();
     vault_close();
+    return counts;
 }
 
-// Memory that the host reaches without a copy.
-static void note_mapped(size_t bytes) {
-    note_to_host(NULL, bytes, cudaMemcpyDeviceToHost);
+// Does the copy move bytes on the device as a kernel should? A few whole arrays, kept in memory of
+// the launcher's own, are no result.
+static bool does_kernels_work(const struct copy* c) {
+    bool whole = c->height == 1 || (c->to_pitch == c->width && c->from_pitch == c->width);
+    bool to_output = origin_is_output(c->to, (c->height - 1) * c->to_pitch + c->width);
+    return !whole || to_output || ++book.whole_copies > WHOLE_COPIES;
+}
+
+// Notes a copy that was made.
+static cudaError_t copied(cudaError_t error, struct copy c) {
+    enum cudaMemcpyKind way = direction(&c);
+    if (error != cudaSuccess || c.width == 0 || c.height == 0) return error;
+    // what arrives is looked at: it has to be there
+    if (way == cudaMemcpyDeviceToHost && counts_words()) (void)cudaDeviceSynchronize();
+    vault_open();
+    if (book.on && way == cudaMemcpyDeviceToHost)
+        book.meter.to_host += (int64_t)(c.width * c.height);
+    if (book.on && way == cudaMemcpyDeviceToDevice && does_kernels_work(&c))
+        book.meter.on_device += (int64_t)(c.width * c.height);
+    for (size_t row = 0; book.on && row < c.height; row++) {
+        char* to = (char*)c.to + row * c.to_pitch;
+        if (way == cudaMemcpyHostToDevice)
+            origin_written(to, (const char*)c.from + row * c.from_pitch, c.width);
+        if (way == cudaMemcpyDeviceToHost) origin_brought(to, c.width);
+    }
+    vault_close();
+    return error;
 }
 
 WRAP(cudaMemcpy, (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind)) {
     if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
-    note_to_host(to, bytes, kind);
-    return __real_cudaMemcpy(to, from, bytes, kind);
+    return copied(__real_cudaMemcpy(to, from, bytes, kind),
+                  (struct copy){to, bytes, from, bytes, bytes, 1, kind});
 }
 
 WRAP(cudaMemcpyAsync,
      (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    note_to_host(to, bytes, kind);
-    return __real_cudaMemcpyAsync(to, from, bytes, kind, stream);
+    return copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream),
+                  (struct copy){to, bytes, from, bytes, bytes, 1, kind});
 }
 
 WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t height, enum cudaMemcpyKind kind)) {
-    note_to_host(to, width * height, kind);
-    return __real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+    return copied(__real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind),
+                  (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
 }
 
 WRAP(cudaMemcpy2DAsync,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream)) {
-    note_to_host(to, width * height, kind);
-    return __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream);
+    return copied(
+        __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream),
+        (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
 }
 
-#ifdef CPU_DEVICE  // there the copy from a symbol is a template that calls this function
+// Copies of symbols. On the CPU device they are templates that call these functions.
+#ifdef CPU_DEVICE
 WRAP(cudev_from_symbol, (void* to, const void* symbol, size_t symbol_bytes, size_t bytes,
                          size_t offset, enum cudaMemcpyKind kind)) {
-    note_to_host(to, bytes, kind);
-    return __real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind);
+    return copied(__real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind),
+                  (struct copy){to, bytes, symbol, bytes, bytes, 1, kind});
+}
+
+WRAP(cudev_to_symbol, (void* symbol, size_t symbol_bytes, const void* from, size_t bytes,
+                       size_t offset, enum cudaMemcpyKind kind)) {
+    return copied(__real_cudev_to_symbol(symbol, symbol_bytes, from, bytes, offset, kind),
+                  (struct copy){symbol, bytes, from, bytes, bytes, 1, kind});
 }
 #else
+// The address of a symbol on the host is not that of the variable: what the kind does not say, the
+// other side does.
+static enum cudaMemcpyKind with_symbol(enum cudaMemcpyKind kind, const void* other,
+                                       bool to_symbol) {
+    if (kind != cudaMemcpyDefault) return kind;
+    if (is_device_memory(other)) return cudaMemcpyDeviceToDevice;
+    return to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+}
+
 WRAP(cudaMemcpyFromSymbol,
      (void* to, const void* symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)) {
-    note_to_host(to, bytes, kind);
-    return __real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind);
+    return copied(__real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind),
+                  (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
+}
+
+WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, size_t offset,
+                          enum cudaMemcpyKind kind)) {
+    return copied(
+        __real_cudaMemcpyToSymbol(symbol, from, bytes, offset, kind),
+        (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
 }
 #endif
 
-WRAP(cudaMallocManaged, (void** address, size_t bytes, unsigned flags)) {
-    note_mapped(bytes);
-    return __real_cudaMallocManaged(address, bytes, flags);
+static cudaError_t filled(cudaError_t error, void* to, size_t pitch, int byte, size_t width,
+                          size_t height) {
+    vault_open();
+    for (size_t row = 0; book.on && error == cudaSuccess && row < height; row++)
+        origin_filled((char*)to + row * pitch, byte, width);
+    vault_close();
+    return error;
 }
 
-WRAP(cudaMallocHost, (void** address, size_t bytes)) {
-    note_mapped(bytes);
-    return __real_cudaMallocHost(address, bytes);
+WRAP(cudaMemset, (void* to, int byte, size_t bytes)) {
+    return filled(__real_cudaMemset(to, byte, bytes), to, bytes, byte, bytes, 1);
 }
 
-WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
-    note_mapped(bytes);
-    return __real_cudaHostAlloc(address, bytes, flags);
+WRAP(cudaMemsetAsync, (void* to, int byte, size_t bytes, cudaStream_t stream)) {
+    return filled(__real_cudaMemsetAsync(to, byte, bytes, stream), to, bytes, byte, bytes, 1);
+}
+
+WRAP(cudaMemset2D, (void* to, size_t pitch, int byte, size_t width, size_t height)) {
+    return filled(__real_cudaMemset2D(to, pitch, byte, width, height), to, pitch, byte, width,
+                  height);
 }
 
 // ---- launches
 
-enum launch { RUNS, RUNS_NOT, FAILS };
+enum launch { RUNS, RUNS_NOT, FAILS, IS_CHECKED };
+
+// Memory that both sides reach, before a launch and after it.
+static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
+    if (!counts_words()) return;
+    (void)cudaDeviceSynchronize();
+    vault_open();
+    for (size_t i = 0; i < book.live_count; i++)
+        if (book.live[i].shared) look(book.live[i].address, book.live[i].bytes);
+    vault_close();
+}
 
 // Behind a launch that was made to fail no kernel runs: what it would read may not be there.
 static enum launch next_launch(void) {
     bool fails = fails_now("launch");
     vault_open();
-    bool failed = strcmp(book.failing, "launch") == 0 && book.fails && book.calls_left == 0;
-    bool runs = !(book.on && (book.ghost || failed));
+    bool failed =
+        book.on && strcmp(book.failing, "launch") == 0 && book.fails && book.calls_left == 0;
+    bool checked = book.on && strcmp(book.failing, "kernels") == 0;
+    book.meter.launches += fails || checked;
+    vault_close();
+    if (checked) return IS_CHECKED;
+    if (!fails && !failed) look_at_shared(origin_before_launch);
+    return fails ? FAILS : failed ? RUNS_NOT : RUNS;
+}
+
+static cudaError_t launched(cudaError_t error) {
+    if (error != cudaSuccess) return error;
+    vault_open();
     book.meter.launches += book.on;
     vault_close();
-    return fails ? FAILS : runs ? RUNS : RUNS_NOT;
+    look_at_shared(origin_after_launch);
+    return error;
 }
 
 #ifdef CPU_DEVICE
@@ -226,27 +375,38 @@ int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
 int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
-    return l == RUNS ? __real_cudev_launch(site, run, body) : cudaSuccess;
+    if (l == IS_CHECKED) return cudev_check_launch(site);
+    if (l == RUNS_NOT) return cudaSuccess;
+    return (int)launched((cudaError_t)__real_cudev_launch(site, run, body));
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
 
+// How the launch shall go on. The limits are those of every GPU.
+static enum launch begin_launch(dim3 grid, dim3* block) {
+    enum launch l = next_launch();
+    const double threads = (double)block->x * block->y * block->z;
+    const bool fits = grid.x > 0 && grid.x <= 0x7fffffff && grid.y > 0 && grid.y <= 65535 &&
+                      grid.z > 0 && grid.z <= 65535 && threads >= 1 && threads <= 1024 &&
+                      block->z <= 64;
+    if (l == IS_CHECKED) l = fits ? RUNS_NOT : FAILS;
+    if (l == FAILS) *block = no_threads;
+    return l;
+}
+
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
-    enum launch l = next_launch();
-    if (l == FAILS) block = no_threads;
-    if (l == RUNS_NOT) return cudaSuccess;
-    return __real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
+    return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
 }
 
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
-    enum launch l = next_launch();
-    if (l == FAILS) block = no_threads;
-    if (l == RUNS_NOT) return cudaSuccess;
-    return __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream);
+    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
+    return launched(
+        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
 }
 #endif
 #endif

@@ -8,16 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none), and if ghost
-// no kernel runs: a launch does nothing and returns success. The function "launch" is a <<<>>>;
-// after one that fails, cudaGetLastError() says so, and later launches of the round do nothing.
-void meter_start(const char* fail_call, int fail_at, bool ghost);
+// From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none). The function
+// "launch" is a <<<>>>; after one that fails, cudaGetLastError() says so, and later launches of the
+// round do nothing. "kernels": each launch is checked as if it ran, and no kernel runs. Copies and fills are told to origin.h, whose round has begun.
+void meter_start(const char* fail_call, int fail_at);
 
 struct meter {
     int64_t allocated;  // bytes of device memory, at the peak
     int64_t leaked;     // bytes of device memory allocated and not freed
-    int64_t launches;   // kernels
+    int64_t launches;   // kernels that were launched
     int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
+    // Bytes copied between two places of the device by which a result could come about: into an
+    // output, with pitches, or in many pieces.
+    int64_t on_device;
 };
 
 // What happened since meter_start().

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,11 @@
 #include "cpu/include/cudev.h"
 #include "run/gate.h"
 #include "run/meter.h"
+#include "run/origin.h"
 #include "run/vault.h"
 #include "wall/arena.h"
 
 static unsigned char* arena;
-static size_t arena_bytes;
 static struct arena_layout* layout;           // a copy: the arena's own lies in the vault
 static struct arena_answer* answer;           // in the vault
 static unsigned char* device[ARENA_TENSORS];  // where the allocation begins; NULL for host tensors
@@ -134,6 +135,7 @@ struct strides run_strides(const char* array) {
 #pragma weak cudev_reset_traffic
 #pragma weak cudev_get_traffic
 #pragma weak cudev_write_profile
+#pragma weak cudev_set_read_only
 
 // What was counted since cudev_reset_traffic(); nothing in a plain program.
 static struct arena_traffic traffic(void) {
@@ -180,12 +182,14 @@ static void map_arena(const char* path) {
     if (arena == MAP_FAILED) exit(2);
     close(fd);
     struct arena_head* head = (struct arena_head*)arena;
-    layout = malloc(sizeof *layout);
-    if (!layout) exit(2);
+    layout = mmap(NULL, sizeof *layout, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (layout == MAP_FAILED) exit(2);
     *layout = head->layout;
-    arena_bytes = (size_t)st.st_size;
+    mprotect(layout, sizeof *layout, PROT_READ);
     answer = &head->answer;
     vault_add(arena, sizeof *head);
+    size_t seconds = (size_t)st.st_size - layout->seconds;
+    if (seconds) vault_add(arena + layout->seconds, seconds);
     if (layout->magic != ARENA_MAGIC || layout->version != ARENA_VERSION) {
         fprintf(stderr, "the arena is of another version; run make again\n");
         exit(2);
@@ -209,32 +213,65 @@ static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
     }
 }
 
+// The tensors in the arena. The student's code sees them only if the launcher gets host pointers.
+static void open_tensors(bool open) {
+    // they begin with the page behind the head
+    size_t head = (sizeof(struct arena_head) + VAULT_PAGE - 1) / VAULT_PAGE * VAULT_PAGE;
+    size_t bytes = layout->seconds - head;
+    bool on_host = false;
+    for (uint32_t i = 0; i < layout->tensor_count; i++) on_host |= layout->tensor[i].on_host;
+    if (!on_host && bytes) mprotect(arena + head, bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    if (!open) gate_start(arena + head, on_host ? bytes : 0);
+}
+
+static void start_origin(uint32_t r) {
+    unsigned char* first[ARENA_TENSORS];
+    for (uint32_t i = 0; i < layout->tensor_count; i++)
+        first[i] = device[i] ? device[i] + guard : NULL;
+    vault_open();
+    origin_start(layout, arena, r, first);
+    vault_close();
+}
+
+// While the launcher runs, nobody writes to an input, not even to restore it.
+static void close_inputs(bool closed) {
+    if (!cudev_set_read_only) return;
+    for (uint32_t i = 0; i < layout->tensor_count; i++)
+        if (device[i] && layout->tensor[i].role == ARENA_INPUT)
+            cudev_set_read_only(device[i], with_guards(&layout->tensor[i]), closed);
+}
+
 static void run_round(uint32_t r) {
     round_now = r;
     copy_tensors(r, cudaMemcpyHostToDevice);
     must(cudaDeviceSynchronize(), "copying the inputs");
-    // the tensors begin with the page behind the head
-    size_t head = (sizeof(struct arena_head) + VAULT_PAGE - 1) / VAULT_PAGE * VAULT_PAGE;
-    gate_start(arena + head, arena_bytes - head);
+    start_origin(r);
+    open_tensors(false);
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
     if (layout->altered) cudev_alter_operands(ARENA_MARK, ARENA_ALTERED);
 #endif
-    meter_start(layout->fail_call, layout->fail_at, layout->ghost);
+    meter_start(layout->fail_call, layout->fail_at);
+    close_inputs(true);
     int status = call();
+    close_inputs(false);
+    bool checks_launches = strcmp(layout->fail_call, "kernels") == 0;
     struct meter meter = meter_stop();
+    open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
     if (status == 0 && layout->fail_at == 0)
         must(cudaGetLastError(), "after the launcher");
-    else
-        (void)cudaGetLastError();  // the status tells: the next round starts clean
+    else if (cudaGetLastError() != cudaSuccess && status == 0 && checks_launches)
+        give_up("bad_launch", "the launcher returned COURSE_OK, but a launch was refused");
     copy_tensors(r, cudaMemcpyDeviceToHost);
     vault_open();
+    origin_stop();
     answer->traffic[r] = traffic();
     answer->traffic[r].allocated_bytes = meter.allocated;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
     answer->to_host[r] = meter.to_host;
+    answer->on_device[r] = meter.on_device;
     answer->status[r] = status;
     answer->rounds_done = r + 1;
     vault_close();

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PARTS = 4 };
+enum { PARTS = 8 };
 static struct {
     void* pages;
     size_t bytes;

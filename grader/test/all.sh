@@ -37,6 +37,7 @@ services  | course grader/class README.md 02 03 05 12          | grader/test/ser
 bench     | course grader/bench lessons                        | grader/test/bench.sh
 new       | course grader/test                                 | grader/test/new.sh
 plots     | course plots README.md 12                          | grader/test/plots.sh
+load      | course 01                                        | grader/test/load.sh
 fingerprint | course                                           | grader/test/fingerprint.sh
 unit      | course                                             | grader/test/unit.sh
 sanitized | course 05                                          | grader/test/sanitized.sh

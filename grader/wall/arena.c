@@ -42,6 +42,14 @@ static void place_tensors(struct arena* arena) {
             at = round_up(t->offset[r] + t->bytes + ARENA_GUARD, ARENA_GUARD);
         }
     }
+    arena->layout.seconds = at;
+    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
+        struct arena_tensor* t = &arena->layout.tensor[i];
+        for (uint32_t r = 0; t->role == ARENA_OUTPUT && r < arena->layout.rounds; r++) {
+            t->second[r] = at;
+            at = round_up(at + t->bytes, ARENA_GUARD);
+        }
+    }
     arena->size = at;
 }
 

@@ -1,10 +1,10 @@
 // arena.h: one case, laid out in shared memory between the grader and the student's process.
 //
 // A sealed memfd of fixed size: first the layout (written by the grader, read by the runner), then
-// the answer (written by the runner), then the tensors. Every tensor has a guard band of
-// ARENA_GUARD bytes on both sides; outputs, workspaces and guard bands are filled with a keyed NaN
-// pattern, so that "never written" and "written outside" are told apart. The grader keeps its own
-// copy of the layout and never reads it back.
+// the answer (written by the runner), then the tensors, then the second arrays of the outputs. Every
+// tensor has a guard band of ARENA_GUARD bytes on both sides; outputs, workspaces, guard bands and
+// second arrays are filled with a keyed NaN pattern, so that "never written" and "written outside"
+// are told apart. The grader keeps its own copy of the layout and never reads it back.
 #ifndef ARENA_H
 #define ARENA_H
 
@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 3,
+    ARENA_VERSION = 5,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -39,15 +39,17 @@ struct arena_tensor {
     uint32_t on_host;               // 1: the launcher gets a host pointer
     uint64_t bytes;                 // of one round, guard bands not counted
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
+    // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
+    uint64_t second[ARENA_ROUNDS];
 };
 
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
-    uint32_t ghost;      // 1: no kernel runs; an output that is right nevertheless is host code's
+    uint64_t seconds;    // offset of the second arrays, whole pages; they end the arena
     uint32_t altered;    // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "kernels"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -78,8 +80,9 @@ struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
-    int64_t launches[ARENA_ROUNDS];  // kernels the launcher launched
-    int64_t to_host[ARENA_ROUNDS];   // bytes the launcher copied to, or mapped for, the host
+    int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
+    int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
+    int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...

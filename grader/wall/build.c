@@ -163,7 +163,7 @@ static void explain_linker(struct build* b, const struct build_request* q, const
 }
 
 static double time_limit(const struct build_request* q) {
-    return (q->gpu ? SECONDS_NVCC : SECONDS) * (q->at_once > 0 ? q->at_once : 1);
+    return q->gpu ? SECONDS_NVCC : SECONDS;
 }
 
 // Compiles, inspects and links the submission, called `shown`, in the filled scratch folder `work`.
@@ -182,7 +182,12 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (b->log) name_parts(b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
-        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s", seconds);
+        return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",
+                    seconds);
+    if (r.end == WALL_IDLE)
+        return stop(
+            b, BUILD_COMPILE_ERROR,
+            "the compiler waits for something that does not come; which file does it read?");
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);

@@ -13,8 +13,7 @@ struct build_request {
     enum wall_level level;
     bool gpu;          // nvcc instead of the CPU device
     const char* arch;  // "sm_90a"; with gpu only
-    int at_once;  // so many grades share this machine: the compiler may take so many times as long
-    bool fresh;   // do not look into the cache
+    bool fresh;        // do not look into the cache
     bool uninspected;  // build it whatever it contains: for tests of the wall behind inspection
 };
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -22,9 +23,12 @@
 
 #include "base/clock.h"
 #include "wall/arena.h"
+#include "wall/processes.h"
 
 // NEIGHBOURS: how many tasks other grades of the same user may start beside this grade.
 enum { PROCESSES = 64, NEIGHBOURS = 512, POLL_MS = 20, RESERVED_FDS = 10 };
+
+#define LOOK_SECONDS 0.05
 
 // Throw-away user ids: above what distributions give to people, below what systemd gives to
 // services (61184).
@@ -60,7 +64,9 @@ static bool limit(int what, rlim_t value) {
 static bool set_limits(const struct wall_job* job, int user) {
     // CUDA's driver reserves far more address space than it uses: no limit of this kind there, the
     // watch on resident memory stays.
-    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, (rlim_t)(job->seconds * 8) + 2) &&
+    // A process that the watch below has lost sight of ends some time after all of them should.
+    rlim_t cpu = (rlim_t)(job->seconds * (job->gpu ? 8 : 1)) + 5;
+    return limit(RLIMIT_CORE, 0) && limit(RLIMIT_CPU, cpu) &&
            limit(RLIMIT_FSIZE, (rlim_t)1 << 28) && limit(RLIMIT_NOFILE, 256) &&
            limit(RLIMIT_NPROC, user >= 0 ? PROCESSES : tasks_of_user() + PROCESSES + NEIGHBOURS) &&
            (job->gpu || limit(RLIMIT_DATA, job->memory));
@@ -93,70 +99,6 @@ static _Noreturn void child(enum wall_level level, const struct wall_job* job, i
 
 // ---- the watch
 
-// Calls visit(pid) for every descendant of this thread, children before grandchildren.
-static void for_descendants(const char* task, void (*visit)(pid_t, void*), void* data) {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%s/children", task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    char* save;
-    for (char* word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        char name[64];
-        pid_t pid = (pid_t)atoi(word);
-        visit(pid, data);
-        snprintf(name, sizeof name, "%d/task/%d", pid, pid);
-        for_descendants(name, visit, data);
-    }
-}
-
-static void add_resident(pid_t pid, void* data) {
-    char path[64];
-    unsigned long size = 0, resident = 0, shared = 0;
-    snprintf(path, sizeof path, "/proc/%d/statm", pid);
-    FILE* f = fopen(path, "re");
-    if (!f) return;
-    if (fscanf(f, "%lu %lu %lu", &size, &resident, &shared) == 3)
-        *(size_t*)data += resident * (size_t)sysconf(_SC_PAGESIZE);
-    fclose(f);
-}
-
-static size_t resident_bytes(void) {
-    size_t bytes = 0;
-    for_descendants("thread-self", add_resident, &bytes);
-    return bytes;
-}
-
-static void kill_one(pid_t pid, void* data) {
-    (void)data;
-    kill(pid, SIGKILL);
-}
-
-// Kills and reaps every descendant. This process is a subreaper, so whoever left its parent is a
-// child of ours by now. A process that forks while it is hunted has a limit on its number, and
-// loses.
-static void kill_descendants(int user) {
-    for (int i = 0; i < 400; i++) {
-        if (user >= 0) {
-            // Everybody of the throw-away id at once, from a process that has it too.
-            pid_t sweeper = fork();
-            if (sweeper == 0) {
-                if (setresuid((uid_t)user, (uid_t)user, (uid_t)user) == 0) kill(-1, SIGKILL);
-                _exit(0);
-            }
-            if (sweeper > 0) waitpid(sweeper, NULL, 0);
-        }
-        for_descendants("thread-self", kill_one, NULL);
-        pid_t pid;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-        }
-        if (pid < 0 && errno == ECHILD) return;
-        usleep(1000 + 500 * (useconds_t)i);
-    }
-}
-
 struct capture {
     char* data;
     size_t size;
@@ -178,36 +120,62 @@ static bool drain(int fd, struct capture* c) {
     }
 }
 
+// What is seen of a job while it runs.
+struct progress {
+    double begin, next_look;  // on the clock
+    double cpu;               // seconds of its processes
+    double idle;              // seconds in which all of them slept
+};
+
+// Looks at the job's processes from time to time. Is one of its limits over? Between two looks that
+// come late, because the machine is busy, nobody is called idle for longer than between others.
+static bool is_over(const struct wall_job* job, struct progress* p, enum wall_end* end) {
+    double now = clock_seconds();
+    *end = WALL_TIMEOUT;
+    if (now - p->begin > job->seconds * (job->gpu ? 1 : WALL_PATIENCE)) return true;
+    if (now < p->next_look) return false;
+    p->next_look = now + LOOK_SECONDS;
+    struct processes_use use = processes_use();
+    bool worked = use.busy || use.cpu > p->cpu;
+    p->idle += worked ? 0 : LOOK_SECONDS;
+    p->cpu = fmax(p->cpu, use.cpu);
+    if (use.resident > job->memory) {
+        *end = WALL_MEMORY;
+        return true;
+    }
+    if (p->idle > p->cpu) *end = WALL_IDLE;
+    return !job->gpu && (p->cpu + p->idle > job->seconds || p->idle > WALL_IDLE_SECONDS);
+}
+
 // Waits for the program's end or a limit; returns how it ended. Neither kills nor reaps: until it
 // is reaped, no other process gets its number.
 static enum wall_end watch(pid_t pid, int out, const struct wall_job* job, struct capture* captured,
-                           int* code) {
-    double end = clock_seconds() + job->seconds, next_look = clock_seconds() + 0.05;
+                           int* code, struct progress* progress) {
     int handle = (int)syscall(SYS_pidfd_open, pid, 0);
     bool open_pipe = true;
-    enum wall_end result = WALL_TIMEOUT;
-    while (clock_seconds() < end) {
+    enum wall_end result;
+    while (!is_over(job, progress, &result)) {
         struct pollfd p[2] = {{open_pipe ? out : -1, POLLIN, 0}, {handle, POLLIN, 0}};
         poll(p, 2, POLL_MS);
         if (open_pipe) open_pipe = drain(out, captured);
         siginfo_t info = {.si_pid = 0};
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
             info.si_pid == pid) {
-            bool exited = info.si_code == CLD_EXITED;
             *code = info.si_status;
-            result = exited ? WALL_EXITED : WALL_SIGNALED;
+            result = info.si_code == CLD_EXITED ? WALL_EXITED : WALL_SIGNALED;
             break;
-        }
-        if (clock_seconds() >= next_look) {
-            next_look = clock_seconds() + 0.05;
-            if (resident_bytes() > job->memory) {
-                result = WALL_MEMORY;
-                break;
-            }
         }
     }
     if (handle >= 0) close(handle);
     return result;
+}
+
+// CPU seconds of all processes that this one has reaped, and of those that they had.
+static double reaped_seconds(void) {
+    struct rusage u;
+    getrusage(RUSAGE_CHILDREN, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static void close_pair(int pipe[2]) {
@@ -238,7 +206,8 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     struct wall_result result = {.end = WALL_FAILED};
     struct capture captured = {.data = malloc(WALL_OUTPUT + 1)};
     int out[2] = {-1, -1}, failed[2] = {-1, -1}, lock = -1, user = -1;
-    double start = clock_seconds();
+    double start = clock_seconds(), before = reaped_seconds();
+    struct progress progress = {.begin = start, .next_look = start + LOOK_SECONDS};
     if (!captured.data || pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 ||
         pipe2(failed, O_CLOEXEC | O_NONBLOCK) != 0 || take_user(level, job, &user, &lock) != 0) {
         result.code = errno;
@@ -250,10 +219,14 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
         close(out[1]), close(failed[1]);
         out[1] = failed[1] = -1;
         if (pid > 0) {
-            result.end = watch(pid, out[0], job, &captured, &result.code);
+            result.end = watch(pid, out[0], job, &captured, &result.code, &progress);
             kill(-pid, SIGKILL);
-            kill_descendants(user);
+            processes_end(user);
             drain(out[0], &captured);
+            progress.cpu = fmax(progress.cpu, reaped_seconds() - before);
+            // It may have ended before the last look: what it took counts, not who was faster.
+            bool ended = result.end == WALL_EXITED || result.end == WALL_SIGNALED;
+            if (ended && !job->gpu && progress.cpu > job->seconds) result.end = WALL_TIMEOUT;
             int error;
             if (read(failed[0], &error, sizeof error) == (ssize_t)sizeof error) {
                 result.end = WALL_FAILED;
@@ -266,7 +239,8 @@ struct wall_result wall_run(enum wall_level level, const struct wall_job* job) {
     close_pair(out);
     close_pair(failed);
     if (lock >= 0) close(lock);
-    result.seconds = clock_seconds() - start;
+    result.clock = clock_seconds() - start;
+    result.seconds = job->gpu ? result.clock : progress.cpu + progress.idle;
     if (captured.data) captured.data[captured.size] = '\0';
     result.output = captured.data;
     result.truncated = captured.truncated;

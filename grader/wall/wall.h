@@ -11,7 +11,12 @@
 //               found through a subreaper and killed. For one's own code on one's own machine
 //
 // At every level: resource limits, a clean environment, no inherited descriptor except for those
-// named here, a wall-clock limit and a limit on the memory of all its processes together.
+// named here, a limit on the time and one on the memory of all its processes together.
+//
+// Time is CPU time, so that a program ends as it does whatever else the machine is doing; time in
+// which all its processes sleep is added to it, and nobody sleeps longer than WALL_IDLE_SECONDS. By
+// the clock it has WALL_PATIENCE times as long. A program on a GPU, whose work no CPU time shows,
+// is limited by the clock.
 #ifndef WALL_H
 #define WALL_H
 
@@ -42,17 +47,21 @@ struct wall_job {
                         // bubblewrap shows it as /work
     const char* tools;  // one more directory to read, a CUDA toolkit outside /usr; NULL: none
     const char* const* environment;  // NAME=value ..., ends with NULL; PATH is set anyway
-    double seconds;                  // wall-clock limit
+    double seconds;                  // CPU time of all its processes together; gpu: by the clock
     size_t memory;                   // bytes, over all processes of the job
     bool gpu;                        // let it reach the NVIDIA device files
 };
 
-enum wall_end { WALL_EXITED, WALL_SIGNALED, WALL_TIMEOUT, WALL_MEMORY, WALL_FAILED };
+enum { WALL_PATIENCE = 20, WALL_IDLE_SECONDS = 10 };
+
+// WALL_IDLE: it slept most of its time, or too long.
+enum wall_end { WALL_EXITED, WALL_SIGNALED, WALL_TIMEOUT, WALL_IDLE, WALL_MEMORY, WALL_FAILED };
 
 struct wall_result {
     enum wall_end end;
-    int code;  // exit status or signal; errno if WALL_FAILED
-    double seconds;
+    int code;        // exit status or signal; errno if WALL_FAILED
+    double seconds;  // of the kind that its limit counts
+    double clock;    // seconds by the clock
     char* output;  // stdout and stderr together, at most WALL_OUTPUT bytes, NUL-terminated; free it
     bool truncated;  // there was more
 };

@@ -102,6 +102,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
             return;
         }
     }
+    cudev_stacks_learn(w);
     cudev_stack_release(w, w->stack);
     cudev_shared_end(w);
 }

@@ -153,7 +153,8 @@ const struct call_stack* cudev_ask_where(struct worker* w) {
     atomic_store(&w->call_stack->count, -1);
     pthread_kill(w->os_thread, ASK_SIGNAL);
     const struct timespec pause = {0, 1000000};
-    for (int ms = 0; ms < 1000 && atomic_load(&w->call_stack->count) < 0; ms++)
+    // A thread that cannot answer is rare; on a busy machine it takes a while.
+    for (int ms = 0; ms < 10000 && atomic_load(&w->call_stack->count) < 0; ms++)
         nanosleep(&pause, NULL);
     return w->call_stack;
 }

@@ -53,10 +53,13 @@ static void* worker_main(void* p) {
         }
         struct launch* l = w->launch;
         uint64_t block;
+        atomic_store(&w->busy, true);
+        cudev_stacks_launch(w);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) cudev_run_block(w, block);
         }
+        atomic_store(&w->busy, false);
         if (atomic_fetch_sub(&l->active, 1) == 1) sem_post(&all_done);
     }
     return NULL;
@@ -105,7 +108,7 @@ static void report_endless(int used, double limit) {
     for (int i = 0; i < used; i++) {
         const struct worker* w = cudev_worker[i];
         int count = atomic_load(&w->call_stack->count);
-        if (count <= 0) continue;
+        if (count <= 0 || !atomic_load(&w->busy)) continue;
         cudev_report_launch(w);
         cudev_report_threads(w);
         cudev_report_frames(w->call_stack->frames, count);
@@ -116,12 +119,21 @@ static void report_endless(int used, double limit) {
     cudev_report_end(EXIT_WATCHDOG);
 }
 
+// CPU seconds of all workers together: who of them gets how many blocks depends on what else the
+// machine does.
+static double all_seconds(int used) {
+    double sum = 0;
+    for (int i = 0; i < used; i++) sum += worker_seconds(cudev_worker[i]);
+    return sum;
+}
+
 static void wait_for_workers(int used) {
     static double limit, wall_limit;  // the second is for a kernel that sleeps
-    if (limit == 0) limit = env_number("CUDEV_TIMEOUT", 5) * (cudev_watcher ? WATCHED_SLOWDOWN : 1);
+    if (limit == 0)
+        limit = env_number("CUDEV_TIMEOUT", 5 * cudev_worker_count()) *
+                (cudev_watcher ? WATCHED_SLOWDOWN : 1);
     if (wall_limit == 0) wall_limit = env_number("CUDEV_CLOCK_TIMEOUT", 10 * limit);
-    double wall = seconds(CLOCK_MONOTONIC), cpu[MAX_WORKERS];
-    for (int i = 0; i < used; i++) cpu[i] = worker_seconds(cudev_worker[i]);
+    double wall = seconds(CLOCK_MONOTONIC), cpu = all_seconds(used);
     for (;;) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -132,10 +144,8 @@ static void wait_for_workers(int used) {
         }
         if (sem_timedwait(&all_done, &until) == 0) return;
         if (errno != ETIMEDOUT) continue;
-        bool late = seconds(CLOCK_MONOTONIC) - wall > wall_limit;
-        for (int i = 0; i < used; i++)
-            if (worker_seconds(cudev_worker[i]) - cpu[i] > limit) late = true;
-        if (late) report_endless(used, limit);
+        if (all_seconds(used) - cpu > limit || seconds(CLOCK_MONOTONIC) - wall > wall_limit)
+            report_endless(used, limit);
     }
 }
 
@@ -169,6 +179,10 @@ static cudaError_t check_site(const struct cudev_launch_site* s) {
         return bad_launch(s, cudaErrorInvalidValue,
                           "more dynamic shared memory than cudaFuncSetAttribute asked for");
     return cudaSuccess;
+}
+
+int cudev_check_launch(const struct cudev_launch_site* site) {
+    return (int)check_site(site);
 }
 
 static void fill_index(struct launch* l) {

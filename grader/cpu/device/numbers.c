@@ -234,10 +234,12 @@ double cudev_inverse_length(double x, double y, double z, double w) {
 
 // ---- NaN loses, even a signaling one, and 0 is larger than -0 ----
 
-#define EXTREME(T, name, op)                                             \
-    T cudev_##name(T x, T y) {                                           \
-        if (x == 0 && y == 0) return !signbit(x) op !signbit(y) ? x : y; \
-        return x op y || isnan(y) ? x : y;                               \
+#define EXTREME(T, name, op)                                   \
+    T cudev_##name(T x, T y) {                                 \
+        if (x op y) return x;                                  \
+        if (y op x) return y;                                  \
+        if (x == y) return !signbit(x) op !signbit(y) ? x : y; \
+        return isnan(y) ? x : y;                               \
     }
 EXTREME(float, fminf, <)
 EXTREME(double, fmin, <)

@@ -45,6 +45,50 @@ char* cudev_stack_top(const struct worker* w, unsigned stack) {
     return stack_bottom(w, stack + 1) - stack % 61 * 192;
 }
 
+// ---- what threads leave on their stacks ---------------------------------------------------------
+//
+// A local variable without a value shall not hold what an earlier thread has left: there a wrong
+// kernel would find right numbers. How far down threads go shows after the first blocks: below
+// `clean` the stack was zero or NaN, and has changed.
+
+enum { UNKNOWN = 4096, LEARNED_FROM = 4, DEEPEST = 32 << 10 };  // bytes; blocks; bytes
+
+void cudev_stacks_launch(struct worker* w) {
+    struct stacks* s = w->stacks;
+    char* top = cudev_stack_top(w, s->free[s->free_count - 1]);
+    if (s->learned) cudev_stack_fill(top - s->clean, top);
+    s->clean = UNKNOWN;
+    s->learned = s->started = 0;
+}
+
+static size_t depth(const char* end) {
+    const uint64_t *top = (const uint64_t*)end, *at = top - DEEPEST / 8;
+    while (at < top && (*at == 0 || *at == ~0ull)) at++;
+    return (size_t)(top - at) * 8;
+}
+
+void cudev_stacks_learn(struct worker* w) {
+    struct stacks* s = w->stacks;
+    if (s->learned == LEARNED_FROM) return;
+    s->learned++;
+    size_t deep = depth(cudev_stack_top(w, w->stack));
+    if (s->learned == 1 || deep > s->clean) s->clean = deep;
+}
+
+// When the second thread of a launch starts.
+static __attribute__((noinline)) void learn_early(struct stacks* s, const char* frame) {
+    size_t deep = depth(frame);
+    if (deep > s->clean) s->clean = deep;
+}
+
+// Nothing of this function lies below its frame while it fills: it keeps all in registers.
+__attribute__((noinline)) void cudev_clean_stack(void) {
+    struct stacks* s = cudev_self->stacks;
+    char* frame = __builtin_frame_address(0);
+    if (s->learned == 0 && s->started++ == 1) learn_early(s, frame);
+    cudev_stack_fill(frame - s->clean, frame);
+}
+
 bool cudev_stack_guard_hit(const struct worker* w, const void* address) {
     const char* bottom = stack_bottom(w, w->stack);
     return (const char*)address >= bottom - STACK_SIZE / 2 &&

@@ -5,7 +5,9 @@
 #include "cpu/device/worker.h"
 
 struct stacks {
-    unsigned ready;  // stacks [0, ready) have their guard page
+    size_t clean;               // bytes that threads find clean when they start
+    unsigned learned, started;  // from so many blocks; threads before that
+    unsigned ready;             // stacks [0, ready) have their guard page
     unsigned free_count, free[MAX_THREADS];
 };
 
@@ -15,6 +17,28 @@ char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new t
 const char* cudev_stack_end(const struct worker* w);            // of the stack in use
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);
+
+// A launch begins; a block of it has ended. Between the two the worker learns how far down threads go.
+void cudev_stacks_launch(struct worker* w);
+void cudev_stacks_learn(struct worker* w);
+
+// Fills [low, end) with NaN, as a rule below the frame of the caller: without a call.
+static inline __attribute__((always_inline)) void cudev_stack_fill(char* low, char* end) {
+#ifdef __x86_64__
+    if (low >= end) return;
+    size_t words = (size_t)(end - low) / 8;
+    low = end - 8 * words;
+    if (words > 64)
+        __asm__ volatile("rep stosq" : "+D"(low), "+c"(words) : "a"(~0ull) : "memory");
+    else  // it takes long to begin
+        __asm__ volatile("1: movq %2, (%0)\n add $8, %0\n cmp %1, %0\n jb 1b"
+                         : "+r"(low)
+                         : "r"(end), "r"(~0ull)
+                         : "memory", "cc");
+#else
+    for (; low < end; low++) *(volatile char*)low = (char)FRESH_BYTE;
+#endif
+}
 
 void cudev_stack_prepare(struct worker* w, unsigned stack);  // its guard page, and those below
 

@@ -1,7 +1,7 @@
 // The variables of the device: __device__ and __constant__ at file scope, static ones of kernels.
 //
-// The rewriter puts them into sections of their own (include/cudev/language.h). The runtime's part of
-// each section comes last and is whole pages, so nothing else lies on the variables' pages.
+// The rewriter puts them into sections of their own (include/cudev/language.h). The runtime's part
+// of each section comes last and is whole pages, so nothing else lies on the variables' pages.
 #include "cpu/device/symbols.h"
 #include <stdint.h>
 #include <sys/mman.h>

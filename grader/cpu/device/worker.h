@@ -34,6 +34,7 @@ struct worker {
     pthread_t os_thread;
     sem_t go;  // posted when there is a launch to run
     struct launch* launch;
+    atomic_bool busy;          // it runs blocks of that launch; else it waits for `go`
     uint64_t block;            // linear index of the block that runs
     void* main_stack_pointer;  // of the worker itself, while it runs a block
 

@@ -155,6 +155,30 @@ static int nonzero(const int* p_gpu, int n) {
     return count;
 }
 
+// A thread finds nothing of an earlier one in variables that have no value, however many there are,
+// whether the earlier one has ended or was in another block.
+#define UNSET(type, name) type name
+template <int n> struct kept {
+    float x[n];
+    __device__ kept() {}
+};
+template <int n> __global__ void dead_frames(int* out, bool waits) {
+    volatile kept<n> k;
+    UNSET(volatile float, array)[n];
+    int t = threadIdx.x, found = 0;
+    if (waits) __syncthreads();
+    for (int i = 0; i < n; i++) found += k.x[i] == 7.0f || array[i] == 7.0f;
+    for (int i = 0; i < n; i++) k.x[i] = array[i] = 7.0f;
+    if (waits) __syncthreads();
+    out[blockIdx.x * blockDim.x + t] = found;
+}
+template <int n> static void test_dead_frames(bool waits) {
+    int* found = new_ints(4 * 64, 1);
+    dead_frames<n><<<4, 64>>>(found, waits);
+    for (int i = 0; i < 4 * 64; i++) CHECK(int_at(found, i) == 0);
+    CHECK_CUDA(cudaFree(found));
+}
+
 int main(void) {
     int* out = new_ints(4096, 0);
     barriers<<<3, 96>>>(out);
@@ -194,5 +218,10 @@ int main(void) {
     returns_early<<<16, 256>>>(out, 4000);
     CHECK(nonzero(out, 4096) == 4000);
     CHECK(cudaGetLastError() == cudaSuccess);
+    test_dead_frames<4>(false);
+    test_dead_frames<300>(false);
+    test_dead_frames<3000>(false);
+    test_dead_frames<4>(true);
+    test_dead_frames<100>(true);
     return failures != 0;
 }

@@ -3,6 +3,7 @@
 // gcc announces where functions begin. A kernel is one function with most of its helpers, so the
 // frames of a thread are a few; the lowest one says how deep the thread has been. A thread that
 // starts finds NaN there: what earlier threads have left would look like values of its own.
+#include "cpu/device/stacks.h"
 #include "cpu/include/cudev/abi.h"
 #include "cpu/watch/watch.h"
 
@@ -17,18 +18,11 @@ void cudev_stack_reaches(struct watch* watch, char* low) {
 }
 
 // Nothing of this function lies below its frame: it calls nothing and keeps all in registers.
-__attribute__((noinline)) void cudev_clean_stack(void) {
+__attribute__((noinline)) void cudev_clean_watched_stack(void) {
     struct worker* w = cudev_self;
     if (!w->watch) return;
     struct stack_use* s = &w->watch->stack[w->stack];
     char *frame = __builtin_frame_address(0), *low = s->low ? s->low : frame - UNKNOWN;
     s->begin = s->low = frame;
-    if (low >= frame) return;
-#ifdef __x86_64__
-    size_t words = (size_t)(frame - low) / 8;
-    low = frame - 8 * words;
-    __asm__ volatile("rep stosq" : "+D"(low), "+c"(words) : "a"(~0ull) : "memory");
-#else
-    for (; low < frame; low++) *(volatile char*)low = (char)FRESH_BYTE;
-#endif
+    cudev_stack_fill(low, frame);
 }

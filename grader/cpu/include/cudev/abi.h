@@ -70,13 +70,17 @@ extern __thread unsigned cudev_row_end;
 // once more, now as another thread of the block; 0 when the block is finished.
 int cudev_next_thread(void);
 
-// A watched thread is about to start, called from where this is called: nothing on its stack is left
-// of an earlier thread. NaN is there, as far down as earlier threads have been.
+// A thread is about to start, called from where this is called. Nothing is left on its stack of an
+// earlier thread: NaN is there, as far down as threads of this launch have been.
 void cudev_clean_stack(void);
+void cudev_clean_watched_stack(void);  // in an instrumented program
 
 // Runs `run(body)` for every block of the grid; returns a cudaError_t.
 // `run` calls the kernel once per thread, cudev_next_thread() between the calls.
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
+
+// What cudev_launch() would return at once: is the grid, the block or the shared memory too large?
+int cudev_check_launch(const struct cudev_launch_site* site);
 
 // Keeps a configuration while the launch's arguments are evaluated, per host thread.
 void cudev_push_site(const struct cudev_launch_site* site);

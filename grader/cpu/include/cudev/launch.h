@@ -27,6 +27,8 @@ template <class Body> CUDEV_UNWATCHED void run_threads(void* p) {
     for (;;) {
         __asm__ volatile("" ::: "memory");
 #ifdef CUDEV_WATCHED
+        cudev_clean_watched_stack();
+#else
         cudev_clean_stack();
 #endif
         body();

@@ -19,13 +19,14 @@ enum mode {
     DIVERGES,  // the device ends it with a diagnosis
     CRASHES,
     LOOPS,
-    NO_KERNEL,    // launches none
-    TO_HOST,      // copies to the host
-    ON_HOST,      // the same result when no kernel runs
-    SEALED,       // forbids sealing the results
-    STARTLESS,    // main() is not reached, or so it seems
-    LOOPS_ALONE,  // the launcher ends only if kernels run
-    BAD_KIND,     // the device names a diagnosis that the grader does not know
+    NO_KERNEL,     // launches none
+    TO_HOST,       // copies to the host
+    ON_DEVICE,     // copies on the device
+    ON_HOST,       // the result is there without any kernel
+    HALF_ON_HOST,  // half of it
+    SEALED,        // forbids sealing the results
+    STARTLESS,     // main() is not reached, or so it seems
+    BAD_KIND,      // the device names a diagnosis that the grader does not know
 };
 
 #endif

@@ -42,12 +42,15 @@ int main(void) {
     if (mode == SEALED) fcntl(ARENA_FD, F_ADD_SEALS, F_SEAL_SEAL);
     for (uint32_t r = 0; r < head->layout.rounds; r++) {
         uint64_t from = in->offset[mode == STALE ? 0 : r], to = out->offset[r];
-        if (!head->layout.ghost || mode == ON_HOST)
-            compute(mode, (float*)(arena + to), (const float*)(arena + from), (int)(in->bytes / 4));
+        int n = (int)(in->bytes / 4), alone = mode == ON_HOST        ? n
+                                              : mode == HALF_ON_HOST ? n / 2
+                                                                     : 0;
+        compute(mode, (float*)(arena + to), (const float*)(arena + from), n);
+        memcpy(arena + out->second[r], arena + to, sizeof(float) * (size_t)alone);
         if (mode == GUARD) arena[to + out->bytes] ^= 1;
         if (mode == INPUT) arena[from] ^= 1;
         if (mode == CRASHES) abort();
-        while (mode == LOOPS || (mode == LOOPS_ALONE && head->layout.ghost)) {
+        while (mode == LOOPS) {
         }
         if (mode == DIVERGES || mode == BAD_KIND) {
             strcpy(answer->kind, mode == DIVERGES ? "barrier_divergence" : "no such kind");
@@ -66,6 +69,7 @@ int main(void) {
             mode == STATUS || mode == REFUSED_LAUNCH || mode == REFUSED_CALL ? 3 : 0;
         answer->launches[r] = mode != NO_KERNEL;
         answer->to_host[r] = mode == TO_HOST ? 4 : 0;
+        answer->on_device[r] = mode == ON_DEVICE ? 4 : 0;
         answer->rounds_done = r + 1;
     }
     return 0;
