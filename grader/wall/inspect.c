@@ -151,6 +151,8 @@ static bool bad_symbol(char* line, struct verdict* v) {
     if (type == 'i') return refuse(v, "%s: %s is resolved at load time (ifunc)", where, name);
     // Variables become local (compile.sh) and take nobody's place.
     if (local || strchr("UwvBDGRS", type)) return false;
+    // DW.ref.x: the compiler's own pointer to x, which has a name that C does not know.
+    if (strncmp(name, "DW.ref.", 7) == 0) return false;
     if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function))
         return refuse(v,
                       "%s: defines the C symbol %s; only %s() and functions of its contract may be "
