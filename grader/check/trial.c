@@ -260,8 +260,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
                    c->session->gpu && !c->watch ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
-                   "it waits for something that does not come: it slept for %d s\n%s",
-                   WALL_IDLE_SECONDS, said);
+                   "it waits for something that does not come: it slept most of %.0f s\n%s",
+                   r->seconds, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
