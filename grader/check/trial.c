@@ -135,7 +135,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
                    c->record->spent);
-    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
     char launch[48], clock[48];
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));

@@ -168,8 +168,8 @@ int archive_main(char** asked);
 // ---- archive.c
 
 // Has the archive that fd has open read behind the wall, and calls take() for every file in it with
-// the name of a lesson's file. data has less than SIZE_LIMIT bytes and belongs to the archive. It is
-// NULL with size SIZE_LIMIT for a larger file, and NULL with size 0 for links and special files.
+// the name of a lesson's file. data has less than SIZE_LIMIT bytes and belongs to the archive; NULL
+// with size SIZE_LIMIT stands for a larger file, NULL with size 0 for links and special files.
 // Returns false, with the reason in why, if this is no such archive, is broken, or takes too much
 // time or memory.
 bool archive_each(const struct class* class, int fd,
