@@ -136,7 +136,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
                    c->record->spent);
-    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
     char launch[48], clock[48];
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
@@ -261,8 +261,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
                    c->session->gpu && !c->watch ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
-                   "it waits for something that does not come: it slept for %d s\n%s",
-                   WALL_IDLE_SECONDS, said);
+                   "it waits for something that does not come: it slept most of %.0f s\n%s",
+                   r->seconds, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
