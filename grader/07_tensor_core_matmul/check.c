@@ -131,6 +131,8 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     sizes(c, check_pick(c, 18, 63), 8 * check_pick(c, 3, 7), 2 * WHOLE_K);
     sizes(c, check_pick(c, 18, 63), 2 + 8 * check_pick(c, 3, 7), 16 * check_pick(c, 1, 3) + 1);
+    multiply_misaligned(c, &contract, WHOLE_M / 4, WHOLE_N / 4, WHOLE_K,
+                        2 * check_pick(c, 0, 3) + 1);
 }
 
 // ---- costs, of one call each
