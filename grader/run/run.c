@@ -17,6 +17,7 @@
 
 #include "cpu/include/cudev.h"
 #include "run/gate.h"
+#include "run/host.h"
 #include "run/meter.h"
 #include "run/origin.h"
 #include "run/vault.h"
@@ -239,7 +240,7 @@ static void run_round(uint32_t r) {
     if (layout->altered) cudev_alter_operands(ARENA_MARK, ARENA_ALTERED);
 #endif
     meter_start(layout->fail_call, layout->fail_at);
-    int status = call();
+    int status = host_call(call);
     struct meter meter = meter_stop();
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
@@ -265,6 +266,8 @@ int main(int argc, char** argv) {
     const char* watch = getenv("CUDEV_WATCH");
     if (watch && strstr(watch, "check")) guard = 0;
     map_arena(argc > 1 ? argv[1] : NULL);
+    setvbuf(stdout, NULL, _IONBF,
+            0);  // what a kernel prints stays in no buffer for the host to read
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
@@ -275,6 +278,8 @@ int main(int argc, char** argv) {
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     const char* format = getenv("RUN_PROFILE");
-    if (format && cudev_write_profile) cudev_write_profile(stdout, format);
+    if (!format || !cudev_write_profile) return 0;
+    setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+    cudev_write_profile(stdout, format);
     return 0;
 }

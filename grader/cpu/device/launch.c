@@ -190,7 +190,9 @@ static void fill_index(struct launch* l) {
     l->threads = t;
 }
 
-int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                 size_t bytes) {
+    (void)bytes;
     if (cudev_self)
         return bad_launch(site, cudaErrorNotSupported, "a kernel cannot launch a kernel here");
     cudaError_t error = check_site(site);

@@ -19,6 +19,7 @@ struct shared_memory {
     } place[MAX_SHARED_ARRAYS];  // by id
 };
 
+unsigned cudev_shared_id(const struct cudev_shared_array* array);  // from 1
 void cudev_shared_map(struct worker* w);    // once for each worker; ends the program on failure
 void cudev_shared_begin(struct worker* w);  // a block begins: fresh memory
 void cudev_shared_end(struct worker* w);    // a block ends: checks the guards
