@@ -83,10 +83,15 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 
+// In device memory, or in the shared memory and the stacks of kernels?
+static bool is_of_device(const void* p) {
+    return (const char*)p >= HEAP_BASE && (const char*)p < STACK_BASE + MAX_WORKERS * WORKER_STACKS;
+}
+
 static void report_host_access(const void* address, void* const* frames, int n) {
     char where[300];
     cudev_describe_address(where, sizeof where, address);
-    bool symbol = cudev_is_symbol(address), device = symbol || cudev_is_device_address(address);
+    bool symbol = cudev_is_symbol(address), device = symbol || is_of_device(address);
     cudev_report_begin("host_access", "host code touches %s%s",
                        symbol   ? "a variable of the device"
                        : device ? "device memory: "
@@ -119,8 +124,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
         report_misaligned(cudev_self, frames, n);
     if (cudev_self && cudev_self->launch)
         report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
-    if (number != SIGFPE &&
-        (cudev_is_device_address(info->si_addr) || cudev_is_symbol(info->si_addr)))
+    if (number != SIGFPE && (is_of_device(info->si_addr) || cudev_is_symbol(info->si_addr)))
         report_host_access(info->si_addr, frames, n);
     cudev_unexplained_fault();
     signal(number, SIG_DFL);  // not ours: let it happen again

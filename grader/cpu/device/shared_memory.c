@@ -27,6 +27,10 @@ void cudev_shared_map(struct worker* w) {
     }
 }
 
+void cudev_shared_open(struct worker* w, bool open) {
+    mprotect(w->shared->window, SHARED_WINDOW, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 static void put_guard(struct shared_memory* m) {
     memset(m->window + m->used, GUARD_BYTE, GUARD);
     m->used += GUARD;
