@@ -110,6 +110,16 @@ static void arguments(struct check* c) {
 
 // ---- items: hard shapes
 
+// One more than a grid has blocks in y or z, each of as many rows or columns as tiles usually have.
+// That many blocks take long, so only the launch is checked.
+static void launch(struct check* c, int64_t rows, int64_t cols) {
+    struct matrices m = {.rows = rows, .cols = cols};
+    begin(c, &m, 1);
+    check_launches_only(c);
+    check_run(c);
+}
+static const int64_t BEYOND_Y = 64 * 65535 + 1;
+
 // 1 to 31 beyond whole tiles of 32, 64 and 128.
 static int64_t ragged(struct check* c, int64_t whole) {
     return whole + check_pick(c, 1, 31);
@@ -119,12 +129,14 @@ static void any_rows(struct check* c) {
     turn(c, ragged(c, ROWS), COLS);
     static const int64_t hard[] = {129, 33, 1};
     for (int i = 0; i < 3; i++) turn(c, hard[i], COLS);
+    launch(c, BEYOND_Y, 1);
 }
 
 static void any_cols(struct check* c) {
     turn(c, 384, ragged(c, COLS));
     static const int64_t hard[] = {33, 15, 1};
     for (int i = 0; i < 3; i++) turn(c, ROWS, hard[i]);
+    launch(c, 1, BEYOND_Y);
 }
 
 static void any_both(struct check* c) {

@@ -61,11 +61,21 @@ static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}};
     sizes(c, check_pick(c, 18, 127), check_pick(c, 18, 127), WHOLE_K);
     for (int i = 0; i < 3; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    multiply_launches_only(c, &contract);
 }
 
 // Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.
 static void rounded_once(struct check* c) {
     struct product p = begin(c, "numbers of up to 16");
+    product_declare(&p);
+    product_fill(&p, -16, 16);
+    check_run(c);
+    product_compare(&p);
+
+    // Many tiles along K: a sum that is rounded after some of them is off by a few steps.
+    p = product_of(c, &contract, WHOLE_M / 2, WHOLE_N / 2, 16 * WHOLE_K);
+    check_case(c, "M = %d, N = %d, K = %d, numbers of up to 16", WHOLE_M / 2, WHOLE_N / 2,
+               16 * WHOLE_K);
     product_declare(&p);
     product_fill(&p, -16, 16);
     check_run(c);

@@ -100,6 +100,8 @@ static void too_wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
     run_random(c, 1, COLS);
+    run_random(c, 256 + check_pick(c, 1, 40), 33);
+    batch_launch_many(c, &contract);
 }
 
 // The numbers between the rows of x are large, then NaN.

@@ -52,11 +52,15 @@ static void run(struct check* c, struct batch* b) {
     compare(c, b);
 }
 
-static void run_random(struct check* c, int64_t rows) {
-    struct batch b = batch_of(c, &contract, rows, COLS);
+static void run_random_of(struct check* c, int64_t rows, int64_t cols) {
+    struct batch b = batch_of(c, &contract, rows, cols);
     batch_begin(&b, "random");
     batch_fill(&b, -9.0, 1.0);
     run(c, &b);
+}
+
+static void run_random(struct check* c, int64_t rows) {
+    run_random_of(c, rows, COLS);
 }
 
 // ---- items
@@ -87,6 +91,8 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_random(c, 4 * check_pick(c, 8, 10) + check_pick(c, 1, 3));
     run_random(c, 1);
+    run_random_of(c, 256 + check_pick(c, 1, 40), 33);
+    batch_launch_many(c, &contract);
 }
 
 // The numbers between the rows are large and finite, so they show in m if a kernel takes them in.

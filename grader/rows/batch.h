@@ -68,7 +68,11 @@ void batch_fill_rising(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
-// ---- nothing to do
+// ---- no kernel runs
+
+// More rows of one number than a grid has blocks in y or z. That many blocks take long, so only the
+// launch is checked.
+void batch_launch_many(struct check* c, const struct rows* of);
 
 // check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);

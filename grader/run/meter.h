@@ -10,7 +10,7 @@
 
 // From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none). The function
 // "launch" is a <<<>>>; after one that fails, cudaGetLastError() says so, and later launches of the
-// round do nothing. Copies and fills are told to origin.h, whose round has begun.
+// round do nothing. "kernels": each launch is checked as if it ran, and no kernel runs. Copies and fills are told to origin.h, whose round has begun.
 void meter_start(const char* fail_call, int fail_at);
 
 struct meter {

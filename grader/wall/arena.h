@@ -49,7 +49,7 @@ struct arena_layout {
     uint64_t seconds;    // offset of the second arrays, whole pages; they end the arena
     uint32_t altered;    // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "kernels"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };

@@ -186,6 +186,10 @@ static cudaError_t check_site(const struct cudev_launch_site* s) {
     return cudaSuccess;
 }
 
+int cudev_check_launch(const struct cudev_launch_site* site) {
+    return (int)check_site(site);
+}
+
 static void fill_index(struct launch* l) {
     const unsigned* b = l->site.block;
     unsigned t = 0;
