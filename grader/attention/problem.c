@@ -203,10 +203,10 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     return t;
 }
 
-void judge_conflicts(struct check* c) {
+void judge_conflicts(struct check* c, double most) {
     const struct arena_traffic* t = check_traffic(c);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+                  all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
 }

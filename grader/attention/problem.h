@@ -123,8 +123,9 @@ struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
-// is lost to bank conflicts.
-void judge_conflicts(struct check* c);
+// is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
+// hide the conflicts of others.
+void judge_conflicts(struct check* c, double most);
 
 // Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
 // forward pass or five of a backward pass, without those that the causal mask hides.

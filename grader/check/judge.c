@@ -236,6 +236,7 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     if (found.count == 0) return;
     if (comparison_passes(&found)) {
         judge_origin(c, t, budget);
+        trial_demand(c, t);
         return;
     }
     struct result_item* record = c->record;

@@ -129,6 +129,9 @@ struct finding {
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
 
+// In a case on safety: fails the item unless kernels read something and wrote at least half of t.
+void trial_demand(struct check* c, const struct tensor* t);
+
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
 // `altered` of every output. False if the program did not end as it should (trial.c).
 bool trial_alter(struct check* c);

@@ -73,6 +73,7 @@ static void excerpt(const char* text, char* to, size_t size) {
 
 static enum cause device_cause(const char* kind) {
     if (strcmp(kind, "assert") == 0) return CAUSE_assertion;
+    if (strcmp(kind, "read_only") == 0) return CAUSE_input_changed;
     enum cause cause = cause_from_id(kind);
     return cause ? cause : CAUSE_cuda_error;
 }
@@ -135,7 +136,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
                    c->record->spent);
-    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
     char launch[48], clock[48];
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
@@ -260,8 +261,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
                    c->session->gpu && !c->watch ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
-                   "it waits for something that does not come: it slept for %d s\n%s",
-                   WALL_IDLE_SECONDS, said);
+                   "it waits for something that does not come: it slept most of %.0f s\n%s",
+                   r->seconds, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
@@ -421,6 +422,23 @@ static int64_t bytes_of(const struct check* c, uint32_t role) {
         for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
     }
     return bytes;
+}
+
+// An output that is right was written by kernels that were watched, but for what the launcher may
+// have filled; and what they read was counted.
+void trial_demand(struct check* c, const struct tensor* t) {
+    const struct arena_traffic* traffic = &c->answer.traffic[c->round];
+    int64_t in = 0, out = 0;
+    for (int i = 0; i < c->tensor_count; i++)
+        if (c->state[i].role == ARENA_INPUT) in += c->tensor[i].count;
+    for (int64_t k = 0; k < t->count; k++) out += !t->untouched[k];
+    if (c->watch != WATCH_CHECK || c->expected != 0 || in == 0 || out == 0) return;
+    if (traffic->launches < 1 || traffic->unique_read_bytes < 1 ||
+        traffic->unique_written_bytes < out * dtype_size(t->dtype) / 2)
+        check_fail(c, CAUSE_no_traffic, "%lld kernels read %lld bytes and wrote %lld; %s has %lld",
+                   (long long)traffic->launches, (long long)traffic->unique_read_bytes,
+                   (long long)traffic->unique_written_bytes, t->name,
+                   (long long)(out * dtype_size(t->dtype)));
 }
 
 const struct arena_traffic* check_traffic(struct check* c) {

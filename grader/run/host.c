@@ -143,7 +143,8 @@ bool host_owns(const void* p, size_t bytes, const void* frame) {
     const char *from = p, *end = from + bytes;
     if (from >= front_data && end <= border_data) return true;
     if (from >= front_bss && end <= border_bss) return true;
-    if (own.inside && from >= (const char*)frame && end <= own.stack + STACK_BYTES) return true;
+    bool on_stack = own.inside && from >= own.stack && end <= own.stack + STACK_BYTES;
+    if (on_stack && from >= (const char*)frame) return true;
     size_t i = find(from + 1);
     return i > 0 && end <= pool.block[i - 1].data + pool.block[i - 1].bytes;
 }

@@ -136,6 +136,7 @@ struct strides run_strides(const char* array) {
 #pragma weak cudev_reset_traffic
 #pragma weak cudev_get_traffic
 #pragma weak cudev_write_profile
+#pragma weak cudev_set_read_only
 
 // What was counted since cudev_reset_traffic(); nothing in a plain program.
 static struct arena_traffic traffic(void) {
@@ -155,6 +156,10 @@ static struct arena_traffic traffic(void) {
         .shared_store_requests = (int64_t)t.shared_store_requests,
         .shared_store_wavefronts = (int64_t)t.shared_store_wavefronts,
         .shared_store_conflicts = (int64_t)t.shared_store_conflicts,
+        .global_load_excess_sectors =
+            (int64_t)(t.global_load_sectors - t.global_load_ideal_sectors),
+        .global_store_excess_sectors =
+            (int64_t)(t.global_store_sectors - t.global_store_ideal_sectors),
         .atomics = (int64_t)t.atomics,
         .barriers = (int64_t)t.barriers,
         .mma = (int64_t)t.mma,
@@ -229,6 +234,14 @@ static void start_origin(uint32_t r) {
     vault_close();
 }
 
+// While the launcher runs, nobody writes to an input, not even to restore it.
+static void close_inputs(bool closed) {
+    if (!cudev_set_read_only) return;
+    for (uint32_t i = 0; i < layout->tensor_count; i++)
+        if (device[i] && layout->tensor[i].role == ARENA_INPUT)
+            cudev_set_read_only(device[i], with_guards(&layout->tensor[i]), closed);
+}
+
 static void run_round(uint32_t r) {
     round_now = r;
     copy_tensors(r, cudaMemcpyHostToDevice);
@@ -240,7 +253,9 @@ static void run_round(uint32_t r) {
     if (layout->altered) cudev_alter_operands(ARENA_MARK, ARENA_ALTERED);
 #endif
     meter_start(layout->fail_call, layout->fail_at);
+    close_inputs(true);
     int status = host_call(call);
+    close_inputs(false);
     bool checks_launches = strcmp(layout->fail_call, "kernels") == 0;
     struct meter meter = meter_stop();
     open_tensors(true);

@@ -114,8 +114,8 @@ unsigned cudev_shared_id(const struct cudev_shared_array* array) {
 static void place(struct worker* w, const struct cudev_shared_array* array, unsigned id) {
     struct shared_memory* m = w->shared;
     size_t dynamic = w->launch->site.shared_bytes, limit;
-    // A kernel has asked for dynamic memory alone; static arrays come on top, up to all shared
-    // memory that a GPU has.
+    // A kernel has asked for dynamic memory alone, perhaps for less than 48 KB; static arrays come
+    // on top, up to all shared memory that a GPU has.
     bool opted_in = cudev_shared_limit(&w->launch->site, &limit);
     if (opted_in) limit = OPT_IN_SHARED_LIMIT;
     m->static_bytes += array->bytes;

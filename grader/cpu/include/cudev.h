@@ -20,7 +20,7 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
-// "host_pointer", "freed". text: the whole finding, also printed to stderr; its first line names
+// "host_pointer", "freed", "read_only". text: the whole finding, also printed to stderr; its first line names
 // the kind and the source lines. Both strings are valid only during the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
@@ -88,6 +88,10 @@ void cudev_write_profile(FILE* out, const char* format);
 // From here on mma.sync takes `factor` times each operand that is `least` or more, or -least or
 // less. So a program can find out what came from mma.sync. With factor 1 operands are as they were.
 void cudev_alter_operands(double least, double factor);
+
+// From now on, or no longer if on is 0, a write to [p, p + bytes) of an allocation is a finding,
+// whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.
+void cudev_set_read_only(const void* p, size_t bytes, int on);
 
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {

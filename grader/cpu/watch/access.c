@@ -80,6 +80,8 @@ static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cud
         return;
     }
     const bool write = is_write(access);
+    if (write && cudev_is_read_only(offset))
+        cudev_bounds_read_only(watch, offset, bytes, access, pc);
     uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT | site_at(pc);
     if (access >= CUDEV_ATOMIC) me |= SLOT_ATOMIC;
     if (access >= CUDEV_VOLATILE_READ) me |= SLOT_VOLATILE;
@@ -202,6 +204,7 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
     uint8_t* init = &INIT_SHADOW[offset >> 2];
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
     if (!write && memcmp(init, &all_set, bytes / 4) != 0) return false;
+    if (write && cudev_is_read_only(offset)) return false;
     for (unsigned i = 0; i < bytes / 4; i++) {
         if (slot[i][0] >= floor || slot[i][1] >= floor) return false;
         if (write && (slot[i][2] >= floor || slot[i][3] >= floor)) return false;
@@ -230,7 +233,7 @@ ALWAYS_INLINE bool check_fast_part(struct watch* watch, uint64_t offset, unsigne
     if (offset + bytes > OWNER_SHADOW[offset >> PAGE_SHIFT]) return false;
     if (slot[0] >= floor || slot[1] >= floor) return false;
     if (write) {
-        if (slot[2] >= floor || slot[3] >= floor) return false;
+        if (slot[2] >= floor || slot[3] >= floor || cudev_is_read_only(offset)) return false;
         *init |= (uint8_t)mask;
         slot[0] = me;
         return true;

@@ -45,6 +45,18 @@ void cudev_bounds_unwritten(uint64_t offset, size_t bytes) {
     mark(offset, bytes, false);
 }
 
+uint8_t cudev_read_only[sizeof cudev_read_only];
+
+void cudev_set_read_only(const void* p, size_t bytes, int on) {
+    uint64_t first = (uint64_t)((const char*)p - ARENA_BASE);
+    if (first >= HOST_OFFSET || !bytes) return;
+    for (uint64_t i = first >> PIECE_SHIFT; i <= (first + bytes - 1) >> PIECE_SHIFT; i++) {
+        uint8_t bit = (uint8_t)(1u << (i & 7));
+        cudev_read_only[i >> 3] =
+            (uint8_t)(on ? cudev_read_only[i >> 3] | bit : cudev_read_only[i >> 3] & ~bit);
+    }
+}
+
 // The first byte that has not been written, or bytes.
 static size_t first_unwritten(uint64_t offset, size_t bytes) {
     for (size_t i = 0; i < bytes; i++)
@@ -65,9 +77,9 @@ static struct source_line api_caller(void) {
     return i < count ? lines[i] : (struct source_line){"", "", 0, 0};
 }
 
-static void copies_unwritten(const char* function, uint64_t offset) {
+static void found_copy(enum found kind, const char* function, uint64_t offset) {
     struct source_line line = api_caller();
-    struct finding* f = cudev_finding(FOUND_UNINITIALISED, 0, 0, 0, 0);
+    struct finding* f = cudev_finding(kind, 0, 0, 0, 0);
     if (f) {
         cudev_finding_where(f, NULL, offset, 1);
         snprintf(f->text, sizeof f->text, "%s", function);
@@ -82,8 +94,9 @@ void cudev_bounds_copies(const char* function, const void* dst, const void* src,
     uint64_t from = (uint64_t)((const char*)src - ARENA_BASE);
     size_t unwritten = src && cudev_is_device_address(src) ? first_unwritten(from, bytes) : bytes;
     if (unwritten < bytes && !cudev_is_device_address(dst))
-        copies_unwritten(function, from + unwritten);
+        found_copy(FOUND_UNINITIALISED, function, from + unwritten);
     if (!cudev_is_device_address(dst)) return;
+    if (bytes && cudev_is_read_only(to)) found_copy(FOUND_READ_ONLY, function, to);
     cudev_bounds_written(to, bytes);
     for (size_t i = unwritten; i < bytes; i++)
         if (first_unwritten(from + i, 1) == 0) cudev_bounds_unwritten(to + i, 1);
@@ -135,6 +148,12 @@ void cudev_bounds_uninitialised(struct watch* watch, uint64_t offset, size_t byt
         if (bytes > 4) bytes = 4;
     }
     struct finding* f = found(watch, FOUND_UNINITIALISED, access, pc);
+    if (f) cudev_finding_where(f, watch->worker, offset, bytes);
+}
+
+void cudev_bounds_read_only(struct watch* watch, uint64_t offset, size_t bytes,
+                            enum cudev_access access, const void* pc) {
+    struct finding* f = found(watch, FOUND_READ_ONLY, access, pc);
     if (f) cudev_finding_where(f, watch->worker, offset, bytes);
 }
 

@@ -32,4 +32,17 @@ void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t by
 void cudev_bounds_index(long long index, const char* type, const char* file, int line,
                         const void* pc);
 
+// A write to an array that is read-only.
+void cudev_bounds_read_only(struct watch* watch, uint64_t offset, size_t bytes,
+                            enum cudev_access access, const void* pc);
+
+// Which memory is read-only: bit i of byte n is the piece 8 n + i. No two arrays of global memory
+// share a piece while checks are on.
+enum { PIECE_SHIFT = 12 };
+extern uint8_t cudev_read_only[(HOST_SPACE + HEAP_SPACE) >> (PIECE_SHIFT + 3)];
+static inline bool cudev_is_read_only(uint64_t offset) {
+    return offset < HOST_OFFSET &&
+           cudev_read_only[offset >> (PIECE_SHIFT + 3)] >> (offset >> PIECE_SHIFT & 7) & 1;
+}
+
 #endif

@@ -17,6 +17,7 @@ enum found {
     FOUND_HOST_POINTER,  // a kernel follows a pointer into host memory
     FOUND_HOST_ACCESS,   // host code touches memory of the device
     FOUND_FREED,
+    FOUND_READ_ONLY,  // a write to what cudev_set_read_only() has named
 };
 
 // Source lines are looked up when a finding is printed.

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const char* const kind_name[] = {
-    "race", "out_of_bounds", "uninitialised", "misaligned", "host_pointer", "host_access", "freed",
+    "race",         "out_of_bounds", "uninitialised", "misaligned",
+    "host_pointer", "host_access",   "freed",         "read_only",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {
@@ -107,6 +108,9 @@ static const char* advice(const struct finding* f) {
         return "allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer";
     case FOUND_HOST_ACCESS:
         return "copy with cudaMemcpy; only kernels may follow a device pointer";
+    case FOUND_READ_ONLY:
+        return "inputs belong to the caller: write to an array of your own, even if you restore "
+               "them";
     default:
         return "free it after the last kernel that uses it";
     }
