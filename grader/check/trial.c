@@ -363,18 +363,21 @@ static void judge_refused(struct check* c, int i, int r) {
 // back. A case that has nothing to read or nothing to write needs no kernel.
 static void judge_host(struct check* c, int round) {
     int64_t to_read = 0, to_write = 0;
-    bool on_host = false;
+    bool on_host = false, written = false;
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
         if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++) {
             to_write += !untouched[k];
+            written |= !s->poison[s->per_round * round + k];
+        }
         on_host |= s->on_host;
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
-        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
+        check_fail(c, written ? CAUSE_host_computed : CAUSE_never_written,
+                   "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
                    "the launcher brought %lld bytes to the host, or allocated them where host code "
