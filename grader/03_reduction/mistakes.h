@@ -19,7 +19,7 @@ static int64_t smaller(int64_t a, int64_t b) {
 // The stride is ignored.
 static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
     (void)variant;
-    return reduce(b->x->value + row * b->cols, b->cols);
+    return reduce(b->x->value + b->first + row * b->cols, b->cols);
 }
 
 // Does element j, which thread j % T holds, reach the result? The variants stand for: T, 32 to 1024

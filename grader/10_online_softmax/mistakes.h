@@ -34,7 +34,7 @@ static int64_t missing(const struct batch* b, int variant) {
 // The stride is ignored.
 static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
     (void)variant;
-    return written_of(b->x->value + row * b->cols, b->cols);
+    return written_of(b->x->value + b->first + row * b->cols, b->cols);
 }
 
 // The maximum is not subtracted before exp.
@@ -71,7 +71,7 @@ static struct pair rest_dropped(const struct batch* b, int64_t row, int variant)
 // maximum may take it in or not.
 static struct pair rest_from_next(const struct batch* b, int64_t row, int variant) {
     int64_t end = b->cols + missing(b, variant);
-    if (row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};
+    if (b->first + row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};
     return written_of(batch_row(b, row), end);
 }
 
