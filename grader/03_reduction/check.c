@@ -83,7 +83,7 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_digits(c, "many rows", 8 * check_pick(c, 4, 6) + check_pick(c, 1, 7), COLS);
     run_digits(c, "one row", 1, COLS);
-    run_digits(c, "rows beyond 256", 256 + check_pick(c, 1, 40), 33);
+    run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), COLS / 2);
     batch_launch_many(c, &contract);
 }
 

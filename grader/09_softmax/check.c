@@ -109,7 +109,7 @@ static void too_wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
     run_random(c, 1, COLS);
-    run_random(c, 256 + check_pick(c, 1, 40), 33);
+    run_random(c, 1024 + check_pick(c, 1, 40), 128);
     batch_launch_many(c, &contract);
 }
 
@@ -236,7 +236,7 @@ static void safe(struct check* c) {
         check_run(c);
     }
     for (int alone = 0; alone < 2; alone++) {
-        struct batch b = batch_of(c, &contract, 2, COLS);
+        struct batch b = batch_of(c, &contract, ROWS, COLS);
         *(alone ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 15) + 1;
         batch_begin(&b, "accesses");
         batch_fill(&b, -9.0, 1.0);

@@ -43,7 +43,23 @@ static bool other_strides(const struct suspect* s, const struct hypothesis* h, i
     return true;
 }
 
-static const struct hypothesis mistakes[] = {{CAUSE_stride_ignored, other_strides, 9, NULL}, {0}};
+// Powers of 2 in place of powers of e.
+static bool base_two(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct batch* b = s->problem;
+    (void)h, (void)variant;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double* x = batch_row(b, row);
+        double m = row_max(x, b->cols), l = 0, *y = guess + (want_of(b, row) - b->out[0]->want);
+        for (int64_t j = 0; j < b->cols; j++) l += exp2(x[j] - m);
+        for (int64_t j = 0; j < b->cols; j++) y[j] = m > -INFINITY ? exp2(x[j] - m) / l : 0;
+        if (hypothesis_refuted(s, y - guess, y[0])) return false;
+    }
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {
+    {CAUSE_stride_ignored, other_strides, 9, NULL}, {CAUSE_exp2_base, base_two, 1, NULL}, {0}};
 
 static bool row_right(const struct batch* b, int64_t row) {
     for (int64_t j = 0; j < b->cols; j++)

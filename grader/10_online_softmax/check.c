@@ -95,7 +95,7 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_random(c, 4 * check_pick(c, 8, 10) + check_pick(c, 1, 3));
     run_random(c, 1);
-    run_random_of(c, 256 + check_pick(c, 1, 40), 33);
+    run_random_of(c, 1024 + check_pick(c, 1, 40), 128);
     batch_launch_many(c, &contract);
 }
 
@@ -215,7 +215,7 @@ static void safe(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         check_run(c);
     }
-    struct batch b = batch_of(c, &contract, ROWS / 2, COLS);
+    struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.first = 2 * check_pick(c, 0, 15) + 1;
     batch_begin(&b, "accesses");
     batch_fill(&b, -9.0, 1.0);

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "check/state.h"
+#include "course.h"
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
@@ -312,7 +313,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (c->answer.findings > 0) fail_finding(c);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
-    check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
+    bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
+               "the launcher returned %s, the contract asks for %s\n%s",
                status_name(status, returned), status_name(c->expected, wanted), said);
 }
 
@@ -363,18 +366,20 @@ static void judge_refused(struct check* c, int i, int r) {
 // back. A case that has nothing to read or nothing to write needs no kernel.
 static void judge_host(struct check* c, int round) {
     int64_t to_read = 0, to_write = 0;
-    bool on_host = false;
+    bool on_host = false, written = false;
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
+        const bool* poison = s->poison + s->per_round * round;
         if (s->role == ARENA_INPUT) to_read += s->per_round;
         for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
-            to_write += !untouched[k];
+            to_write += !untouched[k], written |= !poison[k];
         on_host |= s->on_host;
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
-        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
+        check_fail(c, written ? CAUSE_host_computed : CAUSE_never_written,
+                   "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
                    "the launcher brought %lld bytes to the host, or allocated them where host code "
