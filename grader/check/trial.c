@@ -370,10 +370,11 @@ static void judge_host(struct check* c, int round) {
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
-        const bool* poison = s->poison + s->per_round * round;
         if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
-            to_write += !untouched[k], written |= !poison[k];
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++) {
+            to_write += !untouched[k];
+            written |= !s->poison[s->per_round * round + k];
+        }
         on_host |= s->on_host;
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;

@@ -159,9 +159,9 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     check_launches_fail(c, declare, &p);
 }
 
-void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t) {
+void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most) {
     double conflicts = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to conflicts for each useful one",
-                  all > conflicts ? conflicts / (all - conflicts) : 0, 0.15);
+                  all > conflicts ? conflicts / fmin(all - conflicts, most) : 0, 0.15);
 }

@@ -57,14 +57,15 @@ static bool is_listed(const char* words, const char* word, size_t n) {
 static const char standard_headers[] =
     "assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h "
     "malloc.h math.h memory.h stdalign.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h "
-    "stdnoreturn.h string.h strings.h sys/types.h tgmath.h time.h uchar.h wchar.h "
+    "stdnoreturn.h string.h strings.h sys/time.h sys/types.h tgmath.h time.h uchar.h wchar.h "
     "cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath ccomplex complex cstdalign "
     "cstdarg cstdbool cstddef cstdint cstdio cstdlib cstring ctgmath ctime ciso646 cuchar cwchar "
     "algorithm any array atomic bit bitset charconv chrono compare concepts deque exception "
     "forward_list functional initializer_list iomanip ios iosfwd istream iterator limits list map "
     "memory memory_resource new numbers numeric optional ostream queue random ranges ratio set "
     "span sstream stack stdexcept streambuf string string_view system_error tuple type_traits "
-    "typeindex typeinfo unordered_map unordered_set utility valarray variant vector version";
+    "typeindex typeinfo unistd.h unordered_map unordered_set utility valarray variant vector "
+    "version";
 
 // What an #include line names: between < and > or between quotes. Returns its length; 0: it is no
 // such name.
@@ -140,7 +141,7 @@ static bool asks_plainly(const char* p) {
     return true;
 }
 
-// out/unit.cpp: the rewriter has seen to it that a line is a directive if and only if it begins
+// source/unit.cpp: the rewriter has seen to it that a line is a directive if and only if it begins
 // with #. Its first line is a #line.
 static bool read_directives(const char* source, const struct where* w) {
     int line = 0;
@@ -166,13 +167,41 @@ static bool read_directives(const char* source, const struct where* w) {
     return true;
 }
 
-// Goes on in out/unit.cpp from line *at to line `number`, as #line counts.
+// Goes on in source/unit.cpp from line *at to line `number`, as #line counts.
 static const char* source_line(const char* p, int* at, int number) {
     for (; *p && *at < number; ++*at) {
         p += strcspn(p, "\n");
         p += *p == '\n';
     }
     return p;
+}
+
+// ---- the words of the source
+
+// out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own comes
+// only from the rewriter.
+static bool read_source_words(const char* source, const struct where* w) {
+    int line = 0;
+    for (const char* p = source; *p;) {
+        size_t n = word_length(p);
+        if (*p == '"' || *p == '\'') {
+            const char quote = *p++;
+            while (*p && *p != '\n' && *p != quote) p += *p == '\\' && p[1] ? 2 : 1;
+            p += *p == quote;
+            continue;
+        }
+        for (size_t i = 0; i + 5 <= n; i++)
+            if (!strncasecmp(p + i, "cudev", 5) && (n != 9 || strncmp(p, "__CUDEV__", 9)))
+                return refuse(w, line,
+                              "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                              (int)n, p);
+        // in a number, ' separates digits
+        while (n && isdigit((unsigned char)*p) && p[n] == '\'' && is_word_char(p[n + 1]))
+            n += 1 + word_length(p + n + 1);
+        line += *p == '\n';
+        p += n ? n : 1;
+    }
+    return true;
 }
 
 // ---- preprocessed texts, line by line
@@ -320,6 +349,11 @@ static bool compare_headers(const char* text, const char* alone, const struct wh
         return refuse(w, more && r->returns ? r->next - 1 : 1,
                       "a macro of this file changes what %s says; put the #include above it", file);
     }
+}
+
+bool inspect_source(const char* source, const char* shown_name, char* message, size_t size) {
+    const struct where w = {shown_name, message, size};
+    return read_source_words(source, &w);
 }
 
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,

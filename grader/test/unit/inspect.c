@@ -20,7 +20,7 @@ static const struct {
     {"int f() { return 1; }", ""},
     {"__attribute__((aligned(16))) float x;", ""},
     {"[[maybe_unused]] int y; a[b[0]] = 1;", ""},
-    {"const char* s = \"asm __builtin_trap\"; // cudev", ""},
+    {"const char* s = \"asm __builtin_trap cudev\";", ""},
     {"#pragma unroll 4\n", ""},
     {"float z = __builtin_inff();", ""},
     {"asm(\"nop\");", "x.cu:3: inline assembly"},
@@ -32,6 +32,12 @@ static const struct {
     {"thread_local int t;", "x.cu:3: thread_local"},
     {"__builtin_trap();", "x.cu:3: __builtin_trap"},
     {"__tsan_init();", "x.cu:3: __tsan_init belongs to the grader"},
+    {"a; ::cudev::unset(x); return ::cudev::known<(k)>::at(::cudev::site(x))(y);", ""},
+    {"static const ::cudev::dynamic_array<float> a; f(4, ::cudev::element<t>::bytes);", ""},
+    {"namespace cudev { int x; }", "x.cu:3: cudev belongs to the CPU device"},
+    {"::cudev::launch(s, f);", "x.cu:3: cudev belongs to the CPU device"},
+    {"using ::cudev::site;", "x.cu:3: cudev belongs to the CPU device"},
+    {"template <> decltype(0u) ::cudev::extent<int, 0>::value = 1;", "x.cu:3: cudev belongs"},
     {"gate_printf(\"\");", "x.cu:3: gate_printf belongs to the grader"},
     {"cudev_last_failure(0);", "x.cu:3: cudev_last_failure belongs to the CPU device"},
     {"# 1 \"other.h\"\nasm(\"a header's\");\n" LINE3 "int f;", ""},
@@ -122,10 +128,13 @@ END_TEST
 static const struct {
     const char *file, *text;
 } left[] = {
-    {"deps", "out/unit.s: out/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
-    {"unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
+    {"deps",
+     "out/unit.s: out/source/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
+    {"source/unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
     {"unit.ii", LINE3 "int f;"},
     {"watched.ii", LINE3 "int f;"},
+    {"source/unit.cu",
+     "#line 1 \"x.cu\"\nint f = 1'0; char c[] = \"cudev\\\"cudev\";\n#ifdef __CUDEV__"},
     {"alone.ii", LINE3},
     {"alone-watched.ii", LINE3},
     {"unit.s", "\tret\n"},
@@ -140,6 +149,7 @@ static const struct {
 enum { LEFT = sizeof left / sizeof left[0], READ_ALWAYS = LEFT - 1 };
 
 static void leave(const char* file, const char* text) {
+    ck_assert_int_eq(file_make_parents(file), 0);
     ck_assert_int_eq(file_write(file, text, strlen(text), 0600), 0);
 }
 
@@ -154,7 +164,10 @@ static void begin(void) {
 static void end(void) {
     char folder[64];
     for (int i = 0; i < LEFT; i++) unlink(left[i].file);
-    unlink("symbols-gpu");
+    static const char* const gpu[] = {"symbols-gpu", "sections-gpu", "host.ii", "alone-host.ii",
+                                      "toolkit"};
+    for (int i = 0; i < 5; i++) unlink(gpu[i]);
+    rmdir("source");
     ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
     ck_assert_int_eq(chdir("/"), 0);
     ck_assert_int_eq(rmdir(folder), 0);
@@ -168,7 +181,7 @@ static enum inspection inspect(char message[512]) {
 static const struct {
     const char *file, *text, *says;
 } refused[] = {
-    {"deps", "out/unit.s: out/unit.cpp ../solutions/x.cu", "includes ../solutions/x.cu"},
+    {"deps", "out/unit.s: out/source/unit.cpp ../solutions/x.cu", "includes ../solutions/x.cu"},
     {"deps", "out/unit.s: include/../secret.h", "includes secret.h"},
     {"unit.s", "#APP\n# 7 \"x.cu\" 1\n\tnop\n", "x.cu:7: inline assembly"},
     {"unit.s", "\t.incbin \"/etc/passwd\"\n", "assembler directives"},
@@ -184,6 +197,7 @@ static const struct {
     {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
     {"unit.ii", LINE3 "int g;", "reads differently"},
     {"watched.ii", LINE3 "#define COURSE_TRY\nint f;", "x.cu:3: defines COURSE_TRY anew"},
+    {"source/unit.cu", "#line 1 \"x.cu\"\n\nint CuDev_x;", "x.cu:2: CuDev_x belongs to"},
     {"alone.ii", "# 1 \"h\"\nint h;", "a macro of this file changes what h says"},
 };
 enum { REFUSED = sizeof refused / sizeof refused[0] };
@@ -195,6 +209,43 @@ START_TEST(test_refused) {
     leave(refused[_i].file, refused[_i].text);
     ck_assert_int_eq(inspect(message), INSPECTION_REFUSES);
     ck_assert_msg(strstr(message, refused[_i].says), "%s, not %s", message, refused[_i].says);
+    end();
+}
+END_TEST
+
+// What nvcc leaves, and what is wrong with it.
+START_TEST(test_gpu) {
+    static const struct {
+        const char *file, *text, *says;
+    } wrong[] = {
+        {"host.ii", START "__attribute__((constructor)) void f();", "the attribute constructor"},
+        {"host.ii", START "int f() { asm(\"\"); }", "x.cu:1: inline assembly that host code has"},
+        {"host.ii", START "#undef COURSE_TRY\n", "x.cu:1: defines COURSE_TRY anew"},
+        {"host.ii", START "# 1 \"/usr/x.h\" 1\n# 2 \"x.cu\" 2\n", "x.cu:1: includes mma.h"},
+        {"alone-host.ii", "# 1 \"h\"\nint h;\n", "what h says"},
+        {"symbols-gpu", "add T 0 9\nmalloc T 0 9\n", "defines the C symbol malloc"},
+        {"sections-gpu", "  [ 2] .init_array INIT_ARRAY 000 000 000010 08\n",
+         "section .init_array"},
+    };
+    char message[512];
+    begin();
+    leave("symbols-gpu", "add T 0 9\natexit U\n");
+    ck_assert_int_eq(inspect(message), INSPECTION_HAS_NOTHING);
+    for (size_t i = 0; i <= sizeof wrong / sizeof wrong[0]; i++) {
+        leave("symbols-gpu", "add T 0 9\natexit U\n_Z15__device_stub__k T 0 9\n");
+        leave("sections-gpu", "  [ 2] .init_array INIT_ARRAY 000 000 000008 08\n"
+                              "  [ 3] .rela.init_array RELA 000 000 000018 18\n");
+        leave("source/unit.cu", "#line 1 \"x.cu\"\n#include <mma.h>\n");
+        leave("host.ii", START "# 1 \"/cuda/mma.h\" 1\n# 2 \"x.cu\" 2\n"
+                               "__attribute__((global)) void k();\n");
+        leave("alone-host.ii", START "# 1 \"/cuda/mma.h\" 1\n# 2 \"x.cu\" 2\n");
+        leave("toolkit", "/cuda/\n");
+        if (i == sizeof wrong / sizeof wrong[0]) break;
+        leave(wrong[i].file, wrong[i].text);
+        ck_assert_int_eq(inspect(message), INSPECTION_REFUSES);
+        ck_assert_msg(strstr(message, wrong[i].says), "%s, not %s", message, wrong[i].says);
+    }
+    ck_assert_msg(inspect(message) == INSPECTION_FINE, "%s", message);
     end();
 }
 END_TEST
@@ -235,12 +286,13 @@ int main(void) {
     tcase_add_test(t, test_has_word);
     tcase_add_loop_test(t, test_refused, 0, REFUSED);
     tcase_add_loop_test(t, test_nothing_left, 0, READ_ALWAYS);
+    tcase_add_test(t, test_gpu);
     tcase_add_test(t, test_missing);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 3 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
+    return failed || run != 4 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
                                                                          : EXIT_SUCCESS;
 }
