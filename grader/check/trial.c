@@ -452,10 +452,6 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
-    if (c->session->log)
-        fprintf(c->session->log, "   kept: %lld bytes a thread, %lld static, %lld allocated\n",
-                (long long)t->local_bytes_per_thread, (long long)t->static_bytes,
-                (long long)t->allocated_bytes);
     if (!c->session->judges_costs) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,
