@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "run/host.h"
 #include "run/origin.h"
 #include "run/vault.h"
 
@@ -344,18 +345,17 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     vault_close();
 }
 
-// Behind a launch that was made to fail no kernel runs: what it would read may not be there.
+// Where a launch is made to fail, or launches are checked, no kernel runs.
 static enum launch next_launch(void) {
     bool fails = fails_now("launch");
     vault_open();
-    bool failed =
-        book.on && strcmp(book.failing, "launch") == 0 && book.fails && book.calls_left == 0;
     bool checked = book.on && strcmp(book.failing, "kernels") == 0;
-    book.meter.launches += fails || checked;
+    bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
+    book.meter.launches += fails || checked || (failing && book.calls_left > 0);
     vault_close();
     if (checked) return IS_CHECKED;
-    if (!fails && !failed) look_at_shared(origin_before_launch);
-    return fails ? FAILS : failed ? RUNS_NOT : RUNS;
+    if (!failing) look_at_shared(origin_before_launch);
+    return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
 static cudaError_t launched(cudaError_t error) {
@@ -371,13 +371,15 @@ static cudaError_t launched(cudaError_t error) {
 #include "cudev/abi.h"
 
 cudaError_t cudev_error(cudaError_t error);  // the CPU device's: cudaGetLastError() will tell it
-int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
-int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                        size_t bytes);
+int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                        size_t bytes) {
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == IS_CHECKED) return cudev_check_launch(site);
     if (l == RUNS_NOT) return cudaSuccess;
-    return (int)launched((cudaError_t)__real_cudev_launch(site, run, body));
+    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes));
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
