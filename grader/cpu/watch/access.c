@@ -279,6 +279,23 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
 }
 
+void cudev_next_round(unsigned depth) {
+    struct worker* w = cudev_self;
+    struct watch* watch = w ? w->watch : NULL;
+    if (!watch || !watch->profile) return;
+    const void* pc = __builtin_return_address(0);
+    size_t distance = (size_t)((const char*)pc - __executable_start);
+    unsigned site = distance < TEXT_BYTES ? SITE_OF[distance] : 0;
+    unsigned warp = w->current / WARP_SIZE, lane = w->current % WARP_SIZE;
+    unsigned n = watch->logs.length[warp][lane];
+    if (!site || warp != watch->logs.warp || n + 1 >= LOG_ENTRIES) {
+        log_access(watch, 0, depth, LOG_ROUND, pc);
+        return;
+    }
+    watch->log[watch->logs.of[warp]][lane][n] = log_entry_of(0, site, LOG_ROUND, depth);
+    watch->logs.length[warp][lane] = n + 1;
+}
+
 #define CALLER __builtin_return_address(0)
 #define ENTRIES(bytes)                                     \
     void __tsan_read##bytes(void* p);                      \
