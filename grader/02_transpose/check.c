@@ -169,45 +169,59 @@ static const struct arena_traffic* traffic_of_one(struct check* c) {
     return check_traffic(c);
 }
 
+// The bytes of the running case's matrix.
+static double matrix_bytes(struct check* c) {
+    return (double)(check_int_of(c, "rows") * check_int_of(c, "cols")) * sizeof(float);
+}
+
 static double per(int64_t a, int64_t b) {
     return b > 0 ? (double)a / (double)b : 0.0;
 }
 
-static double waste(int64_t sectors, int64_t bytes) {
-    return per(sectors, bytes) * SECTOR;
+// Bytes moved for each byte used. What is moved in vain counts for each byte of the matrix, too:
+// else useless loads side by side would make up for it.
+static double waste(struct check* c, int64_t sectors, int64_t excess, int64_t bytes) {
+    return fmax(per(sectors, bytes) * SECTOR, 1 + (double)excess * SECTOR / matrix_bytes(c));
 }
 
-static void judge_sectors(struct check* c, const char* verb, int64_t sectors, int64_t requests,
-                          int64_t bytes) {
+static double per_request(int64_t conflicts, int64_t requests, double needed) {
+    return requests > 0 ? (double)conflicts / fmin((double)requests, needed) : 0;
+}
+
+static void judge_sectors(struct check* c, const char* verb, int64_t sectors, int64_t excess,
+                          int64_t requests, int64_t bytes) {
     char what[120];
     snprintf(what, sizeof what, "bytes moved per byte %s (%.1f sectors of 32 bytes a request)",
              verb, per(sectors, requests));
-    check_at_most(c, CAUSE_uncoalesced, what, waste(sectors, bytes), SPARE);
+    check_at_most(c, CAUSE_uncoalesced, what, waste(c, sectors, excess, bytes), SPARE);
 }
 
 // Both together: a kernel without a tile has one of them for nothing.
 static void coalesced(struct check* c) {
     const struct arena_traffic* t = traffic_of_one(c);
-    judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_requests,
-                  t->global_load_bytes);
-    judge_sectors(c, "stored", t->global_store_sectors, t->global_store_requests,
-                  t->global_store_bytes);
+    judge_sectors(c, "loaded", t->global_load_sectors, t->global_load_excess_sectors,
+                  t->global_load_requests, t->global_load_bytes);
+    judge_sectors(c, "stored", t->global_store_sectors, t->global_store_excess_sectors,
+                  t->global_store_requests, t->global_store_bytes);
 }
 
 // Padding or swizzling avoids every conflict, whatever the size of the tile. A kernel without a
-// tile has no conflicts, but earns nothing for that: its loads and stores have to be coalesced by
-// other means (shuffles, say).
+// tile has no conflicts, nor has one that stores what it has just put into its tile; they earn
+// nothing for that: loads and stores have to be coalesced somewhat, by a tile or by shuffles.
 static void conflicts(struct check* c) {
     const struct arena_traffic* t = traffic_of_one(c);
-    if (t->shared_load_requests + t->shared_store_requests == 0)
-        check_at_most(c, CAUSE_uncoalesced, "bytes moved per byte used, without shared memory",
-                      fmax(waste(t->global_load_sectors, t->global_load_bytes),
-                           waste(t->global_store_sectors, t->global_store_bytes)),
-                      SPARE);
+    check_at_most(
+        c, CAUSE_uncoalesced, "bytes moved per byte used",
+        fmax(waste(c, t->global_load_sectors, t->global_load_excess_sectors, t->global_load_bytes),
+             waste(c, t->global_store_sectors, t->global_store_excess_sectors,
+                   t->global_store_bytes)),
+        4);
+    // twice the requests in which warps store and load each element once: more could hide conflicts
+    double needed = 2 * matrix_bytes(c) / (32 * sizeof(float));
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per load request to shared memory",
-                  per(t->shared_load_conflicts, t->shared_load_requests), 0.1);
+                  per_request(t->shared_load_conflicts, t->shared_load_requests, needed), 0.1);
     check_at_most(c, CAUSE_bank_conflicts, "bank conflicts per store request to shared memory",
-                  per(t->shared_store_conflicts, t->shared_store_requests), 0.1);
+                  per_request(t->shared_store_conflicts, t->shared_store_requests, needed), 0.1);
 }
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile.

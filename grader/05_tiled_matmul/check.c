@@ -86,6 +86,7 @@ static void safe(struct check* c) {
     multiply_whole(c, &contract);
     int64_t size = ragged_size(c);
     sizes(c, size, size, ragged_size(c));
+    multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, check_pick(c, 1, 3));
 }
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of

@@ -131,6 +131,8 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     sizes(c, check_pick(c, 18, 63), 8 * check_pick(c, 3, 7), 2 * WHOLE_K);
     sizes(c, check_pick(c, 18, 63), 2 + 8 * check_pick(c, 3, 7), 16 * check_pick(c, 1, 3) + 1);
+    multiply_misaligned(c, &contract, WHOLE_M / 4, WHOLE_N / 4, WHOLE_K,
+                        2 * check_pick(c, 0, 3) + 1);
 }
 
 // ---- costs, of one call each
@@ -179,9 +181,11 @@ static void read_once_per_tile(struct check* c) {
                   (double)t->global_store_bytes / (2 * M * N), 1);
 }
 
-// Rows one below the other in the same banks cost seven times the others.
+// Rows one below the other in the same banks cost seven times the others. An mma whose operands no
+// other shares takes 6 wavefronts.
 static void no_conflicts(struct check* c) {
-    multiplied_without_conflicts(c, multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K));
+    enum { MMA = WHOLE_M * WHOLE_N * WHOLE_K / 2048 };
+    multiplied_without_conflicts(c, multiplied_by_mma(c, WHOLE_M, WHOLE_N, WHOLE_K), 12 * MMA);
 }
 
 static const struct item items[] = {

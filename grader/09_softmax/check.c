@@ -87,6 +87,15 @@ static void any_width(struct check* c) {
         batch_fill_rising(&b);
         run(c, &b);
     }
+    // A row of floats that just fits into 48 KB of shared memory, or into the 227 KB that a block
+    // may ask for, and does not beside a few more numbers.
+    const int64_t limits[] = {48 * 256 - 4, 48 * 256, 227 * 256 - 4, 227 * 256};
+    for (int i = 0; i < 4; i++) {
+        struct batch b = batch_of(c, &contract, 2, limits[i]);
+        batch_begin(&b, "at a limit");
+        batch_fill_rising(&b);
+        run(c, &b);
+    }
 }
 
 // More than the registers and the shared memory of any multiprocessor hold, 483 KB on an H200.

@@ -114,6 +114,7 @@ static void lengths(struct check* c) {
 
 static void batches(struct check* c) {
     plain(c, check_pick(c, 2, 4), 32, 32, 32);
+    plain(c, check_pick(c, 257, 260), 16, 16, 16);
     struct problem p = sizes(c, check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)p.B);
     problem_declare(&p, BATCHES_INSIDE);
@@ -123,8 +124,8 @@ static void batches(struct check* c) {
 
 static void strides(struct check* c) {
     int64_t N = pick_power(c, 5, 6);
-    struct problem p = sizes(c, 1, N, N, 32);
-    check_case(c, "N_q = N_k = %d, d = 32, gaps between rows", (int)N);
+    struct problem p = sizes(c, 2, N, N, 32);
+    check_case(c, "B = 2, N_q = N_k = %d, d = 32, gaps between rows and batches", (int)N);
     problem_declare(&p, GAPS);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O);
@@ -180,18 +181,17 @@ static void negative(struct check* c) {
     forward_run(&p, JUDGE_O);
 }
 
-// Key j + N_k / 2 is key j again, and their values are large and all but cancel.
+// Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: rounding
+// shows that has no part in O itself. And many tiles of keys.
 static void cancelling(struct check* c) {
     struct problem p = sizes(c, 1, 128, 128, 16);
     begin(&p, ", large values that cancel");
     fill_plain(&p, 0);
-    for (int64_t j = 0; j < 64; j++)
-        for (int64_t x = 0; x < 16; x++) {
-            row_of(&p, ARRAY_K, 0, 0, j + 64)[x] = row_of(&p, ARRAY_K, 0, 0, j)[x];
-            row_of(&p, ARRAY_V, 0, 0, j)[x] += 256;
-            row_of(&p, ARRAY_V, 0, 0, j + 64)[x] -= 256;
-        }
+    spread_keys(&p, 256, 1.0 / 16);
+    row_of(&p, ARRAY_K, 0, 0, 64)[0] -= 1;  // key 0 has the largest score of all
     forward_run(&p, JUDGE_O);
+    forward_case_exact(sizes(c, 1, 16, 1024, 16));
+    forward_case_tail(sizes(c, 1, 16, 2048, 16));
 }
 
 static void logsumexp(struct check* c) {
@@ -232,6 +232,7 @@ static void arguments(struct check* c) {
     forward_idle(p, "B = 0");
     p.B = 1;
     problem_refused(p, bad);
+    problem_launches_fail(p);
 }
 
 // A block, a tile or a loop that is larger than the array reads or writes past its end. So the

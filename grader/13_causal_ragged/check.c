@@ -28,12 +28,13 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 34, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 1, 130), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
-        struct problem p = all_keys(c, 32, 32);
-        p.H = check_pick(c, 2, 3);
+        struct problem p = with_heads(all_keys(c, 32, 32), 2, check_pick(c, 2, 3));
         forward_case(p, layout, "", JUDGE_O);
     }
 }
@@ -73,8 +74,10 @@ static void logsumexp(struct check* c) {
 
 static void head_dimensions(struct check* c) {
     const int64_t d[] = {59, 1, check_pick(c, 129, 255)};
-    for (int n = 0; n < 3; n++)
-        forward_case(with_d(all_keys(c, 32, 32), d[n]), PACKED, "", JUDGE_O);
+    for (int n = 0; n < 3; n++) {
+        struct problem p = with_d(all_keys(c, 32, 32), d[n]);
+        forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
+    }
 }
 
 static void hard_scores(struct check* c) {
@@ -84,6 +87,9 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", scores around -20000", -100, 800);
+    forward_case_cancel(all_keys(c, 16, 128));
+    forward_case_exact(all_keys(c, 16, 1024));
+    forward_case_tail(all_keys(c, 16, 2048));
 }
 
 static void again(struct check* c) {

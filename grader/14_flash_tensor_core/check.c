@@ -38,11 +38,11 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
-    struct problem p = all_keys(c, 64, 64);
-    p.H = 2;
+    struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
 }
@@ -51,7 +51,7 @@ static void strides(struct check* c) {
 static void ragged(struct check* c) {
     int64_t N_q = 64 + check_pick(c, 1, 15), N_k = 128 + check_pick(c, 1, 9);
     forward_case(all_keys(c, N_q, 64), PACKED, "", JUDGE_O);
-    forward_case(all_keys(c, 17, N_k), PACKED, "", JUDGE_O);
+    forward_case(with_nan_gaps(all_keys(c, 17, N_k)), GAPS, "", JUDGE_O);
     forward_case(all_keys(c, 33, 15), PACKED, "", JUDGE_O);
     forward_case_long(all_keys(c, 1, 4321));
 }
@@ -80,6 +80,8 @@ static void hard_scores(struct check* c) {
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
+    forward_case_exact(all_keys(c, 64, 1024));
+    forward_case_tail(all_keys(c, 64, 2048));
 }
 
 static void arguments(struct check* c) {
@@ -131,10 +133,12 @@ static void nothing_past_the_diagonal(struct check* c) {
                   masked_bytes / all, 0.8);
 }
 
-// Rows one below the other in the same banks cost seven wavefronts for each useful one.
+// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma whose
+// operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
-    forward_by_mma(all_keys(c, 64, 64));
-    judge_conflicts(c);
+    enum { N = 64, MMA = N * N * 64 / 2048 };  // of a product
+    forward_by_mma(all_keys(c, N, N));
+    judge_conflicts(c, 4 * 6 * 2 * MMA);
 }
 
 static const struct item items[] = {

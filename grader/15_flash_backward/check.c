@@ -71,17 +71,21 @@ static void heads(struct check* c) {
         struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
         backward_case_named(p, (enum layout)layout, "");
     }
+    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 34, 2));
+    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 1, 130));
 }
 
 static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
-    backward_case_named(with_heads(all_keys(c, N_q, N_k), 1, 2), GAPS, "");
+    backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
 }
 
 static void any_head(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 256)};
-    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++)
-        backward_case(with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]));
+    for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
+        struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
+        backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
+    }
 }
 
 static void extreme(struct check* c) {
@@ -98,7 +102,10 @@ static void gradients_of_any_size(struct check* c) {
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
     backward_fill_rows(&p, ARRAY_Q, 1.0 / 64);
     backward_run(&p);
-    backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512);
+    backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512, 1.0 / 16);
+    backward_case_cancel_keys(all_keys(c, 17, 128), 256, 1.0 / 16);
+    backward_case(with_d(all_keys(c, 17, 1041), 8));
+    backward_case(with_d(all_keys(c, 1041, 17), 8));
 }
 
 static void own_scale(struct check* c) {
@@ -129,6 +136,7 @@ static void arguments(struct check* c) {
     backward_cases_empty(all_keys(c, 19, 17));
     problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
     problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
+    problem_launches_fail(all_keys(c, 16, 16));
 }
 
 static void safe(struct check* c) {

@@ -46,8 +46,11 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
 static void any_length(struct check* c) {
     const int64_t N_q[] = {72 + 16 * check_pick(c, 0, 1), 64 + pick_ragged(c, 2, 31), 33, 1, 17},
                   N_k[] = {128 + 8 * check_pick(c, 1, 3), 128 + pick_ragged(c, 2, 31), 64, 65, 2};
-    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
-        backward_case(all_keys(c, N_q[n], N_k[n]));
+    for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
+        struct problem p = all_keys(c, N_q[n], N_k[n]);
+        p.nan_gaps = N_q[n] == 17;
+        backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
+    }
     int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
     backward_case_tested(all_keys(c, few_queries, few_keys));
 }
@@ -84,7 +87,8 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 64, 64));
-    backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64);
+    backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64, 0);
+    backward_case_cancel_keys(all_keys(c, 64, 256), 64, 0);
 }
 
 // HEADS heads have the same inputs: as many results, and all of them the same bits. Each query sees
@@ -141,6 +145,7 @@ static void arguments(struct check* c) {
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
+    problem_launches_fail(p);
 }
 
 // Every array ends in a tile that is not full, with a mask and without.
@@ -181,10 +186,12 @@ static void nothing_unseen(struct check* c) {
                   masked_read / read, 0.85);
 }
 
-// Rows one below the other in the same banks cost seven wavefronts for each useful one.
+// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma whose
+// operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
-    backward_by_mma(all_keys(c, 64, 64));
-    judge_conflicts(c);
+    enum { N = 64, MMA = 3 * N * N * 64 / 2048 };  // of a product in three batches
+    backward_by_mma(all_keys(c, N, N));
+    judge_conflicts(c, 4 * 6 * 7 * MMA);
 }
 
 static const struct item items[] = {

@@ -58,7 +58,7 @@ static void judge_O(struct problem p) {
 // ---- forward -------------------------------------------------------------------------------
 
 static void forward_groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}, {66, 33}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         judge_O(sizes(c, &of_forward, H_q_and_group[n][0], H_q_and_group[n][1], 16,
                       16 * check_pick(c, 1, 2), false));
@@ -93,8 +93,8 @@ static void forward_logsumexp(struct check* c) {
 
 static void forward_places(struct check* c) {
     for (enum layout layout = PACKED; layout < SHARED; layout++) {
-        struct problem p = forward_of(c, 2, 16, 32, false);
-        p.B = layout == GAPS ? 1 : 2;
+        struct problem p = sizes(c, &of_forward, 4, 2, 16, 32, false);
+        p.B = 2;
         p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
         forward_case(p, layout, ", a scale of its own", JUDGE_O);
     }
@@ -102,12 +102,16 @@ static void forward_places(struct check* c) {
 
 static void forward_hard(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 255)};
-    judge_O(with_d(forward_of(c, 2, 16, 16, false), d[0]));
+    struct problem wide = with_nan_gaps(with_d(forward_of(c, 2, 16, 16, false), d[0]));
+    forward_case(wide, GAPS, "", JUDGE_O);
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
     forward_no_keys(forward_of(c, 1, 16, 16, false));
     forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
                        ", scores of 30 times the usual size, rows that see no key");
     forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
+    forward_case_cancel(forward_of(c, 1, 16, 128, false));
+    forward_case_exact(forward_of(c, 2, 16, 1024, false));
+    forward_case_tail(forward_of(c, 2, 16, 2048, false));
 }
 
 // One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
@@ -130,7 +134,7 @@ static void forward_decoding(struct check* c) {
 // ---- backward ------------------------------------------------------------------------------
 
 static void groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}, {66, 33}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
                             16 * check_pick(c, 1, 2), 16, false));
@@ -150,13 +154,14 @@ static void any_length(struct check* c) {
     backward_case(backward_of(c, 2, N_q, N_k, false));
     backward_case(backward_of(c, 3, 1, check_pick(c, 17, 30), false));
     int64_t d = check_pick(c, 129, 256);
-    backward_case(with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d));
+    struct problem wide = with_d(backward_of(c, 2, check_pick(c, 17, 20), 15, false), d);
+    backward_case_named(with_nan_gaps(wide), GAPS, "");
 }
 
 static void places(struct check* c) {
     static const double factors[] = {0.3, 0.5, 1.7, 2.5};
     for (enum layout layout = PACKED; layout <= HEADS_OUTSIDE; layout++) {
-        struct problem p = backward_of(c, 2, 16, 32, false);
+        struct problem p = sizes(c, &of_backward, 4, 2, 16, 32, false);
         p.B = 2;
         p = with_scale(p, factors[check_pick(c, 0, 3)]);
         backward_case_named(p, layout, "");
@@ -165,7 +170,9 @@ static void places(struct check* c) {
 
 // Head 1 has the queries of head 0: the two shares of dK and dV are large, and cancel.
 static void cancelling(struct check* c) {
-    backward_case_cancel(backward_of(c, 2, 16, 16, false), 16, 1, 0, 512);
+    backward_case_cancel(backward_of(c, 2, 16, 16, false), 16, 1, 0, 512, 1.0 / 16);
+    backward_case_cancel_keys(backward_of(c, 1, 16, 128, false), 256, 1.0 / 16);
+    backward_case(with_d(backward_of(c, 2, 1040, 16, false), 8));
     backward_case_large_scores(backward_of(c, 2, 16, 16, false));
     backward_case_level(backward_of(c, 1, 16, 21, false), -130);
 }
@@ -214,6 +221,7 @@ static void arguments(struct check* c) {
     backward_case(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
     problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_launches_fail(backward_of(c, 2, 16, 16, false));
 }
 
 // Every array ends in a tile that is not full, in rows and in columns.

@@ -102,6 +102,11 @@ static void judge_blocks(struct check* c, const struct contract* of) {
         mask_random(c, T[n][0], T[n][1], mask);
         judge(sizes(c, of, 1, T[n][0] * BLOCK, T[n][1] * BLOCK), mask, JUDGE_O);
     }
+    // Lists of more blocks than a warp has lanes: 28 of 35, in the last one 112 rows.
+    enum { LONG = 35 * BLOCK - 16 };
+    struct problem p = with_d(sizes(c, of, 1, 16, LONG), 4);
+    judge(p, "11101", JUDGE_O);
+    if (of->backward) judge(with_d(sizes(c, of, 1, LONG, 16), 4), "1/1/1/0/1", JUDGE_O);
 }
 
 static void judge_unseen(struct problem p) {
@@ -156,6 +161,8 @@ static void forward_logsumexp(struct check* c) {
 
 static void forward_heads(struct check* c) {
     judge_heads(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
+    struct problem p = with_d(sizes(c, &of_forward, 65, 16, BLOCK), 8);
+    forward_case(p, PACKED, "", JUDGE_O);
 }
 
 // ---- backward ------------------------------------------------------------------------------
@@ -187,22 +194,24 @@ static void heads(struct check* c) {
 // ---- both ----------------------------------------------------------------------------------
 
 static void strides(struct check* c) {
-    struct problem p = sizes(c, &of_forward, 2, 32, BLOCK);
+    struct problem p = with_heads(sizes(c, &of_forward, 2, 32, BLOCK), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
-        backward_case_named(sizes(c, &of_backward, 2, 32, BLOCK), layout, "");
+        backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), layout, "");
 }
 
 static void any_head(struct check* c) {
     const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
     for (int n = 0; n < 3; n++) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 16, BLOCK), of_O[n]);
-        forward_case(p, PACKED, "", JUDGE_O);
+        forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
     const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
-    for (int n = 0; n < 2; n++)
-        backward_case(with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]));
+    for (int n = 0; n < 2; n++) {
+        struct problem p = with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]);
+        backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
+    }
 }
 
 static void extreme(struct check* c) {
@@ -214,11 +223,16 @@ static void extreme(struct check* c) {
         for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, sign * 200.0 / 16);
         forward_run(&p, JUDGE_O);
     }
+    forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
+    forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
+    forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
     p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);
-    backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512);
+    backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512,
+                         1.0 / 16);
+    backward_case_cancel_keys(sizes(c, &of_backward, 1, 16, BLOCK), 256, 1.0 / 16);
 }
 
 // The masks of three calls with the same Q, K and V; and of two with new data, since a sum that is
@@ -268,6 +282,7 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
+    problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are

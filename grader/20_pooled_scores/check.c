@@ -101,6 +101,7 @@ static void ragged(struct check* c) {
     judge_pools(c, 48, 32 + rest, false, 8, "", JUDGE_O);
     judge_pools(c, 16 + rest, 35, false, 8, "", JUDGE_O);
     judge_pools(c, 1, 5, false, 16, "", JUDGE_O);
+    judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
 }
 
 static void masked(struct check* c) {
@@ -108,6 +109,9 @@ static void masked(struct check* c) {
     judge_pools(c, 32, 32 + 16 * check_pick(c, 1, 3), true, 16, "", JUDGE_O);
     judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
+    // The corners of the mask are no corners of pools.
+    judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,
+                ": the diagonal is no pool's", JUDGE_O);
 }
 
 // An odd number of pools of keys: a block of 16 queries has some that see no key and some that do.
@@ -122,11 +126,14 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     judge(p, PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 34, 2), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 1, 70), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, 32, 48, false, &pooling);
+    p.B = 2;
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
         p.H = check_pick(c, 2, 3);
         judge(p, layout, "", JUDGE_O);
@@ -136,8 +143,10 @@ static void strides(struct check* c) {
 static void head_dimensions(struct check* c) {
     const int64_t d[] = {59, 1, check_pick(c, 65, 127)};
     struct pooling pooling = {.pool = 8};
-    for (int n = 0; n < 3; n++)
-        judge(with_d(sizes(c, 32, 32, false, &pooling), d[n]), PACKED, "", JUDGE_O);
+    for (int n = 0; n < 3; n++) {
+        struct problem p = with_d(sizes(c, 32, 32, false, &pooling), d[n]);
+        judge(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
+    }
 }
 
 static void hard_scores(struct check* c) {
@@ -148,6 +157,8 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // exp of each of these is 0
     forward_case_integers(p, ", pool = 8, scores around -200", -1, 800);
+    forward_case_cancel(sizes(c, 16, 128, false, &pooling));
+    forward_case_exact(sizes(c, 16, 1024, false, &pooling));
 }
 
 static void logsumexp(struct check* c) {

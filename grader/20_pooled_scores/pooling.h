@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attention/forward_mistakes.h"
+#include "attention/places.h"
 
 // The lesson's own part of a problem: problem.own. R is NULL where there are no keys.
 struct pooling {
@@ -57,7 +58,7 @@ struct slip {
     int64_t offset;  // query i sees the keys up to i + offset
     int64_t tile;
     struct view Q, K;
-    int64_t lse_b, lse_h;  // LSE of (b, h) is at (b lse_b + h lse_h) N_q
+    struct strides LSE;
 };
 
 static struct slip no_slip(const struct problem* p) {
@@ -67,8 +68,7 @@ static struct slip no_slip(const struct problem* p) {
                          .tile = 16,
                          .Q = right.view[ARRAY_Q],
                          .K = right.view[ARRAY_K],
-                         .lse_b = p->H,
-                         .lse_h = 1};
+                         .LSE = p->array[ARRAY_LSE].stride};
 }
 
 static int64_t pools_of(const struct problem* p, int64_t n) {
@@ -117,10 +117,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     int64_t seen = !w->causal ? end : i + 1 + w->offset;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
-    double LSE =
-        i < p->N_q
-            ? ROUND(p->array[ARRAY_LSE].tensor->want[(b * w->lse_b + h * w->lse_h) * p->N_q + i])
-            : 0;
+    double LSE = i < p->N_q ? ROUND(p->array[ARRAY_LSE].tensor->want[place(w->LSE, b, h, i)]) : 0;
     double m = -INFINITY, largest = -INFINITY;
     for (int64_t j = 0; j < seen; j++) {
         S[j] = 0;
@@ -223,7 +220,13 @@ static void pool_head(const struct problem* p, const struct slip* w, bool single
 static void pool_all(const struct problem* p, const struct slip* w, bool single, double* R) {
     int64_t size = pools_of(p, p->N_q) * pools_of(p, p->N_k);
     for (int64_t b = 0; b < p->B; b++)
-        for (int64_t h = 0; h < p->H; h++) pool_head(p, w, single, b, h, R + (b * p->H + h) * size);
+        for (int64_t h = 0; h < p->H; h++, R += size) {
+            bool within = head_fits(p, ARRAY_Q, w->Q.stride, b, h) &&
+                          head_fits(p, ARRAY_K, w->K.stride, b, h) &&
+                          head_fits(p, ARRAY_LSE, w->LSE, b, h);
+            if (within) pool_head(p, w, single, b, h, R);
+            for (int64_t e = 0; e < size && !within; e++) R[e] = ANYTHING;
+        }
 }
 #undef ROUND
 
@@ -291,32 +294,15 @@ static enum cause explain_second_mask(const struct suspect* s) {
 
 // The second pass finds Q, K or LSE elsewhere than the first.
 static enum cause explain_second_places(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    struct slip w = no_slip(p);
-    w.lse_h = 0;
-    if (p->H > 1 && is_slip(s, &w)) return CAUSE_head_ignored;
-    w = no_slip(p);
-    w.lse_b = 0;
-    if (p->B > 1 && is_slip(s, &w)) return CAUSE_batch_ignored;
-    enum { FIRST_HEAD, FIRST_BATCH, ROWS_OF_D, ROWS_OF_THE_OTHER, THE_OTHER, WAYS_HERE };
-    for (int way = 0; way < WAYS_HERE; way++)
-        for (int a = 0; a < 2; a++) {
-            w = no_slip(p);
-            struct view* v = a ? &w.K : &w.Q;
-            enum which own = a ? ARRAY_K : ARRAY_Q;
-            const struct strides other = p->array[a ? ARRAY_Q : ARRAY_K].stride;
-            if (way == FIRST_HEAD) v->stride.h = 0;
-            if (way == FIRST_BATCH) v->stride.b = 0;
-            if (way == ROWS_OF_D) v->stride.n = p->d;
-            if (way == ROWS_OF_THE_OTHER) v->stride.n = other.n;
-            if (way == THE_OTHER) v->stride = other;
-            if (same_strides(v->stride, p->array[own].stride) || !rows_fit(p, own, v->stride) ||
-                !is_slip(s, &w))
-                continue;
-            return way == FIRST_HEAD    ? CAUSE_head_ignored
-                   : way == FIRST_BATCH ? CAUSE_batch_ignored
-                                        : CAUSE_stride_ignored;
-        }
+    static const unsigned sets[] = {1 << ARRAY_Q, 1 << ARRAY_K, 1 << ARRAY_Q | 1 << ARRAY_K,
+                                    1 << ARRAY_LSE, 0};
+    for (struct places at = {.problem = s->problem, .sets = sets}; next_places(&at);) {
+        struct slip w = no_slip(s->problem);
+        w.Q.stride = at.stride[ARRAY_Q];
+        w.K.stride = at.stride[ARRAY_K];
+        w.LSE = at.stride[ARRAY_LSE];
+        if (is_slip(s, &w)) return at.cause;
+    }
     return CAUSE_NONE;
 }
 

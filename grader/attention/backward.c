@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "attention/forward.h"
+#include "attention/places.h"
 #include "check/hypothesis.h"
 
 static void* must_allocate(int64_t count, size_t size) {
@@ -108,6 +109,7 @@ struct head {
     double* delta;     // (N_q)
     double *dK, *dV;   // (N_k, d), the sums of the key head; NULL if not wanted
     double* dQ_total;  // counted like the tensor, or NULL
+    bool anything;     // a query head of the key head reads what lies behind an array
 };
 
 // The result of an operation.
@@ -141,7 +143,8 @@ static double delta_of(const struct head* t, int64_t i) {
     const double* O = w->value[ARRAY_O] + place(w->stride[ARRAY_O], t->b, h, i);
     const double* dO = w->dO_of_delta + place(w->stride[ARRAY_dO], t->b, h, i);
     double delta = 0;
-    for (int64_t x = t->p->d - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
+    int64_t columns = w->flaw.delta_columns ? w->flaw.delta_columns : t->p->d;
+    for (int64_t x = columns - 1; x >= 0; x--) delta = op(t, delta + term(t, dO[x] * O[x]));
     return delta;
 }
 
@@ -289,6 +292,15 @@ static void store(double* to, double value) {
     *to = isnan(*to) ? value : ANYTHING;
 }
 
+// dQ is row i, or NULL if it may hold anything.
+static void store_row_of_dQ(const struct head* t, int64_t i, const double* dQ) {
+    const struct strides s = t->w->stride[ARRAY_dQ];
+    double scale = scale_of(t->p, t->w->flaw.gradients);
+    double* to = t->dQ_total + place(s, t->b, t->h, i);
+    for (int64_t x = 0; x < t->p->d && head_fits(t->p, ARRAY_dQ, s, t->b, t->h); x++)
+        store(&to[x], dQ ? op(t, scale * dQ[x]) : ANYTHING);
+}
+
 static void store_dQ(const struct head* t) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
@@ -301,15 +313,31 @@ static void store_dQ(const struct head* t) {
             double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
             for (int64_t x = 0; x < p->d; x++) dQ[x] = op(t, dQ[x] + term(t, count * dS * K[x]));
         }
-        double scale = scale_of(p, w->flaw.gradients);
-        double* to = t->dQ_total + place(w->stride[ARRAY_dQ], t->b, t->h, i);
-        for (int64_t x = 0; x < p->d; x++) store(&to[x], op(t, scale * dQ[x]));
+        store_row_of_dQ(t, i, dQ);
     }
+}
+
+// True if the kernel finds the rows of the head within the arrays. Behind them anything may lie.
+static bool is_within(const struct head* t) {
+    const struct problem* p = t->p;
+    bool within = true;
+    for (enum which a = 0; a < ARRAYS; a++) {
+        bool is_input = a < ARRAY_dQ || a == ARRAY_LSE;
+        if (!is_input || rows_of(p, a) == 0) continue;
+        int64_t h = is_of_keys(a) ? t->g * p->group : t->h;
+        within &= head_fits(p, a, t->w->stride[a], t->b, h);
+    }
+    return within;
 }
 
 // Stores dQ of the head, and adds to dK and dV of its key head.
 static void compute_head(struct head* t) {
     const struct backward* w = t->w;
+    t->anything |= !is_within(t);
+    if (t->anything) {
+        for (int64_t i = 0; i < t->p->N_q && t->dQ_total; i++) store_row_of_dQ(t, i, NULL);
+        return;
+    }
     for (int64_t i = 0; i < t->p->N_q; i++) {
         compute_scores(t, i);
         compute_weights(t, i);
@@ -321,17 +349,22 @@ static void compute_head(struct head* t) {
 
 // ---- all heads -----------------------------------------------------------------------------
 
-// Stores dK and dV of the head's key head.
+// Stores row j of dK or dV of the head's key head; `value` is that row, counted by x.
+static void store_row(const struct head* t, enum which a, int64_t j, const double* value,
+                      double scale, double* const gradient[GRADIENTS]) {
+    const struct strides s = t->w->stride[a];
+    double* to = gradient[a - ARRAY_dQ] + place(s, t->b, t->g, j);
+    if (!head_fits(t->p, a, s, t->b, t->g * t->p->group)) return;
+    for (int64_t x = 0; x < t->p->d; x++)
+        store(&to[x], t->anything ? ANYTHING : op(t, scale * value[x]));
+}
+
 static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) {
-    const struct backward* w = t->w;
-    double scale = scale_of(t->p, w->flaw.gradients);
+    double scale = scale_of(t->p, t->w->flaw.gradients);
+    double share = t->w->flaw.summed == MEAN_OF_HEADS ? 1.0 / (double)t->p->group : 1;
     for (int64_t j = 0; j < t->p->N_k; j++) {
-        int64_t dK = place(w->stride[ARRAY_dK], t->b, t->g, j);
-        int64_t dV = place(w->stride[ARRAY_dV], t->b, t->g, j);
-        for (int64_t x = 0, e = j * t->p->d; x < t->p->d; x++, e++) {
-            if (t->dK) store(&gradient[1][dK + x], op(t, scale * t->dK[e]));
-            if (t->dV) store(&gradient[2][dV + x], t->dV[e]);
-        }
+        if (t->dK) store_row(t, ARRAY_dK, j, &t->dK[j * t->p->d], share * scale, gradient);
+        if (t->dV) store_row(t, ARRAY_dV, j, &t->dV[j * t->p->d], share, gradient);
     }
 }
 
@@ -339,14 +372,18 @@ static void store_sums(const struct head* t, double* const gradient[GRADIENTS]) 
 static void compute_group(struct head* t, int64_t b, int64_t g) {
     const struct problem* p = t->p;
     size_t bytes = (size_t)(p->N_k * p->d) * sizeof(double);
+    double *dK = t->dK, *dV = t->dV;
+    t->anything = false;
     for (int64_t h = 0, first = true; h < p->H; h++) {
         if ((t->w->flaw.interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
-        if (t->dK && (first || t->w->flaw.only_last_head)) memset(t->dK, 0, bytes);
-        if (t->dV && (first || t->w->flaw.only_last_head)) memset(t->dV, 0, bytes);
+        if (!first && t->w->flaw.summed == FIRST_HEAD) t->dK = t->dV = NULL;
+        if (t->dK && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dK, 0, bytes);
+        if (t->dV && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dV, 0, bytes);
         first = false;
         t->b = b, t->h = h, t->g = g;
         compute_head(t);
     }
+    t->dK = dK, t->dV = dV;
 }
 
 // An array's elements, as a kernel takes them in `how`, in place.
@@ -380,7 +417,8 @@ void backward(const struct problem* p, const struct backward* w, bool rounded,
         if (!gradient[a]) continue;
         if (w->stored) rearrange(p, w->stored, of, gradient[a]);
         for (int64_t e = 0; rounded && e < p->array[of].tensor->count; e++)
-            gradient[a][e] = dtype_round(p->contract->dtype, gradient[a][e]);
+            if (gradient[a][e] != ANYTHING)
+                gradient[a][e] = dtype_round(p->contract->dtype, gradient[a][e]);
     }
     free(memory);
 }

@@ -23,7 +23,8 @@ struct backward_flaw {
     } exponent;
     enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE } delta;
     enum { OF_P, OF_ONE, OF_dS } dV;  // the factor of dO in dV
-    int64_t columns;  // if not 0: S and dP are sums over the first `columns` of a row alone
+    // If not 0: S and dP, or delta, are sums over the first so many columns of a row alone.
+    int64_t columns, delta_columns;
 
     // Which pairs of a query and a key count, and how often.
     enum {
@@ -40,9 +41,9 @@ struct backward_flaw {
     enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TWICE } last;  // tile of queries
 
     // Heads that share keys.
-    bool interleaved;     // query head h takes key head h % (H / group)
-    bool only_last_head;  // of a group counts in dK and dV
-    bool first_delta;     // delta is that of the group's first head
+    bool interleaved;  // query head h takes key head h % (H / group)
+    enum { ALL_HEADS, LAST_HEAD, FIRST_HEAD, MEAN_OF_HEADS } summed;  // of a group, in dK and dV
+    bool first_delta;  // delta is that of the group's first head
 };
 
 // One way to compute the gradients. backward_right() returns the right way; a mistake changes a

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "attention/backward.h"
 #include "attention/forward.h"
@@ -13,7 +12,7 @@
 void backward_fill_rows(const struct problem* p, enum which a, double deviation) {
     struct tensor* t = p->array[a].tensor;
     for (int64_t e = 0; e < t->count; e++)
-        t->value[e] = a == ARRAY_O ? 16 * check_normal(p->check) : (double)NAN;
+        t->value[e] = p->nan_gaps && a != ARRAY_O ? (double)NAN : 4 * check_normal(p->check);
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t n = 0; n < rows_of(p, a); n++)
             for (int64_t h = 0; h < p->H; h += sharing(p, a))
@@ -126,14 +125,29 @@ void backward_case_large_dP(struct problem p) {
     backward_run(&p);
 }
 
-void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common) {
+void backward_case_cancel_keys(struct problem p, double common, double apart) {
+    problem_begin(&p, PACKED, ", large values that cancel");
+    backward_fill(&p);
+    spread_keys(&p, common, apart);
+    for (enum which a = ARRAY_K; a <= ARRAY_V; a++)
+        for (int64_t e = 0; e < p.array[a].tensor->count; e++) {
+            double* value = &p.array[a].tensor->value[e];
+            *value = dtype_round(p.contract->dtype, *value);
+        }
+    backward_run(&p);
+}
+
+void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
+                          double apart) {
     problem_begin(&p, PACKED, ", large dO that cancel");
     backward_fill(&p);
     for (int64_t i = 0; i < n; i++) {
         double *first = row_of(&p, ARRAY_dO, 0, 0, i),
                *second = row_of(&p, ARRAY_dO, 0, head, i + shift);
-        memcpy(row_of(&p, ARRAY_Q, 0, head, i + shift), row_of(&p, ARRAY_Q, 0, 0, i),
-               (size_t)p.d * sizeof(double));
+        const double* from = row_of(&p, ARRAY_Q, 0, 0, i);
+        double* to = row_of(&p, ARRAY_Q, 0, head, i + shift);
+        for (int64_t x = 0; x < p.d; x++)
+            to[x] = dtype_round(p.contract->dtype, from[x] + apart * check_normal(p.check));
         for (int64_t x = 0; x < p.d; x++) {
             first[x] = dtype_round(p.contract->dtype, first[x] + common);
             second[x] = dtype_round(p.contract->dtype, second[x] - common);

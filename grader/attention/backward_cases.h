@@ -8,8 +8,8 @@
 // ---- the parts of a case
 
 // Random inputs in the round that is selected: rows of mean 0 and standard deviation 1, O is still
-// to be computed. Between the rows stands NaN, but in O a wrong number: with a NaN there delta
-// would be NaN for every mistake.
+// to be computed. Between the rows stand wrong numbers, or with p->nan_gaps NaN, but not in O: with
+// a NaN there delta would be NaN for every mistake.
 void backward_fill(const struct problem* p);
 
 // New rows of another size in one input.
@@ -55,10 +55,15 @@ void backward_case_level(struct problem p, double level);
 // dP is out of fp16's range.
 void backward_case_large_dP(struct problem p);
 
+// dQ sums numbers that cancel: of the first N_k / 2 keys and the others, as spread_keys() makes
+// them. One batch, one head.
+void backward_case_cancel_keys(struct problem p, double common, double apart);
+
 // dV sums numbers that cancel. For the first n queries of head 0, query i + shift of `head` has the
-// same Q as query i. `common` is added to the dO of the first, and subtracted from the dO of the
+// same Q as query i, off by normal numbers of deviation `apart`. `common` is added to the dO of the first, and subtracted from the dO of the
 // second.
-void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common);
+void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
+                          double apart);
 
 // 2 to 4 calls with new data in the same arrays. change(), if it is not NULL, may change other
 // inputs of a round first.

@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attention/forward.h"
+#include "attention/places.h"
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
@@ -45,8 +47,14 @@ bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int va
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
     w.flaw = *(const struct backward_flaw*)h->like;
-    w.flaw.columns >>= variant;
-    return w.flaw.columns < p->d && backward_guess(s, &w, guess);
+    // 128, 64, ... columns, or as many whole pieces of 128, 64, ... as there are
+    int64_t piece = (MAX_HEAD / 2) >> variant / 2;
+    int64_t columns = variant % 2 ? p->d / piece * piece : piece;
+    if (w.flaw.columns) w.flaw.columns = columns;
+    if (w.flaw.delta_columns) w.flaw.delta_columns = columns;
+    bool of_columns = w.flaw.columns || w.flaw.delta_columns;
+    if ((h->variants > 0 && columns == 0) || (of_columns && columns >= p->d)) return false;
+    return backward_guess(s, &w, guess);
 }
 
 const struct hypothesis backward_mistakes_in_equations[] = {
@@ -66,15 +74,19 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
     {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
     {CAUSE_lse_base2, FLAW(.exponent = POWER_OF_2)},
+    {CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)},
     {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
-    {CAUSE_inner_tail, FLAW(.columns = MAX_HEAD / 2), .variants = 8},
+    {CAUSE_inner_tail, FLAW(.columns = 1), .variants = 16},
+    {CAUSE_delta, FLAW(.delta_columns = 1), .variants = 16},
     {0},
 };
 
 // Heads that share keys.
 static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.interleaved = true)},
-    {CAUSE_group_not_summed, FLAW(.only_last_head = true)},
+    {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
+    {CAUSE_group_not_summed, FLAW(.summed = FIRST_HEAD)},
+    {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},
 };
@@ -154,59 +166,28 @@ static const struct hypothesis in_tiles[] = {
 
 // ---- places --------------------------------------------------------------------------------
 
-// All inputs, all gradients, or one array (in this order: see with_strides()) have other strides.
-enum { OF_INPUTS, OF_GRADIENTS, OF_ONE_ARRAY, SETS = OF_ONE_ARRAY + ARRAY_LSE };
-enum way { NO_BATCH, NO_HEAD, PACKED_ROWS, AS_OTHER_ARRAY };
-
-static bool is_in(int set, enum which a) {
-    if (set == OF_INPUTS) return a <= ARRAY_dO;
-    if (set == OF_GRADIENTS) return a >= ARRAY_dQ;
-    return (int)a == set - OF_ONE_ARRAY;
+static bool in_other_places(const struct suspect* s, const struct hypothesis* h, int variant,
+                            double* guess) {
+    const struct places* at = h->like;
+    struct backward w = backward_right(s->problem);
+    (void)variant;
+    memcpy(w.stride, at->stride, sizeof w.stride);
+    return backward_guess(s, &w, guess);
 }
 
-static bool other_strides(const struct suspect* s, const struct hypothesis* h, int variant,
-                          double* guess) {
-    const struct problem* p = s->problem;
-    enum way way = *(const enum way*)h->like;
-    struct backward w = backward_right(p);
-    bool differs = false;
-    for (enum which a = 0; a < ARRAY_LSE; a++) {
-        struct strides* to = &w.stride[a];
-        if (!is_in(variant % SETS, a)) continue;
-        if (way == NO_BATCH) to->b = 0;
-        if (way == NO_HEAD) to->h = 0;
-        if (way == PACKED_ROWS) to->n = p->d;
-        if (way == AS_OTHER_ARRAY) *to = p->array[variant / SETS].stride;
-        if (!rows_fit(p, a, *to)) return false;
-        differs |= !same_strides(*to, p->array[a].stride);
+// All inputs, all gradients, or one array have other strides.
+static enum cause explain_places(const struct suspect* s) {
+    enum { INPUTS_HERE = (1 << ARRAY_dQ) - 1, GRADIENTS_HERE = (1 << ARRAY_LSE) - 1 - INPUTS_HERE };
+    static const unsigned sets[] = {INPUTS_HERE,   GRADIENTS_HERE, 1 << ARRAY_Q,   1 << ARRAY_K,
+                                    1 << ARRAY_V,  1 << ARRAY_O,   1 << ARRAY_dO,  1 << ARRAY_dQ,
+                                    1 << ARRAY_dK, 1 << ARRAY_dV,  1 << ARRAY_LSE, 0};
+    enum cause cause = CAUSE_NONE;
+    for (struct places at = {.problem = s->problem, .sets = sets}; !cause && next_places(&at);) {
+        const struct hypothesis list[] = {{at.cause, in_other_places, .like = &at}, {0}};
+        cause = hypothesis_search(s, list);
     }
-    return differs && backward_guess(s, &w, guess);
+    return cause;
 }
-
-// LSE of batch b and head h begins at (b * the first + h * the second) * N_q.
-static bool other_place_of_LSE(const struct suspect* s, const struct hypothesis* h, int variant,
-                               double* guess) {
-    const struct problem* p = s->problem;
-    const int64_t steps[][2] = {{0, 1},    {p->H, 0}, {0, 0},
-                                {1, p->B}, {p->B, 1}, {p->H / p->group, 1}};
-    const int64_t* step = steps[*(const int*)h->like + variant];
-    struct backward w = backward_right(p);
-    w.stride[ARRAY_LSE] = (struct strides){.b = step[0] * p->N_q, .n = 1, .h = step[1] * p->N_q};
-    return rows_fit(p, ARRAY_LSE, w.stride[ARRAY_LSE]) && backward_guess(s, &w, guess);
-}
-
-#define WAY(x) (&(const enum way){x})
-
-static const struct hypothesis in_places[] = {
-    {CAUSE_batch_ignored, other_strides, SETS, WAY(NO_BATCH)},
-    {CAUSE_head_ignored, other_strides, SETS, WAY(NO_HEAD)},
-    {CAUSE_stride_ignored, other_strides, SETS, WAY(PACKED_ROWS)},
-    {CAUSE_stride_ignored, other_strides, SETS* ARRAY_LSE, WAY(AS_OTHER_ARRAY)},
-    {CAUSE_batch_ignored, other_place_of_LSE, 1, FROM(0)},
-    {CAUSE_head_ignored, other_place_of_LSE, 2, FROM(1)},
-    {CAUSE_batch_ignored, other_place_of_LSE, 3, FROM(3)},
-    {0},
-};
 
 // ---- what no guess reproduces --------------------------------------------------------------
 
@@ -267,7 +248,7 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && !zeros && problem_of_case(c)->group > 1) cause = hypothesis_search(&s, in_groups);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
-    if (!cause) cause = hypothesis_search(&s, in_places);
+    if (!cause) cause = explain_places(&s);
     if (!cause) cause = explain_nonfinite(&s);
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

@@ -24,7 +24,8 @@ struct suspect backward_suspect(struct check* c, const struct tensor* t, struct 
 // finite, the guess has the overflows of a kernel. Always true.
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess);
 
-// hypothesis.make(): w.flaw is the struct backward_flaw of .like. Variant n has columns >> n.
+// hypothesis.make(): w.flaw is the struct backward_flaw of .like. Variants have more and fewer
+// columns, if it has any.
 bool backward_flawed(const struct suspect* s, const struct hypothesis* h, int variant,
                      double* guess);
 #define FLAW(...) backward_flawed, .like = (&(const struct backward_flaw){__VA_ARGS__})

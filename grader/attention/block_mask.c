@@ -18,23 +18,31 @@ enum mask_mistake {
     MASK_COLUMN_LACKS_LAST,
     MASK_SHORT_COLUMN,  // the last column of blocks, if it is short
     MASK_SHORT_ROW,     // the last row, if it is
-    MASK_KEYS_BY_TILE,  // a block is a tile's 16 keys
-    MASK_ROWS_BY_TILE,  // a block is a tile's 16 queries
+    MASK_KEYS_BY_TILE,  // a block is a tile's keys
+    MASK_ROWS_BY_TILE,  // a block is a tile's queries
+    MASK_FIRST_KEYS,    // of a block the keys of its first tile count alone
+    MASK_FIRST_ROWS,    // the queries
 };
 
 static const struct {
     enum mask_mistake what;
     enum cause cause;
+    int64_t tile;
 } mask_mistakes[] = {
-    {MASK_IGNORED, CAUSE_mask_ignored},         {MASK_TRANSPOSED, CAUSE_mask_transposed},
-    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes},
-    {MASK_OF_HEAD, CAUSE_head_ignored},         {MASK_OF_FIRST, CAUSE_head_ignored},
-    {MASK_OF_BATCH, CAUSE_batch_ignored},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored},
-    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail},  // before the loss of the last active block
-    {MASK_SHORT_ROW, CAUSE_inner_tail},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost},
-    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile},
+    {MASK_IGNORED, CAUSE_mask_ignored, 0},         {MASK_TRANSPOSED, CAUSE_mask_transposed, 0},
+    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0},
+    {MASK_OF_HEAD, CAUSE_head_ignored, 0},         {MASK_OF_FIRST, CAUSE_head_ignored, 0},
+    {MASK_OF_BATCH, CAUSE_batch_ignored, 0},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0},
+    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},  // before the loss of the last active block
+    {MASK_SHORT_ROW, CAUSE_inner_tail, 0},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},
+    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},      {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},      {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},        {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
 };
 
 // Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
@@ -85,6 +93,8 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
         return right && !(short_row && I == m.T_q - 1);
     case MASK_KEYS_BY_TILE:
     case MASK_ROWS_BY_TILE:
+    case MASK_FIRST_KEYS:
+    case MASK_FIRST_ROWS:
         break;
     }
     return right;
@@ -103,8 +113,10 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
                 for (int64_t J = 0; J < m->T_k; J++)
                     *value++ = mistaken_block(right, what, b, h, I, J, p->B,
                                               p->N_q % MASK_BLOCK != 0, p->N_k % MASK_BLOCK != 0);
-    if (what == MASK_KEYS_BY_TILE) m->k = 16;
-    if (what == MASK_ROWS_BY_TILE) m->q = 16;
+    if (what == MASK_KEYS_BY_TILE) m->k = mask_mistakes[n].tile;
+    if (what == MASK_ROWS_BY_TILE) m->q = mask_mistakes[n].tile;
+    if (what == MASK_FIRST_KEYS) m->first_k = mask_mistakes[n].tile;
+    if (what == MASK_FIRST_ROWS) m->first_q = mask_mistakes[n].tile;
     *cause = mask_mistakes[n].cause;
     return true;
 }

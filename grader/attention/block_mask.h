@@ -11,7 +11,8 @@ enum { MASK_BLOCK = 128 };
 struct block_mask {
     const double* value;  // (B, H, T_q, T_k); NULL: all scores count
     int64_t H, T_q, T_k;
-    int64_t q, k;  // MASK_BLOCK, except in a mistake
+    int64_t q, k;              // MASK_BLOCK, except in a mistake
+    int64_t first_q, first_k;  // if not 0, a mistake: of a block so many rows, or columns, count
 };
 
 static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t H, int64_t N_q,
@@ -27,6 +28,7 @@ static inline struct block_mask block_mask_of(const struct tensor* mask, int64_t
 static inline bool is_active(struct block_mask m, int64_t b, int64_t h, int64_t i, int64_t j) {
     if (!m.value) return true;
     int64_t I = i / m.q, J = j / m.k;
+    if ((m.first_q && i % m.q >= m.first_q) || (m.first_k && j % m.k >= m.first_k)) return false;
     return I < m.T_q && J < m.T_k && m.value[((b * m.H + h) * m.T_q + I) * m.T_k + J] != 0;
 }
 

@@ -46,8 +46,11 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
 // ---- data ----------------------------------------------------------------------------------
 
 void forward_fill(struct problem* p) {
-    for (int a = ARRAY_Q; a <= ARRAY_V; a++)
-        if (p->array[a].tensor) fill_normal(p->check, p->array[a].tensor, 0, 1);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
+        if (!p->array[a].tensor) continue;
+        fill_normal(p->check, p->array[a].tensor, 0, 1);
+        if (p->nan_gaps) fill_gaps(p, a, NAN);
+    }
 }
 
 void set_column(struct problem* p, enum which a, int64_t x, double value) {
@@ -132,6 +135,53 @@ void forward_case_long(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_exact(struct problem p) {
+    forward_begin(&p, PACKED, ", all scores 0, and whole numbers that cancel");
+    struct tensor *Q = p.array[ARRAY_Q].tensor, *K = p.array[ARRAY_K].tensor;
+    fill_integers(p.check, Q, 0, 0);
+    fill_integers(p.check, K, 0, 0);
+    for (int64_t h = 0; h < p.H; h += p.group)
+        for (int64_t j = 0; j < p.N_k; j++)
+            for (int64_t x = 0; x < p.d; x++)
+                row_of(&p, ARRAY_V, 0, h, j)[x] =
+                    (double)(check_pick(p.check, 65, 127) * (j < p.N_k / 2 ? 1 : -1));
+    check_run(p.check);
+    forward_want(&p);
+    struct tensor* O = p.array[ARRAY_O].tensor;
+    for (int64_t e = 0; e < O->count; e++) O->want[e] = dtype_round(O->dtype, O->want[e]);
+    check_compare(p.check, O, budget_exact());
+}
+
+void spread_keys(struct problem* p, double common, double apart) {
+    for (int64_t j = 0; j < p->N_k / 2; j++)
+        for (int64_t x = 0; x < p->d; x++) {
+            int64_t other = j + p->N_k / 2;
+            row_of(p, ARRAY_K, 0, 0, other)[x] =
+                row_of(p, ARRAY_K, 0, 0, j)[x] + apart * check_normal(p->check);
+            row_of(p, ARRAY_V, 0, 0, j)[x] += common;
+            row_of(p, ARRAY_V, 0, 0, other)[x] -= common;
+        }
+}
+
+void forward_case_cancel(struct problem p) {
+    forward_begin(&p, PACKED, ", large values that cancel");
+    spread_keys(&p, 256, 1.0 / 16);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_tail(struct problem p) {
+    forward_begin(&p, PACKED, ", one score far above thousands of equal ones");
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    set_column(&p, ARRAY_Q, 0, 8);
+    set_column(&p, ARRAY_V, 0, 256);
+    // Key 0: l is 1 from the start, and so the standard rounds what is added to it, as all may do.
+    for (int64_t h = 0; h < p.H; h += p.group) {
+        row_of(&p, ARRAY_K, 0, h, 0)[0] = 14.2 / (8 * p.scale);
+        row_of(&p, ARRAY_V, 0, h, 0)[0] = 0;
+    }
+    forward_run(&p, JUDGE_O);
+}
+
 // ---- items that several lessons have -------------------------------------------------------
 
 void forward_again(struct problem p, const char* name, void (*fill)(struct problem* p, int round)) {
@@ -174,6 +224,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
     problem_refused(p, bad);
+    problem_launches_fail(p);
 }
 
 void forward_kept(struct problem p) {

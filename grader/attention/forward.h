@@ -15,7 +15,7 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
 
 // ---- data
 
-// Fills Q, K and V with normal random numbers.
+// Fills Q, K and V with normal random numbers, also between the rows unless there is p->nan_gaps.
 void forward_fill(struct problem* p);
 
 // Puts the same number into column x of every row of an array.
@@ -23,6 +23,10 @@ void set_column(struct problem* p, enum which a, int64_t x, double value);
 
 // Adds about `level` to the scores of key j of batch 0 and head 0, by column 0, where Q holds a 1.
 void set_level(struct problem* p, int64_t j, double level);
+
+// Makes key j + N_k / 2 key j again, off by normal numbers of deviation `apart`; adds `common` to
+// the values of one and subtracts it from those of the other. Batch 0, head 0.
+void spread_keys(struct problem* p, double common, double apart);
 
 // Fills Q and K with integers of -2 .. 2, and their columns 0 with q and k: fp32 holds even large
 // scores exactly.
@@ -61,6 +65,19 @@ void forward_case_growing(struct problem p, const char* what, int64_t keys, doub
 // Q and K as forward_integers() fills them.
 void forward_case_integers(struct problem p, const char* what, double q, double k);
 
+// Q and K are 0, and V holds whole numbers: O is their exact mean, rounded once. In the first half
+// of the keys they are large, in the second as large and negative: sums on the way are far larger
+// than O. N_k is a power of two.
+void forward_case_exact(struct problem p);
+
+// Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: O is made
+// of the differences of their weights.
+void forward_case_cancel(struct problem p);
+
+// One key has a score 14.2 above all others, which are equal: each of them has a weight that fp16
+// hardly holds, and together they give column 0 of O.
+void forward_case_tail(struct problem p);
+
 // Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);
 
@@ -76,8 +93,8 @@ void forward_no_keys(struct problem p);
 // A case in which the launcher has nothing to do.
 void forward_idle(struct problem p, const char* name);
 
-// An ordinary case; forward_idle() without queries, without heads and without batches; and
-// problem_refused().
+// An ordinary case; forward_idle() without queries, without heads and without batches;
+// problem_refused() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // N_q queries of one head and 4096 keys: what is kept of a query's scores shows, see

@@ -127,7 +127,9 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t row = place_in(p, ARRAY_LSE, b, h, i);
         double got = LSE->got[row], want = LSE->want[row];
-        if (!isnan(O->got[place_in(p, ARRAY_O, b, h, i)])) continue;
+        int64_t first = place_in(p, ARRAY_O, b, h, i);
+        if (!check_was_written(O, first)) return false;
+        if (!isnan(O->got[first])) continue;
         if (!(with_empty_rows && got == want) && !(fabs(got - want) < 1e-3)) return false;
         any = true;
     }
@@ -138,7 +140,9 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     static const int64_t tiles[] = {16, 32, 64, 128};
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
+    const struct forward_mistake right = forward_right(p);
     enum cause cause = explain_LSE(&s);
+    if (!cause) cause = explain_scale(&s, right);
     if (!cause) cause = explain_blocks(&s);
     if (!cause) cause = explain_group(&s);
     if (!cause) cause = explain_mask(&s);
@@ -147,6 +151,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
             if (q == 0 || tiles[q - 1] < p->N_q) cause = explain_tiles(&s, tiles[q], tiles[k]);
     if (!cause) cause = explain_empty_rows(&s);
     if (!cause) cause = explain_forward_places(&s);
+    if (!cause) cause = explain_online(&s, right);
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

@@ -10,6 +10,7 @@
 struct view {
     const double* value;  // NULL for an output
     struct strides stride;
+    int64_t step;  // from a head of a group to the next; 0: stride.h
 };
 
 // How the kernel computes. forward_right() describes a right kernel; a mistake changes fields of
@@ -51,12 +52,14 @@ struct forward_mistake {
     int64_t tile;
     double m;  // first value of the running maximum
     struct online {
-        double l;             // first value of the running sum
-        bool l_kept, O_kept;  // not multiplied by alpha
-        bool reversed;        // alpha is exp(m_new - m)
-        bool unscaled_first;  // the first tile does not multiply by alpha at all
-        bool m_kept;          // m stays what it was before the first tile
-        bool half_products;   // Q K is multiplied in fp16
+        double l;                 // first value of the running sum
+        bool l_kept, O_kept;      // not multiplied by alpha
+        bool reversed;            // alpha is exp(m_new - m)
+        bool unscaled_first;      // the first tile does not multiply by alpha at all
+        bool m_kept;              // m stays what it was before the first tile
+        bool half_products;       // Q K is multiplied in fp16
+        bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
+        enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
         enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
@@ -73,6 +76,11 @@ struct suspect forward_suspect(struct check* c, const struct tensor* t, struct b
 bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
+
+// Another factor of the scores than the scale; another start, base or end of the online softmax.
+// `right` is a right kernel.
+enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
+enum cause explain_online(const struct suspect* s, struct forward_mistake right);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
 // -infinity is right only `with_empty_rows`.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "attention/forward_mistakes.h"
+#include "attention/places.h"
 
 struct forward_mistake forward_right(const struct problem* p) {
     struct forward_mistake w = {.scale = p->scale,
@@ -17,9 +18,17 @@ struct forward_mistake forward_right(const struct problem* p) {
                                 .m = -INFINITY};
     for (int a = 0; a < ARRAYS; a++) {
         const struct array* from = &p->array[a];
-        w.view[a] = (struct view){from->tensor ? from->tensor->value : NULL, from->stride};
+        w.view[a] = (struct view){from->tensor ? from->tensor->value : NULL, from->stride, 0};
     }
     return w;
+}
+
+// Row i of query head h in Q or O.
+static int64_t query_row(const struct problem* p, const struct view* v, int64_t b, int64_t h,
+                         int64_t i) {
+    int64_t in_group = h % p->group;
+    int64_t more = v->step ? in_group * (v->step - v->stride.h) : 0;
+    return place(v->stride, b, h, i) + more;
 }
 
 // Which head of K and V query head h takes.
@@ -85,7 +94,7 @@ static struct range range_of(const struct problem* p, const struct forward_mista
 static void score_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, struct range keys, double* S) {
     const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];
-    const double* q = Q->value + place(Q->stride, b, h, i);
+    const double* q = Q->value + query_row(p, Q, b, h, i);
     for (int64_t j = keys.first; j < keys.loaded; j++) {
         const double* k = K->value + place(K->stride, b, key_head(p, w, h), j);
         S[j] = 0;
@@ -97,8 +106,19 @@ static void score_row(const struct problem* p, const struct forward_mistake* w, 
     }
 }
 
+static double power(bool of_2, double x) {
+    return exp32(of_2 ? x * log(2) : x);
+}
+
 static double weight_of(const struct online* f, double S, double m) {
-    return S == -INFINITY && !f->unguarded ? 0 : exp32(S - m);
+    return S == -INFINITY && !f->unguarded ? 0 : power(f->P_of_2, S - m);
+}
+
+// The tile that is the n-th to be walked over, of `tiles` in all.
+static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
+    if (f->tiles == FIRST_TWICE) return n > 0 ? n - 1 : 0;
+    if (f->tiles == LAST_TWICE) return n < tiles ? n : tiles - 1;
+    return n;
 }
 
 // One row of O and its LSE, from its scores, tile by tile.
@@ -109,15 +129,19 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     int64_t counted = w->flaw == MASKED_IN_MAXIMUM ? keys.visible : keys.loaded;
     double m = w->m, l = f->l;
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
-    for (int64_t j0 = keys.first; j0 < keys.loaded; j0 += w->tile) {
+    int64_t tiles = CEIL_DIV(keys.loaded - keys.first, w->tile);
+    int64_t walked =
+        tiles > 0 && (f->tiles == FIRST_TWICE || f->tiles == LAST_TWICE) ? tiles + 1 : tiles;
+    for (int64_t n = f->tiles == FIRST_LOST; n < walked; n++) {
+        int64_t j0 = keys.first + tile_of(f, n, tiles) * w->tile;
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
         double m_new = m, sum = 0;
         for (int64_t j = j0; j < end; j++)
             if (f->subtracted == LARGEST || (f->subtracted == FIRST_SCORE && j == 0))
                 m_new = fmax(m_new, S[j]);
-        double alpha = exp32(f->reversed ? m_new - m : m - m_new);
+        double alpha = power(f->alpha_of_2, f->reversed ? m_new - m : m - m_new);
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;
-        if (f->unscaled_first && j0 == keys.first) alpha = 1;
+        if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
         for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], m_new);
         l = (f->l_kept ? 1 : alpha) * l + sum;
@@ -135,24 +159,46 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     return m + log(l);
 }
 
-// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors: NaN
-// where nothing is written, ANYTHING in an element of O that is written twice.
+// True if the kernel finds the rows of this head within its arrays. Behind them anything may lie.
+static bool is_within(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                      int64_t h) {
+    int64_t last = query_row(p, &w->view[ARRAY_Q], b, h, p->N_q - 1) + p->d;
+    bool within = last <= p->array[ARRAY_Q].tensor->count;
+    for (enum which a = ARRAY_K; a <= ARRAY_V && p->N_k > 0; a++)
+        within &= head_fits(p, a, w->view[a].stride, b, h);
+    return within;
+}
+
+static void put(double* to, double value) {
+    *to = *to == NOT_WRITTEN ? value : ANYTHING;
+}
+
+// The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors:
+// NOT_WRITTEN where nothing is written, ANYTHING in an element that is written twice, or made of what lies
+// behind an array.
 static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                              double* LSE) {
-    const struct strides of_O = w->view[ARRAY_O].stride, of_LSE = w->view[ARRAY_LSE].stride;
-    double S[MAX_N], row[MAX_HEAD];
-    for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NAN;
-    for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NAN;
+    const struct strides of_LSE = w->view[ARRAY_LSE].stride;
+    double S[MAX_N], row[MAX_HEAD], lse = ANYTHING;
+    for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NOT_WRITTEN;
+    for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NOT_WRITTEN;
     FOR_EACH_QUERY(p, b, h, i) {
         if (!has_a_row(p, w, i, h)) continue;
         int64_t taken = w->grouping == ROW_FOR_A_QUERY ? i * p->group + h % p->group : i;
         struct range keys = range_of(p, w, taken);
-        score_row(p, w, b, h, i, keys, S);
-        double lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+        bool within = is_within(p, w, b, h);
+        for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
+        if (within) {
+            score_row(p, w, b, h, i, keys, S);
+            lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+        }
         int64_t first = w->rows ? i / w->rows * w->rows : 0;  // this row is where it belongs
-        double* o = O + place(of_O, b, h, i - first) + first * p->array[ARRAY_O].stride.n;
-        for (int64_t x = 0; x < p->d; x++) o[x] = isnan(o[x]) ? row[x] : ANYTHING;
-        LSE[place(of_LSE, b, h, i)] = lse;
+        int64_t o =
+            query_row(p, &w->view[ARRAY_O], b, h, i - first) + first * p->array[ARRAY_O].stride.n;
+        bool fits = o >= 0 && o + p->d <= p->array[ARRAY_O].tensor->count;
+        for (int64_t x = 0; x < p->d && fits; x++) put(&O[o + x], row[x]);
+        if (head_fits(p, ARRAY_LSE, of_LSE, b, h))
+            put(&LSE[place(of_LSE, b, h, i)], within ? lse : ANYTHING);
     }
 }
 
@@ -197,7 +243,20 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
 
 // ---- LSE -----------------------------------------------------------------------------------
 
-enum lse_way { NO_MAX, UNSCALED, BASE2, BASE2_OF_L, BASE2_OF_M, BASE10, PACKED_ROWS, ROWS_OUTSIDE };
+enum lse_way {
+    NO_MAX,
+    UNSCALED,
+    BASE2,
+    BASE2_OF_L,
+    BASE2_OF_M,
+    BASE10,
+    LN2_TWICE,  // multiplied by ln 2 once too often: all, the sum, or the maximum
+    LN2_TWICE_OF_L,
+    LN2_TWICE_OF_M,
+    NO_LOGARITHM,
+    POWERS_OF_2_OF_L,  // ln of the sum of powers of 2
+    ROWS_OUTSIDE
+};
 
 // The LSE of one row, from the right one and the largest score.
 static double lse_of(enum lse_way way, double lse, double m, double scale) {
@@ -214,11 +273,27 @@ static double lse_of(enum lse_way way, double lse, double m, double scale) {
         return m / log(2) + (lse - m);
     case BASE10:
         return m + (lse - m) / log(10);
-    case PACKED_ROWS:
+    case LN2_TWICE:
+        return lse * log(2);
+    case LN2_TWICE_OF_L:
+        return m + (lse - m) * log(2);
+    case LN2_TWICE_OF_M:
+        return m * log(2) + (lse - m);
+    case NO_LOGARITHM:
+        return m + exp(lse - m);
+    case POWERS_OF_2_OF_L:
     case ROWS_OUTSIDE:
         break;
     }
     return lse;
+}
+
+// ln of the sum of 2^(S - m) over the keys of query i
+static double ln_of_powers(const struct problem* p, int64_t b, int64_t h, int64_t i, double m) {
+    double sum = 0;
+    for (int64_t j = 0; j < keys_seen(p, i); j++)
+        if (is_active(blocks_of(p), b, h, i, j)) sum += exp2(score(p, b, h, i, j) - m);
+    return log(sum);
 }
 
 static bool make_LSE(const struct suspect* s, const struct hypothesis* known, int variant,
@@ -226,12 +301,13 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
     const struct problem* p = s->problem;
     const enum lse_way way = *(const enum lse_way*)known->like;
     (void)variant;
+    if (way == ROWS_OUTSIDE && p->H == 1) return false;
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t to = place_in(p, ARRAY_LSE, b, h, i);
         double lse = s->tensor->want[to], m = -INFINITY;
-        for (int64_t j = 0; j < keys_seen(p, i) && way < PACKED_ROWS; j++)
-            m = fmax(m, score(p, b, h, i, j));
-        if (way == PACKED_ROWS) to = (b * p->H + h) * p->N_q + i;
+        for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
+            if (is_active(blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
+        if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
         guess[to] = lse_of(way, lse, m, p->scale);
     }
@@ -247,7 +323,11 @@ static const struct hypothesis known_LSE[] = {
     {CAUSE_lse_base2, LSE_WAY(BASE2_OF_L)},
     {CAUSE_lse_base2, LSE_WAY(BASE2_OF_M)},
     {CAUSE_lse_base2, LSE_WAY(BASE10)},
-    {CAUSE_stride_ignored, LSE_WAY(PACKED_ROWS)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_L)},
+    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_M)},
+    {CAUSE_lse_no_log, LSE_WAY(NO_LOGARITHM)},
+    {CAUSE_exp2_base, LSE_WAY(POWERS_OF_2_OF_L)},
     {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
     {0},
 };
@@ -258,56 +338,50 @@ enum cause explain_LSE(const struct suspect* s) {
 
 // ---- places --------------------------------------------------------------------------------
 
-// True if some row of the array is elsewhere with these strides.
-static bool moves(const struct problem* p, enum which a, struct strides s) {
-    const struct strides own = p->array[a].stride;
-    return (p->B > 1 && s.b != own.b) || (rows_of(p, a) > 1 && s.n != own.n) ||
-           (p->H / sharing(p, a) > 1 && s.h != own.h);
+// True if the inputs are those of an earlier call.
+static bool is_first_call(const struct suspect* s, int set) {
+    const struct problem* p = s->problem;
+    struct forward_mistake w = forward_right(p);
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) {
+        if (!(set >> a & 1)) continue;
+        w.view[a].value = check_values_of(p->array[a].tensor, 0);
+        if (w.view[a].value == p->array[a].tensor->value) return false;
+    }
+    return is_forward(s, &w);
+}
+
+// True if the wrong strides are those within a group of heads, or those from group to group.
+static bool is_group_elsewhere(const struct suspect* s, const struct places* at) {
+    const struct problem* p = s->problem;
+    for (int within = 0; within < 2; within++) {
+        struct forward_mistake w = forward_right(p);
+        for (enum which a = ARRAY_Q; a <= ARRAY_O; a++) {
+            const struct strides own = p->array[a].stride, other = at->stride[a];
+            if (is_of_keys(a)) continue;
+            w.view[a].stride = within ? own : other;
+            w.view[a].stride.n = within ? other.n : own.n;
+            w.view[a].step = within ? other.h : own.h;
+        }
+        if (is_forward(s, &w)) return true;
+    }
+    return false;
 }
 
 enum cause explain_forward_places(const struct suspect* s) {
-    static const enum which arrays[] = {ARRAY_Q, ARRAY_K, ARRAY_V, ARRAY_O};
-    enum {
-        FIRST_HEAD,
-        FIRST_BATCH,
-        FIRST_CALL,
-        ROWS_OF_d,
-        BATCHES_OF_ROWS,
-        PACKED_ARRAY,
-        AS_ONE,  // of the arrays, and `arrays` has four
-        ROWS_AS_ONE = AS_ONE + 4,
-        WAYS = ROWS_AS_ONE + 4
-    };
+    enum { Q = 1 << ARRAY_Q, K = 1 << ARRAY_K, V = 1 << ARRAY_V, O = 1 << ARRAY_O };
+    static const unsigned of_O[] = {Q,     K,     V,         O,         K | V,         Q | K,
+                                    Q | V, Q | O, Q | K | V, K | V | O, Q | K | V | O, K | O,
+                                    V | O, 0};
+    static const unsigned of_LSE[] = {1 << ARRAY_LSE, Q, K, Q | K, 0};
     const struct problem* p = s->problem;
     if (p->N_k == 0) return CAUSE_NONE;
-    for (int way = 0; way < WAYS; way++)
-        for (int set = 1; set < 16; set++) {
-            struct forward_mistake w = forward_right(p);
-            bool possible = true;
-            for (int n = 0; n < 4; n++) {
-                if (!(set >> n & 1)) continue;
-                enum which a = arrays[n];
-                int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
-                struct strides* to = &w.view[a].stride;
-                if (way == FIRST_HEAD) to->h = 0;
-                if (way == FIRST_BATCH) to->b = 0;
-                if (way == ROWS_OF_d) to->n = p->d;
-                if (way == BATCHES_OF_ROWS) to->b = N * to->n;
-                if (way == PACKED_ARRAY) *to = (struct strides){N * H * p->d, H * p->d, p->d};
-                if (way >= AS_ONE && way < ROWS_AS_ONE) *to = p->array[arrays[way - AS_ONE]].stride;
-                if (way >= ROWS_AS_ONE) to->n = p->array[arrays[way - ROWS_AS_ONE]].stride.n;
-                if (way == FIRST_CALL) {
-                    if (a != ARRAY_O) w.view[a].value = check_values_of(p->array[a].tensor, 0);
-                    possible &= w.view[a].value != p->array[a].tensor->value;
-                } else {
-                    possible &= moves(p, a, *to) && rows_fit(p, a, *to);
-                }
-            }
-            if (possible && is_forward(s, &w))
-                return way == FIRST_HEAD    ? CAUSE_head_ignored
-                       : way == FIRST_BATCH ? CAUSE_batch_ignored
-                       : way == FIRST_CALL  ? CAUSE_stale_state
-                                            : CAUSE_stride_ignored;
-        }
+    for (struct places at = {.problem = p, .sets = is_O(s) ? of_O : of_LSE}; next_places(&at);) {
+        struct forward_mistake w = forward_right(p);
+        for (int a = 0; a < ARRAYS; a++) w.view[a].stride = at.stride[a];
+        if (is_forward(s, &w)) return at.cause;
+        if (p->group > 1 && is_group_elsewhere(s, &at)) return at.cause;
+    }
+    for (int set = 1; set < 8; set++)
+        if (is_first_call(s, set)) return CAUSE_stale_state;
     return CAUSE_NONE;
 }

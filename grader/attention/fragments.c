@@ -170,11 +170,9 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
 static enum cause explain_scores(const struct suspect* s) {
     const struct problem* p = s->problem;
     struct forward_mistake w = forward_right(p);
-    w.scale = p->scale * log(2);  // 2^(S - m)
-    if (is_forward(s, &w)) return CAUSE_exp2_base;
-    w.scale = 1 / sqrt((double)p->d);
-    if (is_forward(s, &w)) return CAUSE_scale_ignored;
-    w = forward_right(p);
+    enum cause cause = explain_LSE(s);
+    if (!cause) cause = explain_scale(s, w);
+    if (cause) return cause;
     w.columns = 64;
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
 }

@@ -10,28 +10,30 @@ static struct forward_mistake online_right(const struct problem* p) {
     return w;
 }
 
-static bool is_online(const struct suspect* s, int64_t tile, struct online flaw) {
-    struct forward_mistake w = online_right(s->problem);
+static bool is_online(const struct suspect* s, struct forward_mistake w, int64_t tile,
+                      struct online flaw) {
+    flaw.unguarded = w.online.unguarded;
     w.tile = tile;
     w.online = flaw;
-    w.online.unguarded = true;
     w.needs_LSE = flaw.half_products;
     return is_forward(s, &w);
 }
 
-static enum cause explain_scale(const struct suspect* s) {
+enum cause explain_scale(const struct suspect* s, struct forward_mistake w) {
     const struct problem* p = s->problem;
     double usual = (double)(float)(1 / sqrt((double)p->d));
     const struct {
         enum cause cause;
         double scale;
     } scales[] = {
+        {CAUSE_exp2_base, p->scale * log(2)},
         {CAUSE_scale_missing, 1},
         {CAUSE_scale_squared, p->scale * p->scale},
         {CAUSE_scale_squared, 1.0 / (double)p->d},
         {CAUSE_scale_ignored, usual},
+        {CAUSE_exp2_base, p->scale / log(2)},
+        {CAUSE_scale_squared, sqrt(p->scale)},
     };
-    struct forward_mistake w = online_right(p);
     for (size_t n = 0; n < sizeof scales / sizeof scales[0]; n++) {
         w.scale = scales[n].scale;
         if (w.scale != p->scale && is_forward(s, &w)) return scales[n].cause;
@@ -40,29 +42,37 @@ static enum cause explain_scale(const struct suspect* s) {
 }
 
 // True if the running maximum begins at m. An m that is too low gives NaN in some rows.
-static bool begins_at(const struct suspect* s, double m, bool constant) {
-    struct forward_mistake w = online_right(s->problem);
+static bool begins_at(const struct suspect* s, struct forward_mistake w, double m, bool constant) {
     w.m = m;
     w.online.subtracted = constant ? CONSTANT : LARGEST;
     w.needs_LSE = m < 0;
     return is_forward(s, &w);
 }
 
-static enum cause explain_arithmetic(const struct suspect* s) {
+static enum cause explain_arithmetic(const struct suspect* s, const struct forward_mistake right) {
     const struct problem* p = s->problem;
-    enum cause cause = explain_scale(s);
-    if (cause) return cause;
-    if (is_online(s, MAX_N, (struct online){.half_products = true})) return CAUSE_low_precision;
-    if (is_online(s, MAX_N, (struct online){.divided = NEVER})) return CAUSE_not_divided;
-    if (is_online(s, MAX_N, (struct online){.subtracted = FIRST_SCORE})) return CAUSE_overflow;
-    if (begins_at(s, 0, true)) return CAUSE_overflow;
+    static const struct {
+        enum cause cause;
+        struct online flaw;
+    } known[] = {
+        {CAUSE_low_precision, {.half_products = true}},
+        {CAUSE_not_divided, {.divided = NEVER}},
+        {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
+    };
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
+        if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
+    if (begins_at(s, right, 0, true)) return CAUSE_overflow;
     for (double m = -1e5; m < -1; m /= 10)
-        if (begins_at(s, m, false)) return CAUSE_max_init;
-    if (begins_at(s, 0, false)) return CAUSE_max_init;
-    struct forward_mistake w = online_right(p);
-    for (w.columns = p->d / 2; w.columns >= 16; w.columns /= 2)
-        if (is_forward(s, &w)) return CAUSE_inner_tail;
-    w = online_right(p);
+        if (begins_at(s, right, m, false)) return CAUSE_max_init;
+    if (begins_at(s, right, 0, false)) return CAUSE_max_init;
+    struct forward_mistake w = right;
+    for (int64_t part = 128; part >= 8; part /= 2) {  // the first columns, or whole pieces of them
+        w.columns = part;
+        if (part < p->d && is_forward(s, &w)) return CAUSE_inner_tail;
+        w.columns = p->d / part * part;
+        if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
+    }
+    w = right;
     w.keys = p->N_q;
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
 }
@@ -78,7 +88,8 @@ static bool saw_nothing(const struct problem* p) {
 }
 
 // Mistakes that look different for every tile size. The student's tile size is not known.
-static enum cause explain_tile(const struct suspect* s, int64_t tile) {
+static enum cause explain_tile(const struct suspect* s, const struct forward_mistake right,
+                               int64_t tile) {
     static const struct {
         enum cause cause;
         struct online flaw;
@@ -93,16 +104,30 @@ static enum cause explain_tile(const struct suspect* s, int64_t tile) {
         {CAUSE_sum_init, {.l = 1, .l_kept = true}},
         {CAUSE_divided_early, {.divided = IN_LOOP}},
         {CAUSE_divided_early, {.divided = IN_LOOP_AND_AT_END}},
+        {CAUSE_exp2_base, {.P_of_2 = true}},
+        {CAUSE_exp2_base, {.alpha_of_2 = true}},
+        {CAUSE_tile_twice, {.tiles = FIRST_TWICE}},
+        {CAUSE_tile_twice, {.tiles = LAST_TWICE}},
+        {CAUSE_tile_skipped, {.tiles = FIRST_LOST}},
     };
     const struct problem* p = s->problem;
-    struct forward_mistake w = online_right(p);
+    struct forward_mistake w = right;
     w.keys = p->N_k / tile * tile;  // a last tile that is not full does not count
     if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_k - tile;  // the last tile does not count
     if (w.keys > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
-        if (is_online(s, tile, known[n].flaw)) return known[n].cause;
+        if (is_online(s, right, tile, known[n].flaw)) return known[n].cause;
     return CAUSE_NONE;
+}
+
+enum cause explain_online(const struct suspect* s, struct forward_mistake right) {
+    static const int64_t tiles[] = {16, 32, 64, 128, 8, 1};
+    const struct problem* p = s->problem;
+    enum cause cause = explain_arithmetic(s, right);
+    for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
+        if (tiles[n] <= p->N_k) cause = explain_tile(s, right, tiles[n]);
+    return cause;
 }
 
 // O is stored in rows of d elements; the first row of each block is where it belongs.
@@ -128,14 +153,12 @@ static bool is_rounding(const struct suspect* s) {
 }
 
 enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
-    static const int64_t tiles[] = {16, 32, 64, 128, 1};
     const struct suspect s = forward_suspect(c, t, budget);
-    const struct problem* p = s.problem;
+    const struct forward_mistake right = online_right(s.problem);
     enum cause cause = explain_LSE(&s);
-    if (!cause) cause = explain_arithmetic(&s);
-    if (!cause && saw_nothing(p)) cause = CAUSE_inner_tail;
-    for (size_t n = 0; n < sizeof tiles / sizeof tiles[0] && !cause; n++)
-        if (tiles[n] <= p->N_k) cause = explain_tile(&s, tiles[n]);
+    if (!cause) cause = explain_scale(&s, right);
+    if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;
+    if (!cause) cause = explain_online(&s, right);
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;

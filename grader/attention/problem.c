@@ -2,6 +2,7 @@
 #include "attention/problem.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "wall/arena.h"
@@ -46,6 +47,11 @@ struct problem with_scale(struct problem p, double factor) {
     return p;
 }
 
+struct problem with_nan_gaps(struct problem p) {
+    p.nan_gaps = true;
+    return p;
+}
+
 struct problem problem_of(struct check* c, const struct contract* contract, int64_t N_q,
                           int64_t N_k, bool causal) {
     struct problem p = {.check = c,
@@ -66,9 +72,17 @@ struct problem* problem_of_case(const struct check* c) {
 
 // ---- places --------------------------------------------------------------------------------
 
-bool rows_fit(const struct problem* p, enum which a, struct strides s) {
-    int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
-    return N > 0 && place(s, p->B - 1, H - 1, N - 1) + width_of(p, a) <= p->array[a].tensor->count;
+void fill_gaps(const struct problem* p, enum which a, double value) {
+    struct tensor* t = p->array[a].tensor;
+    size_t width = (size_t)width_of(p, a) * sizeof(double);
+    double* rows = check_allocate(p->check, t->count, sizeof *rows);
+    memcpy(rows, t->value, (size_t)t->count * sizeof *rows);
+    for (int64_t e = 0; e < t->count; e++) t->value[e] = value;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h += sharing(p, a))
+            for (int64_t n = 0; n < rows_of(p, a); n++)
+                memcpy(row_of(p, a, b, h, n), rows + place_in(p, a, b, h, n), width);
+    free(rows);
 }
 
 void guard_gaps(const struct problem* p, enum which a) {
@@ -173,11 +187,12 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
     if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
     const char* all_keys = p->contract->backward ? "" : ", not causal";
+    const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
                                                : ", all heads share K and V: head stride 0";
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
                (int)p->d, p->causal ? ", causal" : all_keys, scale,
-               layout == SHARED ? shared : layout_names[layout], what);
+               layout == SHARED ? shared : layout_names[layout], gaps, what);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {
@@ -194,6 +209,10 @@ void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
+void problem_launches_fail(struct problem p) {
+    check_launches_fail(p.check, declare_packed, &p);
+}
+
 // ---- costs ---------------------------------------------------------------------------------
 
 const struct arena_traffic* problem_traffic(const struct problem* p) {
@@ -203,10 +222,10 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     return t;
 }
 
-void judge_conflicts(struct check* c) {
+void judge_conflicts(struct check* c, double most) {
     const struct arena_traffic* t = check_traffic(c);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
-                  all > lost ? lost / (all - lost) : 0, 0.1);
+                  all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
 }

@@ -21,7 +21,7 @@
 #include "course.h"
 
 enum {
-    MAX_N = 4400,    // the largest N_k of a case, a tile beyond it included
+    MAX_N = 4480,    // the largest N_k of a case, a tile beyond it included
     MAX_HEAD = 256,  // the largest d
 };
 
@@ -55,6 +55,7 @@ struct problem {
     int64_t group;  // heads of Q that share a head of K and V, which have H / group heads
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
+    bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct array array[ARRAYS];  // set by problem_declare()
     void* own;                   // the lesson's: data for the hooks of its contract
@@ -102,6 +103,9 @@ struct problem with_d(struct problem p, int64_t d);
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
+// The problem with NaN between the rows of its inputs, wherever their strides leave room.
+struct problem with_nan_gaps(struct problem p);
+
 // Declares all arguments of the case, and describes the case for explain(). They are: the arrays,
 // by their names; their strides, "stride_dq.n" and the like; B, N_q, N_k, H (of queries), H_k, d,
 // causal, backward, scale; "workspace" if the contract has one. A forward pass gets NULL for K and
@@ -117,14 +121,18 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
+// check_launches_fail() with packed arrays.
+void problem_launches_fail(struct problem p);
+
 // The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of fp32
 // for each query, or local arrays could hold a query's scores of thousands of keys.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
-// is lost to bank conflicts.
-void judge_conflicts(struct check* c);
+// is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
+// hide the conflicts of others.
+void judge_conflicts(struct check* c, double most);
 
 // Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
 // forward pass or five of a backward pass, without those that the causal mask hides.
@@ -170,12 +178,8 @@ static inline double* row_of(const struct problem* p, enum which a, int64_t b, i
     return p->array[a].tensor->value + place_in(p, a, b, h, n);
 }
 
-// True if the array has rows, and with these strides they all lie within its tensor.
-bool rows_fit(const struct problem* p, enum which a, struct strides s);
-
-static inline bool same_strides(struct strides s, struct strides t) {
-    return s.b == t.b && s.n == t.n && s.h == t.h;
-}
+// Sets the elements between the rows of an input to a value.
+void fill_gaps(const struct problem* p, enum which a, double value);
 
 // Declares that the elements between the rows of an output must not be written.
 void guard_gaps(const struct problem* p, enum which a);

@@ -14,6 +14,7 @@
     CAUSE(unknown, "no known pattern fits; look at the first wrong element and the map")           \
     /* what was written where */                                                                   \
     CAUSE(never_written, "these elements were never written")                                      \
+    CAUSE(all_zero, "every element is 0: what was summed does not reach the output")               \
     CAUSE(out_of_bounds, "the kernel used memory outside an array: guard the last block or tile")  \
     CAUSE(input_changed, "the kernel wrote into one of its inputs")                                \
     CAUSE(tail_dropped, "only the last, partly filled block or tile is missing or wrong")          \
@@ -67,6 +68,7 @@
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
+    CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \
     CAUSE(causal_ignored, "the flag `causal` is ignored: keys are hidden always, or never")        \

@@ -42,12 +42,16 @@ static int64_t wrong_from(const struct picture* p, int64_t n,
     return first;
 }
 
-// Errors as small as rounding makes them.
+// Errors as small as rounding makes them. Rounding makes no number of a NaN or an infinity.
 static bool small(const struct picture* p) {
     double largest = 0;
     if (p->found->never_written || p->found->nonfinite) return false;
-    for (int64_t i = 0; i < p->t->count; i++)
-        if (isfinite(p->t->want[i])) largest = fmax(largest, fabs(p->t->want[i]));
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (isfinite(p->t->want[i]) && !p->t->untouched[i])
+            largest = fmax(largest, fabs(p->t->want[i]));
+        else if (p->wrong[i])
+            return false;
+    }
     return p->found->worst <= 0.02 * largest;
 }
 
@@ -61,8 +65,10 @@ static bool is_tail(int64_t first, int64_t n) {
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
-    // If rounding alone makes the last rows wrong, this is chance.
-    return row > 0 && (p->rows - row) * 16 > p->rows && !small(p) ? CAUSE_grid_limit : CAUSE_NONE;
+    // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something
+    // reached these rows.
+    bool reached = small(p) || p->found->nonfinite > 0;
+    return row > 0 && (p->rows - row) * 16 > p->rows && !reached ? CAUSE_grid_limit : CAUSE_NONE;
 }
 
 // The result of an earlier call, or its sum with the right result.
@@ -86,6 +92,7 @@ static enum cause earlier_round(const struct picture* p) {
 static enum cause one_batch(const struct picture* p) {
     const struct tensor* t = p->t;
     if (t->shape.rank < 2 || t->shape.dim[0] < 2) return CAUSE_NONE;
+    if (p->found->nonfinite > 0) return CAUSE_NONE;  // the first batch's numbers are numbers
     int64_t per_batch = t->count / t->shape.dim[0], bad = 0;
     if (t->shape.rank == 2 && per_batch == 1) return CAUSE_NONE;
     for (int64_t i = 0; i < t->count; i++) {
@@ -142,6 +149,28 @@ static enum cause transposed(const struct picture* p) {
     return squares ? CAUSE_transposed : CAUSE_NONE;
 }
 
+// What is wrong is only that elements between the rows are written.
+static enum cause touched(const struct picture* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (p->wrong[i] && !p->t->untouched[i]) return CAUSE_NONE;
+        any |= p->wrong[i];
+    }
+    return any ? CAUSE_out_of_bounds : CAUSE_NONE;
+}
+
+// Every element is 0.
+static enum cause all_zero(const struct picture* p) {
+    const struct tensor* t = p->t;
+    int64_t zeros = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        if (t->untouched[i]) continue;
+        if (t->got[i] != 0 || p->poison[i]) return CAUSE_NONE;
+        zeros++;
+    }
+    return zeros > 0 ? CAUSE_all_zero : CAUSE_NONE;
+}
+
 // got / want is the same everywhere it can be measured.
 static enum cause constant_ratio(const struct picture* p) {
     const struct tensor* t = p->t;
@@ -183,7 +212,8 @@ bool diagnose_added(struct check* c, const struct tensor* t) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        earlier_round, tail, one_batch, nonfinite, transposed, constant_ratio, imprecise,
+        touched,   all_zero,   earlier_round,  tail,      one_batch,
+        nonfinite, transposed, constant_ratio, imprecise,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

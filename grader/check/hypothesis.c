@@ -15,42 +15,63 @@ static bool is_like(double got, double guess, double slack) {
     return isnan(guess) ? isnan(got) : got == guess || fabs(got - guess) <= slack;
 }
 
+static bool was_written(const struct tensor* t, int64_t element) {
+    return !t->state->poison[t->got - t->state->got + element];
+}
+
 // What the output holds: NaN for an element that was never written.
 static double got_of(const struct tensor* t, int64_t element) {
-    return t->state->poison[t->got - t->state->got + element] ? NAN : t->got[element];
+    return was_written(t, element) ? t->got[element] : NAN;
 }
 
 static double largest_of(const double* guess, int64_t n) {
     double largest = 0;
     for (int64_t e = 0; e < n; e++)
-        if (isfinite(guess[e]) && guess[e] != ANYTHING) largest = fmax(largest, fabs(guess[e]));
+        if (isfinite(guess[e]) && fabs(guess[e]) != ANYTHING)
+            largest = fmax(largest, fabs(guess[e]));
     return largest;
 }
 
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
-    double error = 0, unexplained = 0;
+    double error = 0, unexplained = 0, worst = 0, sum = 0;
+    int64_t unknown = 0, finite = 0;
     bool differs = false;
     for (int64_t e = 0; e < t->count; e++) {
         double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
-        if (guess[e] == ANYTHING) continue;
+        if (guess[e] == ANYTHING) {
+            unknown++;
+            continue;
+        }
+        if (guess[e] == NOT_WRITTEN) {
+            if (was_written(t, e)) return FIT_NONE;
+            differs |= !t->untouched[e];
+            continue;
+        }
         double allowed = slack_of(budget, slack, largest, guess[e]);
         if (!is_like(got, guess[e], allowed)) return FIT_NONE;
         if (isfinite(guess[e]) && isfinite(want) && slack.unexplained > 0) {
             error += fabs(got - want);
             unexplained += fabs(got - dtype_round(t->dtype, guess[e]));
+            double off = fabs(dtype_round(t->dtype, guess[e]) - want);
+            worst = fmax(worst, off);
+            sum += off;
+            finite++;
         } else if (isnan(guess[e])) {
             differs |= !isnan(want) && !slack.nan_proves_nothing;
         } else {
             differs |= !is_like(want, guess[e], allowed);
         }
     }
-    return differs || unexplained < slack.unexplained * error ? FIT_SHOWN : FIT_RIGHT;
+    if (unknown * 8 > t->count * 7) return FIT_NONE;
+    bool fails = worst > budget.max || sum > budget.mean * (double)finite;
+    bool explained = fails && unexplained < slack.unexplained * error;
+    return differs || explained ? FIT_SHOWN : FIT_RIGHT;
 }
 
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) {
-    if (s->slack.of_largest > 0 || guess == ANYTHING) return false;
+    if (s->slack.of_largest > 0 || fabs(guess) == ANYTHING) return false;
     return !is_like(got_of(s->tensor, element), guess, slack_of(s->budget, s->slack, 0, guess));
 }
 

@@ -26,8 +26,11 @@
 
 #include "check/check.h"
 
-// A guess for an element that may hold anything: several blocks write it, say.
+// A guess for an element that may hold anything: several blocks write it, say. Of a guess at least an
+// eighth must be something else.
 #define ANYTHING DBL_MAX
+// A guess for an element that is not written. (NaN fits one that is written and NaN, too.)
+#define NOT_WRITTEN (-DBL_MAX)
 
 // By how much an element may differ from a guess, and when a guess proves anything. All zero: the
 // budget, and one element that the mistake makes wrong.
@@ -73,11 +76,12 @@ enum fit {
 
 // The one rule by which an output is like a guess. The guess for an element is
 //   NaN: the element is NaN, or was never written, or must not be written and is not;
+//   NOT_WRITTEN: the element was never written, or must not be written and is not;
 //   infinite: the element is the same;
 //   any other number: the element differs from it by at most budget.max and the slack.
 // The guess is evidence if it is not what is wanted. Either only one of the two numbers is NaN or
 // infinite, or they differ by more than budget.max and the slack. With slack.unexplained, sums
-// decide about such a difference. guess has t->count elements. The round that is selected is
+// decide about such a difference, if the guess itself is not within the budget. guess has t->count elements. The round that is selected is
 // compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);

@@ -136,7 +136,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
                    c->record->spent);
-    // A launch has a part of the CPU time of its case, so that the line of an endless loop is named.
+    // A launch has a part of the CPU time of its case, so that an endless loop has its line named.
     // A watched one may take four times what CUDEV_TIMEOUT says. The clock is the wall's to watch.
     char launch[48], clock[48];
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
@@ -261,8 +261,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
                    c->session->gpu && !c->watch ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
-                   "it waits for something that does not come: it slept for %d s\n%s",
-                   WALL_IDLE_SECONDS, said);
+                   "it waits for something that does not come: it slept most of %.0f s\n%s",
+                   r->seconds, said);
     if (r->end == WALL_MEMORY)
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
@@ -363,18 +363,21 @@ static void judge_refused(struct check* c, int i, int r) {
 // back. A case that has nothing to read or nothing to write needs no kernel.
 static void judge_host(struct check* c, int round) {
     int64_t to_read = 0, to_write = 0;
-    bool on_host = false;
+    bool on_host = false, written = false;
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
         if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++)
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++) {
             to_write += !untouched[k];
+            written |= !s->poison[s->per_round * round + k];
+        }
         on_host |= s->on_host;
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
-        check_fail(c, CAUSE_host_computed, "the launcher launched no kernel");
+        check_fail(c, written ? CAUSE_host_computed : CAUSE_never_written,
+                   "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
                    "the launcher brought %lld bytes to the host, or allocated them where host code "

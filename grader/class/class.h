@@ -3,7 +3,8 @@
 //
 //   names.c    names of students and lessons, as file names
 //   folder.c   OUT: its paths, who may enter it
-//   archive.c  the files in a zip or tar, read and never unpacked
+//   reader.c   `class archive` reads a zip or tar behind the wall, and unpacks nothing
+//   archive.c  the files in it
 //   table.c    CSV in and out
 //   collect.c  SUBMISSIONS (and the roster) become rows; of each only the lessons' files are taken
 //   kept.c     results and errors that jobs left in OUT
@@ -138,15 +139,47 @@ void class_forget(const struct class* class, const char* folder, bool folders);
 // ".cu" of "gqa.cu"; "" if there is none.
 const char* file_ending(const char* file);
 
+// ---- reader.c
+
+// What the reader tells of an archive, in the file TOLD_FILE_NAME of its folder: a head for each
+// file that is asked for, its name, and its `size` bytes if it is TOLD_FILE; at the end a head that
+// says whether the archive was read to its end.
+enum told {
+    TOLD_FILE,
+    TOLD_LARGE,    // not less than SIZE_LIMIT
+    TOLD_SPECIAL,  // a link, a device
+    TOLD_WHOLE,    // the end
+    TOLD_BROKEN,   // the end, and not the archive's
+    TOLD_TOO_MUCH  // likewise: too many files, or too much in them
+};
+struct told_head {
+    uint32_t kind, name_size, size;
+};
+#define TOLD_FILE_NAME "told"
+enum { TOLD_NAME = 4096, SIZE_LIMIT = 1 << 20 };
+
+// Tells the archive that fd has open: its files with one of these names (in any folder; ends with
+// NULL; without a name all), which have less than `limit` bytes.
+void archive_tell(int fd, size_t limit, const char* const* asked, FILE* to);
+
+// `class archive NAME...`: the archive is descriptor ARENA_FD. Returns the exit status.
+int archive_main(char** asked);
+
 // ---- archive.c
 
-// Calls take() for every file in a zip, tar or compressed tar. data has less than `limit` bytes and
-// belongs to the archive. It is NULL with size `limit` for a larger file, and NULL with size 0 for
-// links and special files. Returns false, with the reason in why, if this is no such archive or is
-// broken. Nothing is written.
-bool archive_each(const char* path, size_t limit,
+// Has the archive that fd has open read behind the wall, and calls take() for every file in it with
+// the name of a lesson's file. data has less than SIZE_LIMIT bytes and belongs to the archive; NULL
+// with size SIZE_LIMIT stands for a larger file, NULL with size 0 for links and special files.
+// Returns false, with the reason in why, if this is no such archive, is broken, or takes too much
+// time or memory.
+bool archive_each(const struct class* class, int fd,
                   void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
                   char why[WHY_SIZE]);
+
+// The same of what the reader has told.
+bool told_each(const char* told, size_t size,
+               void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
+               char why[WHY_SIZE]);
 
 // ---- table.c
 

@@ -16,7 +16,7 @@
 #include "base/plain.h"
 #include "class/class.h"
 
-enum { SIZE_LIMIT = 1 << 20, DEEPEST = 6, MOST_ENTRIES = 20000 };
+enum { DEEPEST = 6, MOST_ENTRIES = 20000 };
 
 struct row* class_row_of_id(const struct class* class, const char* id) {
     for (int i = 0; i < class->rows; i++)
@@ -230,14 +230,16 @@ static void take_entry(void* to, const char* name, const void* data, size_t size
     }
 }
 
-static void take_archive(struct class* class, struct row* row, const char* path) {
+// Takes the open archive, and closes it.
+static void take_archive(struct class* class, struct row* row, int fd) {
     struct places* p = calloc(1, sizeof *p);
     char why[WHY_SIZE] = "";
     if (!p) class_refuse("no memory for an archive");
     p->class = class;
     p->row = row;
     for (int l = 0; l < class->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
-    bool whole = archive_each(path, SIZE_LIMIT, take_entry, p, why);
+    bool whole = archive_each(class, fd, take_entry, p, why);
+    close(fd);
     for (int l = 0; l < class->lessons && !whole; l++) {
         struct cell* cell = &row->cell[l];
         if (cell->state == CELL_TAKEN && !p->before[l])
@@ -315,17 +317,16 @@ static void take_one(struct class* class, int folder, const char* name) {
     } else {
         size = without_ending(name, archives);
         struct row* row = row_of(class, name, size);
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", class->submissions, name);
-        if (S_ISREG(st.st_mode) && name[size])
-            take_archive(class, row, path);
+        int fd = S_ISREG(st.st_mode) && name[size] ? open_file(folder, name) : -1;
+        if (fd >= 0)
+            take_archive(class, row, fd);
         else
             for (int l = 0; l < class->lessons; l++)
-                refuse(&row->cell[l], S_ISLNK(st.st_mode) ? "a symbolic link"
-                                      : !S_ISREG(st.st_mode)
-                                          ? "not a regular file"
-                                          : "neither a folder, nor an archive, nor a "
-                                            "lesson's file");
+                refuse(&row->cell[l], S_ISLNK(st.st_mode)    ? "a symbolic link"
+                                      : !S_ISREG(st.st_mode) ? "not a regular file"
+                                      : name[size]           ? "an archive that cannot be opened"
+                                                   : "neither a folder, nor an archive, nor a "
+                                                     "lesson's file");
     }
 }
 

@@ -16,6 +16,7 @@ command -v sim_c >/dev/null || {
 }
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
+mkdir -p "$out/submissions" # nothing may have been taken
 find "$out/submissions" -type f -name '*.cu' | sed 's|.*/||; s|\.cu$||' | sort -u >"$work/lessons"
 while read -r lesson; do
     mkdir "$work/$lesson"

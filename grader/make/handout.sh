@@ -50,6 +50,9 @@ awk '{ print } NR == 1 {
     print "\n**This is the student edition.** It has no solutions: what the texts show with `FROM=solutions` or `make wrong`, and"
     print "what they link to in `solutions/`, is not here, and a command that needs it says so. Your own kernel is graded as"
     print "everywhere. `make update` brings what is new, and keeps your work."
+    print "What a lesson of kernels asks for stands in its check as arithmetic in double, not as a kernel. Lesson 21 is another"
+    print "matter: its answers are formulas, and what grades them, `grader/21_flop_counting/questions.h`, has to know them."
+    print "Whoever opens that file reads the answers."
     print "The headers `lessons/tile.h` and `lessons/flash_tile.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
     print "lesson may include them, an earlier one is refused."
 }' README.md >"$out/README.md" || exit 2

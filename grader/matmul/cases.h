@@ -28,6 +28,10 @@ void multiply_reals(struct check* c, const struct matmul* of);
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
 
+// C, A and B in turn begin `first` elements behind an aligned address, alone.
+void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K,
+                         int64_t first);
+
 // The largest M, then the largest N, with 1 for the other sizes: more than a grid has blocks in y.
 // So many blocks take long, so only the launches are checked.
 void multiply_launches_only(struct check* c, const struct matmul* of);
@@ -39,8 +43,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 // strides smaller than a row. Then a launch that fails.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
-// Of one call: the wavefronts that only bank conflicts make, in parts of the others. A few are
-// forgiven.
-void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t);
+// Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which `most`
+// count: loads that nobody needs could hide the conflicts of others. A few are forgiven.
+void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most);
 
 #endif

@@ -12,13 +12,13 @@ static struct matrix declare(const struct product* p, const char* name, bool out
                              int64_t cols, struct part part) {
     struct matrix m = {NULL, rows, cols, cols + part.gap, part.first};
     struct shape shape = SHAPE(rows, m.stride);
+    if (part.gap == 0 && part.first > 0) shape = SHAPE(part.first + rows * cols);
     char stride[] = "stride_?", first[] = "first_?";
     stride[7] = first[6] = name[0];
     m.t = output ? check_output(p->check, name, p->of->dtype, shape)
                  : check_input(p->check, name, p->of->dtype, shape);
-    if (!p->of->strides) return m;
-    check_int(p->check, stride, m.stride);
     check_int(p->check, first, m.first);
+    if (p->of->strides) check_int(p->check, stride, m.stride);
     return m;
 }
 
@@ -53,8 +53,8 @@ static void want_row(const struct product* p, int64_t i) {
 
 void product_want(const struct product* p) {
     for (int64_t e = 0; e < p->C.t->count; e++) {
-        int64_t col = e % p->C.stride - p->C.first;
-        p->C.t->untouched[e] = col < 0 || col >= p->N;
+        int64_t place = e - p->C.first;
+        p->C.t->untouched[e] = place < 0 || place % p->C.stride >= p->N;
     }
     for (int64_t i = 0; i < p->M; i++) want_row(p, i);
 }

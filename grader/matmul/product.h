@@ -34,7 +34,8 @@ struct matrix {
     int64_t rows, cols, stride, first;
 };
 
-// Of the columns of an array, `gap` are not the matrix's, and `first` of these stand before it.
+// Of the columns of an array, `gap` are not the matrix's, and `first` of these stand before it. If
+// there is no gap, the matrix is packed, and begins `first` elements into its array.
 struct part {
     int64_t gap, first;
 };
@@ -53,8 +54,8 @@ struct product product_of(struct check* c, const struct matmul* of, int64_t M, i
                           int64_t K);
 
 // Declares all arguments of the case, and describes it for the mistakes: p has to live as long as
-// the case. Arguments: "C", "A", "B", "M", "N", "K"; with strides also "stride_C" and "first_C",
-// and so on.
+// the case. Arguments: "C", "A", "B", "M", "N", "K", "first_C" and so on; with strides also
+// "stride_C" and so on.
 void product_declare(struct product* p);
 
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.

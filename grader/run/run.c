@@ -155,6 +155,10 @@ static struct arena_traffic traffic(void) {
         .shared_store_requests = (int64_t)t.shared_store_requests,
         .shared_store_wavefronts = (int64_t)t.shared_store_wavefronts,
         .shared_store_conflicts = (int64_t)t.shared_store_conflicts,
+        .global_load_excess_sectors =
+            (int64_t)(t.global_load_sectors - t.global_load_ideal_sectors),
+        .global_store_excess_sectors =
+            (int64_t)(t.global_store_sectors - t.global_store_ideal_sectors),
         .atomics = (int64_t)t.atomics,
         .barriers = (int64_t)t.barriers,
         .mma = (int64_t)t.mma,

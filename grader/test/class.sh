@@ -158,6 +158,21 @@ cp solutions/05_tiled_matmul/tiled_matmul.cu "$dir/two/ada.cu"
 awk -f grader/make/cut.awk "$dir/two/ada.cu" >"$dir/two/bob.cu"
 class SUBMISSIONS="$dir/two" ROSTER= OUT="$dir/out_two"
 expect "the median of two is between them" said 'mean 50.0, median 50,'
+# Archives are read behind the wall: in a network of its own, where nobody else is.
+mkdir "$dir/bomb"
+cp "$dir"/submissions/bomb*.tar.xz "$dir/bomb/"
+class SUBMISSIONS="$dir/bomb" ROSTER= OUT="$dir/out_bomb" &
+apart='' tries=0
+until [ -n "$apart" ] || [ $tries = 200 ]; do
+    # shellcheck disable=SC2013  # a number each
+    for pid in $(grep -lsz '^archive$' /proc/[0-9]*/cmdline | cut -d/ -f3); do
+        net=$(readlink "/proc/$pid/ns/net") && [ "$net" != "$(readlink /proc/self/ns/net)" ] && apart=yes
+    done
+    tries=$((tries + 1))
+    sleep 0.05
+done
+wait
+expect "an archive is read apart from everything" test "$apart" = yes
 # Refusals
 chmod 644 "$dir/secret"
 expect "a secret that others can read is refused" fails_with 'chmod 600' class

@@ -24,6 +24,13 @@ nothing_secret() {
     [ -z "$hidden" ] || { echo "$hidden" && false; }
 }
 expect "it has no solution and no kernel that is graded" nothing_secret
+# Of lesson 21 the check knows the answers, and the edition says so. Hints apart, no text has them.
+tells_of_21() {
+    grep -q 'questions.h' "$dir/handout/README.md" && [ -e "$dir/handout/grader/21_flop_counting/questions.h" ] || return 1
+    sed -n 's/^\([a-z0-9_]* = .*[^ ]\)  *\/\/ SOLUTION$/\1/p' solutions/21_flop_counting/answers.txt >"$dir/answers"
+    [ "$(wc -l <"$dir/answers")" = 24 ] && ! grep -rlFf "$dir/answers" --exclude=hints.md --exclude-dir=.git "$dir/handout"
+}
+expect "what it holds of lesson 21 it says" tells_of_21
 in_handout() { (cd "$dir/handout" && unset MAKEFLAGS MAKELEVEL && "$@"); }
 expect "it grades a right kernel 100" in_handout make -s grade LESSON=05 FILE="$solution"
 stub_is_0() { in_handout make -s grade LESSON=05 2>&1 | grep -q '^Score: 0/100'; }

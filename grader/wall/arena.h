@@ -63,6 +63,8 @@ struct arena_traffic {
     int64_t global_store_bytes, global_store_requests, global_store_sectors;
     int64_t shared_load_requests, shared_load_wavefronts, shared_load_conflicts;
     int64_t shared_store_requests, shared_store_wavefronts, shared_store_conflicts;
+    // Sectors beyond those that would hold what each request uses, were it side by side.
+    int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, barriers, mma;
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak

@@ -36,21 +36,23 @@ rename() {
         objcopy --redefine-syms="$2.renamed" --localize-symbols="$2.variables" "$1"
 }
 
-lib/rewrite "$file" out/unit.cpp "$file" out/unset || exit "$NOT_REWRITTEN"
+# Beside the source lies nothing that a file could ask for.
+mkdir -p out/source
+lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu || exit "$NOT_REWRITTEN"
 
 # Both objects are made side by side, each from the very text that is inspected. What the compiler
 # says to the second it has said to the first.
 # shellcheck disable=SC2086  # the flags are words
 {
     watched=$(cat lib/cxxflags-watched)
-    { g++ $watched $include -E -dD out/unit.cpp -o out/watched.ii &&
+    { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
         g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
     nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
 } 2>out/said-watched &
 watched_job=$!
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
-compiler $plain $include -E -dD -MD -MF out/deps out/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
+compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
 plain="${plain%-include*} $calls"
 # shellcheck disable=SC2086
 compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
@@ -67,10 +69,10 @@ fi
 g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
 
-# Its #include lines alone, with the macros that C's headers ask for: what the headers say without the
-# submission's own macros. A line that includes a header ends with a marker of the next line.
-# shellcheck disable=SC2086  # the flags are words
-{
+# alone SOURCE TEXT: the #include lines of the source alone, with the macros that C's headers ask for:
+# what headers say without the submission's own macros. In the preprocessed text, a line that includes
+# a header ends with a marker of the next line.
+alone() {
     echo "#line 1 \"$file\""
     awk -v file="$file" '
         NR == FNR { line[FNR - 1] = $0; next }
@@ -81,9 +83,12 @@ g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
             if (inside && substr(name, length(file) + 2, 2) == " 2") print line[$2 - 1]
             next
         }
-        inside && /^#(define|undef) (NDEBUG|NOMINMAX|_USE_MATH_DEFINES|_(GNU|DEFAULT|BSD|SVID|ISOC99|ISOC11|ISOC2X|POSIX|POSIX_C|XOPEN)_SOURCE|__STDC_(LIMIT|CONSTANT|FORMAT)_MACROS|__STDC_WANT_[A-Z0-9_]*)( [0-9]*L?)?$/
-    ' out/unit.cpp out/unit.ii
-} >out/alone.cpp
+        inside && /^#(define|undef) (NDEBUG|NOMINMAX|_USE_MATH_DEFINES)( [0-9]*L?)?$/
+        inside && /^#(define|undef) _(GNU|DEFAULT|BSD|SVID|ISOC99|ISOC11|POSIX|POSIX_C|XOPEN)_SOURCE( [0-9]*L?)?$/
+        inside && /^#(define|undef) __STDC_(LIMIT_|CONSTANT_|FORMAT_|WANT_[A-Z0-9_]*)(MACROS)?( [0-9]*L?)?$/
+    ' "$1" "$2"
+}
+alone out/source/unit.cpp out/unit.ii >out/alone.cpp
 # shellcheck disable=SC2046,SC2086
 {
     g++ $(cat lib/cxxflags) $include -E -dD out/alone.cpp -o out/alone.ii || : >out/alone.ii
@@ -117,9 +122,17 @@ if [ -z "$arch" ]; then
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
-nvcc -std=c++17 -O3 -lineinfo -arch="$arch" -Iinclude -c "$file" -o out/gpu.o ||
-    exit "$NOT_COMPILED"
-nm -P out/gpu.o >out/symbols-gpu
+nvcc="nvcc -std=c++17 -O3 -lineinfo -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
+$nvcc || exit "$NOT_COMPILED"
+nm -P out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
+# What nvcc's preprocessor makes of it for the host, and of its #include lines alone: by nvcc's own
+# command, which ends with the names of its files.
+$nvcc --dryrun 2>out/commands
+host=$(sed -n 's/^#[$] \(.* -E -x c++ .*\)"out\/source\/unit\.cu" -o .*/\1/p' out/commands | grep -v __CUDA_ARCH__= | head -n 1)
+sed -n 's/^#[$] INCLUDES="-I\([^"]*\)".*/\1\//p' out/commands >out/toolkit
+eval "$host -dD out/source/unit.cu -o out/host.ii" 2>/dev/null || exit "$NO_OBJECTS"
+alone out/source/unit.cu out/host.ii >out/alone.cu
+eval "$host -dD out/alone.cu -o out/alone-host.ii" 2>/dev/null || : >out/alone-host.ii
 # shellcheck disable=SC2046  # the flags are words
 g++ -no-pie $(cat lib/wrapped) out/gpu.o lib/call-cuda.o lib/librun-cuda.a -L"$cuda/lib64" \
     -lcudart_static -lpthread -ldl -lrt -o out/program 2>out/linker || exit "$NOT_LINKED"

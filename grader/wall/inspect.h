@@ -26,16 +26,20 @@ bool inspect_missing(const char* out, const char* function, char* name, size_t s
 bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
                   size_t message_size);
 
-// Two preprocessed texts with their #define lines, and where a CUDA toolkit's headers are; NULL: none
-// counts.
+// The same of the text that nvcc's preprocessor makes of the file for the host.
+bool inspect_host_text(const char* text, const char* shown_name, char* message,
+                       size_t message_size);
+
+// Two preprocessed texts with their #define lines, and where a CUDA toolkit's headers are; NULL:
+// none counts.
 struct inspect_texts {
     const char* text;     // of the submission
     const char* alone;    // of its #include lines alone
     const char* toolkit;  // the folder, with / at its end
 };
 
-// True if the text keeps to the rules on headers and macros. source: out/unit.cpp, whose line n + 1
-// is line n of the submission.
+// True if the text keeps to the rules on headers and macros. source: out/source/unit.cpp, whose line
+// n + 1 is line n of the submission.
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,
                       char* message, size_t message_size);
 

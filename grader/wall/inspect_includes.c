@@ -57,14 +57,15 @@ static bool is_listed(const char* words, const char* word, size_t n) {
 static const char standard_headers[] =
     "assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h limits.h locale.h "
     "malloc.h math.h memory.h stdalign.h stdarg.h stdbool.h stddef.h stdint.h stdio.h stdlib.h "
-    "stdnoreturn.h string.h strings.h sys/types.h tgmath.h time.h uchar.h wchar.h "
+    "stdnoreturn.h string.h strings.h sys/time.h sys/types.h tgmath.h time.h uchar.h wchar.h "
     "cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath ccomplex complex cstdalign "
     "cstdarg cstdbool cstddef cstdint cstdio cstdlib cstring ctgmath ctime ciso646 cuchar cwchar "
     "algorithm any array atomic bit bitset charconv chrono compare concepts deque exception "
     "forward_list functional initializer_list iomanip ios iosfwd istream iterator limits list map "
     "memory memory_resource new numbers numeric optional ostream queue random ranges ratio set "
     "span sstream stack stdexcept streambuf string string_view system_error tuple type_traits "
-    "typeindex typeinfo unordered_map unordered_set utility valarray variant vector version";
+    "typeindex typeinfo unistd.h unordered_map unordered_set utility valarray variant vector "
+    "version";
 
 // What an #include line names: between < and > or between quotes. Returns its length; 0: it is no
 // such name.
@@ -140,7 +141,7 @@ static bool asks_plainly(const char* p) {
     return true;
 }
 
-// out/unit.cpp: the rewriter has seen to it that a line is a directive if and only if it begins
+// source/unit.cpp: the rewriter has seen to it that a line is a directive if and only if it begins
 // with #. Its first line is a #line.
 static bool read_directives(const char* source, const struct where* w) {
     int line = 0;
@@ -166,7 +167,7 @@ static bool read_directives(const char* source, const struct where* w) {
     return true;
 }
 
-// Goes on in out/unit.cpp from line *at to line `number`, as #line counts.
+// Goes on in source/unit.cpp from line *at to line `number`, as #line counts.
 static const char* source_line(const char* p, int* at, int number) {
     for (; *p && *at < number; ++*at) {
         p += strcspn(p, "\n");

@@ -119,6 +119,20 @@ static const char* const attributes[] = {
     "__aligned__", "unused",       "__unused__", "maybe_unused",  "noreturn",          "nodiscard",
     "fallthrough", "likely",       "unlikely",   "packed",        "__packed__",        "deprecated",
     NULL};
+// The same of CUDA's own headers.
+static const char* const cuda_attributes[] = {"global",
+                                              "device",
+                                              "host",
+                                              "shared",
+                                              "constant",
+                                              "managed",
+                                              "launch_bounds",
+                                              "grid_constant",
+                                              "cluster_dims",
+                                              "maxnreg",
+                                              "cudart_builtin",
+                                              "device_builtin",
+                                              NULL};
 // Builtins behind NULL, NAN, INFINITY, offsetof and va_arg, and hints to the compiler.
 static const char* const builtins[] = {
     "__builtin_nan",      "__builtin_nanf",      "__builtin_inf",      "__builtin_inff",
@@ -141,6 +155,7 @@ static const char* const instrumentation[] = {"__tsan_", "__ubsan_", "__asan_", 
 static const char* const pragmas[] = {"unroll", "nounroll", "once", "region", "endregion", NULL};
 
 struct where {
+    bool gpu;  // the text is what nvcc makes of the file for the host
     const char* shown_name;
     char* message;
     size_t size;
@@ -174,7 +189,8 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
             continue;
         }
         if (depth == NAMES && (isalpha((unsigned char)*r->word) || *r->word == '_') &&
-            !is(r, "gnu") && !is_one_of(r, attributes))
+            !is(r, "gnu") && !is_one_of(r, attributes) &&
+            !(w->gpu && is_one_of(r, cuda_attributes)))
             return refuse(w, r,
                           "the attribute %.*s: a graded file has none but noinline and aligned",
                           (int)r->length, r->word);
@@ -197,6 +213,10 @@ static bool read_word(struct reader* r, const struct where* w) {
                           (int)r->length, r->word);
         return true;
     }
+    if (is_one_of(r, assembly) && w->gpu)
+        return refuse(w, r,
+                      "inline assembly that host code has, too; #ifdef __CUDA_ARCH__ keeps it "
+                      "to kernels, and lessons/ptx.h has functions for it");
     if (is_one_of(r, assembly))
         return refuse(
             w, r,
@@ -219,13 +239,26 @@ static bool read_word(struct reader* r, const struct where* w) {
     return true;
 }
 
+static bool read_words(const char* text, const struct where* w) {
+    struct reader r = {
+        .text = text, .at = text, .file = w->shown_name, .line = 1, .line_start = true};
+    while (next(&r))
+        if (!read_word(&r, w)) return false;
+    return true;
+}
+
+bool inspect_host_text(const char* text, const char* shown_name, char* message, size_t size) {
+    const struct where w = {true, shown_name, message, size};
+    return read_words(text, &w);
+}
+
 bool inspect_text(const char* plain, const char* watched, const char* shown_name, char* message,
                   size_t size) {
     struct reader a = {
         .text = plain, .at = plain, .file = shown_name, .line = 1, .line_start = true};
     struct reader b = {
         .text = watched, .at = watched, .file = shown_name, .line = 1, .line_start = true};
-    const struct where w = {shown_name, message, size};
+    const struct where w = {false, shown_name, message, size};
     for (;;) {
         bool more = next(&a), more_watched = next(&b);
         if (!more && !more_watched) break;
@@ -235,9 +268,5 @@ bool inspect_text(const char* plain, const char* watched, const char* shown_name
                 "this line reads differently when the kernel is watched; a kernel cannot ask "
                 "how it is compiled");
     }
-    a = (struct reader){
-        .text = plain, .at = plain, .file = shown_name, .line = 1, .line_start = true};
-    while (next(&a))
-        if (!read_word(&a, &w)) return false;
-    return true;
+    return read_words(plain, &w);
 }

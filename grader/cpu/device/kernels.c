@@ -44,7 +44,7 @@ bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
         if ((limits[i].kernel == site->kernel || !site->kernel) && limits[i].bytes > asked)
             asked = limits[i].bytes;
     *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
-    return asked > STATIC_SHARED_LIMIT;
+    return asked > 0;
 }
 
 static __thread struct cudev_launch_site sites[MAX_NESTED];

@@ -91,8 +91,8 @@ static void give_id(struct cudev_shared_array* array) {
 static void place(struct worker* w, struct cudev_shared_array* array) {
     struct shared_memory* m = w->shared;
     size_t dynamic = w->launch->site.shared_bytes, limit;
-    // A kernel has asked for dynamic memory alone; static arrays come on top, up to all shared
-    // memory that a GPU has.
+    // A kernel has asked for dynamic memory alone, perhaps for less than 48 KB; static arrays come
+    // on top, up to all shared memory that a GPU has.
     bool opted_in = cudev_shared_limit(&w->launch->site, &limit);
     if (opted_in) limit = OPT_IN_SHARED_LIMIT;
     m->static_bytes += array->bytes;

@@ -117,8 +117,9 @@ int cudev_worker_count(void);
 // ---- kernels.c ----------------------------------------------------------------------------------
 
 // The dynamic shared memory that a launch may ask for, in bytes. Returns whether the program has
-// asked for more than the usual 48 KB. A kernel that the rewriter could not name gets the largest
-// limit of all.
+// called cudaFuncSetAttribute() for it, with whatever number: then 48 KB are no limit for static
+// and dynamic memory together (measured on an H100). A kernel that the rewriter could not name gets
+// the largest limit of all.
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 
 #endif

@@ -1,4 +1,4 @@
-// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET]
+// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu]]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
@@ -145,9 +145,10 @@ static char* read_file(const char* name) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 4 && argc != 5) {
-        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET]\n"
-                        "UNSET is made, empty, if a warning names an array without values.\n");
+    if (argc < 4 || argc > 6) {
+        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu]]\n"
+                        "UNSET is made, empty, if a warning names an array without values.\n"
+                        "SAME.cu: IN.cu for nvcc, as a text that can be read in one way only.\n");
         return EXIT_FAILURE;
     }
     shown_name = argv[3];
@@ -157,8 +158,9 @@ int main(int argc, char** argv) {
     read_functions();
     check_variables();
     rewrite_all();
-    write_out(argv[2]);
-    if (argc == 5 && unset_array) {
+    write_out(argv[2], true);
+    if (argc == 6) write_out(argv[5], false);
+    if (argc >= 5 && unset_array) {
         FILE* note = fopen(argv[4], "w");
         if (!note || fclose(note) != 0) return EXIT_FAILURE;
     }

@@ -150,9 +150,9 @@ static void check_out(void) {
 }
 
 // A header that is not here becomes #error, so that #if around it still holds.
-static void write_line(FILE* f, const char* p, size_t n) {
+static void write_line(FILE* f, const char* p, size_t n, bool rewritten) {
     const char *q = p + strspn(p, " \t"), *what, *use;
-    if (*q == '#') {
+    if (rewritten && *q == '#') {
         q++;
         q += strspn(q, " \t");
         if (!strncmp(q, "include", 7)) {
@@ -168,10 +168,13 @@ static void write_line(FILE* f, const char* p, size_t n) {
     fputc('\n', f);
 }
 
-void write_out(const char* name) {
+void write_out(const char* name, bool rewritten) {
+    out.length = 0;
+    owed = 0;
+    directive = false;
     add_bytes(&out, "", 0);
     for (size_t i = 0; tokens[i].kind != END; i++) {
-        if (tokens[i].replacement)
+        if (rewritten && tokens[i].replacement)
             add(&out, tokens[i].replacement);
         else if (tokens[i].kind == SPACE)
             put_space(tokens[i].text, tokens[i].length);
@@ -188,7 +191,7 @@ void write_out(const char* name) {
         fprintf(f, "#line 1 \"%s\"\n", shown_name);
         for (const char* p = out.data; *p;) {
             size_t n = strcspn(p, "\n");
-            write_line(f, p, n);
+            write_line(f, p, n, rewritten);
             p += n + 1;
         }
         failed = ferror(f);

@@ -135,7 +135,8 @@ bool absent_header(const char* name, const char** what, const char** use);
 
 // ---- output.c: writing the file ----
 
-// Writes the file with all replacements; fails if a line could be read in two ways.
-void write_out(const char* name);
+// Writes the file with all replacements, or as it was, for nvcc, without its comments; fails if a
+// line could be read in two ways.
+void write_out(const char* name, bool rewritten);
 
 #endif

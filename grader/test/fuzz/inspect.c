@@ -13,21 +13,22 @@
 static const char plain[] = "# 1 \"x.cu\"\nextern \"C\" int add(float* c) { return 0; }\n";
 static struct {
     const char *name, *usual;
-} files[] = {{"unit.ii", plain},
-             {"watched.ii", plain},
-             {"unit.cpp", "#line 1 \"x.cu\"\nextern \"C\" int add(float* c) { return 0; }\n"},
-             {"alone.ii", "# 1 \"x.cu\"\n"},
-             {"alone-watched.ii", "# 1 \"x.cu\"\n"},
-             {"unit.s", "\t.text\nadd:\n\tret\n"},
-             {"deps", "out/unit.s: out/unit.cpp include/add.h /usr/include/math.h\n"},
-             {"symbols", "add T 0 6\tx.cu:1\ncudaMalloc U\nexpf U\n"},
-             {"symbols-watched", "add T 0 6\n__tsan_write4 U\n"},
-             {"sections", "  [ 1] .text PROGBITS 0000 000040\n"},
-             {"wanted", "add\nmemcpy\n"},
-             {"device", "void cudaMalloc();"},
-             {"watching", ""},
-             {"runner", "run_fetch\n"},
-             {"gated", "printf\n"}};
+} files[] = {
+    {"unit.ii", plain},
+    {"watched.ii", plain},
+    {"source/unit.cpp", "#line 1 \"x.cu\"\nextern \"C\" int add(float* c) { return 0; }\n"},
+    {"alone.ii", "# 1 \"x.cu\"\n"},
+    {"alone-watched.ii", "# 1 \"x.cu\"\n"},
+    {"unit.s", "\t.text\nadd:\n\tret\n"},
+    {"deps", "out/unit.s: out/source/unit.cpp include/add.h /usr/include/math.h\n"},
+    {"symbols", "add T 0 6\tx.cu:1\ncudaMalloc U\nexpf U\n"},
+    {"symbols-watched", "add T 0 6\n__tsan_write4 U\n"},
+    {"sections", "  [ 1] .text PROGBITS 0000 000040\n"},
+    {"wanted", "add\nmemcpy\n"},
+    {"device", "void cudaMalloc();"},
+    {"watching", ""},
+    {"runner", "run_fetch\n"},
+    {"gated", "printf\n"}};
 enum { FILES = sizeof files / sizeof files[0] };
 
 static const char* path(int i) {
@@ -35,6 +36,8 @@ static const char* path(int i) {
     if (!folder[0]) {
         snprintf(folder, sizeof folder, "/dev/shm/fuzz-inspect.%d", (int)getpid());
         mkdir(folder, 0700);
+        snprintf(text, sizeof text, "%s/source", folder);
+        mkdir(text, 0700);
     }
     if (i < 0) return folder;
     snprintf(text, sizeof text, "%s/%s", folder, files[i].name);
@@ -42,7 +45,10 @@ static const char* path(int i) {
 }
 
 static void remove_folder(void) {
+    char source[128];
     for (int i = 0; i < FILES; i++) unlink(path(i));
+    snprintf(source, sizeof source, "%s/source", path(-1));
+    rmdir(source);
     rmdir(path(-1));
 }
 

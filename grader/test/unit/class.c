@@ -89,6 +89,32 @@ START_TEST(test_rows_that_may_be_two) {
 }
 END_TEST
 
+// What the reader of an archive says may be cut anywhere, or a lie.
+static void count_told(void* to, const char* name, const void* data, size_t size) {
+    *(int*)to += !strcmp(name, "x.cu") && data && size == 3 && !memcmp(data, "abc", 3);
+}
+
+START_TEST(test_told) {
+    static const struct told_head heads[] = {{TOLD_FILE, 4, 3},
+                                             {TOLD_FILE, 4, 4},
+                                             {TOLD_FILE, 4, SIZE_LIMIT},
+                                             {TOLD_FILE, TOLD_NAME, 0},
+                                             {99, 4, 3}};
+    const struct told_head end = {TOLD_WHOLE, 0, 0};
+    char told[64], why[WHY_SIZE];
+    size_t first = sizeof heads[0] + 7;
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        int count = 0;
+        memcpy(told, &heads[i], sizeof heads[i]);
+        memcpy(told + sizeof heads[i], "x.cuabc", 7);
+        memcpy(told + first, &end, sizeof end);
+        ck_assert_int_eq(told_each(told, first + sizeof end, count_told, &count, why), i == 0);
+        ck_assert_int_eq(count, i == 0);
+        ck_assert(!told_each(told, first + sizeof end - 1, count_told, &count, why) && why[0]);
+    }
+}
+END_TEST
+
 START_TEST(test_names_of_lessons) {
     ck_assert(class_names("17", "17_gqa") && class_names("gqa", "17_gqa"));
     ck_assert(class_names("17_gqa", "17_gqa") && class_names("1", "01_vector_add"));
@@ -144,6 +170,7 @@ int main(void) {
     tcase_add_test(t, test_shown_text);
     tcase_add_test(t, test_rows);
     tcase_add_loop_exit_test(t, test_rows_that_may_be_two, 2, 0, 2);
+    tcase_add_test(t, test_told);
     tcase_add_test(t, test_names_of_lessons);
     tcase_add_test(t, test_tables);
     tcase_add_test(t, test_fields);

@@ -122,8 +122,9 @@ END_TEST
 static const struct {
     const char *file, *text;
 } left[] = {
-    {"deps", "out/unit.s: out/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
-    {"unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
+    {"deps",
+     "out/unit.s: out/source/unit.cpp include/x.h \\\n include/cpu/../y.h /usr/include/z.h"},
+    {"source/unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
     {"unit.ii", LINE3 "int f;"},
     {"watched.ii", LINE3 "int f;"},
     {"alone.ii", LINE3},
@@ -140,6 +141,7 @@ static const struct {
 enum { LEFT = sizeof left / sizeof left[0], READ_ALWAYS = LEFT - 1 };
 
 static void leave(const char* file, const char* text) {
+    ck_assert_int_eq(file_make_parents(file), 0);
     ck_assert_int_eq(file_write(file, text, strlen(text), 0600), 0);
 }
 
@@ -154,7 +156,10 @@ static void begin(void) {
 static void end(void) {
     char folder[64];
     for (int i = 0; i < LEFT; i++) unlink(left[i].file);
-    unlink("symbols-gpu");
+    static const char* const gpu[] = {"symbols-gpu", "sections-gpu",  "source/unit.cu",
+                                      "host.ii",     "alone-host.ii", "toolkit"};
+    for (int i = 0; i < 6; i++) unlink(gpu[i]);
+    rmdir("source");
     ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
     ck_assert_int_eq(chdir("/"), 0);
     ck_assert_int_eq(rmdir(folder), 0);
@@ -168,7 +173,7 @@ static enum inspection inspect(char message[512]) {
 static const struct {
     const char *file, *text, *says;
 } refused[] = {
-    {"deps", "out/unit.s: out/unit.cpp ../solutions/x.cu", "includes ../solutions/x.cu"},
+    {"deps", "out/unit.s: out/source/unit.cpp ../solutions/x.cu", "includes ../solutions/x.cu"},
     {"deps", "out/unit.s: include/../secret.h", "includes secret.h"},
     {"unit.s", "#APP\n# 7 \"x.cu\" 1\n\tnop\n", "x.cu:7: inline assembly"},
     {"unit.s", "\t.incbin \"/etc/passwd\"\n", "assembler directives"},
@@ -195,6 +200,43 @@ START_TEST(test_refused) {
     leave(refused[_i].file, refused[_i].text);
     ck_assert_int_eq(inspect(message), INSPECTION_REFUSES);
     ck_assert_msg(strstr(message, refused[_i].says), "%s, not %s", message, refused[_i].says);
+    end();
+}
+END_TEST
+
+// What nvcc leaves, and what is wrong with it.
+START_TEST(test_gpu) {
+    static const struct {
+        const char *file, *text, *says;
+    } wrong[] = {
+        {"host.ii", START "__attribute__((constructor)) void f();", "the attribute constructor"},
+        {"host.ii", START "int f() { asm(\"\"); }", "x.cu:1: inline assembly that host code has"},
+        {"host.ii", START "#undef COURSE_TRY\n", "x.cu:1: defines COURSE_TRY anew"},
+        {"host.ii", START "# 1 \"/usr/x.h\" 1\n# 2 \"x.cu\" 2\n", "x.cu:1: includes mma.h"},
+        {"alone-host.ii", "# 1 \"h\"\nint h;\n", "what h says"},
+        {"symbols-gpu", "add T 0 9\nmalloc T 0 9\n", "defines the C symbol malloc"},
+        {"sections-gpu", "  [ 2] .init_array INIT_ARRAY 000 000 000010 08\n",
+         "section .init_array"},
+    };
+    char message[512];
+    begin();
+    leave("symbols-gpu", "add T 0 9\natexit U\n");
+    ck_assert_int_eq(inspect(message), INSPECTION_HAS_NOTHING);
+    for (size_t i = 0; i <= sizeof wrong / sizeof wrong[0]; i++) {
+        leave("symbols-gpu", "add T 0 9\natexit U\n_Z15__device_stub__k T 0 9\n");
+        leave("sections-gpu", "  [ 2] .init_array INIT_ARRAY 000 000 000008 08\n"
+                              "  [ 3] .rela.init_array RELA 000 000 000018 18\n");
+        leave("source/unit.cu", "#line 1 \"x.cu\"\n#include <mma.h>\n");
+        leave("host.ii", START "# 1 \"/cuda/mma.h\" 1\n# 2 \"x.cu\" 2\n"
+                               "__attribute__((global)) void k();\n");
+        leave("alone-host.ii", START "# 1 \"/cuda/mma.h\" 1\n# 2 \"x.cu\" 2\n");
+        leave("toolkit", "/cuda/\n");
+        if (i == sizeof wrong / sizeof wrong[0]) break;
+        leave(wrong[i].file, wrong[i].text);
+        ck_assert_int_eq(inspect(message), INSPECTION_REFUSES);
+        ck_assert_msg(strstr(message, wrong[i].says), "%s, not %s", message, wrong[i].says);
+    }
+    ck_assert_msg(inspect(message) == INSPECTION_FINE, "%s", message);
     end();
 }
 END_TEST
@@ -235,12 +277,13 @@ int main(void) {
     tcase_add_test(t, test_has_word);
     tcase_add_loop_test(t, test_refused, 0, REFUSED);
     tcase_add_loop_test(t, test_nothing_left, 0, READ_ALWAYS);
+    tcase_add_test(t, test_gpu);
     tcase_add_test(t, test_missing);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 3 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
+    return failed || run != 4 + TEXTS + INCLUDES + REFUSED + READ_ALWAYS ? EXIT_FAILURE
                                                                          : EXIT_SUCCESS;
 }

@@ -47,6 +47,7 @@ static const struct {
     {PLAIN, BAD_KIND, OUTCOME_FAIL, CAUSE_cuda_error, "line 7"},
     {PLAIN, CRASHES, OUTCOME_FAIL, CAUSE_crash, "ended"},
     {PLAIN, LOOPS, OUTCOME_FAIL, CAUSE_endless_loop, "not finished after"},
+    {PLAIN, SLEEPS, OUTCOME_FAIL, CAUSE_endless_loop, "it slept most of"},
     {PLAIN, NO_KERNEL, OUTCOME_FAIL, CAUSE_host_computed, "launched no kernel"},
     {PLAIN, TO_HOST, OUTCOME_FAIL, CAUSE_host_computed, "brought 4 bytes"},
     {PLAIN, ON_DEVICE, OUTCOME_FAIL, CAUSE_host_computed, "copied 4 bytes between places"},

@@ -19,6 +19,7 @@ enum mode {
     DIVERGES,  // the device ends it with a diagnosis
     CRASHES,
     LOOPS,
+    SLEEPS,
     NO_KERNEL,     // launches none
     TO_HOST,       // copies to the host
     ON_DEVICE,     // copies on the device

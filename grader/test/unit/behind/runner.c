@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "modes.h"
 #include "wall/arena.h"
@@ -50,6 +51,7 @@ int main(void) {
         if (mode == GUARD) arena[to + out->bytes] ^= 1;
         if (mode == INPUT) arena[from] ^= 1;
         if (mode == CRASHES) abort();
+        while (mode == SLEEPS) pause();
         while (mode == LOOPS) {
         }
         if (mode == DIVERGES || mode == BAD_KIND) {
