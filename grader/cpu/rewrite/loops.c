@@ -52,6 +52,7 @@ void rewrite_loop(size_t loop, bool in_define) {
     bool tail = is(loop, "while") && is(body, ";");                              // of a do
     if (!in_define && !tail && !divides(body, end_of_statement(body)) && !divides(first, close))
         return;
-    replace(condition, "%.*s::cudev::next_round(%d), %s", (int)tokens[condition].length,
-            tokens[condition].text, in_define ? 64 : depth_of(loop), is(first, ";") ? "true" : "");
+    replace(condition, "%.*s::cudev::next_round(%zu, %d), %s", (int)tokens[condition].length,
+            tokens[condition].text, loop, in_define ? 64 : depth_of(loop),
+            is(first, ";") ? "true" : "");
 }

@@ -19,6 +19,11 @@ static uint32_t instruction(log_entry e) {
     return (uint32_t)(e >> 32);
 }
 
+// Where it stands in the code; rounds come last.
+static uintptr_t place(log_entry e) {
+    return log_kind(e) == LOG_ROUND ? UINTPTR_MAX : (uintptr_t)sites()->pc[log_site(e)];
+}
+
 // The number of entries between the reader's next entry and the instruction of e; LOOK_AHEAD if the
 // instruction is not near.
 static unsigned distance(const struct reader* r, log_entry e) {
@@ -57,7 +62,6 @@ static unsigned without_waiting(const struct reader* r, unsigned* leader, unsign
 
 // Picks the lanes that go first when lanes are at different instructions: one entry of their group.
 static log_entry choose(const struct reader* r, uint32_t active) {
-    const void* const* pc = sites()->pc;
     unsigned leader[WARP_SIZE], groups = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
@@ -73,7 +77,7 @@ static log_entry choose(const struct reader* r, uint32_t active) {
             const struct reader* own = &r[leader[g]];
             unsigned d = distance(own, *r[leader[h]].next);
             // two groups that never meet go in the order of the code
-            bool earlier = d == best_distance && pc[log_site(*own->next)] < pc[log_site(best)];
+            bool earlier = d == best_distance && place(*own->next) < place(best);
             if (d < best_distance || earlier) {
                 best = *own->next;
                 best_distance = d;

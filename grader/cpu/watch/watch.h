@@ -53,7 +53,7 @@ static inline bool log_loads(enum log_kind kind) {
 }
 
 // | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half is the instruction, the lower the
-// place. Of a LOG_ROUND the bytes are how deep its loop is nested.
+// place. Of a LOG_ROUND the site is the number of its loop, the bytes say how deep it is nested.
 typedef uint64_t log_entry;
 
 static inline log_entry log_entry_of(uint64_t offset, unsigned site, unsigned kind,

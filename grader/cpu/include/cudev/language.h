@@ -126,11 +126,11 @@ template <class... T> __forceinline__ void unset(T&... x) {
 namespace cudev {
 
 // What the rewriter puts into the condition of a loop in which lanes may go different ways.
-__forceinline__ constexpr void next_round(unsigned depth) {
+__forceinline__ constexpr void next_round(unsigned loop, unsigned depth) {
 #ifdef CUDEV_WATCHED
-    if (!__builtin_is_constant_evaluated()) cudev_next_round(depth);
+    if (!__builtin_is_constant_evaluated()) cudev_next_round(loop, depth);
 #else
-    (void)depth;
+    (void)loop, (void)depth;
 #endif
 }
 
