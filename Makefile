@@ -114,7 +114,7 @@ CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
 TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
-          $(B)/grader/run/border-cpu.o $(LESSONS:%=$(B)/grader/%/sources) \
+          $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o) $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
 tools: $(TOOLS)

@@ -207,8 +207,8 @@ static const double bytes_of_x = 4.0 * ROWS * 2 * COLS;  // in moved()
 
 // The minimum is 1, 1 and 2. A kernel may read a few numbers besides x: 1 %. The rows begin at
 // whole sectors, so loads of neighbouring elements, of 4 bytes or of 16, move nothing in vain; the
-// quarter is for designs that read a few pieces apart. What is moved in vain counts for each byte of
-// x, too: else useless loads would make up for it. One thread per row moves 8 times what it
+// quarter is for designs that read a few pieces apart. What is moved in vain counts for each byte
+// of x, too: else useless loads would make up for it. One thread per row moves 8 times what it
 // loads, and so do threads that each have a piece of the row.
 static void judge_coalesced(struct check* c, const struct arena_traffic* t) {
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",

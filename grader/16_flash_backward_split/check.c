@@ -160,9 +160,9 @@ static void safe(struct check* c) {
 
 // Whole tiles, tiles that are not full, and the other head dimension.
 static void on_tensor_cores(struct check* c) {
-    backward_by_mma(all_keys(c, 64, 64));
-    backward_by_mma(all_keys(c, 64 + pick_ragged(c, 2, 31), 64 + pick_ragged(c, 2, 31)));
-    backward_by_mma(with_d(all_keys(c, 64, 64), 128));
+    backward_by_mma(all_keys(c, 64, 64), 3);
+    backward_by_mma(all_keys(c, 64 + pick_ragged(c, 2, 31), 64 + pick_ragged(c, 2, 31)), 3);
+    backward_by_mma(with_d(all_keys(c, 64, 64), 128), 3);
 }
 
 // Each block of keys reads Q and dO of the queries that see it; each block of queries K and V of
@@ -178,8 +178,7 @@ static void nothing_unseen(struct check* c) {
     const struct arena_traffic* t = problem_traffic(&p);
     judge_mma_count(&p, t);
     double masked_read = (double)t->global_load_bytes - once;
-    t = backward_by_mma(all_keys(c, N, N));
-    double read = (double)t->global_load_bytes / 3 - once;  // of one of three batches
+    double read = (double)backward_by_mma(all_keys(c, N, N), 1)->global_load_bytes - once;
     check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read",
                   read / (8.0 * N * d), N / SMALLEST_BLOCK);
     check_at_most(c, CAUSE_masked_read, "bytes read with a mask, of those without",
@@ -189,8 +188,8 @@ static void nothing_unseen(struct check* c) {
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma whose
 // operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
-    enum { N = 64, MMA = 3 * N * N * 64 / 2048 };  // of a product in three batches
-    backward_by_mma(all_keys(c, N, N));
+    enum { N = 64, MMA = 3 * N * N * 64 / 2048 };  // of one product, in three batches
+    backward_by_mma(all_keys(c, N, N), 3);
     judge_conflicts(c, 4 * 6 * 7 * MMA);
 }
 

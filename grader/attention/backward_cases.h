@@ -25,9 +25,10 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
-// A case of three batches of one head, all of whose five products must be made by mma.sync
-// (tensor_cores.c), and its traffic. The gradients are judged.
-const struct arena_traffic* backward_by_mma(struct problem p);
+// A case of 1 to 3 batches of one head whose products must be made by mma.sync (tensor_cores.c), and
+// its traffic. With 3 batches each of the five products is asked for by itself, with 1 those of dS,
+// with 2 Q K^T, too. The gradients are judged.
+const struct arena_traffic* backward_by_mma(struct problem p, int batches);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 

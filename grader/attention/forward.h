@@ -104,8 +104,8 @@ void forward_kept(struct problem p);
 // The memory traffic of one head, N_q = N_k: with and without the causal mask. Fails as
 // problem_traffic().
 struct forward_traffic {
-    double reads;    // how often K and V are read, without a mask
-    double masked;   // bytes of K and V loaded with a mask, as a share of those without
+    double reads;   // how often K and V are read, without a mask
+    double masked;  // bytes of K and V loaded with a mask, as a share of those without
 };
 struct forward_traffic forward_traffic(struct problem p);
 

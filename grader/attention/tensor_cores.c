@@ -61,35 +61,39 @@ static void changes(const struct problem* p, enum which a, int64_t b, const char
     check_changes(p->check, p->array[a].tensor, b * count, count, what);
 }
 
-// Batch 0: Q is large, and its products S = Q K^T show in dV and in dQ. Batch 1: dO is large; its
-// products show in dV, and dP = dO V^T in dK and in dQ. Batch 2: dO and V have about 512 in every
-// place, which is not large, but makes dS large, and its products show in dK and in dQ; dV stays.
-const struct arena_traffic* backward_by_mma(struct problem p) {
-    enum { SCORES, dP, dS, BATCHES };
+// Batch 0: dO and V have about 512 in every place, which is not large, but makes dS large, and its
+// products show in dK and in dQ; dV stays. Batch 1: Q is large, and its products S = Q K^T show in
+// dV and in dQ. Batch 2: dO is large; its products show in dV, and dP = dO V^T in dK and in dQ.
+const struct arena_traffic* backward_by_mma(struct problem p, int batches) {
+    enum { dS, SCORES, dP };
     check_watch(p.check, WATCH_PROFILE);
-    p.B = BATCHES;
+    p.B = batches;
     problem_begin(&p, PACKED, "");
     backward_fill(&p);
     for (int64_t i = 0; i < p.N_q; i++) {
-        times(&p, ARRAY_Q, SCORES, i, 0, MARK);
-        times(&p, ARRAY_dO, dP, i, 0, MARK);
         to_512(&p, ARRAY_dO, dS, i);
+        if (batches > SCORES) times(&p, ARRAY_Q, SCORES, i, 0, MARK);
+        if (batches > dP) times(&p, ARRAY_dO, dP, i, 0, MARK);
     }
     for (int64_t j = 0; j < p.N_k; j++) {
-        times(&p, ARRAY_K, SCORES, j, 0, SMALL);
-        times(&p, ARRAY_V, dP, j, 0, SMALL);
         to_512(&p, ARRAY_V, dS, j);
+        if (batches > SCORES) times(&p, ARRAY_K, SCORES, j, 0, SMALL);
+        if (batches > dP) times(&p, ARRAY_V, dP, j, 0, SMALL);
     }
     backward_run(&p);
     const struct arena_traffic* t = problem_traffic(&p);
     judge_mma_count(&p, t);
-    changes(&p, ARRAY_dV, SCORES, "Q K^T");
-    changes(&p, ARRAY_dQ, SCORES, "Q K^T");
-    changes(&p, ARRAY_dV, dP, "P^T dO");
-    changes(&p, ARRAY_dK, dP, "dO V^T");
-    changes(&p, ARRAY_dQ, dP, "dO V^T");
     changes(&p, ARRAY_dK, dS, "dS^T Q");
     changes(&p, ARRAY_dQ, dS, "dS K");
-    check_stays(p.check, p.array[ARRAY_dV].tensor, dS * p.N_k * p.d, p.N_k * p.d);
+    check_stays(p.check, p.array[ARRAY_dV].tensor, 0, p.N_k * p.d);
+    if (batches > SCORES) {
+        changes(&p, ARRAY_dV, SCORES, "Q K^T");
+        changes(&p, ARRAY_dQ, SCORES, "Q K^T");
+    }
+    if (batches > dP) {
+        changes(&p, ARRAY_dV, dP, "P^T dO");
+        changes(&p, ARRAY_dK, dP, "dO V^T");
+        changes(&p, ARRAY_dQ, dP, "dO V^T");
+    }
     return t;
 }

@@ -16,7 +16,7 @@
 #include "check/command.h"
 #include "wall/fingerprint.h"
 
-// Seconds of CPU time; on a GPU by the clock. A right kernel takes a hundredth of them.
+// Seconds of CPU time; on a GPU by the clock. The slowest steps take a twentieth of them.
 // ITEM_SECONDS: all runs of one item together.
 enum { CASE_SECONDS = 20, CASE_SECONDS_GPU = 20, ITEM_SECONDS = 120 };
 

@@ -95,6 +95,7 @@ void options_parse(int argc, char** argv, struct options* o) {
     o->format = o->command == COMMAND_PROFILE ? FORMAT_TABLE : FORMAT_TEXT;
     if (getrandom(&o->seed, sizeof o->seed, 0) != sizeof o->seed)
         options_refuse("no random seed: %s", strerror(errno));
+    opterr = 0;  // its own words repeat any bytes
     while ((option = getopt_long(argc, argv, "", names, NULL)) != -1) {
         switch (option) {
         case 'd':
@@ -161,7 +162,8 @@ void options_parse(int argc, char** argv, struct options* o) {
         case 'h':
             print_hash(fingerprint);
         default:
-            options_refuse("%s", usage);
+            options_refuse("%s: no such option, or its value is missing\n%s", argv[optind - 1],
+                           usage);
         }
     }
     if (o->repeat < 1) o->repeat = 1;

@@ -73,7 +73,10 @@ int replay(struct class* class) {
     if (!row)
         class_refuse("REPLAY=%s: the file it grades (SHA-256 %.16s...) was not handed in",
                      class->replay, theirs->submission);
-    class->lesson[lesson].seed = strtoull(theirs->seed, NULL, 10);
+    char* end;
+    class->lesson[lesson].seed = strtoull(theirs->seed, &end, 10);
+    if (!theirs->seed[0] || *end)
+        class_refuse("REPLAY=%s: its seed, %s, is no number", class->replay, theirs->seed);
     // In a folder of its own, so that the class keeps its grade of that file.
     struct class apart = *class;
     char folder[1024];

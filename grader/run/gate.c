@@ -13,13 +13,13 @@
 #include <string.h>
 
 #include "cpu/include/cudev.h"
+#include "run/host.h"
 
-static struct { char *tensors, *tensors_end, *stack_end; } own;
+static struct { char *tensors, *tensors_end; } own;  // NULL: none of the student's code has run
 
 void gate_start(void* tensors, size_t bytes) {
     own.tensors = tensors;
     own.tensors_end = own.tensors + bytes;
-    own.stack_end = __builtin_frame_address(0);
 }
 
 // A call through a pointer that leads to no code of the student (calls.S).
@@ -30,19 +30,6 @@ void gate_foreign_call(void) {
 
 // ---- memory of the host
 
-// What the student has allocated: a table that grows, by address.
-static struct block {
-    char* data;
-    size_t bytes;
-} * block;
-static size_t blocks, capacity;
-
-static size_t find_block(const void* p) {
-    size_t i = 0;
-    while (i < blocks && block[i].data != p) i++;
-    return i;
-}
-
 static void host_only(const char* function) {
     char what[64];
     snprintf(what, sizeof what, "%s() in a kernel", function);
@@ -50,49 +37,29 @@ static void host_only(const char* function) {
         cudev_refuse(what, "use memory from cudaMalloc that the kernel is given, or __shared__");
 }
 
-static void* note(void* data, size_t bytes) {
-    if (!data) return NULL;
-    if (blocks == capacity) {
-        size_t more = capacity ? 2 * capacity : 64;
-        struct block* larger = realloc(block, more * sizeof *block);
-        if (!larger) {
-            free(data);
-            return NULL;
-        }
-        block = larger;
-        capacity = more;
-    }
-    block[blocks++] = (struct block){data, bytes};
-    return data;
-}
-
 void* gate_malloc(size_t bytes) {
     host_only("malloc");
-    return note(malloc(bytes), bytes);
+    return host_allocate(bytes);
 }
 
 void* gate_calloc(size_t count, size_t bytes) {
     host_only("calloc");
-    return note(calloc(count, bytes), count * bytes);
+    size_t all;
+    void* block = __builtin_mul_overflow(count, bytes, &all) ? NULL : host_allocate(all);
+    return block ? memset(block, 0, all) : NULL;
 }
 
 void gate_free(void* p) {
     host_only("free");
-    size_t i = find_block(p);
-    if (!p) return;
-    if (i == blocks) {
+    if (p && !host_free(p))
         cudev_refuse("free() of a pointer that malloc() did not give", "free each block once");
-        return;
-    }
-    block[i] = block[--blocks];
-    free(p);
 }
 
 void* gate_realloc(void* p, size_t bytes) {
     void* larger = gate_malloc(bytes);
-    size_t i = find_block(p);
+    size_t before;
     if (!larger || !p) return larger;
-    if (i < blocks) memcpy(larger, p, block[i].bytes < bytes ? block[i].bytes : bytes);
+    if (host_bytes(p, &before)) memcpy(larger, p, before < bytes ? before : bytes);
     gate_free(p);
     return larger;
 }
@@ -113,19 +80,16 @@ DELETE(gate__ZdlPvm)
 DELETE(gate__ZdaPv)
 DELETE(gate__ZdaPvm)
 
-// May these bytes be written? Instrumented host code asks before each write, a kernel before it
-// writes outside the memory of the device (cudev.h).
-extern char __data_start[], __bss_start[], border_data[], border_bss[];
+// May these bytes be written? Instrumented host code asks before each write (cudev.h).
 int cudev_may_write(const void* address, size_t bytes) {
-    const char *p = address, *end = p + bytes, *frame = __builtin_frame_address(0);
-    if (!own.stack_end) return 1;  // none of the student's code has run yet
-    if (p >= __data_start && end <= border_data) return 1;
-    if (p >= __bss_start && end <= border_bss) return 1;
-    if (p >= frame && end <= own.stack_end && !cudev_is_kernel()) return 1;
+    const char *p = address, *end = p + bytes;
+    if (!own.tensors) return 1;
     if (p >= own.tensors && end <= own.tensors_end) return 1;
-    for (size_t i = 0; i < blocks; i++)
-        if (p >= block[i].data && end <= block[i].data + block[i].bytes) return 1;
-    return 0;
+    return host_owns(p, bytes, __builtin_frame_address(0));
+}
+
+int cudev_is_host_memory(const void* address) {
+    return host_owns(address, 1, NULL);
 }
 
 // ---- printing: to stdout and stderr; %n, which writes to memory, does not exist in CUDA either

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 // From here on host code of an instrumented program may write its own memory only: its static
-// variables, what it allocates, the stack below the caller's frame, and [tensors, tensors + bytes).
+// variables, what it allocates, its stack, and [tensors, tensors + bytes).
 void gate_start(void* tensors, size_t bytes);
 
 #endif

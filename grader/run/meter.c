@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "run/host.h"
 #include "run/origin.h"
 #include "run/vault.h"
 
@@ -371,13 +372,15 @@ static cudaError_t launched(cudaError_t error) {
 #include "cudev/abi.h"
 
 cudaError_t cudev_error(cudaError_t error);  // the CPU device's: cudaGetLastError() will tell it
-int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
-int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                        size_t bytes);
+int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                        size_t bytes) {
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == IS_CHECKED) return cudev_check_launch(site);
     if (l == RUNS_NOT) return cudaSuccess;
-    return (int)launched((cudaError_t)__real_cudev_launch(site, run, body));
+    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes));
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that

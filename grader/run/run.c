@@ -17,6 +17,7 @@
 
 #include "cpu/include/cudev.h"
 #include "run/gate.h"
+#include "run/host.h"
 #include "run/meter.h"
 #include "run/origin.h"
 #include "run/vault.h"
@@ -253,7 +254,7 @@ static void run_round(uint32_t r) {
 #endif
     meter_start(layout->fail_call, layout->fail_at);
     close_inputs(true);
-    int status = call();
+    int status = host_call(call);
     close_inputs(false);
     bool checks_launches = strcmp(layout->fail_call, "kernels") == 0;
     struct meter meter = meter_stop();
@@ -281,6 +282,8 @@ int main(int argc, char** argv) {
     const char* watch = getenv("CUDEV_WATCH");
     if (watch && strstr(watch, "check")) guard = 0;
     map_arena(argc > 1 ? argv[1] : NULL);
+    // what a kernel prints stays in no buffer for the host to read
+    setvbuf(stdout, NULL, _IONBF, 0);
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
@@ -291,6 +294,8 @@ int main(int argc, char** argv) {
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     const char* format = getenv("RUN_PROFILE");
-    if (format && cudev_write_profile) cudev_write_profile(stdout, format);
+    if (!format || !cudev_write_profile) return 0;
+    setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+    cudev_write_profile(stdout, format);
     return 0;
 }

@@ -150,8 +150,10 @@ expect "nobody of that name" fails_with 'nobody is called so' class STUDENT=nobo
 "$build/grader/05_tiled_matmul/check" solutions/05_tiled_matmul/tiled_matmul.cu --format json --seed 42 >"$dir/theirs.json"
 expect "a student's grade is replayed" class REPLAY="$dir/theirs.json"
 expect "and is the same" said 'The same grade'
-sed '0,/"points": 15/s//"points": 14/' "$dir/theirs.json" >"$dir/forged.json"
-expect "a forged one is told" fails_with 'theirs: 14/15' class REPLAY="$dir/forged.json"
+sed '0,/"points": 10/s//"points": 9/' "$dir/theirs.json" >"$dir/forged.json"
+expect "a forged one is told" fails_with 'theirs: 9/10' class REPLAY="$dir/forged.json"
+sed 's/"seed": "42"/"seed": "42\\u009b31m"/' "$dir/theirs.json" >"$dir/forged.json"
+expect "a seed that is no number is refused" fails_with 'its seed, 42??31m, is no number' class REPLAY="$dir/forged.json"
 expect "what is no result is refused" fails_with 'is no result' class REPLAY=README.md
 mkdir "$dir/two"
 cp solutions/05_tiled_matmul/tiled_matmul.cu "$dir/two/ada.cu"

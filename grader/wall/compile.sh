@@ -113,7 +113,7 @@ link() { # link PROGRAM OBJECT OPTION...
     program=$1 object=$2
     shift 2
     # shellcheck disable=SC2046  # the flags are words
-    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" "$object" \
+    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" lib/front-cpu.o "$object" \
         lib/border-cpu.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o "$program" 2>out/linker || exit "$NOT_LINKED"
 }
 link out/watched out/watched.o -Wl,-u,cudev_write_profile

@@ -352,17 +352,18 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
                       read_out(out, "runner"), read_out(out, "gated")};
     char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
     char *alone = read_out(out, "alone.ii"), *alone_watched = read_out(out, "alone-watched.ii");
-    char* source = read_out(out, "source/unit.cpp");
+    char *source = read_out(out, "source/unit.cpp"), *same = read_out(out, "source/unit.cu");
     enum inspection end = INSPECTION_HAS_NOTHING;
     // What is wrong with the text says more than what did not come of it.
     if (plain && watched && !inspect_text(plain, watched, shown_name, message, message_size))
         end = INSPECTION_REFUSES;
     else if (l.device && l.watching && l.runner && l.gated && plain && watched && alone &&
-             alone_watched && source)
+             alone_watched && source && same)
         end = look(out, "deps", find_foreign_include, &v);
     const struct inspect_texts texts[] = {{plain, alone, NULL}, {watched, alone_watched, NULL}};
     if (end == INSPECTION_FINE &&
-        !(inspect_includes(source, &texts[0], shown_name, message, message_size) &&
+        !(inspect_source(same, shown_name, message, message_size) &&
+          inspect_includes(source, &texts[0], shown_name, message, message_size) &&
           inspect_includes(source, &texts[1], shown_name, message, message_size)))
         end = INSPECTION_REFUSES;
     for (size_t i = 0; i < sizeof looks / sizeof looks[0] && end == INSPECTION_FINE; i++)
@@ -370,6 +371,6 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
     if (end == INSPECTION_FINE) end = look_at_calls(out, &l, &v);
     if (end == INSPECTION_FINE) end = inspect_gpu(out, &v);
     free(l.device), free(l.watching), free(l.runner), free(l.gated), free(plain), free(watched);
-    free(alone), free(alone_watched), free(source);
+    free(alone), free(alone_watched), free(source), free(same);
     return end;
 }

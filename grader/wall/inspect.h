@@ -30,6 +30,9 @@ bool inspect_text(const char* plain, const char* watched, const char* shown_name
 bool inspect_host_text(const char* text, const char* shown_name, char* message,
                        size_t message_size);
 
+// True if source/unit.cu, the text before it is rewritten, has no words of the CPU device's own.
+bool inspect_source(const char* source, const char* shown_name, char* message, size_t message_size);
+
 // Two preprocessed texts with their #define lines, and where a CUDA toolkit's headers are; NULL:
 // none counts.
 struct inspect_texts {

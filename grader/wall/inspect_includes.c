@@ -176,6 +176,34 @@ static const char* source_line(const char* p, int* at, int number) {
     return p;
 }
 
+// ---- the words of the source
+
+// out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own comes
+// only from the rewriter.
+static bool read_source_words(const char* source, const struct where* w) {
+    int line = 0;
+    for (const char* p = source; *p;) {
+        size_t n = word_length(p);
+        if (*p == '"' || *p == '\'') {
+            const char quote = *p++;
+            while (*p && *p != '\n' && *p != quote) p += *p == '\\' && p[1] ? 2 : 1;
+            p += *p == quote;
+            continue;
+        }
+        for (size_t i = 0; i + 5 <= n; i++)
+            if (!strncasecmp(p + i, "cudev", 5) && (n != 9 || strncmp(p, "__CUDEV__", 9)))
+                return refuse(w, line,
+                              "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                              (int)n, p);
+        // in a number, ' separates digits
+        while (n && isdigit((unsigned char)*p) && p[n] == '\'' && is_word_char(p[n + 1]))
+            n += 1 + word_length(p + n + 1);
+        line += *p == '\n';
+        p += n ? n : 1;
+    }
+    return true;
+}
+
 // ---- preprocessed texts, line by line
 
 struct reader {
@@ -321,6 +349,11 @@ static bool compare_headers(const char* text, const char* alone, const struct wh
         return refuse(w, more && r->returns ? r->next - 1 : 1,
                       "a macro of this file changes what %s says; put the #include above it", file);
     }
+}
+
+bool inspect_source(const char* source, const char* shown_name, char* message, size_t size) {
+    const struct where w = {shown_name, message, size};
+    return read_source_words(source, &w);
 }
 
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,

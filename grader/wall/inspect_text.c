@@ -23,7 +23,10 @@ struct reader {
     bool inside, line_start;
     const char* word;  // the current token
     size_t length;
-    bool bracket, after_bracket;  // the token is [, and the token before was
+    struct token {
+        const char* word;
+        size_t length;
+    } before[3];  // the tokens in front of it, the nearest first; NULL: none
 };
 
 static bool is_word_char(char c) {
@@ -89,16 +92,22 @@ static bool next(struct reader* r) {
         }
     }
     r->line_start = false;
+    for (int i = 2; i > 0; i--) r->before[i] = r->before[i - 1];
+    r->before[0] = (struct token){r->word, r->length};
     r->word = r->at;
     r->length = token_length(r->at);
     r->at += r->length;
-    r->after_bracket = r->bracket;
-    r->bracket = *r->word == '[';
     return true;
 }
 
 static bool is(const struct reader* r, const char* text) {
     return strlen(text) == r->length && memcmp(text, r->word, r->length) == 0;
+}
+
+// Was this the token so many before the last?
+static bool was(const struct reader* r, int i, const char* text) {
+    const struct token* t = &r->before[i];
+    return t->word && strlen(text) == t->length && memcmp(text, t->word, t->length) == 0;
 }
 
 static bool starts(const struct reader* r, const char* text) {
@@ -139,10 +148,14 @@ static const char* const builtins[] = {
     "__builtin_huge_val", "__builtin_huge_valf", "__builtin_offsetof", "__builtin_va_start",
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
-// Words that the rewriter and __shared__ put into a line.
+// What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
+static const char* const of_cudev[] = {"site", "known", "deduced", "unset", "dynamic_array", NULL};
+static const char* const of_arrays[] = {"element", "extent", NULL};
 static const char* const rewritten[] = {
-    "cudev",        "cudev_arguments",      "cudev_type",     "cudev_shared_array",
-    "cudev_shared", "cudev_dynamic_shared", "cudev_not_here", NULL};
+    "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
+    "cudev_not_here",  NULL};
+// Words in front of an expression. Behind another word, ::cudev:: would belong to a declaration.
+static const char* const before_expression[] = {"const", "else", "return", "do", NULL};
 // Where the rewriter puts variables of the device (cpu/include/cudev/language.h).
 static const char* const sections[] = {
     "\"cudev_device_zero\"",    "\"cudev_device_value\"",    "\"cudev_device_const\"",
@@ -198,10 +211,22 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
     return true;
 }
 
+// The reader stands on the word cudev: is it of an expression that the rewriter makes?
+static bool is_rewritten(const struct reader* r) {
+    struct reader ahead = *r;
+    if (!was(r, 0, ":") || !was(r, 1, ":")) return false;
+    if (!next(&ahead) || !is(&ahead, ":") || !next(&ahead) || !is(&ahead, ":") || !next(&ahead))
+        return false;
+    if (is_one_of(&ahead, of_arrays)) return was(r, 2, ",") || was(r, 2, "{");
+    bool starts_here = !r->before[2].word || !is_word_char(*r->before[2].word);
+    for (const char* const* w = before_expression; *w; w++) starts_here |= was(r, 2, *w);
+    return starts_here && is_one_of(&ahead, of_cudev);
+}
+
 static bool read_word(struct reader* r, const struct where* w) {
     const char* const* name = instrumentation;
     if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
-    if (r->bracket && r->after_bracket) return read_attributes(r, 2, w);
+    if (is(r, "[") && was(r, 0, "[")) return read_attributes(r, 2, w);
     if (is(r, "__declspec")) return refuse(w, r, "__declspec has no place in CUDA C");
     if (is(r, "#")) {
         next(r);
@@ -233,7 +258,7 @@ static bool read_word(struct reader* r, const struct where* w) {
         if (starts(r, *name))
             return refuse(w, r, "%.*s belongs to the grader", (int)r->length, r->word);
     if (memmem(r->word, r->length, "cudev", 5) && is_word_char(*r->word) &&
-        !is_one_of(r, rewritten))
+        !is_one_of(r, rewritten) && !(is(r, "cudev") && is_rewritten(r)))
         return refuse(w, r, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
                       (int)r->length, r->word);
     return true;

@@ -123,7 +123,7 @@ static bool drain(int fd, struct capture* c) {
 // What is seen of a job while it runs.
 struct progress {
     double begin, next_look;  // on the clock
-    double cpu;               // seconds of its processes
+    double cpu, seen;         // seconds of its processes: all that were ever seen; at the last look
     double idle;              // seconds in which all of them slept
 };
 
@@ -136,9 +136,11 @@ static bool is_over(const struct wall_job* job, struct progress* p, enum wall_en
     if (now < p->next_look) return false;
     p->next_look = now + LOOK_SECONDS;
     struct processes_use use = processes_use();
-    bool worked = use.busy || use.cpu > p->cpu;
+    bool worked = use.busy || use.cpu > p->seen;
     p->idle += worked ? 0 : LOOK_SECONDS;
-    p->cpu = fmax(p->cpu, use.cpu);
+    // What a process took that nobody has waited for is seen no more after its end.
+    p->cpu += fmax(use.cpu - p->seen, 0);
+    p->seen = use.cpu;
     if (use.resident > job->memory) {
         *end = WALL_MEMORY;
         return true;

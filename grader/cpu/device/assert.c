@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "cpu/device/lines.h"
 #include "cpu/device/report.h"
+#include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 
 static _Noreturn void report_assert(const char* what, const char* file, unsigned line,
@@ -47,6 +48,10 @@ void cudev_refuse(const char* what, const char* next) {
     struct source_line line = {.file = "?"};
     cudev_program_line(&line);
     cudev_not_here(what, next, cudev_shown_file(line.file), line.line);
+}
+
+int cudev_is_watched(void) {
+    return cudev_watcher != NULL;
 }
 
 int cudev_is_kernel(void) {

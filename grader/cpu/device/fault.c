@@ -14,6 +14,7 @@
 #include "cpu/device/report.h"
 #include "cpu/device/stacks.h"
 #include "cpu/device/symbols.h"
+#include "cpu/include/cudev.h"
 
 enum { HANDLER_STACK = 64 << 10 };
 #define ASK_SIGNAL (SIGRTMIN + 4)
@@ -53,6 +54,7 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
     char where[300] = "a NULL pointer";
     if ((uintptr_t)address >= 4096) cudev_describe_address(where, sizeof where, address);
     bool overflow = cudev_stack_guard_hit(w, address);
+    bool host = !overflow && cudev_is_host_memory && cudev_is_host_memory(address);
     if (overflow)
         cudev_report_begin("stack_overflow",
                            "stack overflow in thread %s: more than %zu KB of local variables",
@@ -60,24 +62,36 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
     else if (signal == SIGFPE)
         cudev_report_begin("bad_address", "integer division by zero in thread %s",
                            cudev_thread_name(w, t));
+    else if (host)
+        cudev_report_begin("host_pointer",
+                           "thread %s follows a pointer to host memory: %#lx, which is not device "
+                           "memory",
+                           cudev_thread_name(w, t), (unsigned long)address);
     else
         cudev_report_begin("bad_address", "bad address %#lx in thread %s: %s",
                            (unsigned long)address, cudev_thread_name(w, t), where);
     cudev_report_launch(w);
     cudev_report_frames(frames, n);
     cudev_report_add(
-        overflow
-            ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
-              "less: use a loop, or shared or global memory\n"
+        overflow ? "  next: is there a recursion or a large array in the kernel? a GPU has even "
+                   "less: use a loop, or shared or global memory\n"
+        : host
+            ? "  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer, in a "
+              "structure as well\n"
             : "  next: print the index at that line; is there a guard such as if (i < n)? was\n"
               "        the pointer set by cudaMalloc, and with a size in bytes?\n");
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 
+// In device memory, or in the shared memory and the stacks of kernels?
+static bool is_of_device(const void* p) {
+    return (const char*)p >= HEAP_BASE && (const char*)p < STACK_BASE + MAX_WORKERS * WORKER_STACKS;
+}
+
 static void report_host_access(const void* address, void* const* frames, int n) {
     char where[300];
     cudev_describe_address(where, sizeof where, address);
-    bool symbol = cudev_is_symbol(address), device = symbol || cudev_is_device_address(address);
+    bool symbol = cudev_is_symbol(address), device = symbol || is_of_device(address);
     cudev_report_begin("host_access", "host code touches %s%s",
                        symbol   ? "a variable of the device"
                        : device ? "device memory: "
@@ -110,8 +124,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
         report_misaligned(cudev_self, frames, n);
     if (cudev_self && cudev_self->launch)
         report_kernel_fault(cudev_self, info->si_addr, frames, n, number);
-    if (number != SIGFPE &&
-        (cudev_is_device_address(info->si_addr) || cudev_is_symbol(info->si_addr)))
+    if (number != SIGFPE && (is_of_device(info->si_addr) || cudev_is_symbol(info->si_addr)))
         report_host_access(info->si_addr, frames, n);
     cudev_unexplained_fault();
     signal(number, SIG_DFL);  // not ours: let it happen again

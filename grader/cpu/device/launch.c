@@ -53,6 +53,8 @@ static void* worker_main(void* p) {
         }
         struct launch* l = w->launch;
         uint64_t block;
+        cudev_shared_open(w, true);
+        cudev_stacks_open(w);
         atomic_store(&w->busy, true);
         cudev_stacks_launch(w);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
@@ -60,6 +62,9 @@ static void* worker_main(void* p) {
             for (; block < end; block++) cudev_run_block(w, block);
         }
         atomic_store(&w->busy, false);
+        cudev_stacks_close(w);
+        cudev_shared_open(w, false);
+        cudev_waiting_forget(w);
         if (atomic_fetch_sub(&l->active, 1) == 1) sem_post(&all_done);
     }
     return NULL;
@@ -194,7 +199,9 @@ static void fill_index(struct launch* l) {
     l->threads = t;
 }
 
-int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body) {
+int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                 size_t bytes) {
+    (void)bytes;
     if (cudev_self)
         return bad_launch(site, cudaErrorNotSupported, "a kernel cannot launch a kernel here");
     cudaError_t error = check_site(site);

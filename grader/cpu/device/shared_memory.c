@@ -27,6 +27,10 @@ void cudev_shared_map(struct worker* w) {
     }
 }
 
+void cudev_shared_open(struct worker* w, bool open) {
+    mprotect(w->shared->window, SHARED_WINDOW, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 static void put_guard(struct shared_memory* m) {
     memset(m->window + m->used, GUARD_BYTE, GUARD);
     m->used += GUARD;
@@ -71,24 +75,43 @@ void cudev_shared_end(struct worker* w) {
         check_guard(w, m->window + ((w->launch->site.shared_bytes + 15) & ~(size_t)15), NULL);
     for (unsigned i = 0; i < m->declared_count; i++) {
         const struct cudev_shared_array* a = m->declared[i];
-        check_guard(w, (char*)m->place[a->id].data + a->bytes, a);
+        check_guard(w, (char*)m->place[cudev_shared_id(a)].data + a->bytes, a);
     }
 }
 
-static void give_id(struct cudev_shared_array* array) {
+// The number of a declaration, in the order of first use, from 1: a table by the hash of its address.
+// The declaration itself is constant: it lies in memory of the program's that kernels only read.
+enum { SLOTS = 2 * MAX_SHARED_ARRAYS };
+static struct {
+    const struct cudev_shared_array* array;
+    unsigned id;
+} slot[SLOTS];
+
+static unsigned give_id(const struct cudev_shared_array* array, unsigned i) {
     pthread_mutex_lock(&ids);
-    if (array->id == 0) {
+    while (slot[i].array && slot[i].array != array) i = (i + 1) % SLOTS;
+    if (!slot[i].array) {
         if (arrays_known + 1 == MAX_SHARED_ARRAYS) {
             fprintf(stderr, "CPU device: more than %d __shared__ declarations in one program\n",
                     MAX_SHARED_ARRAYS);
             exit(EXIT_FAILURE);
         }
-        __atomic_store_n(&array->id, ++arrays_known, __ATOMIC_RELEASE);
+        slot[i].id = ++arrays_known;
+        __atomic_store_n(&slot[i].array, array, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&ids);
+    return slot[i].id;
 }
 
-static void place(struct worker* w, struct cudev_shared_array* array) {
+unsigned cudev_shared_id(const struct cudev_shared_array* array) {
+    unsigned i = (unsigned)(((uintptr_t)array >> 3) * 2654435761u % SLOTS);
+    for (const struct cudev_shared_array* a;
+         (a = __atomic_load_n(&slot[i].array, __ATOMIC_ACQUIRE)); i = (i + 1) % SLOTS)
+        if (a == array) return slot[i].id;
+    return give_id(array, i);
+}
+
+static void place(struct worker* w, const struct cudev_shared_array* array, unsigned id) {
     struct shared_memory* m = w->shared;
     size_t dynamic = w->launch->site.shared_bytes, limit;
     // A kernel has asked for dynamic memory alone, perhaps for less than 48 KB; static arrays come
@@ -119,17 +142,17 @@ static void place(struct worker* w, struct cudev_shared_array* array) {
     memset(data, FRESH_BYTE, array->bytes);
     m->used += array->bytes;
     put_guard(m);
-    m->place[array->id].data = data;
-    m->place[array->id].generation = m->generation;
+    m->place[id].data = data;
+    m->place[id].generation = m->generation;
     m->declared[m->declared_count++] = array;
     if (w->watch) cudev_watcher->shared_array(w, data, array->bytes);
 }
 
-void* cudev_shared(struct cudev_shared_array* array) {
+void* cudev_shared(const struct cudev_shared_array* array) {
     struct worker* w = cudev_in_kernel(array->name);
-    if (__atomic_load_n(&array->id, __ATOMIC_ACQUIRE) == 0) give_id(array);
-    if (w->shared->place[array->id].generation != w->shared->generation) place(w, array);
-    return w->shared->place[array->id].data;
+    const unsigned id = cudev_shared_id(array);
+    if (w->shared->place[id].generation != w->shared->generation) place(w, array, id);
+    return w->shared->place[id].data;
 }
 
 void* cudev_dynamic_shared(const struct cudev_shared_array* array) {

@@ -19,9 +19,11 @@ struct shared_memory {
     } place[MAX_SHARED_ARRAYS];  // by id
 };
 
-void cudev_shared_map(struct worker* w);    // once for each worker; ends the program on failure
-void cudev_shared_begin(struct worker* w);  // a block begins: fresh memory
-void cudev_shared_end(struct worker* w);    // a block ends: checks the guards
+unsigned cudev_shared_id(const struct cudev_shared_array* array);  // from 1
+void cudev_shared_map(struct worker* w);  // once for each worker; ends the program on failure
+void cudev_shared_open(struct worker* w, bool open);  // closed between launches
+void cudev_shared_begin(struct worker* w);            // a block begins: fresh memory
+void cudev_shared_end(struct worker* w);              // a block ends: checks the guards
 
 static inline bool cudev_in_window(const struct worker* w, const void* p, unsigned bytes) {
     return (size_t)((const char*)p - w->shared->window) <= SHARED_WINDOW - bytes;

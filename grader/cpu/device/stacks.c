@@ -35,6 +35,19 @@ void cudev_stack_prepare(struct worker* w, unsigned stack) {
         mprotect(stack_bottom(w, s->ready), (size_t)getpagesize(), PROT_NONE);
 }
 
+void cudev_stacks_open(struct worker* w) {
+    struct stacks* s = w->stacks;
+    if (s->closed) mprotect(stack_bottom(w, 0), s->closed * STACK_SIZE, PROT_READ | PROT_WRITE);
+    s->closed = 0;
+}
+
+void cudev_stacks_close(struct worker* w) {
+    struct stacks* s = w->stacks;
+    if (s->ready) mprotect(stack_bottom(w, 0), s->ready * STACK_SIZE, PROT_NONE);
+    s->closed = s->ready;
+    s->ready = 0;  // the guard pages have become one with the rest
+}
+
 const char* cudev_stack_end(const struct worker* w) {
     return stack_bottom(w, w->stack + 1);
 }

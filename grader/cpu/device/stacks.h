@@ -8,11 +8,15 @@ struct stacks {
     size_t clean;               // bytes that threads find clean when they start
     unsigned learned, started;  // from so many blocks; threads before that
     unsigned ready;             // stacks [0, ready) have their guard page
+    unsigned closed;            // stacks [0, closed) are closed until the next launch
     unsigned free_count, free[MAX_THREADS];
 };
 
 void cudev_stacks_map(struct worker* w);    // once for each worker; ends the program on failure
 void cudev_stacks_reset(struct worker* w);  // all stacks are free, whatever runs on them
+// Between launches nobody sees what kernels have left on their stacks.
+void cudev_stacks_open(struct worker* w);
+void cudev_stacks_close(struct worker* w);
 char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new thread starts
 const char* cudev_stack_end(const struct worker* w);            // of the stack in use
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?

@@ -15,6 +15,10 @@ void cudev_waiting_reset(struct worker* w) {
     for (unsigned i = 0; i < MAX_WARPS; i++) in->groups[i].count = 0;
 }
 
+void cudev_waiting_forget(struct worker* w) {
+    memset(w->waiting->lane, 0, sizeof w->waiting->lane);
+}
+
 const struct place* cudev_place_of(const struct worker* w, unsigned t) {
     const struct waiting* in = w->waiting;
     unsigned warp = t / WARP_SIZE, lane = t % WARP_SIZE;

@@ -49,6 +49,7 @@ struct waiting {
 
 void cudev_waiting_create(struct worker* w);  // once for each worker
 void cudev_waiting_reset(struct worker* w);   // nobody waits
+void cudev_waiting_forget(struct worker* w);  // nobody sees the operands of the last launch
 // Where a thread waits for others; NULL when it does not.
 const struct place* cudev_place_of(const struct worker* w, unsigned thread);
 // Adds to a report one line for each group of threads in the same state at the same place.

@@ -30,13 +30,19 @@ void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 void cudev_on_refusal(const char* call, const char* text) __attribute__((weak));
 
 // A program may define this function. An instrumented program with CUDEV_WATCH asks it before host
-// code writes to memory that is not the device's, and before a kernel writes to static data. 0
-// means that the writer must not: the program then ends with the diagnosis "host_access", or the
-// kernel's launch ends with a finding.
+// code writes to memory that is not the device's. 0 means that it must not: the program then ends
+// with the diagnosis "host_access".
 int cudev_may_write(const void* address, size_t bytes) __attribute__((weak));
+
+// A program may define this function: is this memory of the host that it has closed to kernels? A
+// kernel's access to it is then diagnosed as "host_pointer". It may be called in a signal handler.
+int cudev_is_host_memory(const void* address) __attribute__((weak));
 
 // Is the caller a kernel?
 int cudev_is_kernel(void);
+
+// Does this run look at every access (CUDEV_WATCH)?
+int cudev_is_watched(void);
 
 // Ends the program because this device lacks what the program asks for. The diagnosis
 // ("unsupported") says "not on the CPU device: WHAT at FILE:LINE, NEXT" with the line of the call.

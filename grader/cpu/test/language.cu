@@ -186,6 +186,7 @@ static void shared_memory(void) {
 
 __device__ int counter = 40;
 __constant__ float table[4];
+__device__ float result;
 __device__ __forceinline__ int twice(int x) {
     return 2 * x;
 }
@@ -207,10 +208,12 @@ static void symbols(void) {
     CHECK_CUDA(cudaMemcpyFromSymbol(&count, counter, sizeof count));
     CHECK_CUDA(cudaMemcpy(&sum, out, sizeof sum, cudaMemcpyDeviceToHost));
     CHECK(count == 42 && sum == 5.0f);
-    CHECK_CUDA(cudaGetSymbolAddress((void**)&address, table));
+    CHECK_CUDA(cudaGetSymbolAddress((void**)&address, result));
     CHECK_CUDA(cudaGetSymbolSize(&size, table));
     CHECK(size == sizeof table);
     variables<<<1, 1>>>(address);
+    CHECK_CUDA(cudaMemcpyFromSymbol(&sum, result, sizeof sum));
+    CHECK(sum == 5.0f);
     CHECK(cudaMemcpyToSymbol(table, values, 32) == cudaErrorInvalidValue);
     cudaFree(out);
 }

@@ -150,7 +150,7 @@ static void name_shared(struct array_name* n, const struct worker* w, uint64_t o
     const struct shared_memory* m = w->shared;
     const char* data = m->window;
     for (unsigned i = 0; i < m->declared_count; i++) {
-        const char* d = m->place[m->declared[i]->id].data;
+        const char* d = m->place[cudev_shared_id(m->declared[i])].data;
         if (d > p) continue;
         a = m->declared[i];
         data = d;
@@ -185,7 +185,7 @@ static void name_shared(struct array_name* n, const struct worker* w, uint64_t o
     snprintf(n->origin + used, sizeof n->origin - used, ", %s:%d", a->file, a->line);
     n->begin = (uint64_t)(data - ARENA_BASE);
     n->end = n->begin + a->bytes;
-    n->id = 1 + a->id;
+    n->id = 1 + cudev_shared_id(a);
 }
 
 // ---- global memory -----------------------------------------------------------------------------

@@ -108,7 +108,7 @@ static void shared_array(struct worker* w, const char* data, size_t bytes) {
     struct watch* watch = w->watch;
     if (watch->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
     const struct shared_memory* m = w->shared;
-    unsigned id = m->declared_count ? m->declared[m->declared_count - 1]->id : 0;
+    unsigned id = m->declared_count ? cudev_shared_id(m->declared[m->declared_count - 1]) : 0;
     if (watch->profile) cudev_profile_shared_array(watch, data, bytes, id);
 }
 

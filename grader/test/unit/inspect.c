@@ -20,7 +20,7 @@ static const struct {
     {"int f() { return 1; }", ""},
     {"__attribute__((aligned(16))) float x;", ""},
     {"[[maybe_unused]] int y; a[b[0]] = 1;", ""},
-    {"const char* s = \"asm __builtin_trap\"; // cudev", ""},
+    {"const char* s = \"asm __builtin_trap cudev\";", ""},
     {"#pragma unroll 4\n", ""},
     {"float z = __builtin_inff();", ""},
     {"asm(\"nop\");", "x.cu:3: inline assembly"},
@@ -32,6 +32,12 @@ static const struct {
     {"thread_local int t;", "x.cu:3: thread_local"},
     {"__builtin_trap();", "x.cu:3: __builtin_trap"},
     {"__tsan_init();", "x.cu:3: __tsan_init belongs to the grader"},
+    {"a; ::cudev::unset(x); return ::cudev::known<(k)>::at(::cudev::site(x))(y);", ""},
+    {"static const ::cudev::dynamic_array<float> a; f(4, ::cudev::element<t>::bytes);", ""},
+    {"namespace cudev { int x; }", "x.cu:3: cudev belongs to the CPU device"},
+    {"::cudev::launch(s, f);", "x.cu:3: cudev belongs to the CPU device"},
+    {"using ::cudev::site;", "x.cu:3: cudev belongs to the CPU device"},
+    {"template <> decltype(0u) ::cudev::extent<int, 0>::value = 1;", "x.cu:3: cudev belongs"},
     {"gate_printf(\"\");", "x.cu:3: gate_printf belongs to the grader"},
     {"cudev_last_failure(0);", "x.cu:3: cudev_last_failure belongs to the CPU device"},
     {"# 1 \"other.h\"\nasm(\"a header's\");\n" LINE3 "int f;", ""},
@@ -127,6 +133,8 @@ static const struct {
     {"source/unit.cpp", "#line 1 \"x.cu\"\n#include <math.h>\n\nint f;"},
     {"unit.ii", LINE3 "int f;"},
     {"watched.ii", LINE3 "int f;"},
+    {"source/unit.cu",
+     "#line 1 \"x.cu\"\nint f = 1'0; char c[] = \"cudev\\\"cudev\";\n#ifdef __CUDEV__"},
     {"alone.ii", LINE3},
     {"alone-watched.ii", LINE3},
     {"unit.s", "\tret\n"},
@@ -156,9 +164,9 @@ static void begin(void) {
 static void end(void) {
     char folder[64];
     for (int i = 0; i < LEFT; i++) unlink(left[i].file);
-    static const char* const gpu[] = {"symbols-gpu", "sections-gpu",  "source/unit.cu",
-                                      "host.ii",     "alone-host.ii", "toolkit"};
-    for (int i = 0; i < 6; i++) unlink(gpu[i]);
+    static const char* const gpu[] = {"symbols-gpu", "sections-gpu", "host.ii", "alone-host.ii",
+                                      "toolkit"};
+    for (int i = 0; i < 5; i++) unlink(gpu[i]);
     rmdir("source");
     ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
     ck_assert_int_eq(chdir("/"), 0);
@@ -189,6 +197,7 @@ static const struct {
     {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
     {"unit.ii", LINE3 "int g;", "reads differently"},
     {"watched.ii", LINE3 "#define COURSE_TRY\nint f;", "x.cu:3: defines COURSE_TRY anew"},
+    {"source/unit.cu", "#line 1 \"x.cu\"\n\nint CuDev_x;", "x.cu:2: CuDev_x belongs to"},
     {"alone.ii", "# 1 \"h\"\nint h;", "a macro of this file changes what h says"},
 };
 enum { REFUSED = sizeof refused / sizeof refused[0] };

@@ -14,7 +14,6 @@ struct cudev_shared_array {
     const char* name;
     const char* file;
     int line;
-    unsigned id;  // given by the runtime at the first use, 0 before
     size_t bytes;
     size_t align;
     size_t element;      // bytes of one element
@@ -77,7 +76,9 @@ void cudev_clean_watched_stack(void);  // in an instrumented program
 
 // Runs `run(body)` for every block of the grid; returns a cudaError_t.
 // `run` calls the kernel once per thread, cudev_next_thread() between the calls.
-int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body);
+// `body` has `bytes` bytes.
+int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
+                 size_t bytes);
 
 // What cudev_launch() would return at once: is the grid, the block or the shared memory too large?
 int cudev_check_launch(const struct cudev_launch_site* site);
@@ -100,7 +101,7 @@ cudaError_t cudev_from_symbol(void* dst, const void* symbol, size_t symbol_bytes
 cudaError_t cudev_symbol_address(void** p, const void* symbol);
 
 // Memory of a __shared__ array of the running block, filled with 0xFF bytes when first asked for.
-void* cudev_shared(struct cudev_shared_array* array);
+void* cudev_shared(const struct cudev_shared_array* array);
 // The dynamic shared memory of the running block, aligned to 1024 bytes. `array` says how it is
 // declared (bytes and the outermost extent are 0), NULL: not known.
 void* cudev_dynamic_shared(const struct cudev_shared_array* array);

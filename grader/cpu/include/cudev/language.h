@@ -67,11 +67,10 @@ template <class T, size_t n> struct element<T[n]> {
 // What the rewriter makes of `__shared__ type name[...]`: the body of a lambda that returns the
 // address of the running block's array. `cudev_type` is a typedef made from the declaration.
 #define CUDEV_SHARED(name, alignment)                                                    \
-    static ::cudev_shared_array array = {                                                \
+    static const ::cudev_shared_array array = {                                          \
         CUDEV_TEXT(name),                                                                \
         __FILE__,                                                                        \
         __LINE__,                                                                        \
-        0,                                                                               \
         sizeof(cudev_type),                                                              \
         alignof(cudev_type) > alignment ? alignof(cudev_type) : alignment,               \
         ::cudev::element<cudev_type>::bytes,                                             \
@@ -84,7 +83,6 @@ template <class T, size_t n> struct element<T[n]> {
     static const ::cudev_shared_array array = {CUDEV_TEXT(name),                          \
                                                __FILE__,                                  \
                                                __LINE__,                                  \
-                                               0,                                         \
                                                0,                                         \
                                                alignof(cudev_type),                       \
                                                ::cudev::element<cudev_type>::bytes,       \

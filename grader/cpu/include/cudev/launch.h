@@ -55,7 +55,7 @@ template <class T> inline void check_argument(const cudev_launch_site* site, int
 }
 
 template <class Body> inline int launch(const cudev_launch_site& site, Body body) {
-    return cudev_launch(&site, run_threads<Body>, &body);
+    return cudev_launch(&site, run_threads<Body>, &body, sizeof body);
 }
 
 template <class... Args> inline void check_arguments(const cudev_launch_site& site, Args... args) {
