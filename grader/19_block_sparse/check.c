@@ -326,6 +326,10 @@ static void cheap(struct check* c) {
         count_reads(sizes(c, &of_backward, 1, column ? T * BLOCK : N, column ? N : T * BLOCK),
                     masks, read);
         judge_one_of_four(c, read);
+        // K and V for every 8 queries, Q and dO for every 8 keys, each twice: what is read for all
+        // four blocks may not grow so that the share of one looks small.
+        check_at_most(c, CAUSE_too_much_read, "times that all rows are read for each tile of 8",
+                      (read[2] - read[0]) / (4.0 * 16 * N * T * BLOCK / 8), 4);
     }
 }
 

@@ -85,8 +85,8 @@ void check_replace(struct check* c, const char* name, int64_t value);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". On both devices the call does nothing and returns an error. For a "launch" (<<<>>>)
-// cudaGetLastError() tells the error, later launches of the round do nothing, and what the outputs
-// on the device hold afterwards does not matter: see check_launches_fail() (arguments.h).
+// cudaGetLastError() tells the error, no kernel of the round runs, and what the outputs on the device
+// hold afterwards does not matter: see check_launches_fail() (arguments.h).
 void check_fail_call(struct check* c, const char* function, int n);
 
 // ---- data. Fresh every run, the same for the same seed, item and case.
@@ -134,11 +134,12 @@ const struct arena_traffic* check_traffic(struct check* c);
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
 
-// A budget on what the kernels of the round kept: fails with the cause if for each of `units`, each
-// a `unit` ("query"), more than `limit` bytes were allocated or lie in static variables, or if a
-// thread had more than of_a_thread bytes of local variables. On the CPU device a register is local
-// memory, too: what solutions and right variants have is 2.3 KB at most. Memory that host and
-// kernels share fails in check_run(); a workspace is as large as the contract says.
+// A budget on what the kernels of the round kept. The item fails with the cause if for each of
+// `units`, each a `unit` ("query"), more than `limit` bytes were allocated, if kernels used more
+// than 1 KB of static variables, or if a thread had more than of_a_thread bytes of local variables.
+// On the CPU device a register is local memory, too: solutions and right variants have 2.3 KB at
+// most. Memory that host and kernels share fails in check_run(); a workspace is as large as the
+// contract says.
 void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
                 int64_t of_a_thread);
 

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "check/state.h"
+#include "course.h"
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
@@ -312,7 +313,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (c->answer.findings > 0) fail_finding(c);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
-    check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
+    bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
+               "the launcher returned %s, the contract asks for %s\n%s",
                status_name(status, returned), status_name(c->expected, wanted), said);
 }
 
@@ -449,10 +452,6 @@ const struct arena_traffic* check_traffic(struct check* c) {
     int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
-    if (c->session->log)
-        fprintf(c->session->log, "   kept: %lld bytes a thread, %lld static, %lld allocated\n",
-                (long long)t->local_bytes_per_thread, (long long)t->static_bytes,
-                (long long)t->allocated_bytes);
     if (!c->session->judges_costs) return t;
     if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
         check_fail(c, CAUSE_no_traffic,
