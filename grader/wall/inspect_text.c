@@ -149,7 +149,8 @@ static const char* const builtins[] = {
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
-static const char* const of_cudev[] = {"site", "known", "deduced", "unset", "dynamic_array", NULL};
+static const char* const of_cudev[] = {"site",       "known",         "deduced", "unset",
+                                       "next_round", "dynamic_array", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 static const char* const rewritten[] = {
     "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
