@@ -75,6 +75,11 @@ static void any_number(struct check* c) {
         m.in->value[check_pick(c, 0, m.in->count - 1)] = special[i % SPECIAL];
     check_run(c);
     compare(c, m);
+    for (int64_t i = 0; i < m.out->count; i++)
+        if (signbit(m.out->got[i]) != signbit(m.out->want[i]) && !isnan(m.out->want[i]))
+            check_fail(c, CAUSE_not_moved, "out[%lld, %lld] is %g, expected %g",
+                       (long long)(i / m.rows), (long long)(i % m.rows), m.out->got[i],
+                       m.out->want[i]);
 }
 
 static void three_calls(struct check* c) {

@@ -2,7 +2,13 @@
 #include "run/run.h"
 #include "reduction.h"
 
+// The rows may begin `first` elements into their array.
+static float* rows(const char* name, const char* first) {
+    float* array_gpu = run_gpu(name);
+    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
+}
+
 int call(void) {
-    return reduction(run_gpu("sum"), run_gpu("max"), run_gpu("x"), run_int("rows"), run_int("cols"),
-                     run_int("stride_row"));
+    return reduction(run_gpu("sum"), run_gpu("max"), rows("x", "first_x"), run_int("rows"),
+                     run_int("cols"), run_int("stride_row"));
 }

@@ -83,7 +83,7 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_digits(c, "many rows", 8 * check_pick(c, 4, 6) + check_pick(c, 1, 7), COLS);
     run_digits(c, "one row", 1, COLS);
-    run_digits(c, "rows beyond 256", 256 + check_pick(c, 1, 40), 33);
+    run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), COLS / 2);
     batch_launch_many(c, &contract);
 }
 
@@ -92,6 +92,7 @@ static void strided(struct check* c) {
     for (int with_nan = 0; with_nan < 2; with_nan++) {
         struct batch b = batch_of(c, &contract, ROWS, COLS);
         b.stride += check_pick(c, 1, 40);
+        b.first = check_pick(c, 1, 31);
         batch_begin(&b, with_nan ? "NaN between the rows" : "gaps between the rows");
         for (int64_t i = 0; i < b.x->count; i++)
             b.x->value[i] = with_nan ? (double)NAN : (double)check_pick(c, 10, 20);
@@ -195,6 +196,11 @@ static void safe(struct check* c) {
     run_digits(c, "many rows", 2 * ROWS, COLS);
     run_digits(c, "ragged", ROWS, 1000);
     run_digits(c, "ragged", ROWS, 2 * check_pick(c, 130, 250) + 1);
+    struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
+    b.first = 2 * check_pick(c, 0, 15) + 1;
+    batch_begin(&b, "whole rows");
+    fill_rows(c, &b);
+    run(c, &b);
 }
 
 static const struct arena_traffic* moved(struct check* c) {

@@ -19,7 +19,7 @@ static int64_t smaller(int64_t a, int64_t b) {
 // The stride is ignored.
 static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
     (void)variant;
-    return reduce(b->x->value + row * b->cols, b->cols);
+    return reduce(b->x->value + b->first + row * b->cols, b->cols);
 }
 
 // Does element j, which thread j % T holds, reach the result? The variants stand for: T, 32 to 1024
@@ -81,6 +81,17 @@ static struct pair max_started(const struct batch* b, int64_t row, int variant) 
     return p;
 }
 
+// The largest bits, as integers with sign or without; the maximum starts at -infinity, or there is
+// no start.
+static struct pair bits_compared(const struct batch* b, int64_t row, int variant) {
+    struct pair p = pair_wanted(b, row);
+    const double* x = batch_row(b, row);
+    double max = variant / 2 ? -INFINITY : x[0];
+    for (int64_t j = 0; j < b->cols; j++) max = larger_bits(max, x[j], variant % 2);
+    p.number[1] = max;
+    return p;
+}
+
 // No element arrives.
 static struct pair nothing(const struct batch* b, int64_t row, int variant) {
     struct pair p = reduce(NULL, 0);
@@ -91,15 +102,11 @@ static struct pair nothing(const struct batch* b, int64_t row, int variant) {
 
 // In this order: of 31 columns, 16 lanes take the same elements as one sweep of 16.
 static const struct hypothesis mistakes[] = {
-    PAIR_OR_ONE(stride_ignored, 1, rows_packed),
-    PAIR_OR_ONE(merge_lost, LOSSES, threads_lost),
-    PAIR_OR_ONE(inner_tail, 14, rest_dropped),
-    PAIR_OR_ONE(inner_tail, 14, rest_repeated),
-    PAIR_OR_ONE(merge_lost, 13, first_only),
-    PAIR_OR_ONE(constant_ratio, 11, times),
-    PAIR_OR_ONE(max_init, 1, max_started),
-    PAIR_OR_ONE(merge_lost, 1, nothing),
-    {0},
+    PAIR_OR_ONE(stride_ignored, 1, rows_packed),   PAIR_OR_ONE(bits_compared, 4, bits_compared),
+    PAIR_OR_ONE(merge_lost, LOSSES, threads_lost), PAIR_OR_ONE(inner_tail, 14, rest_dropped),
+    PAIR_OR_ONE(inner_tail, 14, rest_repeated),    PAIR_OR_ONE(merge_lost, 13, first_only),
+    PAIR_OR_ONE(constant_ratio, 11, times),        PAIR_OR_ONE(max_init, 1, max_started),
+    PAIR_OR_ONE(merge_lost, 1, nothing),           {0},
 };
 
 static bool same(double want, double got, double tolerance) {

@@ -109,7 +109,7 @@ static void too_wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
     run_random(c, 1, COLS);
-    run_random(c, 256 + check_pick(c, 1, 40), 33);
+    run_random(c, 1024 + check_pick(c, 1, 40), 128);
     batch_launch_many(c, &contract);
 }
 
@@ -119,6 +119,8 @@ static void strided(struct check* c) {
         struct batch b = batch_of(c, &contract, ROWS, COLS);
         b.stride += check_pick(c, 1, 40);
         b.stride_out += check_pick(c, 41, 80);
+        b.first = check_pick(c, 1, 31);
+        b.first_out = check_pick(c, 1, 31);
         batch_begin(&b, "gaps");
         for (int64_t k = 0; k < b.x->count; k++)
             b.x->value[k] = i == 0 ? check_uniform(c, 10.0, 20.0) : NAN;
@@ -229,6 +231,13 @@ static void safe(struct check* c) {
         struct batch b = batch_of(c, &contract, shapes[i][0], shapes[i][1]);
         b.stride_out = shapes[i][2];
         b.stride = shapes[i][3];
+        batch_begin(&b, "accesses");
+        batch_fill(&b, -9.0, 1.0);
+        check_run(c);
+    }
+    for (int alone = 0; alone < 2; alone++) {
+        struct batch b = batch_of(c, &contract, ROWS, COLS);
+        *(alone ? &b.first : &b.first_out) = 2 * check_pick(c, 0, 15) + 1;
         batch_begin(&b, "accesses");
         batch_fill(&b, -9.0, 1.0);
         check_run(c);

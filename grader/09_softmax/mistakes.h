@@ -11,11 +11,11 @@ static void softmax_of(double* y, const double* x, int64_t n) {
 }
 
 static const double* got_of(const struct batch* b, int64_t row) {
-    return b->out[0]->got + row * b->stride_out;
+    return b->out[0]->got + b->first_out + row * b->stride_out;
 }
 
 static double* want_of(const struct batch* b, int64_t row) {
-    return b->out[0]->want + row * b->stride_out;
+    return b->out[0]->want + b->first_out + row * b->stride_out;
 }
 
 // How exact an element must be, as a share of it.
@@ -34,7 +34,7 @@ static bool other_strides(const struct suspect* s, const struct hypothesis* h, i
     if (stride_y == b->stride_out && stride_x == b->stride) return false;
     for (int64_t e = 0; e < s->tensor->count; e++) guess[e] = ANYTHING;
     for (int64_t row = 0; row < b->rows; row++) {
-        int64_t x = row * stride_x, y = row * stride_y;
+        int64_t x = b->first + row * stride_x, y = b->first_out + row * stride_y;
         if (x + b->cols > b->x->count || y + b->cols > s->tensor->count) break;
         softmax_of(guess + y, b->x->value + x, b->cols);
         for (int64_t j = 0; j < b->cols; j++)
@@ -43,7 +43,23 @@ static bool other_strides(const struct suspect* s, const struct hypothesis* h, i
     return true;
 }
 
-static const struct hypothesis mistakes[] = {{CAUSE_stride_ignored, other_strides, 9, NULL}, {0}};
+// Powers of 2 in place of powers of e.
+static bool base_two(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct batch* b = s->problem;
+    (void)h, (void)variant;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double* x = batch_row(b, row);
+        double m = row_max(x, b->cols), l = 0, *y = guess + (want_of(b, row) - b->out[0]->want);
+        for (int64_t j = 0; j < b->cols; j++) l += exp2(x[j] - m);
+        for (int64_t j = 0; j < b->cols; j++) y[j] = m > -INFINITY ? exp2(x[j] - m) / l : 0;
+        if (hypothesis_refuted(s, y - guess, y[0])) return false;
+    }
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {
+    {CAUSE_stride_ignored, other_strides, 9, NULL}, {CAUSE_exp2_base, base_two, 1, NULL}, {0}};
 
 static bool row_right(const struct batch* b, int64_t row) {
     for (int64_t j = 0; j < b->cols; j++)
@@ -154,7 +170,7 @@ static bool groups_differ(const struct batch* b, int64_t threads, int64_t group,
     enum { MOST = 1024 };
     for (int64_t row = 0; row < b->rows; row++) {
         double low[MOST], high[MOST];
-        int64_t shift = shifted ? row * b->stride_out % 32 : 0;
+        int64_t shift = shifted ? (b->first_out + row * b->stride_out) % 32 : 0;
         for (int64_t g = 0; g < threads / group; g++) low[g] = INFINITY, high[g] = -INFINITY;
         for (int64_t j = 0; j < b->cols; j++) {
             int64_t g = (j + shift) % threads / group;

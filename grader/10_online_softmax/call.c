@@ -2,7 +2,13 @@
 #include "run/run.h"
 #include "online_softmax.h"
 
+// The rows may begin `first` elements into their array.
+static float* rows(const char* name, const char* first) {
+    float* array_gpu = run_gpu(name);
+    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
+}
+
 int call(void) {
-    return online_softmax(run_gpu("m"), run_gpu("l"), run_gpu("x"), run_int("rows"),
+    return online_softmax(run_gpu("m"), run_gpu("l"), rows("x", "first_x"), run_int("rows"),
                           run_int("cols"), run_int("stride_row"));
 }

@@ -2,6 +2,7 @@
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
+#include "base/dtype.h"
 #include "rows/mistakes.h"
 
 // m = max_j x_j,  l = sum_j exp(x_j - m)                                  (README eq. 1, 2)
@@ -34,7 +35,7 @@ static int64_t missing(const struct batch* b, int variant) {
 // The stride is ignored.
 static struct pair rows_packed(const struct batch* b, int64_t row, int variant) {
     (void)variant;
-    return written_of(b->x->value + row * b->cols, b->cols);
+    return written_of(b->x->value + b->first + row * b->cols, b->cols);
 }
 
 // The maximum is not subtracted before exp.
@@ -51,6 +52,25 @@ static struct pair max_started(const struct batch* b, int64_t row, int variant) 
     while (i < b->rows - 1 && m->got[i] == m->want[i]) i++;
     double start = fmax(m->want[row], m->got[i]);
     return written(start, row_sum_exp(batch_row(b, row), b->cols, start));
+}
+
+// Powers of 2 in place of powers of e.
+static struct pair base_two(const struct batch* b, int64_t row, int variant) {
+    const double* x = batch_row(b, row);
+    double m = b->out[0]->want[row], l = 0;
+    (void)variant;
+    if (m == -INFINITY) return pair_wanted(b, row);
+    for (int64_t j = 0; j < b->cols; j++) l += exp2(x[j] - m);
+    return written(m, l);
+}
+
+// In rows of negative scores m is not the largest one, but no score is lost: l fits this m. So do
+// the bits of floats compare, as integers.
+static struct pair bits_compared(const struct batch* b, int64_t row, int variant) {
+    double want = b->out[0]->want[row], got = b->out[0]->got[row];
+    (void)variant;
+    if (!(want < 0) || !isfinite(got) || got > want) return pair_wanted(b, row);
+    return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 
 // The sum starts at 1 in some threads; it shows where nothing follows.
@@ -71,7 +91,7 @@ static struct pair rest_dropped(const struct batch* b, int64_t row, int variant)
 // maximum may take it in or not.
 static struct pair rest_from_next(const struct batch* b, int64_t row, int variant) {
     int64_t end = b->cols + missing(b, variant);
-    if (row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};
+    if (b->first + row * b->stride + end > b->x->count) return (struct pair){{ANYTHING, ANYTHING}};
     return written_of(batch_row(b, row), end);
 }
 
@@ -96,6 +116,8 @@ static struct pair rest_from_before(const struct batch* b, int64_t row, int vari
 static const struct hypothesis mistakes[] = {
     PAIR(stride_ignored, 1, rows_packed),
     PAIR(overflow, 1, max_kept),
+    PAIR(exp2_base, 1, base_two),
+    PAIR(bits_compared, 1, bits_compared),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
     PAIR(inner_tail, 15, rest_dropped),
@@ -151,6 +173,12 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;
     if (t != m) return from_l(b, budget.max);
+    bool near = true;
+    for (int64_t row = 0; row < b->rows; row++) {
+        double got = m->got[row], want = m->want[row];
+        near &= got == want || fabs(got - want) <= 64 * dtype_ulp(F32, fabs(want));
+    }
+    if (near) return CAUSE_low_precision;
     for (int64_t row = 0; row < b->rows; row++)
         if (!(m->got[row] <= m->want[row])) return CAUSE_NONE;
     return CAUSE_merge_lost;  // no m is too large: not all elements have been looked at

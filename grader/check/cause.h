@@ -46,10 +46,13 @@
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
+    CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
+    CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
+                         "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
     CAUSE(empty_state,                                                                             \
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \

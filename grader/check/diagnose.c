@@ -4,6 +4,7 @@
 // come first. The most specific pattern is tried first; the first one that fits is named.
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dtype.h"
 #include "check/state.h"
@@ -186,6 +187,7 @@ static enum cause constant_ratio(const struct picture* p) {
         high = fmax(high, ratio);
         measured++;
     }
+    if (high == 0 && low == 0) return CAUSE_NONE;  // zeros are no factor
     if (measured < 4 || !(high - low <= 0.01 * fabs(high)) || fabs(high - 1) < 0.01)
         return CAUSE_NONE;
     record_append(p->c->record, "every element is %.4g times what it should be\n",
@@ -209,11 +211,35 @@ bool diagnose_added(struct check* c, const struct tensor* t) {
     return added * 2 > written;
 }
 
+// Is this a NaN that arithmetic makes of numbers? Others were NaN in memory, and were passed on.
+static bool is_made(const unsigned char* bytes, enum dtype dtype) {
+    uint32_t bits = 0;
+    memcpy(&bits, bytes, (size_t)dtype_size(dtype));
+    if (dtype == F32) return (bits & 0x003fffff) == 0 || (bits & 0x003fffff) == 0x003fffff;
+    uint32_t payload = bits & (dtype == F16 ? 0x01ff : 0x003f);
+    return payload == 0 || payload == (dtype == F16 ? 0x01ff : 0x003f);
+}
+
+// What the grader fills memory with are NaNs of no such kind, and so are those in no input: they
+// come from memory that nobody wrote.
+static enum cause from_poison(const struct picture* p) {
+    const struct check* c = p->c;
+    const unsigned char* bytes =
+        c->arena.bytes + c->arena.layout.tensor[p->t - c->tensor].offset[c->round];
+    int64_t nan = 0, passed_on = 0;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (!p->wrong[i] || p->poison[i] || !isnan(p->t->got[i])) continue;
+        nan++;
+        passed_on += !is_made(bytes + i * dtype_size(p->t->dtype), p->t->dtype);
+    }
+    return 2 * passed_on > nan ? CAUSE_uninitialised : CAUSE_NONE;
+}
+
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero,   earlier_round,  tail,      one_batch,
-        nonfinite, transposed, constant_ratio, imprecise,
+        touched,   all_zero,  earlier_round, from_poison,    tail,
+        one_batch, nonfinite, transposed,    constant_ratio, imprecise,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

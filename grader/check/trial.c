@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "check/state.h"
+#include "course.h"
 
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 50 };
 
@@ -312,7 +313,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     if (c->answer.findings > 0) fail_finding(c);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
-    check_fail(c, c->otherwise, "the launcher returned %s, the contract asks for %s\n%s",
+    bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
+               "the launcher returned %s, the contract asks for %s\n%s",
                status_name(status, returned), status_name(c->expected, wanted), said);
 }
 

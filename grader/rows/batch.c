@@ -18,7 +18,8 @@ static void guard_gaps(const struct batch* b) {
     for (int call = 0; call < b->calls; call++) {
         check_round(b->check, call);
         for (int64_t e = 0; e < b->out[0]->count; e++)
-            b->out[0]->untouched[e] = e % b->stride_out >= b->cols;
+            b->out[0]->untouched[e] =
+                e < b->first_out || (e - b->first_out) % b->stride_out >= b->cols;
     }
     check_round(b->check, 0);
 }
@@ -28,23 +29,30 @@ static void declare(struct check* c, void* batch) {
     check_describe(c, b);
     check_int(c, "rows", b->rows);
     check_int(c, "cols", b->cols);
-    if (b->of->writes_rows) check_int(c, "stride_y", b->stride_out);
+    check_int(c, "first_x", b->first);
+    if (b->of->writes_rows) {
+        check_int(c, "first_y", b->first_out);
+        check_int(c, "stride_y", b->stride_out);
+    }
+    struct shape rows = SHAPE(b->rows, b->stride_out);
+    if (b->first_out > 0) rows = SHAPE(b->first_out + b->rows * b->stride_out);
     check_int(c, b->of->writes_rows ? "stride_x" : "stride_row", b->stride);
     for (int i = 0; i < 2 && b->of->out[i]; i++)
-        b->out[i] =
-            check_output(c, b->of->out[i], F32,
-                         b->of->writes_rows ? SHAPE(b->rows, b->stride_out) : SHAPE(b->rows));
-    b->x = check_input(c, "x", F32, SHAPE((b->rows - 1) * b->stride + b->cols));
+        b->out[i] = check_output(c, b->of->out[i], F32, b->of->writes_rows ? rows : SHAPE(b->rows));
+    b->x = check_input(c, "x", F32, SHAPE(b->first + (b->rows - 1) * b->stride + b->cols));
     if (b->of->writes_rows && b->out[0]) guard_gaps(b);
 }
 
 void batch_begin(struct batch* b, const char* what) {
-    char out[40] = "";
+    char out[40] = "", first[80] = "";
+    if (b->first || b->first_out)
+        snprintf(first, sizeof first, ", x begins %lld floats later, y %lld", (long long)b->first,
+                 (long long)b->first_out);
     if (b->of->writes_rows)
         snprintf(out, sizeof out, "stride_y = %lld, ", (long long)b->stride_out);
-    check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld", what, (long long)b->rows,
+    check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld%s", what, (long long)b->rows,
                (long long)b->cols, out, b->of->writes_rows ? "stride_x" : "stride_row",
-               (long long)b->stride);
+               (long long)b->stride, first);
     check_rounds(b->check, b->calls);
     declare(b->check, b);
 }

@@ -27,12 +27,13 @@ struct rows {
     bool writes_rows;
 };
 
-// A running case. Set stride, stride_out and calls, if at all, before batch_begin().
+// A running case. Set strides, firsts and calls, if at all, before batch_begin().
 struct batch {
     struct check* check;
     const struct rows* of;
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
+    int64_t first, first_out;    // elements of x's and an output's array before their first row
     int calls;                   // in the same arrays: rounds of the case
     struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
     // For mistakes: how far each output may be from the output of a mistake. The lesson sets this
@@ -51,7 +52,7 @@ void batch_begin(struct batch* b, const char* what);
 
 // Row `row` of x in the selected call.
 static inline double* batch_row(const struct batch* b, int64_t row) {
-    return b->x->value + row * b->stride;
+    return b->x->value + b->first + row * b->stride;
 }
 
 // ---- data, row by row

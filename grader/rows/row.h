@@ -3,13 +3,24 @@
 #define ROWS_ROW_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 // max_j x_j; -infinity of nothing; a NaN does not count.
 static inline double row_max(const double* x, int64_t n) {
     double m = -INFINITY;
     for (int64_t j = 0; j < n; j++) m = fmax(m, x[j]);
     return m;
+}
+
+// The larger of a and b if the bits of floats are compared as integers, with sign or without.
+static inline double larger_bits(double a, double b, bool without_sign) {
+    const float f[2] = {(float)a, (float)b};
+    int32_t bits[2];
+    memcpy(bits, f, sizeof bits);
+    bool second = without_sign ? (uint32_t)bits[1] > (uint32_t)bits[0] : bits[1] > bits[0];
+    return second ? b : a;
 }
 
 // sum_j exp(x_j - shift)

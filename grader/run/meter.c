@@ -345,18 +345,17 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     vault_close();
 }
 
-// Behind a launch that was made to fail no kernel runs: what it would read may not be there.
+// Where a launch is made to fail, or launches are checked, no kernel runs.
 static enum launch next_launch(void) {
     bool fails = fails_now("launch");
     vault_open();
-    bool failed =
-        book.on && strcmp(book.failing, "launch") == 0 && book.fails && book.calls_left == 0;
     bool checked = book.on && strcmp(book.failing, "kernels") == 0;
-    book.meter.launches += fails || checked;
+    bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
+    book.meter.launches += fails || checked || (failing && book.calls_left > 0);
     vault_close();
     if (checked) return IS_CHECKED;
-    if (!fails && !failed) look_at_shared(origin_before_launch);
-    return fails ? FAILS : failed ? RUNS_NOT : RUNS;
+    if (!failing) look_at_shared(origin_before_launch);
+    return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
 static cudaError_t launched(cudaError_t error) {
