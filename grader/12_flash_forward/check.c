@@ -114,7 +114,7 @@ static void lengths(struct check* c) {
 
 static void batches(struct check* c) {
     plain(c, check_pick(c, 2, 4), 32, 32, 32);
-    plain(c, check_pick(c, 257, 260), 16, 16, 16);
+    plain(c, check_pick(c, 129, 132), 32, 32, 16);
     struct problem p = sizes(c, check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)p.B);
     problem_declare(&p, BATCHES_INSIDE);
@@ -186,12 +186,12 @@ static void negative(struct check* c) {
 static void cancelling(struct check* c) {
     struct problem p = sizes(c, 1, 128, 128, 16);
     begin(&p, ", large values that cancel");
-    fill_plain(&p, 0);
+    forward_fill(&p);
     spread_keys(&p, 256, 1.0 / 16);
-    row_of(&p, ARRAY_K, 0, 0, 64)[0] -= 1;  // key 0 has the largest score of all
+    put_maximum(&p, 0, 0);
     forward_run(&p, JUDGE_O);
-    forward_case_exact(sizes(c, 1, 16, 1024, 16));
-    forward_case_tail(sizes(c, 1, 16, 2048, 16));
+    forward_case_exact(sizes(c, 1, 32, 1024, 16));
+    forward_case_tail(sizes(c, 1, 32, 2048, 16));
 }
 
 static void logsumexp(struct check* c) {

@@ -26,6 +26,8 @@ struct pool_flaw {
         OF_MAX,          // exp(S - m)
         OF_QUOTIENT,     // exp(S) / exp(LSE), with the range of fp32
         OF_LSE_BASE2,    // exp(S - LSE / ln 2)
+        OF_POWER_OF_2,   // 2 to the power of S - LSE
+        OF_NATURAL_LSE,  // 2 to the power of S log2(e) - LSE
         OF_LOGARITHM     // exp(mean of S - LSE)
     } weight;
     enum { MEAN, MAXIMUM } kind;
@@ -56,6 +58,7 @@ struct slip {
     struct pool_flaw flaw;
     bool causal;
     int64_t offset;  // query i sees the keys up to i + offset
+    double scale;
     int64_t tile;
     struct view Q, K;
     struct strides LSE;
@@ -65,6 +68,7 @@ static struct slip no_slip(const struct problem* p) {
     const struct forward_mistake right = forward_right(p);
     return (struct slip){.causal = right.causal,
                          .offset = right.offset,
+                         .scale = right.scale,
                          .tile = 16,
                          .Q = right.view[ARRAY_Q],
                          .K = right.view[ARRAY_K],
@@ -125,7 +129,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
         const double* k = w->K.value + place(w->K.stride, b, h, j);
         for (int64_t x = 0; x < p->d && i < p->N_q && j < N_k; x++)
             S[j] = ROUND(S[j] + ROUND(q[x] * k[x]));
-        S[j] = ROUND(p->scale * S[j]);
+        S[j] = ROUND(w->scale * S[j]);
         largest = fmax(largest, S[j]);
     }
     int64_t known = 0;  // keys that m is the maximum of
@@ -151,6 +155,12 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
             break;
         case OF_LSE_BASE2:
             weight = exp32(S[j] - LSE / log(2));
+            break;
+        case OF_POWER_OF_2:
+            weight = exp2(S[j] - LSE);
+            break;
+        case OF_NATURAL_LSE:
+            weight = exp32(S[j] - LSE * log(2));
             break;
         case OF_LOGARITHM:
             weight = S[j] - LSE;
@@ -252,6 +262,8 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_overflow, {.weight = OF_QUOTIENT}},
         {CAUSE_pool_order, {.weight = OF_LOGARITHM}},
         {CAUSE_lse_base2, {.weight = OF_LSE_BASE2}},
+        {CAUSE_lse_base2, {.weight = OF_NATURAL_LSE}},
+        {CAUSE_exp2_base, {.weight = OF_POWER_OF_2}},
         {CAUSE_pool_sum, {.divisor = NOTHING}},
         {CAUSE_pool_sum, {.divisor = ROWS}},
         {CAUSE_pool_sum, {.divisor = COLUMNS}},
@@ -275,6 +287,27 @@ static enum cause explain_slips(const struct suspect* s) {
             w.tile = tile;
             if (is_slip(s, &w)) return known[n].cause;
         }
+    return CAUSE_NONE;
+}
+
+// The second pass has another scale than the first.
+static enum cause explain_second_scale(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct {
+        enum cause cause;
+        double scale;
+    } scales[] = {
+        {CAUSE_scale_missing, 1},
+        {CAUSE_scale_squared, p->scale * p->scale},
+        {CAUSE_scale_ignored, (double)(float)(1 / sqrt((double)p->d))},
+        {CAUSE_exp2_base, p->scale * log(2)},
+        {CAUSE_exp2_base, p->scale / log(2)},
+    };
+    for (size_t n = 0; n < sizeof scales / sizeof scales[0]; n++) {
+        struct slip w = no_slip(p);
+        w.scale = scales[n].scale;
+        if (w.scale != p->scale && is_slip(s, &w)) return scales[n].cause;
+    }
     return CAUSE_NONE;
 }
 
@@ -334,6 +367,7 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
     if (pooling_of(s.problem)->repeating) return CAUSE_not_repeatable;
     if (t != pooling_of(s.problem)->R) return forward_explain(c, t, budget);
     enum cause cause = explain_unseen(&s);
+    if (!cause) cause = explain_second_scale(&s);
     if (!cause) cause = explain_slips(&s);
     if (!cause) cause = explain_second_mask(&s);
     return cause ? cause : explain_second_places(&s);

@@ -376,7 +376,8 @@ static void compute_group(struct head* t, int64_t b, int64_t g) {
     t->anything = false;
     for (int64_t h = 0, first = true; h < p->H; h++) {
         if ((t->w->flaw.interleaved ? h % (p->H / p->group) : h / p->group) != g) continue;
-        if (!first && t->w->flaw.summed == FIRST_HEAD) t->dK = t->dV = NULL;
+        if (t->w->flaw.summed == FIRST_HEADS && h % p->group >= t->w->flaw.first_heads)
+            t->dK = t->dV = NULL;
         if (t->dK && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dK, 0, bytes);
         if (t->dV && (first || t->w->flaw.summed == LAST_HEAD)) memset(t->dV, 0, bytes);
         first = false;

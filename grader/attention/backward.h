@@ -42,7 +42,8 @@ struct backward_flaw {
 
     // Heads that share keys.
     bool interleaved;  // query head h takes key head h % (H / group)
-    enum { ALL_HEADS, LAST_HEAD, FIRST_HEAD, MEAN_OF_HEADS } summed;  // of a group, in dK and dV
+    enum { ALL_HEADS, LAST_HEAD, FIRST_HEADS, MEAN_OF_HEADS } summed;  // of a group, in dK and dV
+    int64_t first_heads;                                               // how many
     bool first_delta;  // delta is that of the group's first head
 };
 

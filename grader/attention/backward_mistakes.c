@@ -81,11 +81,22 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {0},
 };
 
+// Of each group the first 1, 2, 4, ... heads count.
+static bool first_heads(const struct suspect* s, const struct hypothesis* h, int variant,
+                        double* guess) {
+    const struct problem* p = s->problem;
+    struct backward w = backward_right(p);
+    (void)h;
+    w.flaw.summed = FIRST_HEADS;
+    w.flaw.first_heads = (int64_t)1 << variant;
+    return w.flaw.first_heads < p->group && backward_guess(s, &w, guess);
+}
+
 // Heads that share keys.
 static const struct hypothesis in_groups[] = {
     {CAUSE_head_mapping, FLAW(.interleaved = true)},
     {CAUSE_group_not_summed, FLAW(.summed = LAST_HEAD)},
-    {CAUSE_group_not_summed, FLAW(.summed = FIRST_HEAD)},
+    {CAUSE_group_not_summed, first_heads, .variants = 6},
     {CAUSE_group_not_summed, FLAW(.summed = MEAN_OF_HEADS)},
     {CAUSE_head_ignored, FLAW(.first_delta = true)},
     {0},

@@ -22,12 +22,16 @@ enum mask_mistake {
     MASK_ROWS_BY_TILE,  // a block is a tile's queries
     MASK_FIRST_KEYS,    // of a block the keys of its first tile count alone
     MASK_FIRST_ROWS,    // the queries
+    MASK_ROW_ENDS,      // a row of blocks has so many at most; so a column
+    MASK_COLUMN_ENDS,
+    MASK_LIST_ENDS,  // a row has so many active blocks at most; so a column
+    MASK_COLUMN_LIST_ENDS,
 };
 
 static const struct {
     enum mask_mistake what;
     enum cause cause;
-    int64_t tile;
+    int64_t size;  // of a tile, or of a list
 } mask_mistakes[] = {
     {MASK_IGNORED, CAUSE_mask_ignored, 0},         {MASK_TRANSPOSED, CAUSE_mask_transposed, 0},
     {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0},
@@ -42,7 +46,15 @@ static const struct {
     {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},      {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},
     {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},        {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},
     {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},        {MASK_ROW_ENDS, CAUSE_block_lost, 4},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 8},          {MASK_ROW_ENDS, CAUSE_block_lost, 16},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 32},         {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},       {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},      {MASK_LIST_ENDS, CAUSE_block_lost, 4},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 8},         {MASK_LIST_ENDS, CAUSE_block_lost, 16},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 32},        {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},  {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
 };
 
 // Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
@@ -56,9 +68,19 @@ static bool is_end(struct block_mask m, int64_t b, int64_t h, int64_t I, int64_t
     return false;
 }
 
+// How many active blocks come before block (I, J) in its row, or in its column.
+static int64_t before(const double* head, struct block_mask m, int64_t I, int64_t J,
+                      bool along_row) {
+    int64_t count = 0;
+    for (int64_t n = 0; n < (along_row ? J : I); n++)
+        count += head[along_row ? I * m.T_k + n : n * m.T_k + J] != 0;
+    return count;
+}
+
 // True if the mistake takes block (I, J) for active.
-static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t b, int64_t h,
-                           int64_t I, int64_t J, int64_t B, bool short_row, bool short_column) {
+static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t size, int64_t b,
+                           int64_t h, int64_t I, int64_t J, int64_t B, bool short_row,
+                           bool short_column) {
     const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
     bool right = head[I * m.T_k + J] != 0, square = m.T_q == m.T_k;
     int64_t count = m.T_q * m.T_k, i = I * MASK_BLOCK, j = J * MASK_BLOCK;
@@ -91,6 +113,14 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
         return right && !(short_column && J == m.T_k - 1);
     case MASK_SHORT_ROW:
         return right && !(short_row && I == m.T_q - 1);
+    case MASK_ROW_ENDS:
+        return right && J < size;
+    case MASK_COLUMN_ENDS:
+        return right && I < size;
+    case MASK_LIST_ENDS:
+        return right && before(head, m, I, J, true) < size;
+    case MASK_COLUMN_LIST_ENDS:
+        return right && before(head, m, I, J, false) < size;
     case MASK_KEYS_BY_TILE:
     case MASK_ROWS_BY_TILE:
     case MASK_FIRST_KEYS:
@@ -111,12 +141,12 @@ bool mistake_mask(const struct problem* p, int n, struct block_mask* m, enum cau
         for (int64_t h = 0; h < m->H; h++)
             for (int64_t I = 0; I < m->T_q; I++)
                 for (int64_t J = 0; J < m->T_k; J++)
-                    *value++ = mistaken_block(right, what, b, h, I, J, p->B,
+                    *value++ = mistaken_block(right, what, mask_mistakes[n].size, b, h, I, J, p->B,
                                               p->N_q % MASK_BLOCK != 0, p->N_k % MASK_BLOCK != 0);
-    if (what == MASK_KEYS_BY_TILE) m->k = mask_mistakes[n].tile;
-    if (what == MASK_ROWS_BY_TILE) m->q = mask_mistakes[n].tile;
-    if (what == MASK_FIRST_KEYS) m->first_k = mask_mistakes[n].tile;
-    if (what == MASK_FIRST_ROWS) m->first_q = mask_mistakes[n].tile;
+    if (what == MASK_KEYS_BY_TILE) m->k = mask_mistakes[n].size;
+    if (what == MASK_ROWS_BY_TILE) m->q = mask_mistakes[n].size;
+    if (what == MASK_FIRST_KEYS) m->first_k = mask_mistakes[n].size;
+    if (what == MASK_FIRST_ROWS) m->first_q = mask_mistakes[n].size;
     *cause = mask_mistakes[n].cause;
     return true;
 }

@@ -170,14 +170,16 @@ void forward_case_cancel(struct problem p) {
 }
 
 void forward_case_tail(struct problem p) {
-    forward_begin(&p, PACKED, ", one score far above thousands of equal ones");
+    forward_begin(&p, PACKED, ", two scores far above thousands of equal ones");
     fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
     set_column(&p, ARRAY_Q, 0, 8);
-    set_column(&p, ARRAY_V, 0, 256);
-    // Key 0: l is 1 from the start, and so the standard rounds what is added to it, as all may do.
+    // The first keys: l is above 1 from the start, and so the standard rounds what is added to it, as all
+    // may do.
     for (int64_t h = 0; h < p.H; h += p.group) {
-        row_of(&p, ARRAY_K, 0, h, 0)[0] = 14.2 / (8 * p.scale);
-        row_of(&p, ARRAY_V, 0, h, 0)[0] = 0;
+        for (int64_t key = 0; key < 2; key++)
+            row_of(&p, ARRAY_K, 0, h, key)[0] = (14.2 - (double)key) / (8 * p.scale);
+        for (int64_t key = 2; key < p.N_k; key++)
+            for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, 0, h, key)[x] *= 8192;
     }
     forward_run(&p, JUDGE_O);
 }

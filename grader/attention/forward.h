@@ -74,8 +74,8 @@ void forward_case_exact(struct problem p);
 // of the differences of their weights.
 void forward_case_cancel(struct problem p);
 
-// One key has a score 14.2 above all others, which are equal: each of them has a weight that fp16
-// hardly holds, and together they give column 0 of O.
+// Two keys have scores of 14.2 and 13.2, all others 0: a weight that fp16 hardly holds, but with
+// values so large that a part of O is made of them.
 void forward_case_tail(struct problem p);
 
 // Few keys have most of the weight, and the last key is among them. One batch, one head.

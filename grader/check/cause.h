@@ -92,8 +92,7 @@
     CAUSE(mask_ignored, "blocks that the mask leaves out count all the same")                      \
     CAUSE(mask_transposed,                                                                         \
           "the mask is read transposed: lists of rows and of columns are mixed up")                \
-    CAUSE(block_lost,                                                                              \
-          "an active block is left out: a list, or the walk over it, is one entry short")          \
+    CAUSE(block_lost, "an active block is left out: a list, or the walk over it, is too short")    \
     COST(inactive_read,                                                                            \
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
     CAUSE(mask_tile,                                                                               \

@@ -65,6 +65,11 @@ static bool is_tail(int64_t first, int64_t n) {
 
 static enum cause tail(const struct picture* p) {
     int64_t row = wrong_from(p, p->rows, row_all), column = wrong_from(p, p->columns, column_all);
+    // Whole batches that nobody wrote.
+    const struct shape* shape = &p->t->shape;
+    int64_t batch = shape->rank > 2 && shape->dim[0] > 1 ? p->rows / shape->dim[0] : 0;
+    bool unwritten = p->found->never_written == p->found->wrong;
+    if (row > batch && batch > 0 && row % batch == 0 && unwritten) return CAUSE_grid_limit;
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
     // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something
     // reached these rows.

@@ -207,9 +207,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     trial_find(c, finding);
     enum cause seen = finding->cause;
     if (seen == CAUSE_race) return seen;
-    // in the instrumented build a variable without a value is NaN; a NaN fits too many mistakes
+    // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
-    if (unset && c->watch && found->nonfinite) {
+    if (unset && found->nonfinite) {
         snprintf(
             finding->text, sizeof finding->text,
             "the warning above the items names a variable that is used before it has a value\n");

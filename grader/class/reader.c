@@ -17,7 +17,7 @@ static bool tell(FILE* to, enum told kind, const char* name, const void* data, s
         .kind = kind, .name_size = (uint32_t)strlen(name), .size = (uint32_t)size};
     return fwrite(&head, sizeof head, 1, to) == 1 &&
            fwrite(name, 1, head.name_size, to) == head.name_size &&
-           fwrite(data, 1, size, to) == size;
+           (size == 0 || fwrite(data, 1, size, to) == size);
 }
 
 // Skips an entry, and counts its bytes. False if the archive is broken or too large.

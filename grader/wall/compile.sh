@@ -122,7 +122,7 @@ if [ -z "$arch" ]; then
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
-nvcc="nvcc -std=c++17 -O3 -lineinfo -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
+nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
 $nvcc || exit "$NOT_COMPILED"
 nm -P out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
 # What nvcc's preprocessor makes of it for the host, and of its #include lines alone: by nvcc's own

@@ -149,7 +149,8 @@ static const char* const builtins[] = {
     "__builtin_va_end",   "__builtin_va_arg",    "__builtin_expect",   "__builtin_unreachable",
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
-static const char* const of_cudev[] = {"site", "known", "deduced", "unset", "dynamic_array", NULL};
+static const char* const of_cudev[] = {"site",       "known",         "deduced", "unset",
+                                       "next_round", "dynamic_array", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 static const char* const rewritten[] = {
     "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
@@ -223,10 +224,21 @@ static bool is_rewritten(const struct reader* r) {
     return starts_here && is_one_of(&ahead, of_cudev);
 }
 
+// Does C's other spelling of a bracket, a brace or # begin here? <:: is < and :: in C++, unless a :
+// or > follows.
+static bool is_digraph(const struct reader* r) {
+    const char* p = r->word;
+    if (p[0] == '<' && p[1] == ':') return p[2] != ':' || p[3] == ':' || p[3] == '>';
+    return (p[0] == '<' && p[1] == '%') || (p[0] == '%' && (p[1] == '>' || p[1] == ':')) ||
+           (p[0] == ':' && p[1] == '>');
+}
+
 static bool read_word(struct reader* r, const struct where* w) {
     const char* const* name = instrumentation;
     if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
     if (is(r, "[") && was(r, 0, "[")) return read_attributes(r, 2, w);
+    if (is_digraph(r))
+        return refuse(w, r, "%.2s: write the bracket, the brace or the # itself", r->word);
     if (is(r, "__declspec")) return refuse(w, r, "__declspec has no place in CUDA C");
     if (is(r, "#")) {
         next(r);

@@ -25,13 +25,17 @@ static const char* const system_folders[] = {"/lib", "/lib32", "/lib64", "/bin",
 
 // ---- bubblewrap
 
+enum { ITEMS = 1024 };
 struct args {
-    const char* item[256];
+    const char* item[ITEMS];
     int count;
 };
 
 static void add_all(struct args* a, const char* const* words) {
-    for (; *words && a->count < 255; words++) a->item[a->count++] = *words;
+    for (; *words; words++) {
+        if (a->count == ITEMS - 1) abort();  // fewer arguments would be another sandbox
+        a->item[a->count++] = *words;
+    }
 }
 #define ADD(a, ...) add_all(a, (const char* const[]){__VA_ARGS__, NULL})
 

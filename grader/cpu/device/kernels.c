@@ -7,6 +7,7 @@
 #include "cpu/device/report.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
+#include "cpu/include/cudev.h"
 
 enum { MAX_KERNELS = 512, MAX_NESTED = 32 };
 static struct {
@@ -51,11 +52,14 @@ static __thread struct cudev_launch_site sites[MAX_NESTED];
 static __thread unsigned site_count;
 
 void cudev_push_site(const struct cudev_launch_site* site) {
-    sites[site_count++ % MAX_NESTED] = *site;
+    if (site_count == MAX_NESTED)
+        cudev_refuse("launches within the arguments of launches, more than 32 deep",
+                     "compute the arguments first");
+    sites[site_count++] = *site;
 }
 
 void cudev_pop_site(struct cudev_launch_site* site) {
-    *site = sites[--site_count % MAX_NESTED];
+    *site = sites[--site_count];
 }
 
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,

@@ -121,6 +121,16 @@ static struct known look_up(size_t name) {
     return known;
 }
 
+size_t body_around(size_t i, bool* kernel) {
+    const struct function* f = around(i);
+    *kernel = f && f->global;
+    return f ? f->open : i;
+}
+
+bool is_helper(size_t i) {
+    return look_up(i).for_device;
+}
+
 void check_launched(size_t last) {
     size_t name = is(last, ">") ? previous(matching_back(last)) : last;
     if (only_on_device(last))

@@ -101,6 +101,8 @@ static void rewrite_all(void) {
             rewrite_noinline(i);
         else if (is_one_of(i, "asm __asm__ __asm"))
             i = rewrite_asm(i);
+        else if (is_one_of(i, "for while") && (in_define || on_device(i)))
+            rewrite_loop(i, in_define);
         else if (is(i, "cudaLaunchKernel"))
             rewrite_launch_call(i);
         else if (tokens[i].kind == WORD) {

@@ -85,12 +85,14 @@ bool only_on_device(size_t i);  // ... and not in a function that is also the ho
 void check_own_array(size_t name);
 extern bool unset_array;  // it has warned
 enum side { NO_SIDE, HOST_SIDE, DEVICE_SIDE, BOTH_SIDES };
-enum side function_side(size_t i);  // of the function whose body holds token i
-bool is_copied_function(size_t i);  // is that function a template or inline?
-bool is_parameter_here(size_t i);   // is the word a parameter of that function?
-void check_call(size_t i);          // fails if a kernel calls a function of the host there
-void check_launched(size_t last);   // fails unless the expression up to `last` can be a kernel
-void check_retired(size_t i);       // fails if the word is a function that CUDA had
+enum side function_side(size_t i);           // of the function whose body holds token i
+bool is_copied_function(size_t i);           // is that function a template or inline?
+size_t body_around(size_t i, bool* kernel);  // the { of the function around it; is it a kernel?
+bool is_helper(size_t i);          // is the word a function of the file that kernels may call?
+bool is_parameter_here(size_t i);  // is the word a parameter of that function?
+void check_call(size_t i);         // fails if a kernel calls a function of the host there
+void check_launched(size_t last);  // fails unless the expression up to `last` can be a kernel
+void check_retired(size_t i);      // fails if the word is a function that CUDA had
 
 // ---- variables.c: whose a variable of the file is: the host's or the device's ----
 
@@ -118,6 +120,11 @@ size_t rewrite_shared(size_t shared, bool file_scope);
 // Gives a conspicuous value to the variables that are declared without a value behind `end`, which
 // is a ; { or } of a function.
 void unset_locals(size_t end);
+
+// ---- loops.c: rounds of loops ----
+
+// Says where a round of the loop begins whose for or while is there.
+void rewrite_loop(size_t loop, bool in_define);
 
 // ---- absent.c: parts of CUDA that this device lacks ----
 

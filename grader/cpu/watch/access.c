@@ -97,15 +97,19 @@ static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cud
     }
 }
 
-static void log_access(struct watch* watch, uint64_t offset, unsigned bytes, enum log_kind kind,
-                       const void* pc) {
+static void put_into_log(struct watch* watch, log_entry e) {
     struct worker* w = watch->worker;
     unsigned lane = w->current % WARP_SIZE;
     if (w->current / WARP_SIZE != watch->logs.warp) cudev_lockstep_change_warp(watch);
     unsigned warp = watch->logs.warp, n = watch->logs.length[warp][lane];
-    watch->log[watch->logs.of[warp]][lane][n] = log_entry_of(offset, site_at(pc), kind, bytes);
+    watch->log[watch->logs.of[warp]][lane][n] = e;
     watch->logs.length[warp][lane] = n + 1;
     if (n + 1 == LOG_ENTRIES) cudev_lockstep_log_full(watch);
+}
+
+static void log_access(struct watch* watch, uint64_t offset, unsigned bytes, enum log_kind kind,
+                       const void* pc) {
+    put_into_log(watch, log_entry_of(offset, site_at(pc), kind, bytes));
 }
 
 // The offset of the bytes; WATCHED_BYTES when there is nothing to watch. Does not return when the
@@ -277,6 +281,13 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
         return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);
+}
+
+void cudev_next_round(unsigned loop, unsigned depth) {
+    struct worker* w = cudev_self;
+    struct watch* watch = w ? w->watch : NULL;
+    if (!watch || !watch->profile) return;
+    put_into_log(watch, log_entry_of(0, loop % MAX_SITES, LOG_ROUND, depth));
 }
 
 #define CALLER __builtin_return_address(0)

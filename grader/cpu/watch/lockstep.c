@@ -19,6 +19,11 @@ static uint32_t instruction(log_entry e) {
     return (uint32_t)(e >> 32);
 }
 
+// Where it stands in the code; rounds come last.
+static uintptr_t place(log_entry e) {
+    return log_kind(e) == LOG_ROUND ? UINTPTR_MAX : (uintptr_t)sites()->pc[log_site(e)];
+}
+
 // The number of entries between the reader's next entry and the instruction of e; LOOK_AHEAD if the
 // instruction is not near.
 static unsigned distance(const struct reader* r, log_entry e) {
@@ -27,15 +32,43 @@ static unsigned distance(const struct reader* r, log_entry e) {
     return LOOK_AHEAD;
 }
 
+// Is the group of r in the round that the loop of `round` began last? Then it comes to the loop's next
+// round before it comes to one of a loop around it.
+static bool in_round(const struct reader* r, log_entry round) {
+    for (unsigned d = 0; d < LOOK_AHEAD && r->next + d < r->end; d++) {
+        log_entry e = r->next[d];
+        if (log_kind(e) != LOG_ROUND) continue;
+        if (instruction(e) == instruction(round)) return true;
+        if (log_bytes(e) <= log_bytes(round)) return false;
+    }
+    return false;
+}
+
+// Takes away the groups that wait for another one at the beginning of a round; returns how many are
+// left.
+static unsigned without_waiting(const struct reader* r, unsigned* leader, unsigned groups) {
+    unsigned going = 0, left[WARP_SIZE];
+    for (unsigned g = 0; g < groups; g++) {
+        log_entry e = *r[leader[g]].next;
+        bool waits = false;
+        for (unsigned h = 0; h < groups && !waits && log_kind(e) == LOG_ROUND; h++)
+            waits = h != g && in_round(&r[leader[h]], e);
+        if (!waits) left[going++] = leader[g];
+    }
+    if (!going) return groups;
+    memcpy(leader, left, going * sizeof *leader);
+    return going;
+}
+
 // Picks the lanes that go first when lanes are at different instructions: one entry of their group.
 static log_entry choose(const struct reader* r, uint32_t active) {
-    const void* const* pc = sites()->pc;
     unsigned leader[WARP_SIZE], groups = 0;
     for (uint32_t rest = active; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
         while (g < groups && instruction(*r[leader[g]].next) != instruction(*r[lane].next)) g++;
         if (g == groups) leader[groups++] = lane;
     }
+    groups = without_waiting(r, leader, groups);
     log_entry best = *r[leader[0]].next;
     unsigned best_distance = LOOK_AHEAD + 1;
     for (unsigned g = 0; g < groups; g++)
@@ -44,7 +77,7 @@ static log_entry choose(const struct reader* r, uint32_t active) {
             const struct reader* own = &r[leader[g]];
             unsigned d = distance(own, *r[leader[h]].next);
             // two groups that never meet go in the order of the code
-            bool earlier = d == best_distance && pc[log_site(*own->next)] < pc[log_site(best)];
+            bool earlier = d == best_distance && place(*own->next) < place(best);
             if (d < best_distance || earlier) {
                 best = *own->next;
                 best_distance = d;

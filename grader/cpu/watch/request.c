@@ -177,6 +177,7 @@ static void count_shared(struct counts* c, const struct request* q) {
 }
 
 void cudev_request(struct watch* watch, const struct request* q) {
+    if (log_kind(q->instruction) == LOG_ROUND) return;
     // all lanes use the row of the first lane: a warp hardly ever accesses two arrays at once
     log_entry first = (q->instruction & ~(uint64_t)UINT32_MAX) | q->offset[0];
     struct counts* c = cudev_counters_row(watch, first);

@@ -43,7 +43,8 @@ enum log_kind {
     LOG_COPY_LOAD,  // cp.async is one instruction that loads and stores
     LOG_COPY_STORE,
     LOG_MATRIX_LOAD,
-    LOG_MMA,  // no access to memory: counted in rows of their own
+    LOG_MMA,    // no access to memory: counted in rows of their own
+    LOG_ROUND,  // a loop begins its next round: counted nowhere, for lockstep.c
     LOG_KINDS,
 };
 
@@ -52,7 +53,7 @@ static inline bool log_loads(enum log_kind kind) {
 }
 
 // | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half is the instruction, the lower the
-// place
+// place. Of a LOG_ROUND the site is the number of its loop, the bytes say how deep it is nested.
 typedef uint64_t log_entry;
 
 static inline log_entry log_entry_of(uint64_t offset, unsigned site, unsigned kind,

@@ -141,6 +141,10 @@ void cudev_multiply(struct cudev_mma* operands, int half, const char* file, int 
 void cudev_load_matrices(unsigned* words, const void* row, unsigned matrices, int transposed,
                          const char* file, int line);
 
+// A loop of an instrumented kernel begins its next round, or ends: lanes of a warp meet here. loop:
+// its number in the file; depth: how many loops it lies in, below 256.
+void cudev_next_round(unsigned loop, unsigned depth);
+
 // Lets other threads of the block run; cudev_spin() does so at every 64th call.
 void cudev_yield(void);
 void cudev_spin(void);

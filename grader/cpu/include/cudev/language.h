@@ -121,6 +121,19 @@ template <class... T> __forceinline__ void unset(T&... x) {
 
 }  // namespace cudev
 
+namespace cudev {
+
+// What the rewriter puts into the condition of a loop in which lanes may go different ways.
+__forceinline__ constexpr void next_round(unsigned loop, unsigned depth) {
+#ifdef CUDEV_WATCHED
+    if (!__builtin_is_constant_evaluated()) cudev_next_round(loop, depth);
+#else
+    (void)loop, (void)depth;
+#endif
+}
+
+}  // namespace cudev
+
 // A function of one expression, a line each.
 #define CUDEV_FUNCTION(type, name, parameters, value) \
     inline type name parameters {                     \

@@ -70,6 +70,9 @@ int main(void) {
         answer->status[r] =
             mode == STATUS || mode == REFUSED_LAUNCH || mode == REFUSED_CALL ? 3 : 0;
         answer->launches[r] = mode != NO_KERNEL;
+        answer->traffic[r].launches = 1;
+        answer->traffic[r].unique_read_bytes = (int64_t)in->bytes;
+        answer->traffic[r].unique_written_bytes = (int64_t)out->bytes;
         answer->to_host[r] = mode == TO_HOST ? 4 : 0;
         answer->on_device[r] = mode == ON_DEVICE ? 4 : 0;
         answer->rounds_done = r + 1;
