@@ -11,6 +11,8 @@
 #include "vector_add.h"
 #include "wall/arena.h"
 
+#include <float.h>
+#include <math.h>
 #include <stddef.h>
 
 enum { WHOLE = 1024 };  // elements: a multiple of every power-of-two block size
@@ -37,7 +39,22 @@ static void declare_whole(struct check* c, void* problem) {
     declare(c, WHOLE);
 }
 
-// One valid call with n elements: run it, compare it.
+// Numbers at both ends of the range, whose sums are infinite, tiny, or -0; infinities, and NaN.
+static void put_special(struct check* c, struct vectors v) {
+    static const double special[][2] = {
+        {FLT_MAX, FLT_MAX},    {-FLT_MAX, -FLT_MAX}, {0x1p-149, 0x1p-149},
+        {0x1p-126, -0x1p-127}, {INFINITY, -1.0},     {NAN, 1.0},
+        {FLT_MAX, -FLT_MAX},   {1.0, 0x1p-24},       {-INFINITY, -INFINITY},
+    };
+    enum { SPECIAL = sizeof special / sizeof special[0] };
+    for (int i = 0; i < 4 * SPECIAL; i++) {
+        int64_t at = check_pick(c, 0, v.a->count - 1);
+        v.a->value[at] = special[i % SPECIAL][0];
+        v.b->value[at] = special[i % SPECIAL][1];
+    }
+}
+
+// One valid call with n elements: run it, compare it. Several calls have special numbers, too.
 static void add_and_compare(struct check* c, int64_t n, int rounds) {
     check_case(c, rounds > 1 ? "n = %lld, %d calls" : "n = %lld", (long long)n, rounds);
     check_rounds(c, rounds);
@@ -46,6 +63,7 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
         check_round(c, round);
         fill_uniform(c, v.a, -8.0, 8.0);
         fill_uniform(c, v.b, -8.0, 8.0);
+        if (rounds > 1) put_special(c, v);
     }
     check_run(c);
     for (int round = 0; round < rounds; round++) {

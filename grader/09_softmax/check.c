@@ -50,6 +50,11 @@ static void compare(struct check* c, struct batch* b) {
     b->slack[0].of_element = share;
     b->tolerance[0] = share * largest;
     check_compare(c, b->out[0], (struct budget){.max = share * largest, .mean = share * mean});
+    for (int64_t row = 0; row < b->rows; row++)
+        for (int64_t j = 0; j < b->cols; j++)
+            if (batch_row(b, row)[j] == -INFINITY && got_of(b, row)[j] != 0)
+                check_fail(c, CAUSE_mask_value, "y[%lld, %lld] is %.9g; where x is -inf it is 0",
+                           (long long)row, (long long)j, got_of(b, row)[j]);
 }
 
 static void run(struct check* c, struct batch* b) {

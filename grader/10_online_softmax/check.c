@@ -148,6 +148,13 @@ static void rising_equal_large(struct check* c) {
     batch_fill_rising(&b);
     run(c, &b);
 
+    b = batch_of(c, &contract, 4, 8 * COLS);
+    batch_begin(&b, "rising by two thousandths");
+    for (int64_t row = 0; row < b.rows; row++)
+        for (int64_t j = 0; j < b.cols; j++)
+            batch_row(&b, row)[j] = 1.0 + 0.002 * (double)j / (double)b.cols;
+    run(c, &b);
+
     b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "all equal");
     batch_fill(&b, 1.0, 9.0);

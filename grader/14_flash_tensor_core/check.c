@@ -133,8 +133,8 @@ static void nothing_past_the_diagonal(struct check* c) {
                   masked_bytes / all, 0.8);
 }
 
-// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma whose
-// operands no other shares takes 6; tiles may have four times the size of the case.
+// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
+// whose operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
     enum { N = 64, MMA = N * N * 64 / 2048 };  // of a product
     forward_by_mma(all_keys(c, N, N));

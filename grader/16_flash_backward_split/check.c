@@ -185,8 +185,8 @@ static void nothing_unseen(struct check* c) {
                   masked_read / read, 0.85);
 }
 
-// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma whose
-// operands no other shares takes 6; tiles may have four times the size of the case.
+// Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
+// whose operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
     enum { N = 64, MMA = 3 * N * N * 64 / 2048 };  // of one product, in three batches
     backward_by_mma(all_keys(c, N, N), 3);

@@ -64,8 +64,11 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
     int64_t row = check_pick(c, 1, p.M / 2 - 1), col = check_pick(c, 1, p.N / 2 - 1);
     A[row * K + check_pick(c, 0, among - 1)] = NAN;
     A[(row + p.M / 2) * K + (at_end ? K - 1 : check_pick(c, 0, among - 1))] = INFINITY;
-    B[check_pick(c, 0, 7) * p.N + col] = NAN;
+    int64_t nan_at = check_pick(c, 0, 7);
+    B[nan_at * p.N + col] = NAN;
     B[(K - 1) * p.N + col + p.N / 2 - 1] = INFINITY;
+    A[nan_at] = 0;  // 0 times NaN, or infinity, is NaN: no product may be left out
+    A[K - 1] = 0;
     check_run(c);
     product_compare(&p);
 }

@@ -8,8 +8,9 @@
 
 #define OWNERS 64
 #define TILE 16
-#define LOG2E 1.44269504088896340736f
 #define LN2 0.69314718055994530942f
+
+__constant__ float LOG2E = 1.44269504088896340736f;
 
 struct rows {
     const fp16* first;  // of this head

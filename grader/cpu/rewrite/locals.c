@@ -7,7 +7,8 @@
 static size_t end_of_arguments(size_t open) {
     int depth = 0;
     for (size_t i = open;; i = next(i)) {
-        if (tokens[i].kind == END || is_one_of(i, "; { && ||")) return 0;
+        bool logic = is_one_of(i, "& |") && is(next(i), is(i, "&") ? "&" : "|");
+        if (tokens[i].kind == END || is_one_of(i, "; {") || logic) return 0;
         depth += is(i, "<") - is(i, ">");
         if (depth == 0) return i;
     }

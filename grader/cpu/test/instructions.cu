@@ -1,6 +1,7 @@
 // The instructions of ptx.h in the plain build: what they do, and that a mistake shows in the numbers.
 #include "ptx.h"
 #include "test.h"
+#include "cudev.h"
 
 enum { NEVER = -1 };  // 0xFF in every byte: what has not arrived
 
@@ -136,7 +137,40 @@ static void check_named() {
     CHECK(int_at(late_gpu, 1) >= 64 && int_at(late_gpu, 2) >= 64);
 }
 
+// ---- mma.sync ----
+
+// Each lane's products of a and 1: a row of A times a column of B.
+__global__ void multiply(float* out, float a) {
+    unsigned A[4], B[2] = {pack_bf16(1.0f, 1.0f), pack_bf16(1.0f, 1.0f)};
+    for (int i = 0; i < 4; i++) A[i] = pack_bf16(a, a);
+    float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    mma_m16n8k16_bf16(d, A, B);
+    if (threadIdx.x == 0) out[0] = d[0];
+}
+
+static float product_of(float* out, float a) {
+    float d = 0.0f;
+    multiply<<<1, 32>>>(out, a);
+    CHECK_CUDA(cudaMemcpy(&d, out, sizeof d, cudaMemcpyDeviceToHost));
+    return d;
+}
+
+// What a grader sets to find out what came from mma.sync.
+static void check_altered(void) {
+    float* out = NULL;
+    CHECK_CUDA(cudaMalloc(&out, sizeof *out));
+    CHECK(product_of(out, -2048.0f) == -16 * 2048.0f);
+    cudev_alter_operands(1024, 4);
+    CHECK(product_of(out, -2048.0f) == -4 * 16 * 2048.0f);
+    CHECK(product_of(out, 1024.0f) == 4 * 16 * 1024.0f);
+    CHECK(product_of(out, 1000.0f) == 16 * 1000.0f);
+    cudev_alter_operands(1024, 1);
+    CHECK(product_of(out, 2048.0f) == 16 * 2048.0f);
+    CHECK_CUDA(cudaFree(out));
+}
+
 int main(void) {
+    check_altered();
     check_copies();
     check_named();
     CHECK_CUDA(cudaGetLastError());
