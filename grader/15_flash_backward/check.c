@@ -71,8 +71,8 @@ static void heads(struct check* c) {
         struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
         backward_case_named(p, (enum layout)layout, "");
     }
-    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 34, 2));
-    backward_case(with_heads(with_d(all_keys(c, 16, 16), 4), 1, 130));
+    backward_case(with_heads(with_d(all_keys(c, 17, 17), 4), 34, 2));
+    backward_case(with_heads(with_d(all_keys(c, 17, 17), 4), 1, 130));
 }
 
 static void strides(struct check* c) {

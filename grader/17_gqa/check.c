@@ -58,7 +58,7 @@ static void judge_O(struct problem p) {
 // ---- forward -------------------------------------------------------------------------------
 
 static void forward_groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}, {66, 33}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}, {64, 64}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         judge_O(sizes(c, &of_forward, H_q_and_group[n][0], H_q_and_group[n][1], 16,
                       16 * check_pick(c, 1, 2), false));
@@ -134,7 +134,7 @@ static void forward_decoding(struct check* c) {
 // ---- backward ------------------------------------------------------------------------------
 
 static void groups(struct check* c) {
-    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}, {66, 33}};
+    const int64_t H_q_and_group[][2] = {{4, 2}, {2, 1}, {6, 3}, {16, 8}, {4, 4}, {64, 64}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
                             16 * check_pick(c, 1, 2), 16, false));
