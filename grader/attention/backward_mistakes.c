@@ -73,7 +73,7 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_delta, FLAW(.delta = OVER_SCALE)},
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
     {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
-    {CAUSE_lse_base2, FLAW(.exponent = POWER_OF_2)},
+    {CAUSE_exp2_base, FLAW(.exponent = POWER_OF_2)},
     {CAUSE_exp2_base, FLAW(.scores = SCALE_LN_2)},
     {CAUSE_not_weighted, FLAW(.dV = OF_dS)},
     {CAUSE_inner_tail, FLAW(.columns = 1), .variants = 16},

@@ -28,6 +28,8 @@ enum mask_mistake {
     MASK_COLUMN_LIST_ENDS,
 };
 
+// The first one that fits is named: so a last column that is short comes before a last active block,
+// and lists that end come before tiles.
 static const struct {
     enum mask_mistake what;
     enum cause cause;
@@ -38,23 +40,22 @@ static const struct {
     {MASK_OF_HEAD, CAUSE_head_ignored, 0},         {MASK_OF_FIRST, CAUSE_head_ignored, 0},
     {MASK_OF_BATCH, CAUSE_batch_ignored, 0},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0},
     {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},  // before the loss of the last active block
-    {MASK_SHORT_ROW, CAUSE_inner_tail, 0},         {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},
-    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0}, {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},      {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},      {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},        {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},        {MASK_ROW_ENDS, CAUSE_block_lost, 4},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 8},          {MASK_ROW_ENDS, CAUSE_block_lost, 16},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 32},         {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},       {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},      {MASK_LIST_ENDS, CAUSE_block_lost, 4},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 8},         {MASK_LIST_ENDS, CAUSE_block_lost, 16},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 32},        {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},  {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},      {MASK_SHORT_ROW, CAUSE_inner_tail, 0},
+    {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 4},          {MASK_ROW_ENDS, CAUSE_block_lost, 8},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 16},         {MASK_ROW_ENDS, CAUSE_block_lost, 32},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},       {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},      {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 4},         {MASK_LIST_ENDS, CAUSE_block_lost, 8},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 16},        {MASK_LIST_ENDS, CAUSE_block_lost, 32},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},  {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16}, {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},      {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},        {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
 };
 
 // Is the block the first (step -1) or last (step 1) active one along a row, or along a column?

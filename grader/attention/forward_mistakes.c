@@ -136,12 +136,26 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     return any;
 }
 
+// O is 0, although m and l are right.
+static bool is_zero_beside_LSE(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    for (int64_t e = 0; e < O->count; e++)
+        if (!O->untouched[e] && (!check_was_written(O, e) || O->got[e] != 0)) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        if (isfinite(LSE->want[e]) && !(fabs(LSE->got[e] - LSE->want[e]) < 1e-3)) return false;
+    }
+    return is_O(s);
+}
+
 enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     static const int64_t tiles[] = {16, 32, 64, 128};
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
     const struct forward_mistake right = forward_right(p);
     enum cause cause = explain_LSE(&s);
+    if (is_zero_beside_LSE(&s)) return CAUSE_all_zero;
     if (!cause) cause = explain_scale(&s, right);
     if (!cause) cause = explain_blocks(&s);
     if (!cause) cause = explain_group(&s);

@@ -309,7 +309,7 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
             if (is_active(blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
         if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
-        guess[to] = lse_of(way, lse, m, p->scale);
+        guess[to] = m == -INFINITY ? lse : lse_of(way, lse, m, p->scale);
     }
     return true;
 }

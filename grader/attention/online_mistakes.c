@@ -62,7 +62,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
     if (begins_at(s, right, 0, true)) return CAUSE_overflow;
-    for (double m = -1e5; m < -1; m /= 10)
+    for (double m = -1e5; m <= -1; m /= 10)
         if (begins_at(s, right, m, false)) return CAUSE_max_init;
     if (begins_at(s, right, 0, false)) return CAUSE_max_init;
     struct forward_mistake w = right;
@@ -73,6 +73,8 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
     }
     w = right;
+    for (w.keys = 2048; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
+        if (w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_q;
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
 }
