@@ -72,8 +72,8 @@ static enum cause tail(const struct picture* p) {
     if (row > batch && batch > 0 && row % batch == 0 && unwritten) return CAUSE_grid_limit;
     if (is_tail(row, p->rows) || is_tail(column, p->columns)) return CAUSE_tail_dropped;
     // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something
-    // reached these rows.
-    bool reached = small(p) || p->found->nonfinite > 0;
+    // reached these rows, if only the copy to the host.
+    bool reached = small(p) || (p->found->nonfinite > 0 && !p->t->state->on_host);
     return row > 0 && (p->rows - row) * 16 > p->rows && !reached ? CAUSE_grid_limit : CAUSE_NONE;
 }
 
