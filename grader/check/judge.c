@@ -221,7 +221,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     if (!cause && seen == CAUSE_race_of_writes) return seen;
     if (!cause && unset) return CAUSE_uninitialised;
     // a NaN that came from memory which nobody wrote says nothing about the arithmetic
-    if (!cause && seen && found->nonfinite) return seen;
+    if (!cause && seen && found->nonfinite && !t->state->on_host) return seen;
     if (!cause) cause = diagnose(c, t, budget, found);
     return cause == CAUSE_unknown && seen ? seen : cause;
 }

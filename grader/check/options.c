@@ -21,7 +21,7 @@ static const char usage[] =
     "       check debug FILE.cu --program PROGRAM [--case SUBSTRING] [--seed N]\n"
     "       check last RESULT.json    (for scripts: what a saved result says)\n"
     "       check --list      (the items)\n"
-    "       check --idea      (for scripts: its points, the naive file or -, the idea)\n"
+    "       check --idea      (for scripts: its points, naive file or -, the idea; its items)\n"
     "       check --causes    (every cause with its kind, answer or cost)\n"
     "       check --fingerprint\n"
     "       check --key       (of what a program here is made of, besides the submission)\n";
@@ -156,6 +156,8 @@ void options_parse(int argc, char** argv, struct options* o) {
         case 'b':
             printf("%d %s %s\n", idea_points(), lesson.idea.naive ? lesson.idea.naive : "-",
                    lesson.idea.what);
+            for (int i = 0; lesson.items[i].run; i++)
+                if (item_is_idea(&lesson.items[i])) puts(lesson.items[i].name);
             exit(0);
         case 'y':
             print_hash(build_key);
