@@ -35,7 +35,7 @@ static double largest_of(const double* guess, int64_t n) {
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack) {
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
-    double error = 0, unexplained = 0, worst = 0, sum = 0;
+    double error = 0, unexplained = 0, worst = 0, sum = 0, growth = 0;
     int64_t unknown = 0, finite = 0;
     bool differs = false;
     for (int64_t e = 0; e < t->count; e++) {
@@ -57,6 +57,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
             double off = fabs(dtype_round(t->dtype, guess[e]) - want);
             worst = fmax(worst, off);
             sum += off;
+            growth += compare_growth(want, dtype_round(t->dtype, guess[e]));
             finite++;
         } else if (isnan(guess[e])) {
             differs |= !isnan(want) && !slack.nan_proves_nothing;
@@ -65,7 +66,10 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
         }
     }
     if (unknown * 8 > t->count * 7) return FIT_NONE;
-    bool fails = worst > budget.max || sum > budget.mean * (double)finite;
+    // it may be the last ulp that went beyond the budget
+    double n = 0.5 * (double)finite;
+    bool fails = worst > budget.max / 2 || sum > budget.mean * n ||
+                 (budget.bias > 0 && fabs(growth) > budget.bias * n);
     bool explained = fails && unexplained < slack.unexplained * error;
     return differs || explained ? FIT_SHOWN : FIT_RIGHT;
 }

@@ -136,9 +136,9 @@ START_TEST(test_unexplained) {
     const struct slack quarter = {.unexplained = 0.25};
     struct output o;
     struct tensor* t = output(&o, 1.5, 2.5, 3.5, 4.5);
-    ck_assert_int_eq(fit(t, 1.4, 2.6, 3.4, 4.5, 1, quarter), FIT_SHOWN);
-    ck_assert_int_eq(fit(t, 1.4, 2.6, 3.4, 4.5, 1, none), FIT_RIGHT);
-    ck_assert_int_eq(fit(t, 1.4, 2.6, 3.4, 4.1, 1, quarter), FIT_RIGHT);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.5, 0.5, quarter), FIT_SHOWN);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.5, 0.5, none), FIT_RIGHT);
+    ck_assert_int_eq(fit(t, 1.4, 2.4, 3.4, 4.1, 0.5, quarter), FIT_RIGHT);
     t = output(&o, 1, 2, 3, 4);
     ck_assert_int_eq(fit(t, 1, 2, 3, 4, 1, quarter), FIT_RIGHT);
 }
