@@ -286,7 +286,10 @@ static void cheap_wide(struct check* c) {
 static void whole_sectors(struct check* c) {
     const int64_t cols = 2 * check_pick(c, 3000, 5000) + 1;
     const struct arena_traffic* t = moved(c, 4, cols);
-    const double ratio = 32.0 * (double)t->global_store_sectors / (4.0 * 4 * (double)cols);
+    const double bytes = 4.0 * 4 * (double)cols;
+    const double ratio = 32.0 * (double)t->global_store_sectors / bytes;
+    check_at_most(c, CAUSE_too_much_written, "times that each element of y is stored",
+                  (double)t->global_store_bytes / bytes, 1.0);
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte of y", ratio,
                   1.27);
     check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each byte of y",

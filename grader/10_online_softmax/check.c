@@ -235,8 +235,8 @@ static void safe(struct check* c) {
 // load; rows that begin anywhere, as they may, add a sector to the four of a warp.
 static void loaded_once(struct check* c, struct batch b) {
     enum { MOST_WARPS = 32 };
-    batch_begin(&b, "normal");
-    fill_normal(c, b.x, 0.0, 1.0);
+    batch_begin(&b, "rising");
+    batch_fill_rising(&b);
     run(c, &b);
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_too_much_read, "times that each score is loaded",

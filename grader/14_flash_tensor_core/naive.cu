@@ -1,7 +1,7 @@
 // naive.cu: a right answer without the idea of the lesson: a warp per query, on the ordinary cores,
 // from global memory. Each lane keeps every 32nd element of the rows.
 //
-//     S_j = scale * sum_x Q_x K_jx,   O = sum_j exp(S_j) V_j / sum_j exp(S_j)      (lesson 12, eq. 4)
+//     S_j = scale * sum_x Q_x K_jx,   O = sum_j exp(S_j) V_j / sum_j exp(S_j)  (lesson 12, eq. 4)
 #include "flash_tensor_core.h"
 
 #include <cuda_bf16.h>

@@ -1,6 +1,6 @@
-// naive.cu: a right answer without the idea of the lesson: each query head reads K and V for itself,
-// and has gradients of its own in memory, which are summed over the groups in the end. It is
-// steps/1_block_per_head.cu forward, steps/2_expanded_gradients.cu backward.
+// naive.cu: a right answer without the idea of the lesson: each query head reads K and V for
+// itself, and has gradients of its own in memory, which are summed over the groups in the end. It
+// is steps/1_block_per_head.cu forward, steps/2_expanded_gradients.cu backward.
 #include "gqa.h"
 
 #include <cuda_fp16.h>

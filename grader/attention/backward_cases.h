@@ -25,9 +25,9 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
-// A case of 1 to 3 batches of one head whose products must be made by mma.sync (tensor_cores.c), and
-// its traffic. With 3 batches each of the five products is asked for by itself, with 1 those of dS,
-// with 2 Q K^T, too. The gradients are judged.
+// A case of 1 to 3 batches of one head whose products must be made by mma.sync (tensor_cores.c),
+// and its traffic. With 3 batches each of the five products is asked for by itself, with 1 those of
+// dS, with 2 Q K^T, too. The gradients are judged.
 const struct arena_traffic* backward_by_mma(struct problem p, int batches);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
@@ -61,8 +61,8 @@ void backward_case_large_dP(struct problem p);
 void backward_case_cancel_keys(struct problem p, double common, double apart);
 
 // dV sums numbers that cancel. For the first n queries of head 0, query i + shift of `head` has the
-// same Q as query i, off by normal numbers of deviation `apart`. `common` is added to the dO of the first, and subtracted from the dO of the
-// second.
+// same Q as query i, off by normal numbers of deviation `apart`. `common` is added to the dO of the
+// first, and subtracted from the dO of the second.
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
                           double apart);
 

@@ -229,6 +229,12 @@ static enum cause explain_nonfinite(const struct suspect* s) {
         for (int64_t j = 0; j < p->N_k; j++)
             largest = fmax(largest,
                            fabs(dot(p, row_of(p, ARRAY_dO, 0, 0, i), row_of(p, ARRAY_V, 0, 0, j))));
+    // An element that nobody wrote reads as NaN, but no number made it one.
+    bool made = false;
+    for (int64_t e = 0; e < s->tensor->count; e++)
+        made |= !s->tensor->untouched[e] && !isfinite(s->tensor->got[e]) &&
+                check_was_written(s->tensor, e);
+    if (!made) return CAUSE_NONE;
     if (lowest < -88 || highest > 88) return CAUSE_overflow;
     return largest > 65504 ? CAUSE_low_precision : CAUSE_NONE;
 }

@@ -28,8 +28,8 @@ enum mask_mistake {
     MASK_COLUMN_LIST_ENDS,
 };
 
-// The first one that fits is named: so a last column that is short comes before a last active block,
-// and lists that end come before tiles.
+// The first one that fits is named: so a last column that is short comes before a last active
+// block, and lists that end come before tiles.
 static const struct {
     enum mask_mistake what;
     enum cause cause;

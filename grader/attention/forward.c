@@ -173,8 +173,8 @@ void forward_case_tail(struct problem p) {
     forward_begin(&p, PACKED, ", two scores far above thousands of equal ones");
     fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
     set_column(&p, ARRAY_Q, 0, 8);
-    // The first keys: l is above 1 from the start, and so the standard rounds what is added to it, as all
-    // may do.
+    // The first keys: l is above 1 from the start, and so the standard rounds what is added to it,
+    // as all may do.
     for (int64_t h = 0; h < p.H; h += p.group) {
         for (int64_t key = 0; key < 2; key++)
             row_of(&p, ARRAY_K, 0, h, key)[0] = (14.2 - (double)key) / (8 * p.scale);

@@ -174,8 +174,8 @@ static void put(double* to, double value) {
 }
 
 // The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors:
-// NOT_WRITTEN where nothing is written, ANYTHING in an element that is written twice, or made of what lies
-// behind an array.
+// NOT_WRITTEN where nothing is written, ANYTHING in an element that is written twice, or made of
+// what lies behind an array.
 static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                              double* LSE) {
     const struct strides of_LSE = w->view[ARRAY_LSE].stride;

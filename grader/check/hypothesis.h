@@ -26,8 +26,8 @@
 
 #include "check/check.h"
 
-// A guess for an element that may hold anything: several blocks write it, say. Of a guess at least an
-// eighth must be something else.
+// A guess for an element that may hold anything: several blocks write it, say. Of a guess at least
+// an eighth must be something else.
 #define ANYTHING DBL_MAX
 // A guess for an element that is not written. (NaN fits one that is written and NaN, too.)
 #define NOT_WRITTEN (-DBL_MAX)
@@ -80,8 +80,9 @@ enum fit {
 //   infinite: the element is the same;
 //   any other number: the element differs from it by at most budget.max and the slack.
 // The guess is evidence if it is not what is wanted. Either only one of the two numbers is NaN or
-// infinite, or they differ by more than budget.max and the slack. With slack.unexplained, sums
-// decide about such a difference, if the guess itself takes more than half of a budget. guess has t->count elements. The round that is selected is
+// infinite, or they differ by more than budget.max and the slack, and the elements are nearer to the
+// guess, summed up. With slack.unexplained, sums decide about such a difference, if the guess itself
+// takes more than half of a budget. guess has t->count elements. The round that is selected is
 // compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# ideas.sh: writes the table of lessons/IDEAS.md: for each lesson its idea, how much it is worth, and
-# what the naive file and the other steps score. `make texts` runs it. usage: ideas.sh
+# ideas.sh: writes the table of lessons/IDEAS.md: for each lesson its idea, how much it is worth,
+# and what the naive file and the other steps score. `make texts` runs it. usage: ideas.sh
 . grader/make/file.sh
 table=lessons/IDEAS.md
 new=$(mktemp) || exit 2

@@ -43,8 +43,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 // strides smaller than a row. Then a launch that fails.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
-// Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which `most`
-// count: loads that nobody needs could hide the conflicts of others. A few are forgiven.
+// Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which
+// `most` count: loads that nobody needs could hide the conflicts of others. A few are forgiven.
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most);
 
 #endif

@@ -137,8 +137,8 @@ done
 [ "$only" != . ] || flock build/.lock make -s "$build/class" || exit 1
 # Two queues, so that the cores are never idle: a stage waits for a browser, for Slurm or for a time
 # limit half of its time; exploits, kernels and nvcc compute.
-xargs -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/waiting &
-xargs -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
+xargs -r -P $(($(nproc) + 1)) -L 1 sh grader/test/job.sh <$out/waiting &
+xargs -r -P "$(nproc)" -L 1 sh grader/test/job.sh <$out/jobs
 wait
 
 # Seconds, and those of processors: jobs wait for each other. By group, and by kind of job.

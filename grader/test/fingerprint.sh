@@ -12,7 +12,7 @@ clone() {
 }
 # fingerprint FOLDER LESSON. How it was compiled makes no difference.
 fingerprint() {
-    (cd "$1" && make -s CFLAGS=-O0 -j"$(nproc)" "build/grader/$2/sources" &&
+    (cd "$1" && make -s CFLAGS=-O0 -j"$(nproc)" "build/grader/$2/check" &&
         "build/grader/$2/check" --fingerprint) 2>&1
 }
 clone "$one"

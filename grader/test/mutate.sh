@@ -1,10 +1,9 @@
 #!/bin/sh
 # mutate.sh: is every graded item of a lesson needed? Removing an item must let a wrong kernel pass:
-# some kernel of wrong/ fails that item alone, on every seed that it was graded on. The items that pay
-# for the idea of the lesson do not count beside another: they pay only if the results of their runs
-# are right, so they see many mistakes a second time.
-# usage: mutate.sh LESSON...
-# After lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items.
+# some kernel of wrong/ fails that item alone, on every seed that it was graded on. The items that
+# pay for the idea of the lesson do not count beside another: they pay only if the results of their
+# runs are right, so they see many mistakes a second time. usage: mutate.sh LESSON... After
+# lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items.
 . grader/test/tell.sh
 status=0
 for lesson; do

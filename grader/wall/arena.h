@@ -1,10 +1,10 @@
 // arena.h: one case, laid out in shared memory between the grader and the student's process.
 //
 // A sealed memfd of fixed size: first the layout (written by the grader, read by the runner), then
-// the answer (written by the runner), then the tensors, then the second arrays of the outputs. Every
-// tensor has a guard band of ARENA_GUARD bytes on both sides; outputs, workspaces, guard bands and
-// second arrays are filled with a keyed NaN pattern, so that "never written" and "written outside"
-// are told apart. The grader keeps its own copy of the layout and never reads it back.
+// the answer (written by the runner), then the tensors, then the second arrays of the outputs.
+// Every tensor has a guard band of ARENA_GUARD bytes on both sides; outputs, workspaces, guard
+// bands and second arrays are filled with a keyed NaN pattern, so that "never written" and "written
+// outside" are told apart. The grader keeps its own copy of the layout and never reads it back.
 #ifndef ARENA_H
 #define ARENA_H
 

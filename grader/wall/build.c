@@ -25,8 +25,8 @@ const char* lesson_function(const char* lesson) {
     return underscore ? underscore + 1 : lesson;
 }
 
-// Would a submission of this name take the place of one of the grader's files in the scratch folder,
-// or be called otherwise by the compiler, which quotes some characters?
+// Would a submission of this name take the place of one of the grader's files in the scratch
+// folder, or be called otherwise by the compiler, which quotes some characters?
 static bool is_no_name(const char* name) {
     static const char* const taken[] = {"out", "include", "lib"};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {

@@ -4,8 +4,8 @@
 # has filled, and leaves in out/ what inspect.h reads.
 # usage: compile.sh FILE [ARCH]      ARCH: out/program is nvcc's, for this GPU
 # It exits with 0 or with one of the statuses of build.c, which are in its environment under these
-# names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest file
-# is compiled that defines its functions. What goes wrong then is not a submission's fault.
+# names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest
+# file is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
 ulimit -f 131072 # 64 MB a file
 if [ -n "${CONTROL:-}" ]; then
@@ -69,9 +69,9 @@ fi
 g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
 
-# alone SOURCE TEXT: the #include lines of the source alone, with the macros that C's headers ask for:
-# what headers say without the submission's own macros. In the preprocessed text, a line that includes
-# a header ends with a marker of the next line.
+# alone SOURCE TEXT: the #include lines of the source alone, with the macros that C's headers ask
+# for: what headers say without the submission's own macros. In the preprocessed text, a line that
+# includes a header ends with a marker of the next line.
 alone() {
     echo "#line 1 \"$file\""
     awk -v file="$file" '

@@ -317,7 +317,8 @@ static enum inspection look_at_calls(const char* out, struct lists* l, struct ve
     return INSPECTION_FINE;
 }
 
-// What nvcc made of the file, if it was nvcc's turn: then compile.sh has left all that is read here.
+// What nvcc made of the file, if it was nvcc's turn: then compile.sh has left all that is read
+// here.
 static enum inspection inspect_gpu(const char* out, struct verdict* v) {
     char *symbols = read_out(out, "symbols-gpu"), *sections = read_out(out, "sections-gpu");
     char *source = read_out(out, "source/unit.cu"), *text = read_out(out, "host.ii");

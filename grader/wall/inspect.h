@@ -41,8 +41,8 @@ struct inspect_texts {
     const char* toolkit;  // the folder, with / at its end
 };
 
-// True if the text keeps to the rules on headers and macros. source: out/source/unit.cpp, whose line
-// n + 1 is line n of the submission.
+// True if the text keeps to the rules on headers and macros. source: out/source/unit.cpp, whose
+// line n + 1 is line n of the submission.
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,
                       char* message, size_t message_size);
 

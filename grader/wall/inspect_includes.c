@@ -178,8 +178,8 @@ static const char* source_line(const char* p, int* at, int number) {
 
 // ---- the words of the source
 
-// out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own comes
-// only from the rewriter.
+// out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own
+// comes only from the rewriter.
 static bool read_source_words(const char* source, const struct where* w) {
     int line = 0;
     for (const char* p = source; *p;) {

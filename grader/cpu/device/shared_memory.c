@@ -79,8 +79,9 @@ void cudev_shared_end(struct worker* w) {
     }
 }
 
-// The number of a declaration, in the order of first use, from 1: a table by the hash of its address.
-// The declaration itself is constant: it lies in memory of the program's that kernels only read.
+// The number of a declaration, in the order of first use, from 1: a table by the hash of its
+// address. The declaration itself is constant: it lies in memory of the program's that kernels only
+// read.
 enum { SLOTS = 2 * MAX_SHARED_ARRAYS };
 static struct {
     const struct cudev_shared_array* array;

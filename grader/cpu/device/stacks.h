@@ -22,7 +22,8 @@ const char* cudev_stack_end(const struct worker* w);            // of the stack 
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 
-// A launch begins; a block of it has ended. Between the two the worker learns how far down threads go.
+// A launch begins; a block of it has ended. Between the two the worker learns how far down threads
+// go.
 void cudev_stacks_launch(struct worker* w);
 void cudev_stacks_learn(struct worker* w);
 

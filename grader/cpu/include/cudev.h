@@ -20,8 +20,8 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
-// "host_pointer", "freed", "read_only". text: the whole finding, also printed to stderr; its first line names
-// the kind and the source lines. Both strings are valid only during the call.
+// "host_pointer", "freed", "read_only". text: the whole finding, also printed to stderr; its first
+// line names the kind and the source lines. Both strings are valid only during the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that

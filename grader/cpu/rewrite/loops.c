@@ -1,6 +1,6 @@
-// Loops of kernels in whose rounds the lanes of a warp may go different ways. The profile puts their
-// accesses side by side round by round, as a GPU makes them: ::cudev::next_round() in the condition
-// tells it where a round begins.
+// Loops of kernels in whose rounds the lanes of a warp may go different ways. The profile puts
+// their accesses side by side round by round, as a GPU makes them: ::cudev::next_round() in the
+// condition tells it where a round begins.
 #include "cpu/rewrite/rewrite.h"
 
 // Can lanes go different ways in [i, end)?

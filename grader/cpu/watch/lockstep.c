@@ -32,8 +32,8 @@ static unsigned distance(const struct reader* r, log_entry e) {
     return LOOK_AHEAD;
 }
 
-// Is the group of r in the round that the loop of `round` began last? Then it comes to the loop's next
-// round before it comes to one of a loop around it.
+// Is the group of r in the round that the loop of `round` began last? Then it comes to the loop's
+// next round before it comes to one of a loop around it.
 static bool in_round(const struct reader* r, log_entry round) {
     for (unsigned d = 0; d < LOOK_AHEAD && r->next + d < r->end; d++) {
         log_entry e = r->next[d];

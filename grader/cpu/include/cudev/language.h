@@ -16,8 +16,8 @@
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
 
-// What the rewriter puts in front of variables of the device: sections that host code reaches by the
-// API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the flags that the
+// What the rewriter puts in front of variables of the device: sections that host code reaches by
+// the API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the flags that the
 // compiler adds, so that they take no room in files.
 #ifdef __x86_64__
 #define CUDEV_ZERO_SECTION(name) __attribute__((section(name ",\"aw\",@nobits#")))

@@ -1,5 +1,5 @@
-// 1_pieces.cu: y = factor * x, each thread a piece of its own: right, but the lanes of a warp read 32
-// elements that lie apart, and each load moves a whole sector for one of them.
+// 1_pieces.cu: y = factor * x, each thread a piece of its own: right, but the lanes of a warp read
+// 32 elements that lie apart, and each load moves a whole sector for one of them.
 //
 //     y_i = factor * x_i                                                       (1)
 #include "new_lesson.h"
