@@ -49,6 +49,20 @@ static bool begins_at(const struct suspect* s, struct forward_mistake w, double 
     return is_forward(s, &w);
 }
 
+// True if LSE is wrong by as much as rounding l to few bits makes it, in some row, and not by more in
+// any: O alone could then look as if it was divided by an l of earlier.
+static bool is_l_inexact(const struct problem* p) {
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    double worst = 0;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        double off = fabs(LSE->got[e] - LSE->want[e]);
+        if (!(off < 0x1p-6)) return false;
+        worst = fmax(worst, off);
+    }
+    return worst > 0x1p-13;
+}
+
 static enum cause explain_arithmetic(const struct suspect* s, const struct forward_mistake right) {
     const struct problem* p = s->problem;
     static const struct {
@@ -118,8 +132,10 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_k - tile;  // the last tile does not count
     if (w.keys > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
-    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
+    for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
+        if (known[n].flaw.divided && is_l_inexact(p)) continue;
         if (is_online(s, right, tile, known[n].flaw)) return known[n].cause;
+    }
     return CAUSE_NONE;
 }
 

@@ -37,7 +37,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
     double largest = slack.of_largest > 0 ? largest_of(guess, t->count) : 0;
     double error = 0, unexplained = 0, worst = 0, sum = 0, growth = 0;
     int64_t unknown = 0, finite = 0;
-    bool differs = false;
+    bool differs = false, apart = false;
     for (int64_t e = 0; e < t->count; e++) {
         double got = got_of(t, e), want = t->untouched[e] ? NAN : t->want[e];
         if (guess[e] == ANYTHING) {
@@ -51,7 +51,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
         }
         double allowed = slack_of(budget, slack, largest, guess[e]);
         if (!is_like(got, guess[e], allowed)) return FIT_NONE;
-        if (isfinite(guess[e]) && isfinite(want) && slack.unexplained > 0) {
+        if (isfinite(guess[e]) && isfinite(want)) {
             error += fabs(got - want);
             unexplained += fabs(got - dtype_round(t->dtype, guess[e]));
             double off = fabs(dtype_round(t->dtype, guess[e]) - want);
@@ -59,6 +59,7 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
             sum += off;
             growth += compare_growth(want, dtype_round(t->dtype, guess[e]));
             finite++;
+            apart |= !is_like(want, guess[e], allowed);
         } else if (isnan(guess[e])) {
             differs |= !isnan(want) && !slack.nan_proves_nothing;
         } else {
@@ -70,7 +71,9 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
     double n = 0.5 * (double)finite;
     bool fails = worst > budget.max / 2 || sum > budget.mean * n ||
                  (budget.bias > 0 && fabs(growth) > budget.bias * n);
-    bool explained = fails && unexplained < slack.unexplained * error;
+    // What is nearer to the right numbers than to the guess has another reason.
+    bool explained = slack.unexplained > 0 ? fails && unexplained < slack.unexplained * error
+                                           : apart && unexplained < error;
     return differs || explained ? FIT_SHOWN : FIT_RIGHT;
 }
 

@@ -130,6 +130,17 @@ START_TEST(test_slack) {
 }
 END_TEST
 
+// Within the slack of a guess, and yet nearer to what is wanted: that is no evidence.
+START_TEST(test_nearer) {
+    const struct slack eighth = {.of_element = 0.125};
+    struct output o;
+    struct tensor* t = output(&o, 1, 2, 3, 4.4);
+    ck_assert_int_eq(fit(t, 1, 2, 3, 4.6, 0, eighth), FIT_SHOWN);
+    t = output(&o, 1, 2, 3, 4.1);
+    ck_assert_int_eq(fit(t, 1, 2, 3, 4.6, 0, eighth), FIT_RIGHT);
+}
+END_TEST
+
 // Sums decide: the guess may be wanted but for less than the slack, and has to explain most of the
 // error.
 START_TEST(test_unexplained) {
@@ -211,9 +222,9 @@ const struct lesson lesson = {.name = "00_none"};
 
 int main(void) {
     const TTest* const tests[] = {
-        test_exact,           test_budget,   test_nan,   test_infinity,    test_never_written,
-        test_untouched,       test_anything, test_slack, test_unexplained, test_search,
-        test_search_variants, test_refuted,
+        test_exact,     test_budget,          test_nan,     test_infinity, test_never_written,
+        test_untouched, test_anything,        test_slack,   test_nearer,   test_unexplained,
+        test_search,    test_search_variants, test_refuted,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");
