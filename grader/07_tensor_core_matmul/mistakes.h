@@ -38,6 +38,12 @@ static double in_half(const struct product* p, struct term at) {
            dtype_round(F16, in_tile(&p->B, at.k, at.j));
 }
 
+// In place of the fourth tile and the later ones the third comes again.
+static double third_again(const struct product* p, struct term at) {
+    if (at.k >= 3 * at.size) at.k = 2 * at.size + at.k % at.size;
+    return right_term(p, at);
+}
+
 // ---- extents
 
 static bool pieces(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
@@ -109,6 +115,7 @@ static bool truncated(const struct suspect* s, const struct hypothesis* h, int v
 static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(tile_skipped, TILES, later_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, third_again, beyond_a_tile),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 1),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 2),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 3),
