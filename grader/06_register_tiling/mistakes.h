@@ -133,6 +133,17 @@ static bool has_numbers(const struct matrix* C) {
     return false;
 }
 
+// Is every sum a negative NaN? So is a register without a value on the CPU device, and what x86 makes
+// of it; NaN in the gaps of A and B is positive.
+static bool has_unset(const struct matrix* C) {
+    for (int64_t i = 0; i < C->rows; i++)
+        for (int64_t j = 0; j < C->cols; j++) {
+            double got = C->t->got[place_in(C, i, j)];
+            if (!isnan(got) || !signbit(got)) return false;
+        }
+    return true;
+}
+
 static int ascending(const void* a, const void* b) {
     double x = *(const double*)a, y = *(const double*)b;
     return (x > y) - (x < y);
@@ -160,6 +171,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    if (has_unset(&p->C)) return CAUSE_uninitialised;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
     if (!cause && has_numbers(&p->C)) cause = hypothesis_search(&s, row_lengths);

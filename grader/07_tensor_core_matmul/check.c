@@ -66,6 +66,7 @@ static void outer_ragged(struct check* c) {
 
 // Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.
 static void rounded_once(struct check* c) {
+    enum { SAME = 16 };  // elements along K, no more than a tile has
     struct product p = begin(c, "numbers of up to 16");
     product_declare(&p);
     product_fill(&p, -16, 16);
@@ -80,9 +81,9 @@ static void rounded_once(struct check* c) {
     product_declare(&p);
     product_fill(&p, -16, 16);
     for (int64_t e = 0; e < p.A.t->count; e++)
-        p.A.t->value[e] = p.A.t->value[e - e % p.K + e % p.K % WHOLE_K];
-    for (int64_t e = WHOLE_K * p.N; e < p.B.t->count; e++)
-        p.B.t->value[e] = p.B.t->value[e - WHOLE_K * p.N];
+        p.A.t->value[e] = p.A.t->value[e - e % p.K + e % SAME];
+    for (int64_t e = SAME * p.N; e < p.B.t->count; e++)
+        p.B.t->value[e] = p.B.t->value[e - SAME * p.N];
     check_run(c);
     product_compare(&p);
 

@@ -184,6 +184,7 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.
     if (!cause && is_O(&s) && is_LSE_right_beside_NaN(&s, true)) {
         cause = explain_empty_rows(&s);
+        if (!cause && problem_of_case(c)->nan_gaps) cause = explain_forward_places(&s);
         return cause ? cause : CAUSE_uninitialised;
     }
     for (int64_t block_k = 128; block_k >= 16 && !cause; block_k /= 2)
