@@ -49,8 +49,8 @@ static bool begins_at(const struct suspect* s, struct forward_mistake w, double 
     return is_forward(s, &w);
 }
 
-// True if LSE is wrong by as much as rounding l to few bits makes it, in some row, and not by more in
-// any: O alone could then look as if it was divided by an l of earlier.
+// True if LSE is wrong by as much as rounding l to few bits makes it, in some row, and not by more
+// in any: O alone could then look as if it was divided by an l of earlier.
 static bool is_l_inexact(const struct problem* p) {
     const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
     double worst = 0;

@@ -80,10 +80,10 @@ enum fit {
 //   infinite: the element is the same;
 //   any other number: the element differs from it by at most budget.max and the slack.
 // The guess is evidence if it is not what is wanted. Either only one of the two numbers is NaN or
-// infinite, or they differ by more than budget.max and the slack, and the elements are nearer to the
-// guess, summed up. With slack.unexplained, sums decide about such a difference, if the guess itself
-// takes more than half of a budget. guess has t->count elements. The round that is selected is
-// compared.
+// infinite, or they differ by more than budget.max and the slack, and the elements are nearer to
+// the guess, summed up. With slack.unexplained, sums decide about such a difference, if the guess
+// itself takes more than half of a budget. guess has t->count elements. The round that is selected
+// is compared.
 enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budget budget,
                         struct slack slack);
 
