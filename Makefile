@@ -58,7 +58,7 @@ SANITIZE_analyze  = -fanalyzer -Wno-analyzer-malloc-leak
 SANITIZE = $(SANITIZE_$(BUILD))
 # What runs behind the wall is linked statically and has little memory: there undefined behaviour is
 # a trap.
-TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error
+TRAP_debug = -fsanitize=undefined -fsanitize-undefined-trap-on-error -DSANITIZED
 TRAP_fuzz  = $(SANITIZE_fuzz)
 TRAP_analyze = $(SANITIZE_analyze)
 INCLUDE  = -Igrader -Ilessons -Ilessons/$(notdir $(<D))

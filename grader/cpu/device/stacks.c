@@ -99,7 +99,7 @@ __attribute__((noinline)) void cudev_clean_stack(void) {
     struct stacks* s = cudev_self->stacks;
     char* frame = __builtin_frame_address(0);
     if (s->learned == 0 && s->started++ == 1) learn_early(s, frame);
-    cudev_stack_fill(frame - s->clean, frame);
+    cudev_stack_fill(frame - s->clean, frame - OWN_FRAME);
 }
 
 bool cudev_stack_guard_hit(const struct worker* w, const void* address) {

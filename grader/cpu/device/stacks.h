@@ -27,6 +27,17 @@ bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 void cudev_stacks_launch(struct worker* w);
 void cudev_stacks_learn(struct worker* w);
 
+// Where the frame of a function ends that keeps all in registers. With BUILD=debug it keeps some
+// below its frame address.
+enum {
+    OWN_FRAME =
+#ifdef SANITIZED
+        512
+#else
+        0
+#endif
+};
+
 // Fills [low, end) with NaN, as a rule below the frame of the caller: without a call.
 static inline __attribute__((always_inline)) void cudev_stack_fill(char* low, char* end) {
 #ifdef __x86_64__

@@ -24,5 +24,5 @@ __attribute__((noinline)) void cudev_clean_watched_stack(void) {
     struct stack_use* s = &w->watch->stack[w->stack];
     char *frame = __builtin_frame_address(0), *low = s->low ? s->low : frame - UNKNOWN;
     s->begin = s->low = frame;
-    cudev_stack_fill(low, frame);
+    cudev_stack_fill(low, frame - OWN_FRAME);
 }
