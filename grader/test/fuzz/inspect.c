@@ -17,6 +17,7 @@ static struct {
     {"unit.ii", plain},
     {"watched.ii", plain},
     {"source/unit.cpp", "#line 1 \"x.cu\"\nextern \"C\" int add(float* c) { return 0; }\n"},
+    {"source/unit.cu", "extern \"C\" int add(float* c) { return 0; }\n"},
     {"alone.ii", "# 1 \"x.cu\"\n"},
     {"alone-watched.ii", "# 1 \"x.cu\"\n"},
     {"unit.s", "\t.text\nadd:\n\tret\n"},
