@@ -152,6 +152,10 @@ static const char* const builtins[] = {
 static const char* const of_cudev[] = {"site",       "known",         "deduced", "unset",
                                        "next_round", "dynamic_array", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
+// Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
+static const char* const of_mathematics[] = {"frexp",    "modf",  "remquo", "sincos",
+                                             "sincospi", "rsqrt", "rsqrtf", "sinpi",
+                                             "sinpif",   "cospi", "cospif", NULL};
 static const char* const rewritten[] = {
     "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
     "cudev_not_here",  NULL};
@@ -215,9 +219,10 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
 // The reader stands on the word cudev: is it of an expression that the rewriter makes?
 static bool is_rewritten(const struct reader* r) {
     struct reader ahead = *r;
-    if (!was(r, 0, ":") || !was(r, 1, ":")) return false;
     if (!next(&ahead) || !is(&ahead, ":") || !next(&ahead) || !is(&ahead, ":") || !next(&ahead))
         return false;
+    if (is_one_of(&ahead, of_mathematics)) return true;
+    if (!was(r, 0, ":") || !was(r, 1, ":")) return false;
     if (is_one_of(&ahead, of_arrays)) return was(r, 2, ",") || was(r, 2, "{");
     bool starts_here = !r->before[2].word || !is_word_char(*r->before[2].word);
     for (const char* const* w = before_expression; *w; w++) starts_here |= was(r, 2, *w);
