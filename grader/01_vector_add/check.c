@@ -198,8 +198,9 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
-// The picture of the errors tells what a copy that is too short leaves: cudaMemcpy was given n as the
-// number of bytes, and a quarter of the floats came back. A NaN where one is wanted tells nothing.
+// The picture of the errors tells what a copy that is too short leaves: cudaMemcpy was given n as
+// the number of bytes, and a quarter of the floats came back. A NaN where one is wanted tells
+// nothing.
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)c, (void)budget;
     const int64_t quarter = t->count / 4;

@@ -133,8 +133,8 @@ static bool has_numbers(const struct matrix* C) {
     return false;
 }
 
-// Is every sum a negative NaN? So is a register without a value on the CPU device, and what x86 makes
-// of it; NaN in the gaps of A and B is positive.
+// Is every sum a negative NaN? So is a register without a value on the CPU device, and what x86
+// makes of it; NaN in the gaps of A and B is positive.
 static bool has_unset(const struct matrix* C) {
     for (int64_t i = 0; i < C->rows; i++)
         for (int64_t j = 0; j < C->cols; j++) {
