@@ -55,7 +55,11 @@ COURSE_END_C
 #define BLOCK_Q TRACE_BLOCK
 #define BLOCK_K TRACE_BLOCK
 
-__device__ trace_record trace_recorded;
+// The rewriter puts the variables of a .cu where those of the device lie. It does not see headers.
+#ifndef CUDEV_DEVICE_ZERO
+#define CUDEV_DEVICE_ZERO
+#endif
+__device__ CUDEV_DEVICE_ZERO trace_record trace_recorded;
 
 // Called by every thread of the block at the end of a tile whose first key is first_key.
 __device__ inline void trace_step(int64_t first_key, float S, float m, float l, float alpha,
