@@ -262,5 +262,5 @@ const struct lesson lesson = {.name = "17_gqa",
                               .items = items,
                               .idea = {.what = "heads of a group share what is read of K and V",
                                        .paid_by = {forward_decoding, no_copies},
-                                       .naive = "grader/17_gqa/naive.cu"},
+                                       .naive = "solutions/17_gqa/steps/1_block_per_head.cu"},
                               .explain = backward_or_forward_explain};
