@@ -109,6 +109,7 @@ static void precise(struct check* c) {
 // A's stand at the beginning of rows: behind the end of the rows before, which are no whole tile.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 4 * check_pick(c, 5, 7), 4, false);
+    multiply_not_finite(c, &contract, 4 * check_pick(c, 5, 7), 4, true);
 }
 
 static void two_calls(struct check* c) {

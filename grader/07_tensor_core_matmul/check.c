@@ -115,8 +115,11 @@ static void whole_range(struct check* c) {
 }
 
 // A's stand at the beginning of rows: behind the end of the rows before, which are no whole tile.
+// Then at the end of rows: a tile that goes on with the last element again, for zeros of B, makes
+// NaN of an infinity.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3) + 3, 8, false);
+    multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3) + 3, 8, true);
 }
 
 static void two_calls(struct check* c) {
@@ -132,13 +135,15 @@ static void bad_arguments(struct check* c) {
 }
 
 // Rows aligned to 16 bytes, with tiles past the edges of C; and rows aligned to 2, ragged
-// everywhere.
+// everywhere, with some tiles along K. Matrices that are aligned to 2 bytes, and to 8.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     sizes(c, check_pick(c, 18, 63), 8 * check_pick(c, 3, 7), 2 * WHOLE_K);
-    sizes(c, check_pick(c, 18, 63), 2 + 8 * check_pick(c, 3, 7), 16 * check_pick(c, 1, 3) + 1);
-    multiply_misaligned(c, &contract, WHOLE_M / 4, WHOLE_N / 4, WHOLE_K,
-                        2 * check_pick(c, 0, 3) + 1);
+    sizes(c, check_pick(c, 18, 63), 2 + 8 * check_pick(c, 3, 7),
+          2 * WHOLE_K + 16 * check_pick(c, 1, 3) + 1);
+    const int64_t later[] = {2 * check_pick(c, 0, 3) + 1, 4};
+    for (int i = 0; i < 2; i++)
+        multiply_misaligned(c, &contract, WHOLE_M / 4, WHOLE_N / 4, WHOLE_K, later[i]);
 }
 
 // ---- costs, of one call each

@@ -17,6 +17,14 @@ static const struct contract contract = {
     .LSE_gap = 12,
 };
 
+// Rows that begin at odd elements.
+static const struct contract odd_gaps = {
+    .no_heads = true,
+    .dtype = F16,
+    .d = 16,
+    .gap = {[ARRAY_O] = 7, [ARRAY_Q] = 3, [ARRAY_K] = 5, [ARRAY_V] = 9},
+};
+
 // ---- cases ---------------------------------------------------------------------------------
 
 static struct problem sizes(struct check* c, int64_t B, int64_t N_q, int64_t N_k, int64_t d) {
@@ -85,21 +93,33 @@ static void judge_O(struct problem* p, struct budget budget) {
 
 // ---- items ---------------------------------------------------------------------------------
 
-// Keys come in groups of 16, and the scores of a group have a level of their own.
-static void fill_levels(struct problem* p, bool steady) {
+// Keys come in groups of 16, and the scores of a group have a level of their own: this much more
+// than the group before, or with 0 any level.
+static void fill_levels(struct problem* p, double step) {
     forward_fill(p);
     set_column(p, ARRAY_Q, 0, 1);
     for (int64_t j0 = 0; j0 < p->N_k; j0 += 16) {
-        double level = steady ? 0.9 * (double)j0 / 16 : 2 * check_normal(p->check);
+        double level = step > 0 ? step * (double)j0 / 16 : 2 * check_normal(p->check);
         for (int64_t j = j0; j < j0 + 16; j++) set_level(p, j, level);
     }
 }
 
+// With a step of 120 the maximum of the tiles before is none: exp overflows.
 static void growing(struct check* c) {
-    for (int steady = 1; steady >= 0; steady--) {
-        struct problem p = sizes(c, 1, 128, 128, pick_power(c, steady ? 4 : 5, steady ? 5 : 6));
-        begin(&p, steady ? ", scores grow from tile to tile" : ", scores jump from tile to tile");
-        fill_levels(&p, steady);
+    static const struct {
+        double step;
+        int N, d;
+        const char* what;
+    } cases[] = {
+        {0.9, 128, 4, ", scores grow from tile to tile"},
+        {0, 128, 5, ", scores jump from tile to tile"},
+        {120, 64, 4, ", scores grow by 120 from tile to tile"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const int d = cases[i].d;
+        struct problem p = sizes(c, 1, cases[i].N, cases[i].N, pick_power(c, d, d + 1));
+        begin(&p, cases[i].what);
+        fill_levels(&p, cases[i].step);
         forward_run(&p, JUDGE_O);
     }
 }
@@ -202,11 +222,23 @@ static void logsumexp(struct check* c) {
     forward_run(&p, JUDGE_LSE);
 }
 
-static void own_scale(struct check* c) {
-    static const double factors[] = {0.3, 0.5, 1.7, 2.5};
+static struct problem scaled(struct check* c, double factor) {
     struct problem p = sizes(c, 1, 32, 32, pick_power(c, 4, 6));
-    p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 3)]);
+    p.scale = (double)(float)(p.scale * factor);
     check_case(c, "N_q = N_k = 32, d = %d, scale = %.4g", (int)p.d, p.scale);
+    return p;
+}
+
+// Q times such a scale, or the scale itself, is no number of fp16: LSE shows who rounds it. With a
+// scale below 0 the largest score is that of the smallest product.
+static void own_scale(struct check* c) {
+    static const double factors[] = {0.3, 0.6, 1.7, 2.3};
+    struct problem p = scaled(c, factors[check_pick(c, 0, 3)]);
+    problem_declare(&p, PACKED);
+    fill_plain(&p, 0);
+    forward_run(&p, JUDGE_O | JUDGE_LSE);
+
+    p = scaled(c, -30);
     problem_declare(&p, PACKED);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O);
@@ -226,7 +258,8 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"N_q", 8}}},         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}}, {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},          {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}}, {0},
+        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}}, {COURSE_UNSUPPORTED, {{"N_q", 48}}},
+        {0},
     };
     struct problem p = sizes(c, 0, 32, 32, 16);
     forward_idle(p, "B = 0");
@@ -256,22 +289,32 @@ static void safe(struct check* c) {
         forward_fill(&p);
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
+    struct problem p = problem_of(c, &odd_gaps, 16, 16, false);
+    check_case(c, "N_q = N_k = 16, d = %d, odd gaps between rows", (int)p.d);
+    problem_declare(&p, GAPS);
+    forward_fill(&p);
+    judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware
 // does): N_q / BLOCK_Q times in all, here at least 8 queries at a time. And nothing of size N_q N_k
 // exists.
-static void cheap(struct check* c) {
-    enum { N = 128, SMALLEST_TILE = 8 };
-    struct problem p = sizes(c, 1, N, N, 16);
-    check_watch(c, WATCH_PROFILE);
+static void reads_once(struct problem p) {
+    enum { SMALLEST_TILE = 8 };
+    check_watch(p.check, WATCH_PROFILE);
     begin(&p, "");
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O | JUDGE_LSE);
     const struct arena_traffic* t = problem_traffic(&p);
-    double all = 4.0 * N * (double)p.d;  // bytes of K and V
-    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                  ((double)t->global_load_bytes - all / 2) / all, N / SMALLEST_TILE);
+    double of_Q = 2.0 * (double)(p.B * p.N_q * p.d), of_KV = 4.0 * (double)(p.B * p.N_k * p.d);
+    check_at_most(p.check, CAUSE_too_much_read, "times that K and V are read",
+                  ((double)t->global_load_bytes - of_Q) / of_KV,
+                  (double)p.N_q / SMALLEST_TILE);
+}
+
+static void cheap(struct check* c) {
+    reads_once(sizes(c, 1, 128, 128, 16));
+    reads_once(sizes(c, 2, 16, 32, pick_power(c, 7, 8)));
     forward_kept(sizes(c, 1, 16, 16, 16));
 }
 

@@ -60,7 +60,8 @@ struct forward_mistake {
         bool half_products;       // Q K is multiplied in fp16
         bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
         enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
-        enum { LARGEST, CONSTANT, FIRST_SCORE } subtracted;  // by exp; CONSTANT is the first m
+        // by exp; CONSTANT is the first m
+        enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
         bool unguarded;  // not asked: is a score -infinity, is l 0
     } online;

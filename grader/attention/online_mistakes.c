@@ -36,7 +36,7 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake w) {
     };
     for (size_t n = 0; n < sizeof scales / sizeof scales[0]; n++) {
         w.scale = scales[n].scale;
-        if (w.scale != p->scale && is_forward(s, &w)) return scales[n].cause;
+        if (!isnan(w.scale) && w.scale != p->scale && is_forward(s, &w)) return scales[n].cause;
     }
     return CAUSE_NONE;
 }
@@ -72,6 +72,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         {CAUSE_low_precision, {.half_products = true}},
         {CAUSE_not_divided, {.divided = NEVER}},
         {CAUSE_overflow, {.subtracted = FIRST_SCORE}},
+        {CAUSE_max_unscaled, {.subtracted = SMALLEST}},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
