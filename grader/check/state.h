@@ -23,6 +23,7 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
+    struct arena_far far;
     int64_t per_round;  // elements
     double* value;      // all rounds, one after another; likewise below
     double* want;
@@ -90,6 +91,7 @@ struct check {
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
+    bool far;  // an array of the case is
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

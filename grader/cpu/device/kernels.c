@@ -2,6 +2,7 @@
 // arguments.
 #include "cpu/device/worker.h"
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/report.h"
@@ -64,9 +65,10 @@ void cudev_pop_site(struct cudev_launch_site* site) {
 
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes) {
-    const void* address = (const void*)p;
+    const void* near = cudev_near((const void*)p, 1);
+    const void* address = near ? near : (const void*)p;
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
-    if (!p || cudev_is_device_address(address) || cudev_allocation_at(address) ||
+    if (!p || cudev_is_far(address) || cudev_is_device_address(address) || cudev_allocation_at(address) ||
         cudev_is_symbol(address))
         return;
     cudev_report_begin(

@@ -37,5 +37,8 @@ enum {
 // compete for the same few TLB entries.
 #define STACK_SIZE (((size_t)256 << 10) + 4096)
 #define WORKER_STACKS (STACK_SIZE * MAX_THREADS)  // all stacks of one worker
+// Rows that lie far apart (far.c), where there are 47 bits of address space.
+#define FAR_BASE (ARENA_BASE + ((size_t)1 << 41))
+#define FAR_SPACE ((size_t)1 << 44)
 
 #endif
