@@ -34,9 +34,9 @@ struct batch {
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int64_t first, first_out;    // elements of x's and an output's array before their first row
-    bool far;    // rows 2^32 elements apart, where the launcher finds them: see batch_far()
-    int calls;                   // in the same arrays: rounds of the case
-    struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
+    bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_far()
+    int calls;  // in the same arrays: rounds of the case
+    struct tensor *x, *out[2];  // set by batch_begin(); NULL if the case passes NULL
     // For mistakes: how far each output may be from the output of a mistake. The lesson sets this
     // before it compares.
     double tolerance[2];

@@ -31,7 +31,7 @@ static size_t units_of(const size_t index[3]) {
     return index[0] + index[1] + index[2];
 }
 
-// Bytes from the first unit to the last, and one before, where negative indices end.
+// Bytes from a unit before the array, where negative indices end, to its end.
 static size_t extent(const struct far_array* a) {
     return (units_of(a->count) - 1) * a->unit;
 }
@@ -67,12 +67,15 @@ struct far_place cudev_far_at(const volatile void* p, size_t bytes) {
     if (a == arrays + array_count) return place;
     const size_t distance = address - ((uintptr_t)a->far - a->unit);  // from a unit before
     const size_t row = distance % a->unit / a->pitch, byte = distance % a->unit % a->pitch;
-    place.unit = a->unit;
     if (row >= rows_of(a) || byte + bytes > a->row_bytes) return place;
     index_of(a, row, place.index);
+    const size_t right = 1 + units_of(place.index), found = distance / a->unit;
+    // Upper bits that are lost make an index smaller. What is larger was computed for a row that
+    // does not exist: row N of one batch, which is as far from row 0 as that of the next.
+    if (found > right) return place;
     place.near = a->near + row * a->pitch + byte;
-    place.units = (long long)(distance / a->unit) - 1 - (long long)units_of(place.index);
-    place.is = place.units == 0 ? FAR_ROW : FAR_WRAPPED;
+    place.lost = right - found;
+    place.is = place.lost == 0 ? FAR_ROW : FAR_WRAPPED;
     return place;
 }
 

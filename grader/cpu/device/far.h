@@ -10,13 +10,12 @@
 struct far_place {
     enum {
         FAR_ROW,      // a byte of a row
-        FAR_WRAPPED,  // nothing; but a byte of `row` lies some multiple of the unit away
+        FAR_WRAPPED,  // nothing; but a byte of a row lies some units behind it
         FAR_NOTHING,
     } is;
-    char* near;      // the byte, and the row, in the packed array; NULL for FAR_NOTHING
+    char* near;       // the byte, and the row, in the packed array; NULL for FAR_NOTHING
     size_t index[3];  // of the row
-    long long units;  // FAR_WRAPPED: so many lie between the address and the byte
-    size_t unit;
+    size_t lost;      // FAR_WRAPPED: so many units
 };
 
 static inline bool cudev_is_far(const volatile void* p) {

@@ -68,8 +68,8 @@ void cudev_check_argument(const struct cudev_launch_site* site, int index, const
     const void* near = cudev_near((const void*)p, 1);
     const void* address = near ? near : (const void*)p;
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
-    if (!p || cudev_is_far(address) || cudev_is_device_address(address) || cudev_allocation_at(address) ||
-        cudev_is_symbol(address))
+    if (!p || cudev_is_far(address) || cudev_is_device_address(address) ||
+        cudev_allocation_at(address) || cudev_is_symbol(address))
         return;
     cudev_report_begin(
         "host_pointer",

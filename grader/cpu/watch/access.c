@@ -281,7 +281,8 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
                                       : check_fast(watch, offset, bytes, write, site));
         if (watch->profile) done = done && log_fast(watch, offset, bytes, write, site);
         if (likely(done)) return;
-    } else if (w ? !watch || is_local(w, p, bytes) : offset >= DEVICE_SPACE && !write && !cudev_is_far(p)) {
+    } else if (w ? !watch || is_local(w, p, bytes)
+                 : offset >= DEVICE_SPACE && !write && !cudev_is_far(p)) {
         return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);

@@ -5,7 +5,6 @@
 // page. A second shadow has one bit for every byte that has been written.
 #include "cpu/watch/bounds.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
@@ -217,8 +216,7 @@ uint64_t cudev_bounds_far(struct watch* watch, const volatile void* p, size_t by
         cudev_name_array(&name, watch->worker, (uint64_t)(place.near - ARENA_BASE), bytes);
         snprintf(f->what, sizeof f->what, "row (%zu, %zu, %zu) of %s", place.index[0],
                  place.index[1], place.index[2], name.name);
-        snprintf(f->detail, sizeof f->detail, ", %lld times 2^32 elements too %s",
-                 llabs(place.units), place.units < 0 ? "early" : "late");
+        snprintf(f->detail, sizeof f->detail, ", %zu times 2^32 elements too early", place.lost);
     } else if (f) {
         snprintf(f->what, sizeof f->what, "nothing: no row of an array lies there");
     }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char* const kind_name[] = {
-    "race",         "out_of_bounds", "uninitialised", "misaligned",
-    "host_pointer", "host_access",   "freed",         "read_only",  "wrapped_index",
+    "race",        "out_of_bounds", "uninitialised", "misaligned",    "host_pointer",
+    "host_access", "freed",         "read_only",     "wrapped_index",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {
