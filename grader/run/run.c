@@ -135,6 +135,7 @@ struct strides run_strides(const char* array) {
 
 #pragma weak cudev_reset_traffic
 #pragma weak cudev_get_traffic
+#pragma weak cudev_loaded_again
 #pragma weak cudev_write_profile
 #pragma weak cudev_set_read_only
 
@@ -142,7 +143,7 @@ struct strides run_strides(const char* array) {
 static struct arena_traffic traffic(void) {
     struct cudev_traffic t = {0};
     if (cudev_get_traffic) cudev_get_traffic(&t);
-    return (struct arena_traffic){
+    struct arena_traffic found = {
         .launches = (int64_t)t.launches,
         .global_load_bytes = (int64_t)t.global_load_bytes,
         .global_load_requests = (int64_t)t.global_load_requests,
@@ -168,6 +169,9 @@ static struct arena_traffic traffic(void) {
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
         .static_bytes = (int64_t)t.static_bytes,
     };
+    for (uint32_t i = 0; cudev_loaded_again && i < layout->tensor_count; i++)
+        if (device[i]) found.loaded_again[i] = (int64_t)cudev_loaded_again(device[i]);
+    return found;
 }
 
 // ---- one case

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 5,
+    ARENA_VERSION = 6,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -70,6 +70,9 @@ struct arena_traffic {
     int64_t allocated_bytes;                          // by the launcher, at its peak
     int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
+    // Bytes that a block loads from global memory though it has loaded them before
+    // (grader/cpu/README.md, Profile): of each tensor.
+    int64_t loaded_again[ARENA_TENSORS];
 };
 
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes

@@ -78,8 +78,12 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
+    // Bytes of global memory that a block loads again: README.md, Profile.
+    unsigned long long loaded_again_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
+// The part of loaded_again_bytes that lies in the allocation around p.
+unsigned long long cudev_loaded_again(const void* p);
 void cudev_reset_traffic(void);
 // Writes these counts per kernel, line and array. format: "table" for reading, "csv" for
 // everything: one metric a row, under Nsight Compute's name where it has one.
