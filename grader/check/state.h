@@ -56,6 +56,7 @@ struct session {
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
     // Of CPU time; on a GPU, by the clock.
+    char card[32];        // "CUDEV_CARD=...": the card that the CPU device poses as
     double seconds;       // that one case has
     double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a

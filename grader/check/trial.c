@@ -149,8 +149,8 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {launch, clock, watched ? "CUDEV_WATCH=check,profile" : NULL,
-                                       NULL};
+    const char* const environment[] = {launch, clock, s->card,
+                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
     bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,

@@ -25,10 +25,11 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "unknown attribute %d",
                           (int)attribute);
-    if (value < 0 || (size_t)value > OPT_IN_SHARED_LIMIT)
+    if (value < 0 || (size_t)value > cudev_card()->shared_block)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute",
-                          "%d bytes of shared memory; a block has at most %zu (227 KB)", value,
-                          OPT_IN_SHARED_LIMIT);
+                          "%d bytes of shared memory; a block has at most %zu (%zu KB) on %s",
+                          value, cudev_card()->shared_block, cudev_card()->shared_block >> 10,
+                          cudev_card()->name);
     int i = 0;
     while (i < limit_count && limits[i].kernel != kernel) i++;
     if (i == MAX_KERNELS)
