@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/dtype.h"
 #include "check/state.h"
@@ -126,6 +127,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->judged = false;
+    c->far = false;
 }
 
 void check_watch(struct check* c, enum watch watch) {
@@ -217,6 +219,30 @@ void check_null(struct check* c, const char* name) {
 
 void check_on_host(struct tensor* t) {
     t->state->on_host = true;
+}
+
+void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]) {
+    const uint64_t element = (uint64_t)dtype_size(t->dtype);
+    const uint64_t rows = (uint64_t)(count[0] * count[1] * count[2]);
+    struct arena_far* far = &t->state->far;
+    if (rows == 0 || (uint64_t)t->count % rows) check_error(c, "%s has no such rows", t->name);
+    *far = (struct arena_far){.count = {(uint64_t)count[0], (uint64_t)count[1], (uint64_t)count[2]},
+                              .row_bytes = (uint64_t)t->count / rows * element,
+                              .element = element};
+    uint64_t near = arena_far_pitch(far) / element;
+    for (int axis = 2; axis >= 0; near *= far->count[axis--])
+        step[axis] = (int64_t)(near + arena_far_unit(far) / element);
+    c->far = true;
+}
+
+bool check_can_be_far(struct check* c) {
+    void *const highest = (void*)((uintptr_t)1 << 46), *got;
+    got = mmap(highest, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED) munmap(got, 4096);
+    if (got != highest && c->session->log)
+        fputs("this machine has no addresses for rows 2^32 elements apart: left out\n",
+              c->session->log);
+    return got == highest;
 }
 
 static struct arena_scalar* add_scalar(struct check* c, const char* name) {
