@@ -228,9 +228,10 @@ void problem_launches_fail(struct problem p) {
 
 const struct arena_traffic* problem_traffic(const struct problem* p) {
     const struct arena_traffic* t = check_traffic(p->check);
-    double outputs = (double)(p->B * p->H * p->N_q * (p->d * dtype_size(p->contract->dtype) + 4));
+    const double queries = (double)(p->B * p->H * p->N_q);
+    const double outputs = queries * (double)(p->d * dtype_size(p->contract->dtype) + 4);
     // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
-    check_kept(p->check, CAUSE_quadratic_memory, "query", (double)p->N_q, 4.0 * (double)p->d, 7000);
+    check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
     if (!p->contract->backward)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
                       (double)(t->global_store_bytes - t->allocated_bytes) / outputs, 1);
