@@ -79,7 +79,7 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
 
-// Has this machine addresses for that? If not, the log says that the case is left out.
+// Can this machine map memory so? If not, the log says that the case is left out.
 bool check_can_be_far(struct check* c);
 
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
