@@ -222,34 +222,35 @@ static void cancelling(struct check* c) {
     forward_case_tail(sizes(c, 1, 32, 2048, 16));
 }
 
+static void scaled(struct check* c, double factor, int judged) {
+    struct problem p = sizes(c, 1, 32, 32, pick_power(c, 4, 6));
+    p.scale = (double)(float)(p.scale * factor);
+    check_case(c, "N_q = N_k = 32, d = %d, scale = %.4g", (int)p.d, p.scale);
+    problem_declare(&p, PACKED);
+    fill_plain(&p, 0);
+    forward_run(&p, judged);
+}
+
+// Neither the usual scale times this nor Q times that is a number of fp16.
+static double own_factor(struct check* c) {
+    static const double factors[] = {0.3, 0.6, 1.7, 2.3};
+    return factors[check_pick(c, 0, 3)];
+}
+
+// LSE shows who rounds the scale, or Q times the scale.
 static void logsumexp(struct check* c) {
     struct problem p = sizes(c, 2, 64, 64, pick_power(c, 4, 6));
     check_case(c, "B = 2, N_q = N_k = 64, d = %d, LSE with a gap between batches", (int)p.d);
     problem_declare(&p, GAPS);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_LSE);
+    scaled(c, own_factor(c), JUDGE_LSE);
 }
 
-static struct problem scaled(struct check* c, double factor) {
-    struct problem p = sizes(c, 1, 32, 32, pick_power(c, 4, 6));
-    p.scale = (double)(float)(p.scale * factor);
-    check_case(c, "N_q = N_k = 32, d = %d, scale = %.4g", (int)p.d, p.scale);
-    return p;
-}
-
-// Q times such a scale, or the scale itself, is no number of fp16: LSE shows who rounds it. With a
-// scale below 0 the largest score is that of the smallest product.
+// With a scale below 0 the largest score is that of the smallest product.
 static void own_scale(struct check* c) {
-    static const double factors[] = {0.3, 0.6, 1.7, 2.3};
-    struct problem p = scaled(c, factors[check_pick(c, 0, 3)]);
-    problem_declare(&p, PACKED);
-    fill_plain(&p, 0);
-    forward_run(&p, JUDGE_O | JUDGE_LSE);
-
-    p = scaled(c, -30);
-    problem_declare(&p, PACKED);
-    fill_plain(&p, 0);
-    forward_run(&p, JUDGE_O);
+    scaled(c, own_factor(c), JUDGE_O);
+    scaled(c, -30, JUDGE_O);
 }
 
 static void twice(struct check* c) {
@@ -262,11 +263,16 @@ static void twice(struct check* c) {
 static void arguments(struct check* c) {
     plain(c, 1, 32, 32, 16);
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 48}}},          {COURSE_UNSUPPORTED, {{"N_k", 24}}},
-        {COURSE_UNSUPPORTED, {{"N_q", 8}}},         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}}, {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},          {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}}, {COURSE_UNSUPPORTED, {{"N_q", 48}}},
+        {COURSE_UNSUPPORTED, {{"d", 48}}},
+        {COURSE_UNSUPPORTED, {{"N_k", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 8}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 48}}},
         {0},
     };
     struct problem p = sizes(c, 0, 32, 32, 16);
@@ -316,8 +322,7 @@ static void reads_once(struct problem p) {
     const struct arena_traffic* t = problem_traffic(&p);
     double of_Q = 2.0 * (double)(p.B * p.N_q * p.d), of_KV = 4.0 * (double)(p.B * p.N_k * p.d);
     check_at_most(p.check, CAUSE_too_much_read, "times that K and V are read",
-                  ((double)t->global_load_bytes - of_Q) / of_KV,
-                  (double)p.N_q / SMALLEST_TILE);
+                  ((double)t->global_load_bytes - of_Q) / of_KV, (double)p.N_q / SMALLEST_TILE);
 }
 
 static void cheap(struct check* c) {

@@ -51,10 +51,14 @@
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
+    CAUSE(nan_lost,                                                                                \
+          "where a NaN or an infinity has to show stands a number: 0 * NaN is NaN, and who "       \
+          "rounds by hand has to keep both")                                                       \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
-    CAUSE(max_unscaled, "the maximum is of scores before the scale: if that is below 0, it is the "  \
-                        "smallest of them")                                                        \
+    CAUSE(max_unscaled,                                                                            \
+          "the maximum is of scores before the scale: if that is below 0, it is the "              \
+          "smallest of them")                                                                      \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
@@ -167,7 +171,7 @@
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
     COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \
-    COST(allocated, "the contract allocates nothing: what a kernel needs lies in its arrays, in "   \
+    COST(allocated, "the contract allocates nothing: what a kernel needs lies in its arrays, in "  \
                     "shared memory and in registers")                                              \
     COST(row_kept, "a row is kept in memory of the kernel's own, and read there once more")        \
     COST(expanded,                                                                                 \

@@ -151,6 +151,17 @@ static enum cause nonfinite(const struct picture* p) {
     return CAUSE_NONE;
 }
 
+// Where NaN or an infinity is wanted a number stands, and nothing else is wrong.
+static enum cause lost(const struct picture* p) {
+    bool any = false;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        if (!p->wrong[i]) continue;
+        if (p->poison[i] || isfinite(p->t->want[i]) || !isfinite(p->t->got[i])) return CAUSE_NONE;
+        any = true;
+    }
+    return any ? CAUSE_nan_lost : CAUSE_NONE;
+}
+
 static enum cause transposed(const struct picture* p) {
     const struct tensor* t = p->t;
     int64_t n = p->columns, squares = n > 1 && p->rows % n == 0 ? p->rows / n : 0;
@@ -251,8 +262,8 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero,  earlier_round, tail,           from_poison,
-        one_batch, nonfinite, transposed,    constant_ratio, imprecise,
+        touched,   all_zero, earlier_round, tail,           from_poison, one_batch,
+        nonfinite, lost,     transposed,    constant_ratio, imprecise,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

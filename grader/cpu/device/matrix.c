@@ -56,7 +56,7 @@ static double operand(float x) {
 }
 
 // D += A B for the whole warp. Products are exact in double, and their sum is nearly exact: it is
-// rounded once. A GPU adds in small groups and drops bits.
+// rounded once. A GPU adds in small groups and drops bits; its NaN is 0x7fffffff, and so is this.
 static void multiply(const struct lane* lane) {
     double A[16][16], B[16][8], C[16][8];
     for (unsigned l = 0; l < WARP_SIZE; l++) {
@@ -72,7 +72,11 @@ static void multiply(const struct lane* lane) {
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         struct cudev_mma* own = (struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;
-        for (unsigned e = 0; e < 4; e++) own->d[e] = (float)C[row_of_C(g, e)][col_of_C(t, e)];
+        for (unsigned e = 0; e < 4; e++) {
+            float sum = (float)C[row_of_C(g, e)][col_of_C(t, e)];
+            if (isnan(sum)) memset(&sum, 0xff, sizeof sum), sum = copysignf(sum, 1);
+            own->d[e] = sum;
+        }
     }
 }
 
