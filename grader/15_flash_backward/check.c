@@ -161,8 +161,8 @@ static double read_again(struct problem p) {
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of
 // its keys (README, what the hardware does). Blocks of 8 keys and more are allowed. With the causal
 // mask half of these rows see none of the keys: 0.51 of them are read in tiles of 8 to 128, 0.67 if
-// the first query is that of a tile of 64, 1 if nothing is left out, 0.73 if that is so for one of Q
-// and dO. How many blocks there are is seen where all queries see the keys, as in
+// the first query is that of a tile of 64, 1 if nothing is left out, 0.73 if that is so for one of
+// Q and dO. How many blocks there are is seen where all queries see the keys, as in
 // judge_masked_reads(): N keys make one block more than N / n.
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };

@@ -174,8 +174,8 @@ static void on_tensor_cores(struct check* c) {
     backward_by_mma(with_d(all_keys(c, 64, 64), 128), 3);
 }
 
-// The bytes of a judged case but for what any kernel reads once: all inputs, O and dO for delta, and
-// LSE and delta for dQ.
+// The bytes of a judged case but for what any kernel reads once: all inputs, O and dO for delta,
+// and LSE and delta for dQ.
 static double read_again(const struct problem* p) {
     const struct arena_traffic* t = problem_traffic(p);
     double once = 4.0 * (double)p->d * (double)(p->N_k + 2 * p->N_q) + 8 * (double)p->N_q;

@@ -245,8 +245,8 @@ static void safe(struct check* c) {
     }
 }
 
-// The bytes of K and V that a case reads: all but Q in both passes, and LSE. Its outputs are written
-// once.
+// The bytes of K and V that a case reads: all but Q in both passes, and LSE. Its outputs are
+// written once.
 static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool causal) {
     const double d = (double)contract.d;
     struct pooling pooling = {.pool = 4};
