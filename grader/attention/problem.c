@@ -234,7 +234,7 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     const double outputs = queries * (double)(p->d * dtype_size(p->contract->dtype) + 4);
     // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
     check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
-    if (!p->contract->backward)
+    if (!p->contract->backward && !p->contract->workspace_bytes)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
                       (double)(t->global_store_bytes - t->allocated_bytes) / outputs, 1);
     return t;

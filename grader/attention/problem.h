@@ -130,7 +130,7 @@ void problem_launches_fail(struct problem p);
 
 // The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of
 // fp32 for each query, or local arrays could hold a query's scores of thousands of keys; or if a
-// forward pass stored an element twice.
+// forward pass without a workspace stored an element twice.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
