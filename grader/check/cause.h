@@ -21,7 +21,8 @@
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \
-    CAUSE(grid_limit, "only elements far from the start are wrong: the grid does not reach them")  \
+    CAUSE(grid_limit, "only elements far from the start are wrong: the grid, or an index of few "  \
+                      "bits, ends before")                                                         \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
     CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \

@@ -24,6 +24,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
     a->layout.altered = run == ALTERED;
+    a->layout.few_blocks = c->few_blocks;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "check/reach.h"
+
 struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int64_t cols) {
     return (struct batch){.check = c,
                           .of = of,
@@ -87,15 +89,29 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
-// ---- no kernel runs
+// ---- more rows than are computed
 
-void batch_launch_many(struct check* c, const struct rows* of) {
-    enum { MOST_IN_Y = 65535 };
-    struct batch b = batch_of(c, of, MOST_IN_Y + check_pick(c, 1, 40), 1);
-    batch_begin(&b, "is it launched");
-    check_launches_only(c);
+static bool reached(struct check* c, const void* of, int64_t rows) {
+    struct batch b = batch_of(c, of, rows, 1);
+    bool right = true;
+    batch_begin(&b, "the last of many rows");
+    for (int64_t row = 0; row < rows; row++) *batch_row(&b, row) = (double)(1 + row % 251);
+    check_run_few_blocks(c);
     check_run(c);
+    for (int i = 0; i < 2 && b.out[i]; i++) {
+        for (int64_t row = 0; row < rows; row++)
+            b.out[i]->want[row] = b.of->of_one[i] == ITSELF ? *batch_row(&b, row) : 1;
+        right &= check_end_is_right(b.out[i]);
+    }
+    return right;
 }
+
+void batch_reaches(struct check* c, const struct rows* of) {
+    enum { BEYOND_16_BITS = 1 << 16 };
+    check_reaches(c, BEYOND_16_BITS + check_pick(c, 8, 40), reached, of);
+}
+
+// ---- no kernel runs
 
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls) {
     struct batch b = batch_of(c, of, 4, 128);

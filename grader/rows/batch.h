@@ -22,6 +22,8 @@
 struct rows {
     // Its outputs: one number of a row each, and a NULL if there is but one.
     const char* out[2];
+    // What each is for a row of one number.
+    enum { ONE, ITSELF } of_one[2];
     // out[0] has rows of cols numbers instead: the launcher takes "stride_y" and "stride_x", else
     // "stride_row".
     bool writes_rows;
@@ -69,11 +71,12 @@ void batch_fill_rising(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
-// ---- no kernel runs
+// ---- more rows than are computed
 
-// More rows of one number than a grid has blocks in y or z. That many blocks take long, so only the
-// launch is checked.
-void batch_launch_many(struct check* c, const struct rows* of);
+// More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
+void batch_reaches(struct check* c, const struct rows* of);
+
+// ---- no kernel runs
 
 // check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);
