@@ -63,6 +63,9 @@
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(sum_init, "the running sum l must start at 0")                                           \
+    CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
+    CAUSE(small_weights,                                                                           \
+          "small weights are dropped or held up: exp(x - m) is exact however small it is")         \
     CAUSE(divided_early, "P is divided by l inside the loop: divide O once, after the last tile")  \
     CAUSE(not_divided, "the output is not divided by l at the end")                                \
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
