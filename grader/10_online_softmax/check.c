@@ -100,6 +100,7 @@ static void wide(struct check* c) {
         batch_fill_rising(&b);
         run(c, &b);
     }
+    batch_launches(c, &contract, 1008, 1040);
 }
 
 static void any_rows(struct check* c) {

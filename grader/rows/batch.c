@@ -12,6 +12,7 @@ struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int6
                           .cols = cols,
                           .stride = cols,
                           .stride_out = cols,
+                          .step = 1,
                           .calls = 1};
 }
 
@@ -31,6 +32,8 @@ static void declare(struct check* c, void* batch) {
     check_describe(c, b);
     check_int(c, "rows", b->rows);
     check_int(c, "cols", b->cols);
+    check_int(c, "narrower", b->narrower);
+    check_int(c, "step", b->step);
     check_int(c, "first_x", b->first);
     if (b->of->writes_rows) {
         check_int(c, "first_y", b->first_out);
@@ -89,7 +92,7 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
-// ---- more rows than are computed
+// ---- rows that are not computed
 
 static bool reached(struct check* c, const void* of, int64_t rows) {
     struct batch b = batch_of(c, of, rows, 1);
@@ -109,6 +112,31 @@ static bool reached(struct check* c, const void* of, int64_t rows) {
 void batch_reaches(struct check* c, const struct rows* of) {
     enum { BEYOND_16_BITS = 1 << 16 };
     check_reaches(c, BEYOND_16_BITS + check_pick(c, 8, 40), reached, of);
+}
+
+// The launcher is called for each width from narrowest to widest.
+static void begin_widths(struct batch* b, int64_t narrowest, int64_t step) {
+    char what[80];
+    b->narrower = b->cols - narrowest;
+    b->step = step;
+    snprintf(what, sizeof what, "every width from %lld on in steps of %lld", (long long)narrowest,
+             (long long)step);
+    batch_begin(b, what);
+}
+
+void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest) {
+    struct batch b = batch_of(c, of, 1, widest);
+    begin_widths(&b, narrowest, 1);
+    check_run_few_blocks(c);
+    check_run(c);
+}
+
+void batch_fits(struct check* c, const struct rows* of, int64_t widest) {
+    enum { BESIDE = 30, FOUR = 4 };  // 120 floats: the sums of 32 warps, a line, and some more
+    struct batch b = batch_of(c, of, 1, widest);
+    begin_widths(&b, widest - BESIDE * FOUR, FOUR);
+    check_expect(c, COURSE_OK, CAUSE_bad_launch);
+    check_run(c);
 }
 
 // ---- no kernel runs

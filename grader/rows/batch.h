@@ -36,6 +36,7 @@ struct batch {
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int64_t first, first_out;    // elements of x's and an output's array before their first row
+    int64_t narrower, step;      // calls for rows of fewer numbers, too: see batch_launches()
     int calls;                   // in the same arrays: rounds of the case
     struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
     // For mistakes: how far each output may be from the output of a mistake. The lesson sets this
@@ -71,10 +72,19 @@ void batch_fill_rising(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
-// ---- more rows than are computed
+// ---- rows that are not computed
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
+
+// A row of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
+// block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.
+void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest);
+
+// A row of every fourth width up to `widest`, which is a limit of shared memory in floats: some 30
+// rows that fit, beside a few arrays of a block, and some that do not. They are computed, as what
+// the arrays take is known when a block runs; nothing is compared.
+void batch_fits(struct check* c, const struct rows* of, int64_t widest);
 
 // ---- no kernel runs
 
