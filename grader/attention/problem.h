@@ -89,6 +89,10 @@ enum layout {
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
+    // PACKED in the case. The launcher finds each row of d elements more than 2^32 elements from the
+    // next; or, with no_heads, each batch of LSE.
+    FAR,
+    FAR_LSE,
 };
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
