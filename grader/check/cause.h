@@ -31,6 +31,8 @@
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
+    CAUSE(wrapped_index,                                                                           \
+          "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
     CAUSE(wrong_array, "one array is read where another belongs")                                  \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \

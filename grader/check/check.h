@@ -73,6 +73,15 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
+// The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
+// apart in the memory that the launcher gets: an index of 32 bits does not reach from one to the
+// next. step[]: the elements from one to the next along each axis, of which the lower 32 bits lead
+// nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
+void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
+
+// Can this machine map memory so? If not, the log says that the case is left out.
+bool check_can_be_far(struct check* c);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 
