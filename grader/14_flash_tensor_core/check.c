@@ -131,11 +131,13 @@ static void on_tensor_cores(struct check* c) {
 // Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q
 // times in all, here at least 32 queries at a time. With a mask it ends at the diagonal: with tiles
 // of n queries and n keys that is (N + n) / 2N of the bytes: 0.63 for n = 64, 0.75 for n = 128, 1
-// if nothing is left out.
+// if nothing is left out. With tiles of any size a block loads a key once.
 static void nothing_past_the_diagonal(struct check* c) {
     enum { N = 256, SMALLEST_TILE = 32 };
     const double of_KV = 4.0 * N * (double)contract.d, of_Q = of_KV / 2;
     double all = (double)forward_by_mma(all_keys(c, N, N))->global_load_bytes - of_Q;
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     double masked_bytes = (double)forward_by_mma(causal(c, N, N))->global_load_bytes - of_Q;
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read", all / of_KV,
                   N / SMALLEST_TILE);
