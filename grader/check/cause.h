@@ -161,7 +161,7 @@
     COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
     COST(too_much_read, "the same data is read from global memory again and again")                \
     COST(loaded_again,                                                                             \
-         "a block loads from global memory what it has loaded before: keep it where it is needed") \
+         "a tile is loaded from global memory a second time: keep it where it is needed")          \
     COST(too_much_shared,                                                                          \
          "each number from shared memory is used too rarely: let a thread own a block of sums")    \
     COST(narrow_access, "one float at a time where four lie side by side: use float4")             \

@@ -90,7 +90,7 @@ struct arena_traffic {
     int64_t allocated_bytes;                          // by the launcher, at its peak
     int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
-    // Bytes that a block loads from global memory though it has loaded them before
+    // Bytes that a warp loads from global memory though it has loaded them before
     // (grader/cpu/README.md, Profile): of each tensor.
     int64_t loaded_again[ARENA_TENSORS];
 };

@@ -79,7 +79,7 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
-    // Bytes of global memory that a block loads again: README.md, Profile.
+    // Bytes of global memory that a warp loads again: README.md, Profile.
     unsigned long long loaded_again_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
