@@ -249,3 +249,10 @@ void judge_conflicts(struct check* c, double most) {
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
                   all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
 }
+
+void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit) {
+    double of_a_key = (more - masked) / MORE_KEYS;
+    check_at_most(c, CAUSE_masked_read,
+                  "bytes read for each key with a mask, of those for a key that all queries see",
+                  of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
+}

@@ -138,6 +138,15 @@ const struct arena_traffic* problem_traffic(const struct problem* p);
 // hide the conflicts of others.
 void judge_conflicts(struct check* c, double most);
 
+// What a causal mask hides is not to be read. A case of N queries and N keys read `masked` bytes
+// of what is read again for each tile, one with MORE_KEYS more keys `more` bytes. These keys come
+// first and all queries see them, so what they cost is what this same kernel reads where nothing is
+// hidden: no other case that reads more than it needs makes the share look small. Fails if the
+// share of N keys that is read exceeds the limit. With tiles of n queries and n keys, whole ones,
+// it is (N + n) / 2N.
+enum { MORE_KEYS = 128 };
+void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit);
+
 // Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
 // forward pass or five of a backward pass, without those that the causal mask hides.
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
