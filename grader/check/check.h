@@ -143,12 +143,12 @@ const struct arena_traffic* check_traffic(struct check* c);
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
 
-// Fails as loaded_again if blocks load again more than `most` bytes of an array, all blocks taken
-// together: bytes that a block (any of its threads) has loaded from global memory before. What the
-// lanes of a warp load in one instruction is loaded once. A block that has stored results may load
-// anew for the next ones (grader/cpu/README.md, Profile). Tiles may have any size. As after
-// check_traffic().
-void check_loaded_once(struct check* c, const char* array, int64_t most);
+// Fails as loaded_again if warps load bytes of an array again that they have loaded from global
+// memory before (grader/cpu/README.md, Profile). Tiles may have any size, and belong to a block or
+// to a warp. Who has stored results may load anew for the next ones. A tenth of all bytes that the
+// round loads is allowed: a kernel that keeps addresses inside of the array, instead of guarding
+// loads, may have a small tile more than it needs. Call it after check_traffic().
+void check_loaded_once(struct check* c, const char* array);
 
 // A budget on what the kernels of the round kept. The item fails with the cause if for each of
 // `units`, each a `unit` ("query"), more than `limit` bytes were allocated, if kernels used more

@@ -24,6 +24,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
     a->layout.altered = run == ALTERED;
+    a->layout.few_blocks = c->few_blocks;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -475,17 +476,17 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }
 
-void check_loaded_once(struct check* c, const char* array, int64_t most) {
+void check_loaded_once(struct check* c, const char* array) {
     const struct arena_traffic* t = check_traffic(c);
     const struct tensor* of = check_tensor(c, array);
     if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
-    long long again = t->loaded_again[of - c->tensor];
+    long long again = t->loaded_again[of - c->tensor], most = t->global_load_bytes / 10;
     if (c->session->log)
         fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
-                (long long)most);
+                most);
     if (again <= most || !c->session->judges_costs) return;
     c->record->cost = true;
     check_fail(c, CAUSE_loaded_again,
-               "bytes of %s that a block loads from global memory again: %lld, at most %lld", array,
-               again, (long long)most);
+               "bytes of %s that a warp loads from global memory again: %lld, at most %lld", array,
+               again, most);
 }
