@@ -94,6 +94,11 @@ void cudev_write_profile(FILE* out, const char* format);
 // less. So a program can find out what came from mma.sync. With factor 1 operands are as they were.
 void cudev_alter_operands(double least, double factor);
 
+// From now on, or no longer if on is 0, a launch runs only a few of its blocks, counted in x, then
+// y, then z: the first and the last, each a 64th of them and at most 16, and 48 from number 65536
+// on. So a program can find out in little time how far a large grid reaches.
+void cudev_run_few_blocks(int on);
+
 // From now on, or no longer if on is 0, a write to [p, p + bytes) of an allocation is a finding,
 // whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.
 void cudev_set_read_only(const void* p, size_t bytes, int on);
