@@ -164,7 +164,8 @@ void check_kept(struct check* c, enum cause cause, const char* unit, double unit
 // `count` elements from `first` on, in the unit of the elements. Those that are wanted to be 0 do
 // not count. check_changes(): each of them is a sum of such operands in the product `what` ("P V"),
 // and at least half of them must be another number now; else the item fails as no_tensor_cores.
-// check_stays(): no such operand is behind them, and each must be as it was.
+// check_stays(): no such operand is behind them, and each must be as it was. If the program does
+// not end in that run, or crashes, the item fails for that.
 void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
                    const char* what);
 void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);
