@@ -355,7 +355,6 @@ static void cheap_wide(struct check* c) {
     moves_once(c, 2, VOCABULARY);
     moved(c, 1, check_pick(c, 11000, 20000), 0);
     moved(c, 1, check_pick(c, 22000, 48000), 0);
-    run_random(c, 1, check_pick(c, 81000, 84000));  // may be read again, and needs no memory either
 }
 
 // Of four rows of an odd width three begin inside of a sector, and in other places of it than those

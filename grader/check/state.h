@@ -76,7 +76,6 @@ struct check {
     uint64_t random;             // state of the generator
     int cases;                   // started so far in this item
     int64_t compared;            // elements compared so far in this item
-    int64_t allocated;           // bytes, at most, in a call of this item whose costs are counted
 
     char name[160];  // of the case
     int rounds, round;

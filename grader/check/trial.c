@@ -384,16 +384,6 @@ static void judge_host(struct check* c, int round) {
             (long long)c->answer.on_device[round]);
 }
 
-// Arrays of the device are the caller's, and nothing is allocated: every contract says so but
-// lesson 01's, whose arrays live on the host.
-static void note_allocated(struct check* c, int round) {
-    const int64_t bytes = c->answer.traffic[round].allocated_bytes;
-    bool on_host = false;
-    for (int i = 0; i < c->tensor_count; i++) on_host |= c->tensor[i].state->on_host;
-    bool counts = c->watch == WATCH_PROFILE && c->session->judges_costs && !on_host;
-    if (counts && bytes > c->allocated) c->allocated = bytes;
-}
-
 // The outputs of the case have been taken from its arena, which this run gets.
 void trial_alter(struct check* c) {
     const struct arena_answer answer = c->answer;
@@ -420,7 +410,6 @@ void check_run(struct check* c) {
     for (int round = 0; round < c->rounds; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
-        note_allocated(c, round);
         for (int i = 0; i < c->tensor_count; i++) {
             uint32_t role = c->tensor[i].state->role;
             if (role == ARENA_NULL) continue;
