@@ -69,8 +69,8 @@ static void ragged(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
     // by 1 the corners look like an error by one
-    forward_case(causal(c, 192, 192 + check_pick(c, 2, 62)), PACKED, ": the diagonal is no tile's",
-                 JUDGE_O);
+    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
+    forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
@@ -79,9 +79,7 @@ static void empty_rows(struct check* c) {
 }
 
 static void logsumexp(struct check* c) {
-    struct problem p = causal(c, 96, 96);
-    p.H = 2;
-    forward_case(p, PACKED, "", JUDGE_LSE);
+    forward_case(with_heads(causal(c, 96, 96), 2, 2), PACKED, "", JUDGE_LSE);
 }
 
 static void hard_scores(struct check* c) {
@@ -96,7 +94,6 @@ static void hard_scores(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},

@@ -31,6 +31,7 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake w) {
         {CAUSE_scale_squared, p->scale * p->scale},
         {CAUSE_scale_squared, 1.0 / (double)p->d},
         {CAUSE_scale_ignored, usual},
+        {CAUSE_scale_ignored, fabs(p->scale)},
         {CAUSE_exp2_base, p->scale / log(2)},
         {CAUSE_scale_squared, sqrt(p->scale)},
     };
@@ -93,8 +94,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
 }
 
-// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
-static bool saw_nothing(const struct problem* p) {
+bool saw_nothing(const struct problem* p) {
     const struct tensor* O = p->array[ARRAY_O].tensor;
     for (int64_t e = 0; e < O->count; e++)
         if (!O->untouched[e] && !isnan(O->got[e]) && O->got[e] != 0) return false;
