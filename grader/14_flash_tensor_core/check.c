@@ -71,6 +71,8 @@ static void masked(struct check* c) {
     // by 1 the corners look like an error by one
     struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
+    // More heads than pick_work() takes at a time, and some left.
+    forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
@@ -137,6 +139,11 @@ static void nothing_past_the_diagonal(struct check* c) {
                   N / SMALLEST_TILE);
     check_at_most(c, CAUSE_masked_read, "bytes of K and V loaded with a mask, of those without",
                   masked_bytes / all, 0.8);
+    // The other head dimension may have other tiles.
+    struct problem p = with_d(all_keys(c, 64, 64), 128);
+    const struct arena_traffic* wide = forward_by_mma(p);
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  (double)wide->global_load_bytes / (4.0 * 64 * 128) - 0.5, 64 / SMALLEST_TILE);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
