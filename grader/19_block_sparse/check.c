@@ -200,6 +200,8 @@ static void strides(struct check* c) {
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
         backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), layout, "");
+    forward_case_far(p);
+    backward_case_far(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2));
 }
 
 static void any_head(struct check* c) {
@@ -261,14 +263,10 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call of_O[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
-        {0},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},      {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}}, {0},
     };
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call of_gradients[] = {
