@@ -134,7 +134,9 @@ extern "C" int flash_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp
     if (N_q && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu || !workspace_gpu))
         return COURSE_BAD_ARGUMENT;
     if (N_k && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    struct job p = {dQ_gpu, dK_gpu, dV_gpu, Q_gpu, K_gpu, V_gpu, O_gpu, dO_gpu, LSE_gpu};
+    struct job p = {};
+    p.dQ = dQ_gpu, p.dK = dK_gpu, p.dV = dV_gpu, p.Q = Q_gpu, p.K = K_gpu, p.V = V_gpu;
+    p.O = O_gpu, p.dO = dO_gpu, p.LSE = LSE_gpu;
     p.delta = (float*)workspace_gpu;
     p.sums = p.delta ? p.delta + heads * N_q : NULL;
     p.N_q = N_q, p.N_k = N_k, p.H = H, p.d = d, p.causal = causal, p.scale = scale;

@@ -214,7 +214,9 @@ gqa_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp16* Q_gpu, const 
         return COURSE_BAD_ARGUMENT;
     if (has_keys && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
 
-    struct gradients p = {dQ_gpu, dK_gpu, dV_gpu, Q_gpu, K_gpu, V_gpu, O_gpu, dO_gpu, LSE_gpu};
+    struct gradients p = {};
+    p.dQ = dQ_gpu, p.dK = dK_gpu, p.dV = dV_gpu, p.Q = Q_gpu, p.K = K_gpu, p.V = V_gpu;
+    p.O = O_gpu, p.dO = dO_gpu, p.LSE = LSE_gpu;
     p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.d = d, p.causal = causal, p.scale = scale;
     p.group = H_k > 0 ? H_q / H_k : 1;
     p.dq = stride_dq, p.dk = stride_dk, p.dv = stride_dv, p.q = stride_q, p.k = stride_k;
