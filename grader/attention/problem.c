@@ -7,11 +7,12 @@
 
 #include "wall/arena.h"
 
-static const char* const layout_names[FAR + 1] = {
+static const char* const layout_names[FAR_LSE + 1] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
+    [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
 
 // The names that call.c asks for.
@@ -103,9 +104,15 @@ void guard_gaps(const struct problem* p, enum which a) {
 
 static struct shape lay_out_LSE(struct problem* p, enum layout layout) {
     struct strides* s = &p->array[ARRAY_LSE].stride;
-    int64_t gap = layout == PACKED || layout == FAR ? 0 : p->contract->LSE_gap;
+    int64_t gap = layout == PACKED || layout >= FAR ? 0 : p->contract->LSE_gap;
     *s = (struct strides){.b = p->H * p->N_q + gap, .n = 1, .h = p->N_q};
     return p->contract->no_heads ? SHAPE(p->B, s->b) : SHAPE(p->B, p->H, p->N_q);
+}
+
+// Rows of a head in layout FAR: whole tiles of 16, so that a tile which is loaded beyond the last
+// row finds memory. That mistake is no matter of this layout.
+static int64_t rows_far(const struct problem* p, enum which a) {
+    return (rows_of(p, a) + 15) / 16 * 16;
 }
 
 // Sets the strides of an array with rows of d elements; its shape.
@@ -129,6 +136,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
     }
     s->h = p->d + gap;
     s->n = H * s->h + contract->row_gaps * gap;
+    if (layout == FAR) N = rows_far(p, a);
     s->b = (N + gap) * s->n;
     if (contract->no_heads || (gap && contract->row_gaps)) return SHAPE(p->B, N + gap, s->n);
     return SHAPE(p->B, N + gap, H, s->h);
@@ -140,7 +148,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
 static struct strides move_apart(const struct problem* p, enum which a) {
     const bool is_LSE = a == ARRAY_LSE;
     const int64_t heads = is_LSE ? 1 : p->H / sharing(p, a);
-    const int64_t count[] = {p->B, is_LSE ? 1 : rows_of(p, a), heads};
+    const int64_t count[] = {p->B, is_LSE ? 1 : rows_far(p, a), heads};
     int64_t step[3];
     check_far(p->check, p->array[a].tensor, count, step);
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
@@ -170,7 +178,8 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
     else
         *tensor = check_input(p->check, name, dtype, shape);
     if (is_LSE && !p->contract->no_heads) return;
-    declare_strides(p, a, layout == FAR ? move_apart(p, a) : p->array[a].stride);
+    bool far = layout == (is_LSE ? FAR_LSE : FAR) && *tensor;
+    declare_strides(p, a, far ? move_apart(p, a) : p->array[a].stride);
 }
 
 void problem_declare(struct problem* p, enum layout layout) {
@@ -255,4 +264,11 @@ void judge_conflicts(struct check* c, double most) {
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
                   all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
+}
+
+void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit) {
+    double of_a_key = (more - masked) / MORE_KEYS;
+    check_at_most(c, CAUSE_masked_read,
+                  "bytes read for each key with a mask, of those for a key that all queries see",
+                  of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
 }
