@@ -29,14 +29,19 @@ void cudev_stacks_reset(struct worker* w) {
     for (unsigned i = MAX_THREADS; i-- > 0;) s->free[s->free_count++] = i;
 }
 
+// Linux 6.15 has guards that stay when the stacks are closed and opened. An emulator may call
+// every advice a success.
+static bool install_guard(char* guard, size_t page) {
+    return madvise(guard, page, -1) != 0 && madvise(guard, page, MADV_GUARD_INSTALL) == 0;
+}
+
 void cudev_stack_prepare(struct worker* w, unsigned stack) {
     struct stacks* s = w->stacks;
     const size_t page = (size_t)getpagesize();
     for (; s->ready <= stack; s->ready++) {
         if (s->ready < s->guarded) continue;
-        // Linux 6.15 has guards that stay when the stacks are closed and opened.
         char* guard = cudev_stack_bottom(w, s->ready);
-        if (s->ready == s->guarded && madvise(guard, page, MADV_GUARD_INSTALL) == 0)
+        if (s->ready == s->guarded && install_guard(guard, page))
             s->guarded++;
         else
             mprotect(guard, page, PROT_NONE);
