@@ -71,6 +71,8 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_delta, FLAW(.delta = TIMES_SCALE)},
     {CAUSE_delta, FLAW(.delta = ADDED)},
     {CAUSE_delta, FLAW(.delta = OVER_SCALE)},
+    {CAUSE_delta, FLAW(.delta = UNWEIGHTED)},
+    {CAUSE_delta, FLAW(.dS_unweighted = true)},
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
     {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
     {CAUSE_exp2_base, FLAW(.exponent = POWER_OF_2)},
@@ -168,6 +170,8 @@ static bool flawed_in_tiles(const struct suspect* s, const struct hypothesis* h,
 
 static const struct hypothesis in_tiles[] = {
     {CAUSE_not_normalised, IN_TILES(.exponent = TILE_MAXIMUM)},
+    {CAUSE_delta, IN_TILES(.delta = UNWEIGHTED, .dS_where_hidden = true)},
+    {CAUSE_delta, IN_TILES(.dS_unweighted = true, .dS_where_hidden = true)},
     {CAUSE_diagonal_unmasked, IN_TILES(.mask = MASK_TILES)},
     {CAUSE_not_weighted, IN_TILES(.mask = MASK_TILES, .dV = OF_ONE)},
     {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},

@@ -167,6 +167,8 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (is_zero_beside_LSE(&s)) return CAUSE_all_zero;
     if (are_scores_below_the_first(p)) return CAUSE_max_init;
     if (!cause) cause = explain_scale(&s, right);
+    // Where all weights come out as 0, it looks like a tile that was dropped.
+    if (!cause) cause = explain_start(&s, right);
     if (!cause) cause = explain_blocks(&s);
     if (!cause) cause = explain_group(&s);
     if (!cause) cause = explain_mask(&s);

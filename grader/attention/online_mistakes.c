@@ -64,6 +64,12 @@ static bool is_l_inexact(const struct problem* p) {
     return worst > 0x1p-13;
 }
 
+enum cause explain_start(const struct suspect* s, struct forward_mistake right) {
+    for (double m = -1e5; m <= -1; m /= 10)
+        if (begins_at(s, right, m, false)) return CAUSE_max_init;
+    return begins_at(s, right, 0, false) ? CAUSE_max_init : CAUSE_NONE;
+}
+
 static enum cause explain_arithmetic(const struct suspect* s, const struct forward_mistake right) {
     const struct problem* p = s->problem;
     static const struct {
@@ -77,9 +83,8 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
     if (begins_at(s, right, 0, true)) return CAUSE_overflow;
-    for (double m = -1e5; m <= -1; m /= 10)
-        if (begins_at(s, right, m, false)) return CAUSE_max_init;
-    if (begins_at(s, right, 0, false)) return CAUSE_max_init;
+    enum cause cause = explain_start(s, right);
+    if (cause) return cause;
     struct forward_mistake w = right;
     for (int64_t part = 128; part >= 8; part /= 2) {  // the first columns, or whole pieces of them
         w.columns = part;
