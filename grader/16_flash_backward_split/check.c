@@ -65,7 +65,7 @@ static void any_length(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     backward_case(causal(c, 128, 128));
-    backward_case_named(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
+    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -1), PACKED,
                         ": the diagonal is no tile's");
 }
 
@@ -144,7 +144,6 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 56}}},
         {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
@@ -159,6 +158,7 @@ static void arguments(struct check* c) {
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
+    problem_too_many_heads(p);
     problem_launches_fail(p);
 }
 
@@ -209,6 +209,15 @@ static void nothing_unseen(struct check* c) {
     judge_masked_reads(c, N, masked, more, 0.82);
     check_at_most(c, CAUSE_too_much_read, "times that rows are read for keys that all queries see",
                   (more - masked) / (of_rows * N), MORE_KEYS / SMALLEST_BLOCK);
+
+    // Few queries, many keys; few keys, many queries. What there is much of is loaded once by a
+    // block of either kernel, even if it loads the few for each tile of the many.
+    backward_case(all_keys(c, SMALLEST_BLOCK, N));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    backward_case(all_keys(c, N, SMALLEST_BLOCK));
+    check_loaded_once(c, "Q");
+    check_loaded_once(c, "dO");
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

@@ -156,6 +156,7 @@ static void forward_unseen(struct check* c) {
 
 static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
+    p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
@@ -262,15 +263,10 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call of_O[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
-        {0},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},      {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}}, {0},
     };
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call of_gradients[] = {
@@ -284,6 +280,7 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
+    problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
     problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }
 
@@ -300,7 +297,7 @@ static void safe(struct check* c) {
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
 // Q: reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V
-// of the active blocks once.
+// of the active blocks once, and with tiles of any size a block loads a key once.
 static void forward_cheap(struct check* c) {
     enum { N_Q = 16, T_K = 4, SMALLEST_TILE = 8 };
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
@@ -312,6 +309,8 @@ static void forward_cheap(struct check* c) {
     judge_one_of_four(c, read);
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
 }
 
 // The same for the gradients, and for one column of four blocks. Reads with an empty mask, for
@@ -332,6 +331,9 @@ static void cheap(struct check* c) {
         // four blocks may not grow so that the share of one looks small.
         check_at_most(c, CAUSE_too_much_read, "times that all rows are read for each tile of 8",
                       (read[2] - read[0]) / (4.0 * 16 * N * T * BLOCK / 8), 4);
+        // Of the few rows some designs load a tile for each tile of the many; of the many, none.
+        check_loaded_once(c, column ? "Q" : "K");
+        check_loaded_once(c, column ? "dO" : "V");
     }
     backward_kept(sizes(c, &of_backward, 1, 16, 16));
     forward_kept(sizes(c, &of_forward, 1, 16, 16));
