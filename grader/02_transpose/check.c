@@ -97,6 +97,32 @@ static void three_calls(struct check* c) {
     }
 }
 
+// The numbers of the first call fill a part of the arrays.
+static void other_sizes(struct check* c) {
+    struct matrices small = {.rows = COLS, .cols = COLS / 2}, m = {.rows = 2 * ROWS, .cols = COLS};
+    struct matrices* const calls[] = {&small, &m};
+    begin(c, &m, 2);
+    small.out = m.out, small.in = m.in;
+    check_vary(c, "rows", 0, small.rows);
+    check_vary(c, "cols", 0, small.cols);
+    for (int64_t i = small.rows * small.cols; i < m.out->count; i++) m.out->untouched[i] = true;
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        fill(c, m);
+    }
+    check_run(c);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        check_describe(c, calls[call]);
+        compare(c, *calls[call]);
+    }
+}
+
+static void calls(struct check* c) {
+    three_calls(c);
+    other_sizes(c);
+}
+
 static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
@@ -152,12 +178,28 @@ static void any_both(struct check* c) {
 
 // ---- item: memory safety
 
+// in, then out, begins at a float that is not the first of four.
+static void misaligned(struct check* c) {
+    for (int i = 0; i < 2; i++) {
+        struct matrices m = {.rows = ROWS, .cols = COLS};
+        int64_t later = check_pick(c, 1, 3);
+        check_case(c, "rows = %d, cols = %d, %s begins %d floats later", ROWS, COLS,
+                   i ? "out" : "in", (int)later);
+        declare(c, &m);
+        check_begin_later(i ? m.out : m.in, later);
+        fill(c, m);
+        check_run(c);
+        compare(c, m);
+    }
+}
+
 // The answers come first: who gets them wrong should hear of that.
 static void safe(struct check* c) {
     int64_t rows = ragged(c, ROWS), cols = ragged(c, COLS);
     turn(c, rows, cols);
     check_watch(c, WATCH_CHECK);
     turn(c, rows, cols);
+    misaligned(c);
 }
 
 // ---- items: cost. Memory moves sectors of 32 bytes. Whole tiles, and rows that begin at a
@@ -242,7 +284,7 @@ static void once(struct check* c) {
 static const struct item items[] = {
     {9, "whole tiles, tall and wide", whole_tiles},
     {4, "every number arrives as it is", any_number},
-    {5, "three calls, new data each time", three_calls},
+    {5, "three calls, new data each time", calls},
     {4, "empty and bad arguments", arguments},
     {7, "any number of rows", any_rows},
     {7, "any number of columns", any_cols},

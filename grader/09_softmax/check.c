@@ -184,6 +184,11 @@ static void equal_large_outlier(struct check* c) {
     }
 }
 
+static void fill(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill(b, -9.0, 1.0);
+}
+
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.calls = 3;
@@ -197,6 +202,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
+    batch_larger(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

@@ -176,6 +176,11 @@ static void rising_equal_large(struct check* c) {
     long_tail(c);
 }
 
+static void fill(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill(b, -9.0, 1.0);
+}
+
 // The scores shrink from call to call, so a maximum left from an earlier call shows.
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
@@ -190,6 +195,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
+    batch_larger(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

@@ -73,6 +73,15 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
+// In this round the argument `name`, declared by check_int(), is another number. Where the rounds
+// of a case are calls of different sizes, the first is judged first: if a later one goes wrong, the
+// launcher has kept something.
+void check_vary(struct check* c, const char* name, int round, int64_t value);
+
+// On the device the tensor begins so many elements behind an address that is aligned for every
+// access: a float4 of its first elements is not. elements >= 0.
+void check_begin_later(struct tensor* t, int64_t elements);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 

@@ -33,6 +33,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         snprintf(to->name, sizeof to->name, "%s", t->name);
         to->role = t->state->role;
         to->on_host = t->state->on_host;
+        to->later = (uint64_t)t->state->later;
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
     }
     unsigned char* map;

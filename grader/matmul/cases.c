@@ -26,6 +26,28 @@ void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
+// Two calls in the same arrays, the second of larger matrices that begin at no multiple of 16 bytes.
+static void multiply_larger(struct check* c, const struct matmul* of) {
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, after a call with half of each", (long long)p.M,
+               (long long)p.N, (long long)p.K);
+    check_rounds(c, 2);
+    p.C_part.first = p.A_part.first = p.B_part.first = check_pick(c, 1, 3);
+    product_declare(&p);
+    struct product small = product_smaller(&p, 0);
+    struct product* const calls[] = {&small, &p};
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        product_fill(&p, -of->largest, of->largest);
+    }
+    check_run(c);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        check_describe(c, calls[call]);
+        product_compare(calls[call]);
+    }
+}
+
 void multiply_again(struct check* c, const struct matmul* of, int calls) {
     struct product p = begin_whole(c, of);
     check_rounds(c, calls);
@@ -39,6 +61,7 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
         check_round(c, call);
         product_compare(&p);
     }
+    multiply_larger(c, of);
 }
 
 void multiply_reals(struct check* c, const struct matmul* of) {

@@ -87,6 +87,54 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
+// ---- calls of different sizes
+
+static void leave_rest(struct tensor* t, int64_t used) {
+    for (int64_t e = 0; e < t->count; e++) t->untouched[e] = e >= used;
+}
+
+// What a call of b's case takes instead, packed from the first elements of the arrays on.
+static struct batch smaller(const struct batch* b, int call) {
+    struct check* c = b->check;
+    struct batch small = *b;
+    small.rows /= 2;
+    small.stride = small.stride_out = small.cols /= 2;
+    small.first = small.first_out = 0;
+    check_vary(c, "rows", call, small.rows);
+    check_vary(c, "cols", call, small.cols);
+    check_vary(c, "first_x", call, 0);
+    check_vary(c, "first_y", call, 0);
+    check_vary(c, "stride_y", call, small.cols);
+    check_vary(c, "stride_x", call, small.cols);
+    check_vary(c, "stride_row", call, small.cols);
+    check_round(c, call);
+    for (int i = 0; i < 2 && b->out[i]; i++)
+        leave_rest(b->out[i], small.rows * (b->of->writes_rows ? small.cols : 1));
+    check_round(c, 0);
+    return small;
+}
+
+void batch_larger(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                  struct batch_call call) {
+    struct batch b = batch_of(c, of, rows, cols);
+    b.calls = 2;
+    b.first = check_pick(c, 1, 3);
+    if (of->writes_rows) b.first_out = check_pick(c, 1, 3);
+    batch_begin(&b, "after a call with half of the rows and columns");
+    struct batch small = smaller(&b, 0);
+    struct batch* const calls[] = {&small, &b};
+    for (int i = 0; i < 2; i++) {
+        check_round(c, i);
+        call.fill(c, calls[i]);
+    }
+    check_run(c);
+    for (int i = 0; i < 2; i++) {
+        check_round(c, i);
+        check_describe(c, calls[i]);
+        call.judge(c, calls[i]);
+    }
+}
+
 // ---- no kernel runs
 
 void batch_launch_many(struct check* c, const struct rows* of) {

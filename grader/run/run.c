@@ -102,9 +102,14 @@ static const struct arena_scalar* find_scalar(const char* name) {
     exit(2);
 }
 
+// The first element of a tensor on the device.
+static unsigned char* data(uint32_t i) {
+    return device[i] + layout->tensor[i].later + guard;
+}
+
 void* run_gpu(const char* name) {
-    int i = find_tensor(name);
-    return layout->tensor[i].role == ARENA_NULL ? NULL : device[i] + guard;
+    uint32_t i = (uint32_t)find_tensor(name);
+    return layout->tensor[i].role == ARENA_NULL ? NULL : data(i);
 }
 
 void* run_cpu(const char* name) {
@@ -113,7 +118,7 @@ void* run_cpu(const char* name) {
 }
 
 int64_t run_int(const char* name) {
-    return find_scalar(name)->integer;
+    return find_scalar(name)->integer[round_now];
 }
 
 double run_real(const char* name) {
@@ -206,11 +211,11 @@ static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (!device[i]) continue;
-        unsigned char* here = arena + t->offset[r] - guard;
+        unsigned char *here = arena + t->offset[r] - guard, *on_device = data(i) - guard;
         if (direction == cudaMemcpyHostToDevice)
-            must(cudaMemcpy(device[i], here, with_guards(t), direction), "copying the inputs");
+            must(cudaMemcpy(on_device, here, with_guards(t), direction), "copying the inputs");
         else
-            must(cudaMemcpy(here, device[i], with_guards(t), direction), "after the launcher");
+            must(cudaMemcpy(here, on_device, with_guards(t), direction), "after the launcher");
     }
 }
 
@@ -228,7 +233,7 @@ static void open_tensors(bool open) {
 static void start_origin(uint32_t r) {
     unsigned char* first[ARENA_TENSORS];
     for (uint32_t i = 0; i < layout->tensor_count; i++)
-        first[i] = device[i] ? device[i] + guard : NULL;
+        first[i] = device[i] ? data(i) : NULL;
     vault_open();
     origin_start(layout, arena, r, first);
     vault_close();
@@ -239,7 +244,7 @@ static void close_inputs(bool closed) {
     if (!cudev_set_read_only) return;
     for (uint32_t i = 0; i < layout->tensor_count; i++)
         if (device[i] && layout->tensor[i].role == ARENA_INPUT)
-            cudev_set_read_only(device[i], with_guards(&layout->tensor[i]), closed);
+            cudev_set_read_only(data(i) - guard, with_guards(&layout->tensor[i]), closed);
 }
 
 static void run_round(uint32_t r) {
@@ -289,9 +294,9 @@ int main(int argc, char** argv) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
-        must(cudaMalloc((void**)&device[i], with_guards(t)), "making room for the case");
+        must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
 #ifdef CPU_DEVICE
-        cudev_name_allocation(device[i] + guard, t->bytes, t->name);
+        cudev_name_allocation(data(i), t->bytes, t->name);
 #endif
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 5,
+    ARENA_VERSION = 6,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -27,7 +27,7 @@ enum {
 
 struct arena_scalar {
     char name[ARENA_NAME];
-    int64_t integer;
+    int64_t integer[ARENA_ROUNDS];
     double real;
 };
 
@@ -38,6 +38,7 @@ struct arena_tensor {
     uint32_t role;                  // enum arena_role; ARENA_NULL is passed as a NULL pointer
     uint32_t on_host;               // 1: the launcher gets a host pointer
     uint64_t bytes;                 // of one round, guard bands not counted
+    uint64_t later;  // on the device the first byte lies so far behind an aligned address
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
     uint64_t second[ARENA_ROUNDS];
