@@ -245,6 +245,7 @@ static void safe(struct check* c) {
         {2, pick_power(c, 5, 6), 16, 32},
         {1, 16, 16, 256},
     };
+    forward_misaligned(sizes(c, 1, 16, 16, 16));
     check_watch(c, WATCH_CHECK);
     plain(c, 1, 64, 64, 16);
     for (size_t n = 0; n < sizeof shapes / sizeof shapes[0]; n++) {

@@ -233,6 +233,8 @@ static void arguments(struct check* c) {
 
 // Every array ends in a tile and a pool that are not full, with a mask and without.
 static void safe(struct check* c) {
+    struct pooling four = {.pool = 4};
+    forward_misaligned(sizes(c, 16, 16, false, &four));
     check_watch(c, WATCH_CHECK);
     int64_t N = 16 + check_pick(c, 9, 15);
     for (int causal = 0; causal < 2; causal++) {
