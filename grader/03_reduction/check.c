@@ -183,6 +183,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
         {COURSE_BAD_ARGUMENT, {{"sum", 0}}},
         {COURSE_BAD_ARGUMENT, {{"max", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
@@ -203,6 +204,11 @@ static void safe(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS / 2);
     b.first = 2 * check_pick(c, 0, 15) + 1;
     batch_begin(&b, "whole rows");
+    fill_rows(c, &b);
+    run(c, &b);
+    b = batch_of(c, &contract, ROWS, 1000 - check_pick(c, 1, 3));
+    b.stride = 1000;
+    batch_begin(&b, "rows of whole float4s, but for the last");
     fill_rows(c, &b);
     run(c, &b);
 }

@@ -132,9 +132,11 @@ static void idle_calls(struct check* c, const struct matmul* of, const struct id
     check_idle_calls(c, calls, declare, &p);
 }
 
-static void multiply_nothing(struct check* c, const struct matmul* of) {
+static void multiply_nothing(struct check* c, const struct matmul* of, struct part C) {
     struct product p = product_of(c, of, of->whole_M, of->whole_N, 0);
-    check_case(c, "M = %lld, N = %lld, K = 0, A and B are NULL", (long long)p.M, (long long)p.N);
+    p.C_part = C;
+    check_case(c, "M = %lld, N = %lld, K = 0, A and B are NULL%s", (long long)p.M, (long long)p.N,
+               C.gap ? ", rows of C apart" : "");
     check_replace(c, "A", 0);
     check_replace(c, "B", 0);
     product_declare(&p);
@@ -151,7 +153,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
         {0},
     };
     multiply_whole(c, of);
-    multiply_nothing(c, of);
+    multiply_nothing(c, of, (struct part){0});
+    if (of->strides) multiply_nothing(c, of, (struct part){.gap = 8, .first = 4});
     idle_calls(c, of, calls);
 }
 
@@ -167,6 +170,9 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_A", of->whole_K - 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_B", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_C", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_A", of->whole_K - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}, {"stride_A", beyond}}},
         {0},
     };
