@@ -219,10 +219,14 @@ static void three_calls(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
-        {COURSE_OK, {{"rows", 0}}},           {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"cols", 0}}}, {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
-        {COURSE_BAD_ARGUMENT, {{"m", 0}}},    {COURSE_BAD_ARGUMENT, {{"l", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"x", 0}}},    {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
+        {COURSE_OK, {{"rows", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"l", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"x", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
         {0},
     };
     run_random(c, 4);

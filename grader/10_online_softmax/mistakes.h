@@ -73,6 +73,14 @@ static struct pair bits_compared(const struct batch* b, int64_t row, int variant
     return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 
+// m is one of the scores, but not the largest one, and l fits this m: no score is lost.
+static struct pair max_stale(const struct batch* b, int64_t row, int variant) {
+    double got = b->out[0]->got[row];
+    (void)variant;
+    if (!(got < b->out[0]->want[row]) || !isfinite(got)) return pair_wanted(b, row);
+    return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
+}
+
 // The sum starts at 1 in some threads; it shows where nothing follows.
 static struct pair sum_started(const struct batch* b, int64_t row, int variant) {
     struct pair p = pair_wanted(b, row);
@@ -121,8 +129,8 @@ static struct pair rest_low(const struct batch* b, int64_t row, int variant) {
     while (i < b->rows - 1 && t->got[i] == t->want[i]) i++;
     if (!pad || !isfinite(t->got[i])) return pair_wanted(b, row);
     double m = fmax(t->want[row], t->got[i]);
-    return written(m, row_sum_exp(batch_row(b, row), b->cols, m) +
-                          (double)pad * exp(t->got[i] - m));
+    return written(m,
+                   row_sum_exp(batch_row(b, row), b->cols, m) + (double)pad * exp(t->got[i] - m));
 }
 
 static const struct hypothesis mistakes[] = {
@@ -130,6 +138,7 @@ static const struct hypothesis mistakes[] = {
     PAIR(overflow, 1, max_kept),
     PAIR(exp2_base, 1, base_two),
     PAIR(bits_compared, 1, bits_compared),
+    PAIR(max_stale, 1, max_stale),
     PAIR(max_init, 1, max_started),
     PAIR(sum_init, 11, sum_started),
     PAIR(inner_tail, 15, rest_dropped),
@@ -189,8 +198,8 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     bool near = true;
     for (int64_t row = 0; row < b->rows; row++) {
         double got = m->got[row], want = m->want[row];
-        near &= got == want ||
-                (isfinite(want) && fabs(got - want) <= 64 * dtype_ulp(F32, fabs(want)));
+        near &=
+            got == want || (isfinite(want) && fabs(got - want) <= 64 * dtype_ulp(F32, fabs(want)));
     }
     if (near) return CAUSE_low_precision;
     for (int64_t row = 0; row < b->rows; row++)

@@ -245,7 +245,6 @@ static void safe(struct check* c) {
         {2, pick_power(c, 5, 6), 16, 32},
         {1, 16, 16, 256},
     };
-    forward_misaligned(sizes(c, 1, 16, 16, 16));
     check_watch(c, WATCH_CHECK);
     plain(c, 1, 64, 64, 16);
     for (size_t n = 0; n < sizeof shapes / sizeof shapes[0]; n++) {
@@ -257,6 +256,7 @@ static void safe(struct check* c) {
         forward_fill(&p);
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
+    forward_misaligned(sizes(c, 1, 16, 16, 16));
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware

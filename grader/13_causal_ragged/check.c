@@ -112,13 +112,13 @@ static void arguments(struct check* c) {
 
 // Every array ends in a tile that is not full, in rows and in columns, with a mask and without.
 static void safe(struct check* c) {
-    forward_misaligned(all_keys(c, 16, 16));
     check_watch(c, WATCH_CHECK);
     int64_t N = 16 + check_pick(c, 9, 15);
     struct problem p = with_d(causal(c, N, N), 24);
     p.H = 2;
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
+    forward_misaligned(all_keys(c, 16, 16));
 }
 
 // Without a mask every tile of queries reads all keys and values once, 4 N_k d bytes: N / BLOCK_Q

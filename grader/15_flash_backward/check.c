@@ -140,13 +140,13 @@ static void arguments(struct check* c) {
 }
 
 static void safe(struct check* c) {
-    backward_misaligned(all_keys(c, 16, 16));
     check_watch(c, WATCH_CHECK);
     for (int is_causal = 0; is_causal <= 1; is_causal++) {
         int64_t N_q = pick_ragged(c, 17, 23), N_k = is_causal ? N_q : check_pick(c, 17, 23);
         struct problem p = problem_of(c, &contract, N_q, N_k, is_causal);
         backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
+    backward_misaligned(all_keys(c, 16, 16));
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of

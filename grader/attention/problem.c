@@ -201,8 +201,8 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
                                                : ", all heads share K and V: head stride 0";
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? ", causal" : all_keys, scale,
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
+               (int)p->N_k, (int)p->d, p->causal ? ", causal" : all_keys, scale,
                layout == SHARED ? shared : layout_names[layout], gaps, later, what);
 }
 

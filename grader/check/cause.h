@@ -49,6 +49,7 @@
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
     CAUSE(nan_leak,                                                                                \
           "a NaN or infinity reaches elements that do not depend on it (0 * NaN is NaN)")          \
+    CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \

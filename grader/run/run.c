@@ -232,8 +232,7 @@ static void open_tensors(bool open) {
 
 static void start_origin(uint32_t r) {
     unsigned char* first[ARENA_TENSORS];
-    for (uint32_t i = 0; i < layout->tensor_count; i++)
-        first[i] = device[i] ? data(i) : NULL;
+    for (uint32_t i = 0; i < layout->tensor_count; i++) first[i] = device[i] ? data(i) : NULL;
     vault_open();
     origin_start(layout, arena, r, first);
     vault_close();
@@ -274,6 +273,8 @@ static void run_round(uint32_t r) {
     origin_stop();
     answer->traffic[r] = traffic();
     answer->traffic[r].allocated_bytes = meter.allocated;
+    answer->traffic[r].copied_bytes = meter.copied;
+    answer->traffic[r].filled_bytes = meter.filled;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
     answer->to_host[r] = meter.to_host;

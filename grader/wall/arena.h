@@ -35,10 +35,10 @@ enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL };
 
 struct arena_tensor {
     char name[ARENA_NAME];
-    uint32_t role;                  // enum arena_role; ARENA_NULL is passed as a NULL pointer
-    uint32_t on_host;               // 1: the launcher gets a host pointer
-    uint64_t bytes;                 // of one round, guard bands not counted
-    uint64_t later;  // on the device the first byte lies so far behind an aligned address
+    uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
+    uint32_t on_host;  // 1: the launcher gets a host pointer
+    uint64_t bytes;    // of one round, guard bands not counted
+    uint64_t later;    // on the device the first byte lies so far behind an aligned address
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
     uint64_t second[ARENA_ROUNDS];
@@ -69,7 +69,8 @@ struct arena_traffic {
     int64_t atomics, barriers, mma;
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
-    int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
+    int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
+    int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
 };
 
