@@ -28,7 +28,7 @@ LIBS     = -pthread $(CHECKLIB) -lrt -ljansson -lmd -lm
 CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
              $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc)))))
 # The folders that make up libgrader.a.
-ROOMS    = base check wall report formula attention matmul rows
+ROOMS    = base check wall report formula attention matmul rows cpu/cards
 
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
@@ -38,7 +38,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 # %_forward would also match part of a name: keep what is the whole name after the number.
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
-export BUILD FILE FROM DEVICE SEED CASE FORMAT ISOLATION
+export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
 export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
 
 help:
@@ -120,7 +120,7 @@ TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libc
 tools: $(TOOLS)
 
 $(B)/libgrader.a: $(call objects,$(ROOMS)) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
-$(B)/libcpu.a: $(call objects,cpu/device cpu/watch)
+$(B)/libcpu.a: $(call objects,cpu/cards cpu/device cpu/watch)
 $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:
@@ -140,7 +140,7 @@ $(CHECKS): %/check: %/check.o $(B)/libgrader.a | %/sources
 	$(link)
 
 # Which sources decide a grade: those of the check, and what runs the kernel.
-DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
+DEVICE_OBJECTS = $(REWRITE) $(call objects,cpu/cards cpu/device cpu/watch) $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(KERNELS:%=$(B)/grader/%/sources): %/sources: %/call-cpu.o $(DEVICE_OBJECTS)
 $(LESSONS:%=$(B)/grader/%/sources): %/sources: %/check.o $(B)/libgrader.a grader/make/sources.awk
 	@awk -f grader/make/sources.awk \

@@ -3,7 +3,8 @@
 --
 --   ```{.c include="solutions/…/x.cu" region="bring s up to date"}      between the marks of the one
 --   ```                                 BEGIN SOLUTION whose text contains these words
---   ```{.c include="…" from="words" to="words"}   from the one line with these words to the next with those
+--   ```{.c include="…" from="words" to="words"}   from the one line with these words to the next with those;
+--   ```                                 " … " stands for anything
 --   ```                                 without="words": leaves out lines with these words
 --   `14, SIZE, VERSION, COLUMN`{.bench}           a number from plots/data/GPU/14_*.csv. `… over …`{.bench}:
 --                                       a quotient
@@ -40,11 +41,22 @@ local function lines_of(path, ...)
     return lines
 end
 
+-- Does the line contain the words? " … " among them stands for anything: "FAIL … causal".
+local function has(line, words)
+    local at = 1
+    for part in (words .. " … "):gmatch("(.-) … ") do
+        local _, last = line:find(part, at, true)
+        if not last then return false end
+        at = last + 1
+    end
+    return true
+end
+
 -- The number of the one line of `lines`, from `first` on, that contains `words`.
 local function only(lines, words, first, path, ...)
     local found
     for n = first, #lines do
-        if lines[n]:find(words, 1, true) then
+        if has(lines[n], words) then
             if found then fail(("\"%s\" is in lines %d and %d of %s: say more of it"):format(words, found, n, path), ...) end
             found = n
         end

@@ -103,6 +103,10 @@ static void strided(struct check* c) {
         fill_rows(c, &b);
         run(c, &b);
     }
+    struct batch b = batch_of(c, &contract, ROWS, COLS);
+    if (!batch_begin_far(&b)) return;
+    fill_rows(c, &b);
+    run(c, &b);
 }
 
 // Rows of -1 and -2, -2 and -3, -3 and -4; one row of nothing but -inf, and one row of -inf except

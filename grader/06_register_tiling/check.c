@@ -100,6 +100,15 @@ static void strided(struct check* c) {
         parts(c, begins[0], begins[1], begins[2]);
         parts(c, rows[0], rows[1], rows[2]);
     }
+    if (!check_can_be_far(c)) return;
+    struct product p = product_of(c, &contract, WHOLE, WHOLE, WHOLE_K);
+    p.far = true;
+    check_case(c, "M = N = %d, K = %d; more than 2^32 floats from row to row, on the CPU device",
+               WHOLE, WHOLE_K);
+    product_declare(&p);
+    product_fill(&p, -contract.largest, contract.largest);
+    check_run(c);
+    product_compare(&p);
 }
 
 static void precise(struct check* c) {

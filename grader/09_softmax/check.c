@@ -132,6 +132,10 @@ static void strided(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         run(c, &b);
     }
+    struct batch b = batch_of(c, &contract, ROWS, COLS);
+    if (!batch_begin_far(&b)) return;
+    batch_fill(&b, -9.0, 1.0);
+    run(c, &b);
 }
 
 // Rows around 145, -65 and -20005. exp of these is infinite, small, and 0.

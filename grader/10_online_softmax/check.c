@@ -108,6 +108,10 @@ static void strided(struct check* c) {
     fill_uniform(c, b.x, 100.0, 200.0);
     batch_fill(&b, -9.0, 1.0);
     run(c, &b);
+    struct batch far = batch_of(c, &contract, ROWS, COLS);
+    if (!batch_begin_far(&far)) return;
+    batch_fill(&far, -9.0, 1.0);
+    run(c, &far);
 }
 
 static void negative(struct check* c) {

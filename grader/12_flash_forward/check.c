@@ -129,6 +129,14 @@ static void strides(struct check* c) {
     problem_declare(&p, GAPS);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O);
+    if (!check_can_be_far(c)) return;
+    check_case(c,
+               "B = 2, N_q = N_k = %d, d = 32, more than 2^32 elements from row to row, on the "
+               "CPU device",
+               (int)N);
+    problem_declare(&p, FAR);
+    fill_plain(&p, 0);
+    forward_run(&p, JUDGE_O);
 }
 
 static void wide_heads(struct check* c) {

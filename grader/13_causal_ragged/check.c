@@ -37,6 +37,7 @@ static void strides(struct check* c) {
         struct problem p = with_heads(all_keys(c, 32, 32), 2, check_pick(c, 2, 3));
         forward_case(p, layout, "", JUDGE_O);
     }
+    forward_case_far(with_heads(all_keys(c, 32, 32), 2, 2));
 }
 
 static void ragged_queries(struct check* c) {

@@ -54,6 +54,7 @@ static void strides(struct check* c) {
     struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
+    forward_case_far(p);
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.

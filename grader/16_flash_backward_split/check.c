@@ -77,6 +77,7 @@ static void heads(struct check* c) {
 static void strides(struct check* c) {
     for (enum layout layout = GAPS; layout <= SHARED; layout++)
         backward_case_named(with_heads(all_keys(c, 64, 64), 2, 2), layout, "");
+    backward_case_far(with_heads(all_keys(c, 64, 64), 2, 2));
 }
 
 static void extreme(struct check* c) {

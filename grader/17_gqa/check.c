@@ -98,6 +98,7 @@ static void forward_places(struct check* c) {
         p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
         forward_case(p, layout, ", a scale of its own", JUDGE_O);
     }
+    forward_case_far(with_heads(sizes(c, &of_forward, 4, 2, 16, 32, false), 2, 4));
 }
 
 static void forward_hard(struct check* c) {
@@ -166,6 +167,7 @@ static void places(struct check* c) {
         p = with_scale(p, factors[check_pick(c, 0, 3)]);
         backward_case_named(p, layout, "");
     }
+    backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 16, 32, false), 2, 4));
 }
 
 // Head 1 has the queries of head 0: the two shares of dK and dV are large, and cancel.

@@ -199,6 +199,8 @@ static void strides(struct check* c) {
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= HEADS_OUTSIDE; layout++)
         backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), layout, "");
+    forward_case_far(p);
+    backward_case_far(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2));
 }
 
 static void any_head(struct check* c) {

@@ -138,6 +138,8 @@ static void strides(struct check* c) {
         p.H = check_pick(c, 2, 3);
         judge(p, layout, "", JUDGE_O);
     }
+    p.H = 2;
+    if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
 
 static void head_dimensions(struct check* c) {

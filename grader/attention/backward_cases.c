@@ -66,6 +66,10 @@ void backward_case_named(struct problem p, enum layout layout, const char* what)
     backward_run(&p);
 }
 
+void backward_case_far(struct problem p) {
+    if (check_can_be_far(p.check)) backward_case_named(p, FAR, "");
+}
+
 void backward_case(struct problem p) {
     backward_case_named(p, PACKED, "");
 }

@@ -40,6 +40,9 @@ void backward_case_named(struct problem p, enum layout layout, const char* what)
 // K, then dV, begins at no multiple of 16 bytes, and the other arrays do.
 void backward_misaligned(struct problem p);
 
+// Arrays of layout FAR, as forward_case_far().
+void backward_case_far(struct problem p);
+
 // A case small enough for backward_test(), which tests its gradients.
 void backward_case_tested(struct problem p);
 

@@ -108,6 +108,10 @@ void forward_case(struct problem p, enum layout layout, const char* what, int ju
     forward_run(&p, judged);
 }
 
+void forward_case_far(struct problem p) {
+    if (check_can_be_far(p.check)) forward_case(p, FAR, "", JUDGE_O);
+}
+
 void forward_case_large(struct problem p, const char* what) {
     forward_begin(&p, PACKED, what);
     struct tensor* Q = p.array[ARRAY_Q].tensor;

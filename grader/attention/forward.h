@@ -56,6 +56,10 @@ void forward_run(struct problem* p, int what);
 // All in one: a case of random numbers.
 void forward_case(struct problem p, enum layout layout, const char* what, int judged);
 
+// Arrays of layout FAR, if this machine has addresses for them. Comes after a case with GAPS: what
+// fails there is of another kind.
+void forward_case_far(struct problem p);
+
 // Scores of 30 times the usual size.
 void forward_case_large(struct problem p, const char* what);
 

@@ -7,10 +7,11 @@
 
 #include "wall/arena.h"
 
-static const char* const layout_names[LAYOUTS] = {
+static const char* const layout_names[FAR + 1] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+    [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
 };
 
 // The names that call.c asks for.
@@ -96,7 +97,7 @@ void guard_gaps(const struct problem* p, enum which a) {
 
 static struct shape lay_out_LSE(struct problem* p, enum layout layout) {
     struct strides* s = &p->array[ARRAY_LSE].stride;
-    int64_t gap = layout == PACKED ? 0 : p->contract->LSE_gap;
+    int64_t gap = layout == PACKED || layout == FAR ? 0 : p->contract->LSE_gap;
     *s = (struct strides){.b = p->H * p->N_q + gap, .n = 1, .h = p->N_q};
     return p->contract->no_heads ? SHAPE(p->B, s->b) : SHAPE(p->B, p->H, p->N_q);
 }
@@ -129,8 +130,17 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
 
 // ---- arguments -----------------------------------------------------------------------------
 
-static void declare_strides(struct problem* p, enum which a) {
-    const struct strides s = p->array[a].stride;
+// Moves the rows of an array apart. LSE has rows of all queries of a batch.
+static struct strides move_apart(const struct problem* p, enum which a) {
+    const bool is_LSE = a == ARRAY_LSE;
+    const int64_t heads = is_LSE ? 1 : p->H / sharing(p, a);
+    const int64_t count[] = {p->B, is_LSE ? 1 : rows_of(p, a), heads};
+    int64_t step[3];
+    check_far(p->check, p->array[a].tensor, count, step);
+    return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
+}
+
+static void declare_strides(struct problem* p, enum which a, struct strides s) {
     const int64_t steps[] = {s.b, s.n, s.h};
     for (int axis = 0; axis < (p->contract->no_heads ? 2 : 3); axis++) {
         char name[24];
@@ -154,7 +164,8 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
     else
         *tensor = check_input(p->check, name, dtype, shape);
     if (*tensor) check_begin_later(*tensor, p->later >> a & 1);
-    if (!is_LSE || p->contract->no_heads) declare_strides(p, a);
+    if (is_LSE && !p->contract->no_heads) return;
+    declare_strides(p, a, layout == FAR ? move_apart(p, a) : p->array[a].stride);
 }
 
 void problem_declare(struct problem* p, enum layout layout) {

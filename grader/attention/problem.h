@@ -90,6 +90,7 @@ enum layout {
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
+    FAR,  // PACKED in the case; the launcher finds each row 2^32 elements and more from the next
 };
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).

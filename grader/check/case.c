@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/dtype.h"
 #include "check/state.h"
@@ -127,6 +128,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->judged = false;
+    c->far = false;
 }
 
 void check_watch(struct check* c, enum watch watch) {
@@ -222,6 +224,41 @@ void check_on_host(struct tensor* t) {
 
 void check_begin_later(struct tensor* t, int64_t elements) {
     t->state->later = elements * dtype_size(t->dtype);
+}
+
+void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]) {
+    const uint64_t element = (uint64_t)dtype_size(t->dtype);
+    const uint64_t rows = (uint64_t)(count[0] * count[1] * count[2]);
+    struct arena_far* far = &t->state->far;
+    if (rows == 0 || (uint64_t)t->count % rows) check_error(c, "%s has no such rows", t->name);
+    *far = (struct arena_far){.count = {(uint64_t)count[0], (uint64_t)count[1], (uint64_t)count[2]},
+                              .row_bytes = (uint64_t)t->count / rows * element,
+                              .element = element};
+    uint64_t near = arena_far_pitch(far) / element;
+    for (int axis = 2; axis >= 0; near *= far->count[axis--])
+        step[axis] = (int64_t)(near + arena_far_unit(far) / element);
+    c->far = true;
+}
+
+// The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.
+static bool maps_far(void) {
+    void *const high = (void*)((uintptr_t)1 << 46), *again = MAP_FAILED;
+    void* page = mmap(NULL, ARENA_GUARD, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return false;
+    void* room = mmap(high, ARENA_GUARD, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (room == high) again = mremap(page, 0, ARENA_GUARD, MREMAP_MAYMOVE | MREMAP_FIXED, high);
+    munmap(page, ARENA_GUARD);
+    if (room != MAP_FAILED) munmap(room, ARENA_GUARD);
+    return again == high;
+}
+
+bool check_can_be_far(struct check* c) {
+    bool can = maps_far();
+    if (!can && c->session->log)
+        fputs("this machine cannot map rows 2^32 elements apart: the case is left out\n",
+              c->session->log);
+    return can;
 }
 
 static struct arena_scalar* add_scalar(struct check* c, const char* name) {

@@ -31,6 +31,8 @@
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
+    CAUSE(wrapped_index,                                                                           \
+          "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
     CAUSE(wrong_array, "one array is read where another belongs")                                  \
     CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
@@ -155,6 +157,8 @@
          "a warp's stores begin and end inside of sectors: let them begin at a line")              \
     COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
     COST(too_much_read, "the same data is read from global memory again and again")                \
+    COST(loaded_again,                                                                             \
+         "a block loads from global memory what it has loaded before: keep it where it is needed") \
     COST(too_much_shared,                                                                          \
          "each number from shared memory is used too rarely: let a thread own a block of sums")    \
     COST(narrow_access, "one float at a time where four lie side by side: use float4")             \

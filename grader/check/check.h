@@ -82,6 +82,15 @@ void check_vary(struct check* c, const char* name, int round, int64_t value);
 // access: a float4 of its first elements is not. elements >= 0.
 void check_begin_later(struct tensor* t, int64_t elements);
 
+// The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
+// apart in the memory that the launcher gets: an index of 32 bits does not reach from one to the
+// next. step[]: the elements from one to the next along each axis, of which the lower 32 bits lead
+// nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
+void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
+
+// Can this machine map memory so? If not, the log says that the case is left out.
+bool check_can_be_far(struct check* c);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 
@@ -142,6 +151,13 @@ const struct arena_traffic* check_traffic(struct check* c);
 // A budget on something counted: the item fails with the cause if value > limit (or is NaN). `what`
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
+
+// Fails as loaded_again if blocks load again more than `most` bytes of an array, all blocks taken
+// together: bytes that a block (any of its threads) has loaded from global memory before. What the
+// lanes of a warp load in one instruction is loaded once. A block that has stored results may load
+// anew for the next ones (grader/cpu/README.md, Profile). Tiles may have any size. As after
+// check_traffic().
+void check_loaded_once(struct check* c, const char* array, int64_t most);
 
 // A budget on what the kernels of the round kept. The item fails with the cause if for each of
 // `units`, each a `unit` ("query"), more than `limit` bytes were allocated, if kernels used more

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "check/state.h"
+#include "cpu/cards/cards.h"
 #include "wall/build.h"
 
 enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
@@ -24,7 +25,8 @@ enum status {
 struct options {
     enum command_name command;
     const char *file, *device, *filter, *isolation, *save, *log;
-    const char* program;  // to debug: built with -g
+    const struct card* card;  // that the CPU device poses as
+    const char* program;      // to debug: built with -g
     enum format format;
     uint64_t seed;
     double seconds;  // of CPU time, on a GPU by the clock, for one case; 0: the usual ones

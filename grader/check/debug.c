@@ -23,9 +23,10 @@ static void keep_case(struct check* c) {
 }
 
 // gdb gets the terminal. Returns its exit status.
-static int run_gdb(const char* program) {
+static int run_gdb(const char* program, const struct card* card) {
     pid_t pid = fork();
     if (pid == 0) {
+        setenv("CUDEV_CARD", card ? card->id : "", 1);
         setenv("CUDEV_WORKERS", "1", 1);      // one block after another
         setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
         if (isatty(0))
@@ -48,7 +49,8 @@ int command_debug(struct command* command) {
         if (!item_chosen(&command->options, &lesson.items[i])) continue;
         struct result_item* record = item_record(r, &lesson.items[i]);
         item_run(&command->session, i, record);
-        if (record->visit == VISIT_DONE) return run_gdb(command->options.program);
+        if (record->visit == VISIT_DONE)
+            return run_gdb(command->options.program, command->options.card);
         text_print(stderr, "", record->message);
     }
     fprintf(stderr, "%s has no case to debug\n", lesson.name);

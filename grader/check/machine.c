@@ -34,10 +34,15 @@ void choose_device(struct result* r, const struct options* o, struct session* se
     int major = 0, minor = 0;
     if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
         snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");
+    if (o->card) snprintf(r->card, sizeof r->card, "%s", o->card->id);
+    if (session->gpu && o->card)
+        options_refuse("CARD=%s: the GPU here is no other card; DEVICE=cpu CARD=%s grades as if",
+                       o->card->id, o->card->id);
     if (session->gpu)
         snprintf(r->device, sizeof r->device, "cuda (%s, %s)", gpu, arch);
     else
-        snprintf(r->device, sizeof r->device, "cpu (%ld cores)", sysconf(_SC_NPROCESSORS_ONLN));
+        snprintf(r->device, sizeof r->device, "cpu (%ld cores%s%s)", sysconf(_SC_NPROCESSORS_ONLN),
+                 o->card ? ", posing as " : "", o->card ? o->card->name : "");
 }
 
 void choose_isolation(struct result* r, const struct options* o, struct session* session) {

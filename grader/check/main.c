@@ -112,6 +112,7 @@ static void prepare_session(struct command* command) {
     struct options* o = &command->options;
     struct session* session = &command->session;
     session->seed = o->seed;
+    snprintf(session->card, sizeof session->card, "CUDEV_CARD=%s", o->card ? o->card->id : "");
     session->seconds = o->seconds > 0 ? o->seconds
                        : session->gpu ? CASE_SECONDS_GPU  // starting CUDA takes its time
                                       : CASE_SECONDS;

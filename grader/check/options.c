@@ -13,7 +13,7 @@
 #include "wall/fingerprint.h"
 
 static const char usage[] =
-    "usage: check FILE.cu [--device cpu|cuda] [--seed N] [--case SUBSTRING]\n"
+    "usage: check FILE.cu [--device cpu|cuda] [--card ID] [--seed N] [--case SUBSTRING]\n"
     "             [--format text|json|line|verdict] [--isolation bubblewrap|userid|limits]\n"
     "             [--save RESULT.json] [--log FILE] [--repeat N] [--seconds S] [--stop]\n"
     "             [--at-once N] [--uninspected]\n"
@@ -70,25 +70,16 @@ static enum command_name read_command(const char* word) {
 }
 
 void options_parse(int argc, char** argv, struct options* o) {
-    static const struct option names[] = {{"device", 1, 0, 'd'},
-                                          {"seed", 1, 0, 's'},
-                                          {"case", 1, 0, 'c'},
-                                          {"format", 1, 0, 'f'},
-                                          {"isolation", 1, 0, 'i'},
-                                          {"save", 1, 0, 'o'},
-                                          {"log", 1, 0, 'l'},
-                                          {"program", 1, 0, 'g'},
-                                          {"list", 0, 0, 'n'},
-                                          {"repeat", 1, 0, 'r'},
-                                          {"stop", 0, 0, 'x'},
-                                          {"seconds", 1, 0, 't'},
-                                          {"uninspected", 0, 0, 'u'},
-                                          {"at-once", 1, 0, 'a'},
-                                          {"causes", 0, 0, 'k'},
-                                          {"idea", 0, 0, 'b'},
-                                          {"key", 0, 0, 'y'},
-                                          {"fingerprint", 0, 0, 'h'},
-                                          {0, 0, 0, 0}};
+    static const struct option names[] = {{"device", 1, 0, 'd'},      {"card", 1, 0, 'p'},
+                                          {"seed", 1, 0, 's'},        {"case", 1, 0, 'c'},
+                                          {"format", 1, 0, 'f'},      {"isolation", 1, 0, 'i'},
+                                          {"save", 1, 0, 'o'},        {"log", 1, 0, 'l'},
+                                          {"program", 1, 0, 'g'},     {"list", 0, 0, 'n'},
+                                          {"repeat", 1, 0, 'r'},      {"stop", 0, 0, 'x'},
+                                          {"seconds", 1, 0, 't'},     {"uninspected", 0, 0, 'u'},
+                                          {"at-once", 1, 0, 'a'},     {"causes", 0, 0, 'k'},
+                                          {"idea", 0, 0, 'b'},        {"key", 0, 0, 'y'},
+                                          {"fingerprint", 0, 0, 'h'}, {0, 0, 0, 0}};
     int option;
     char* end;
     if (argc > 1 && (o->command = read_command(argv[1])) != COMMAND_GRADE) argv++, argc--;
@@ -102,6 +93,10 @@ void options_parse(int argc, char** argv, struct options* o) {
             if (strcmp(optarg, "cpu") && strcmp(optarg, "cuda"))
                 options_refuse("DEVICE=%s: unknown device; cpu or cuda is expected", optarg);
             o->device = optarg;
+            break;
+        case 'p':
+            o->card = card_named(optarg);
+            if (!o->card) options_refuse("CARD=%s: unknown card; make doctor lists them", optarg);
             break;
         case 's':
             errno = 0;

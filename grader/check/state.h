@@ -23,7 +23,8 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
-    int64_t later;      // bytes: see check_begin_later()
+    int64_t later;  // bytes: see check_begin_later()
+    struct arena_far far;
     int64_t per_round;  // elements
     double* value;      // all rounds, one after another; likewise below
     double* want;
@@ -56,6 +57,7 @@ struct session {
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
     // Of CPU time; on a GPU, by the clock.
+    char card[32];        // "CUDEV_CARD=...": the card that the CPU device poses as
     double seconds;       // that one case has
     double item_seconds;  // that all runs of an item have together
     // What make debug and make profile do with a case that is laid out, before it runs; NULL in a
@@ -92,6 +94,7 @@ struct check {
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
+    bool far;  // an array of the case is
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

@@ -34,6 +34,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->role = t->state->role;
         to->on_host = t->state->on_host;
         to->later = (uint64_t)t->state->later;
+        to->far = t->state->far;
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
     }
     unsigned char* map;
@@ -129,6 +130,11 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
 
 // ---- running it
 
+// Does the case itself run the instrumented program?
+static bool is_watched(const struct check* c) {
+    return c->watch || c->far;
+}
+
 // Runs the plain program, or the instrumented one if it is watched. The runs of an item have its
 // time together: the case that finds none left fails.
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
@@ -144,8 +150,8 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {launch, clock, watched ? "CUDEV_WATCH=check,profile" : NULL,
-                                       NULL};
+    const char* const environment[] = {launch, clock, s->card,
+                                       watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
     bool gpu = s->gpu && !watched;
     struct wall_job job = {
         .argv = argv,
@@ -204,7 +210,7 @@ static void take_finding(const struct arena_answer* answer, struct finding* foun
 
 void trial_find(struct check* c, struct finding* found) {
     *found = (struct finding){.cause = CAUSE_NONE};
-    if (c->watch) {
+    if (is_watched(c)) {
         take_finding(&c->answer, found);
         return;
     }
@@ -260,7 +266,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
         check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
-                   c->session->gpu && !c->watch ? "" : " of CPU time", said);
+                   c->session->gpu && !is_watched(c) ? "" : " of CPU time", said);
     if (r->end == WALL_IDLE)
         check_fail(c, CAUSE_endless_loop,
                    "it waits for something that does not come: it slept most of %.0f s\n%s",
@@ -397,7 +403,7 @@ static void judge_host(struct check* c, int round) {
 
 void check_run(struct check* c) {
     c->ran = true;
-    struct wall_result r = run_packed(c, &c->arena, REAL, c->watch);
+    struct wall_result r = run_packed(c, &c->arena, REAL, is_watched(c));
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, REAL);
@@ -468,4 +474,19 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
     if (value <= limit || !c->session->judges_costs) return;
     c->record->cost = true;
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
+}
+
+void check_loaded_once(struct check* c, const char* array, int64_t most) {
+    const struct arena_traffic* t = check_traffic(c);
+    const struct tensor* of = check_tensor(c, array);
+    if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
+    long long again = t->loaded_again[of - c->tensor];
+    if (c->session->log)
+        fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
+                (long long)most);
+    if (again <= most || !c->session->judges_costs) return;
+    c->record->cost = true;
+    check_fail(c, CAUSE_loaded_again,
+               "bytes of %s that a block loads from global memory again: %lld, at most %lld", array,
+               again, (long long)most);
 }

@@ -24,5 +24,6 @@ DEBUG_SOURCE=$file
 export DEBUG_SOURCE
 set -- debug "$file" --device cpu --program "$out/program"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
+[ -n "$CARD" ] && set -- "$@" --card "$CARD"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
 exec "$build/grader/$lesson/check" "$@"

@@ -189,6 +189,14 @@ isolation_part() {
 
 # ---- the rest
 
+card_part() {
+    [ -n "$facts" ] || return
+    section "Cards that the CPU device can pose as (make grade CARD=name; without it the first)"
+    printf '%s\n' "$facts" | awk -F '\t' '$1 == "card"' | while IFS="$(printf '\t')" read -r _ id has; do
+        row ok "$id" "$has"
+    done
+}
+
 gpu_part() {
     section "To grade on a GPU (not needed)"
     nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
@@ -250,6 +258,7 @@ optional clang-format "make format will not work" "$dev"
 optional qemu-aarch64 "make test-aarch64 will not work" "$dev"
 optional aarch64-linux-gnu-g++ "make test-aarch64 will not work" "$dev"
 optional debootstrap "grader/test/fresh.sh will not work" "$dev"
+card_part
 gpu_part
 machine_part
 echo

@@ -1,6 +1,6 @@
 #!/bin/sh
 # grade.sh: what `make grade` does: one lesson in full, or all of them as a table.
-# usage: grade.sh LESSON...   with FILE, FROM, DEVICE, SEED, CASE, FORMAT, ISOLATION in the environment
+# usage: grade.sh LESSON...   with FILE, FROM, DEVICE, CARD, SEED, CASE, FORMAT, ISOLATION in the environment
 
 . grader/make/file.sh
 
@@ -8,6 +8,7 @@ check() {
     lesson=$1 format=$2
     set -- "$(file_of "$lesson")" --format "$format" --log "build/log/$lesson.txt"
     [ -n "$DEVICE" ] && set -- "$@" --device "$DEVICE"
+    [ -n "$CARD" ] && set -- "$@" --card "$CARD"
     [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
     [ -n "$CASE" ] && set -- "$@" --case "$CASE"
     [ -n "$ISOLATION" ] && set -- "$@" --isolation "$ISOLATION"

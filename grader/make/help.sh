@@ -6,6 +6,7 @@ make grade LESSON=12          grade your kernel (also LESSON=flash_forward; no L
      FILE=any.cu              ... another file      FROM=solutions   ... the course's own
      DEVICE=cpu|cuda          ... where             SEED=n           ... the same data again
      CASE=text                ... only the items whose name contains it
+     CARD=rtx4090             ... on the CPU, with this card's limits (make doctor)
      FORMAT=json              ... for programs      ISOLATION=name   ... in another sandbox
 make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save

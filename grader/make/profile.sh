@@ -8,5 +8,6 @@ need_kernel "$lesson" profile
 file=$(file_of "$lesson")
 set -- profile "$file" --device cpu --format "${FORMAT:-table}"
 [ -n "$CASE" ] && set -- "$@" --case "$CASE"
+[ -n "$CARD" ] && set -- "$@" --card "$CARD"
 [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
 exec "$build/grader/$lesson/check" "$@"

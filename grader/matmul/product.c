@@ -18,7 +18,10 @@ static struct matrix declare(const struct product* p, const char* name, bool out
     m.t = output ? check_output(p->check, name, p->of->dtype, shape)
                  : check_input(p->check, name, p->of->dtype, shape);
     check_int(p->check, first, m.first);
-    if (p->of->strides) check_int(p->check, stride, m.stride);
+    int64_t step[] = {m.stride, 0, 0};
+    const int64_t count[] = {rows, 1, 1};
+    if (p->far) check_far(p->check, m.t, count, step);
+    if (p->of->strides) check_int(p->check, stride, step[0]);
     return m;
 }
 

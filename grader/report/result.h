@@ -44,6 +44,7 @@ struct result {
     char lesson[64];       // "12_flash_forward"
     char file[512];        // as the student named it
     char device[128];      // "cpu (2 cores)", "cuda (NVIDIA H200)"
+    char card[16];         // CARD=; "" without. It is not saved: `device` names the card
     char isolation[128];   // "bubblewrap"
     char seed[24];         // replays the data: make grade SEED=...
     char fingerprint[65];  // SHA-256 of cases, contract and grader

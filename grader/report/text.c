@@ -202,18 +202,19 @@ static void print_next(const struct result* r, const struct result_item* failed)
     const char* number = r->lesson;
     int digits = (int)strcspn(number, "_");
     bool own = strncmp(r->file, "exercises/", 10) == 0;
-    char file[4 * sizeof r->file] = "", cause[48] = "";
+    char file[4 * sizeof r->file] = "", cause[48] = "", card[32] = "";
     if (!own) text_file_option(r->file, file, sizeof file);
     // make hint takes the cause from the saved grade of the exercise. A different file needs
     // CAUSE=, and so does a text, in which each answer may be wrong in its own way.
     if (!own || r->text) snprintf(cause, sizeof cause, " CAUSE=%s", failed->cause);
+    if (*r->card) snprintf(card, sizeof card, " CARD=%s", r->card);
     printf("Next: make hint LESSON=%.*s%s\n", digits, number, cause);
     if (r->text) return;
     if (failed->cost)
-        printf("      make profile LESSON=%.*s%s\n", digits, number, file);
+        printf("      make profile LESSON=%.*s%s%s\n", digits, number, file, card);
     else
-        printf("      make debug LESSON=%.*s%s SEED=%s CASE='%s'\n", digits, number, file, r->seed,
-               failed->name);
+        printf("      make debug LESSON=%.*s%s%s SEED=%s CASE='%s'\n", digits, number, file, card,
+               r->seed, failed->name);
 }
 
 // How much of the points for the idea was reached.

@@ -24,22 +24,29 @@ static void guard_gaps(const struct batch* b) {
     check_round(b->check, 0);
 }
 
+// What the launcher gets as the stride of these rows.
+static int64_t stride_of(const struct batch* b, struct tensor* t, int64_t stride) {
+    const int64_t count[] = {b->rows, 1, 1};
+    int64_t step[3];
+    if (!b->far || !t) return stride;
+    check_far(b->check, t, count, step);
+    return step[0];
+}
+
 static void declare(struct check* c, void* batch) {
     struct batch* b = batch;
     check_describe(c, b);
     check_int(c, "rows", b->rows);
     check_int(c, "cols", b->cols);
     check_int(c, "first_x", b->first);
-    if (b->of->writes_rows) {
-        check_int(c, "first_y", b->first_out);
-        check_int(c, "stride_y", b->stride_out);
-    }
+    if (b->of->writes_rows) check_int(c, "first_y", b->first_out);
     struct shape rows = SHAPE(b->rows, b->stride_out);
     if (b->first_out > 0) rows = SHAPE(b->first_out + b->rows * b->stride_out);
-    check_int(c, b->of->writes_rows ? "stride_x" : "stride_row", b->stride);
     for (int i = 0; i < 2 && b->of->out[i]; i++)
         b->out[i] = check_output(c, b->of->out[i], F32, b->of->writes_rows ? rows : SHAPE(b->rows));
     b->x = check_input(c, "x", F32, SHAPE(b->first + (b->rows - 1) * b->stride + b->cols));
+    if (b->of->writes_rows) check_int(c, "stride_y", stride_of(b, b->out[0], b->stride_out));
+    check_int(c, b->of->writes_rows ? "stride_x" : "stride_row", stride_of(b, b->x, b->stride));
     if (b->of->writes_rows && b->out[0]) guard_gaps(b);
 }
 
@@ -55,6 +62,16 @@ void batch_begin(struct batch* b, const char* what) {
                (long long)b->stride, first);
     check_rounds(b->check, b->calls);
     declare(b->check, b);
+}
+
+bool batch_begin_far(struct batch* b) {
+    if (!check_can_be_far(b->check)) return false;
+    check_case(b->check,
+               "rows = %lld, cols = %lld, more than 2^32 floats from row to row, on the CPU device",
+               (long long)b->rows, (long long)b->cols);
+    b->far = true;
+    declare(b->check, b);
+    return true;
 }
 
 // ---- data

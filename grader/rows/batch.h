@@ -34,8 +34,9 @@ struct batch {
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int64_t first, first_out;    // elements of x's and an output's array before their first row
-    int calls;                   // in the same arrays: rounds of the case
-    struct tensor *x, *out[2];   // set by batch_begin(); NULL if the case passes NULL
+    bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_far()
+    int calls;  // in the same arrays: rounds of the case
+    struct tensor *x, *out[2];  // set by batch_begin(); NULL if the case passes NULL
     // For mistakes: how far each output may be from the output of a mistake. The lesson sets this
     // before it compares.
     double tolerance[2];
@@ -54,6 +55,11 @@ void batch_begin(struct batch* b, const char* what);
 static inline double* batch_row(const struct batch* b, int64_t row) {
     return b->x->value + b->first + row * b->stride;
 }
+
+// The same with rows so far apart that an index of 32 bits does not reach from one to the next, and
+// the usual strides in the case. Comes after a case with gaps: what fails there is of another kind.
+// False, and nothing has begun, if this machine has no addresses for that.
+bool batch_begin_far(struct batch* b);
 
 // ---- data, row by row
 

@@ -27,6 +27,7 @@ static unsigned char* arena;
 static struct arena_layout* layout;           // a copy: the arena's own lies in the vault
 static struct arena_answer* answer;           // in the vault
 static unsigned char* device[ARENA_TENSORS];  // where the allocation begins; NULL for host tensors
+static unsigned char* far[ARENA_TENSORS];     // what the launcher gets of an array that is far
 static uint32_t round_now;
 // Bytes before and after a tensor on the device. None in the checked build: there the device itself
 // knows where an array ends, and must not take our guard bands for the array.
@@ -109,7 +110,8 @@ static unsigned char* data(uint32_t i) {
 
 void* run_gpu(const char* name) {
     uint32_t i = (uint32_t)find_tensor(name);
-    return layout->tensor[i].role == ARENA_NULL ? NULL : data(i);
+    if (layout->tensor[i].role == ARENA_NULL) return NULL;
+    return far[i] ? far[i] : data(i);
 }
 
 void* run_cpu(const char* name) {
@@ -140,6 +142,7 @@ struct strides run_strides(const char* array) {
 
 #pragma weak cudev_reset_traffic
 #pragma weak cudev_get_traffic
+#pragma weak cudev_loaded_again
 #pragma weak cudev_write_profile
 #pragma weak cudev_set_read_only
 
@@ -147,7 +150,7 @@ struct strides run_strides(const char* array) {
 static struct arena_traffic traffic(void) {
     struct cudev_traffic t = {0};
     if (cudev_get_traffic) cudev_get_traffic(&t);
-    return (struct arena_traffic){
+    struct arena_traffic found = {
         .launches = (int64_t)t.launches,
         .global_load_bytes = (int64_t)t.global_load_bytes,
         .global_load_requests = (int64_t)t.global_load_requests,
@@ -173,6 +176,9 @@ static struct arena_traffic traffic(void) {
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
         .static_bytes = (int64_t)t.static_bytes,
     };
+    for (uint32_t i = 0; cudev_loaded_again && i < layout->tensor_count; i++)
+        if (device[i]) found.loaded_again[i] = (int64_t)cudev_loaded_again(device[i]);
+    return found;
 }
 
 // ---- one case
@@ -207,12 +213,39 @@ static size_t with_guards(const struct arena_tensor* t) {
     return t->bytes + 2 * guard;
 }
 
+// Makes room for an array whose rows are far apart. Its rows have no guard bands: nothing lies
+// between them. Such a case runs on the CPU device alone.
+static void make_far(uint32_t i) {
+#ifdef CPU_DEVICE
+    const struct arena_tensor* t = &layout->tensor[i];
+    const struct arena_far* f = &t->far;
+    const size_t pitch = arena_far_pitch(f), bytes = pitch * arena_far_rows(f);
+    const size_t count[] = {f->count[0], f->count[1], f->count[2]};
+    must(cudaMalloc((void**)&device[i], bytes + ARENA_GUARD), "making room for the case");
+    device[i] += (ARENA_GUARD - (uintptr_t)device[i] % ARENA_GUARD) % ARENA_GUARD;
+    far[i] = cudev_spread(device[i], count, f->row_bytes, pitch, arena_far_unit(f));
+    cudev_name_allocation(device[i], bytes, t->name);
+#endif
+    if (!far[i]) give_up("unsupported", "rows so far apart do not fit into the address space");
+}
+
+static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direction) {
+    const struct arena_far* f = &layout->tensor[i].far;
+    const size_t pitch = arena_far_pitch(f), rows = arena_far_rows(f), row = f->row_bytes;
+    if (direction == cudaMemcpyHostToDevice)
+        must(cudaMemcpy2D(device[i], pitch, here, row, row, rows, direction), "copying the inputs");
+    else
+        must(cudaMemcpy2D(here, row, device[i], pitch, row, rows, direction), "after the launcher");
+}
+
 static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (!device[i]) continue;
         unsigned char *here = arena + t->offset[r] - guard, *on_device = data(i) - guard;
-        if (direction == cudaMemcpyHostToDevice)
+        if (far[i])
+            copy_far(i, arena + t->offset[r], direction);
+        else if (direction == cudaMemcpyHostToDevice)
             must(cudaMemcpy(on_device, here, with_guards(t), direction), "copying the inputs");
         else
             must(cudaMemcpy(here, on_device, with_guards(t), direction), "after the launcher");
@@ -232,10 +265,16 @@ static void open_tensors(bool open) {
 
 static void start_origin(uint32_t r) {
     unsigned char* first[ARENA_TENSORS];
-    for (uint32_t i = 0; i < layout->tensor_count; i++) first[i] = device[i] ? data(i) : NULL;
+    for (uint32_t i = 0; i < layout->tensor_count; i++)
+        first[i] = device[i] && !far[i] ? data(i) : NULL;
     vault_open();
     origin_start(layout, arena, r, first);
     vault_close();
+}
+
+static size_t bytes_on_device(uint32_t i) {
+    const struct arena_tensor* t = &layout->tensor[i];
+    return far[i] ? arena_far_pitch(&t->far) * arena_far_rows(&t->far) : with_guards(t);
 }
 
 // While the launcher runs, nobody writes to an input, not even to restore it.
@@ -243,7 +282,7 @@ static void close_inputs(bool closed) {
     if (!cudev_set_read_only) return;
     for (uint32_t i = 0; i < layout->tensor_count; i++)
         if (device[i] && layout->tensor[i].role == ARENA_INPUT)
-            cudev_set_read_only(data(i) - guard, with_guards(&layout->tensor[i]), closed);
+            cudev_set_read_only(far[i] ? device[i] : data(i) - guard, bytes_on_device(i), closed);
 }
 
 static void run_round(uint32_t r) {
@@ -295,6 +334,10 @@ int main(int argc, char** argv) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
+        if (t->far.row_bytes) {
+            make_far(i);
+            continue;
+        }
         must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
 #ifdef CPU_DEVICE
         cudev_name_allocation(data(i), t->bytes, t->name);

@@ -71,10 +71,8 @@ plan)
     for file in "solutions/$lesson"/*.cu "solutions/$lesson"/steps/*.cu "exercises/$lesson"/*.cu \
         "grader/$lesson"/right/*.cu $(cat "$out/wrong"); do
         [ ! -e "$file" ] || echo "$file" # no steps, say
-    done | xargs sha256sum | while read -r hash file; do
-        key=$headers-$(echo "$hash" | cut -c 1-24)
-        ledger_has nvcc "$key" || echo "$file $key"
-    done >"$out/nvcc.all"
+    done | xargs sha256sum | awk -v headers="$headers" '{ print $2, headers "-" substr($1, 1, 24) }' |
+        ledger_lacks nvcc >"$out/nvcc.all"
     grep '/wrong/' "$out/nvcc.all" >"$out/nvcc" && echo "nvcc.sh wrong $lesson"
     grep -v '/wrong/' "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
     [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"

@@ -77,7 +77,29 @@ unpack() {
     fi
 }
 
-list() { # list LESSON
+# state LESSON: the hashes of all that unpacking reads and writes.
+state() {
+    # shellcheck disable=SC2046  # words
+    sha256sum grader/test/wrong.sh grader/make/file.sh "grader/$1/wrong"/* \
+        $(sed -n 's/^--- //p' "grader/$1/wrong"/*.patch 2>/dev/null | sort -u) \
+        "build/wrong/$1"/*."$(ending_of "$1")" "build/wrong/$1/.made"/* 2>/dev/null
+}
+
+# list LESSON: nothing is unpacked if all is as it was then.
+list() {
+    listed=build/wrong/$1/.listed
+    mkdir -p "build/wrong/$1"
+    if ! state "$1" | cmp -s - "$listed.state"; then
+        before=$status status=0
+        rm -f "$listed.state"
+        unpack_all "$1" >"$listed"
+        [ $status = 0 ] && state "$1" >"$listed.state"
+        [ $before = 0 ] || status=1
+    fi
+    cat "$listed"
+}
+
+unpack_all() { # unpack_all LESSON
     ending=$(ending_of "$1")
     for kernel in "grader/$1/wrong"/*."$ending"; do
         [ ! -e "$kernel" ] || echo "$kernel"

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 6,
+    ARENA_VERSION = 7,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -31,6 +31,24 @@ struct arena_scalar {
     double real;
 };
 
+// An array whose rows lie far apart in device memory, and one behind the other in the arena. Row
+// (i, j, k) of count[0] x count[1] x count[2]. row_bytes 0: no such array.
+struct arena_far {
+    uint64_t count[3], row_bytes, element;  // element: bytes of one
+};
+
+// Bytes from one row to the next in device memory, before they are moved apart. Bytes by which each
+// step of an index moves them apart: 2^32 elements.
+static inline uint64_t arena_far_pitch(const struct arena_far* far) {
+    return (far->row_bytes + ARENA_GUARD - 1) / ARENA_GUARD * ARENA_GUARD;
+}
+static inline uint64_t arena_far_unit(const struct arena_far* far) {
+    return far->element << 32;
+}
+static inline uint64_t arena_far_rows(const struct arena_far* far) {
+    return far->count[0] * far->count[1] * far->count[2];
+}
+
 enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL };
 
 struct arena_tensor {
@@ -40,6 +58,7 @@ struct arena_tensor {
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
+    struct arena_far far;
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
     uint64_t second[ARENA_ROUNDS];
 };
@@ -72,6 +91,9 @@ struct arena_traffic {
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
+    // Bytes that a block loads from global memory though it has loaded them before
+    // (grader/cpu/README.md, Profile): of each tensor.
+    int64_t loaded_again[ARENA_TENSORS];
 };
 
 // Written in the process that runs the student's code. No answer in it makes wrong output bytes

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cpu/device/far.h"
 #include "cpu/include/cudev.h"
 
 struct pool cudev_heap = {.base = HEAP_BASE, .space = HEAP_SPACE, .limit = GLOBAL_MEMORY};
@@ -109,7 +110,9 @@ void cudev_describe_address(char* text, size_t size, const void* p) {
                  which);
     } else {
         snprintf(text, size, "%s",
-                 pool ? "device memory that is not allocated (freed?)" : "not device memory");
+                 pool              ? "device memory that is not allocated (freed?)"
+                 : cudev_is_far(p) ? "between the rows of an array"
+                                   : "not device memory");
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
@@ -103,6 +104,7 @@ static void report_space(struct worker* w, const struct place* at, const char* v
 // Global memory that is mapped. The watchers and the guards check the exact bounds.
 static bool in_global(const char* p) {
     if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_heap.top;
+    if (cudev_is_far(p)) return cudev_near(p, 1);
     return cudev_is_symbol(p) || cudev_allocation_at(p);
 }
 

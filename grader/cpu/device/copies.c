@@ -2,6 +2,7 @@
 // sentence instead of a crash.
 #include <string.h>
 #include "cpu/device/errors.h"
+#include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
@@ -66,9 +67,36 @@ static cudaError_t check_copy(const char* function, const void* dst, const void*
     return error;
 }
 
+// One row of a copy or a fill, somewhere in a row that lies far from others: the row nearby.
+static cudaError_t find_near(const char* function, const void* p, size_t width, void** near) {
+    *near = cudev_near(p, width);
+    if (*near) return cudaSuccess;
+    return cudev_fail(cudaErrorInvalidValue, function,
+                      "%zu bytes are not in a row of the array: nothing lies between rows", width);
+}
+
+static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const void* src,
+                        size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind);
+
+static cudaError_t copy_far(const char* function, void* dst, size_t dst_pitch, const void* src,
+                            size_t src_pitch, size_t width, size_t height,
+                            enum cudaMemcpyKind kind) {
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < height && error == cudaSuccess; row++) {
+        void *to, *from;
+        error = find_near(function, (char*)dst + row * dst_pitch, width, &to);
+        if (error == cudaSuccess)
+            error = find_near(function, (const char*)src + row * src_pitch, width, &from);
+        if (error == cudaSuccess) error = copy(function, to, width, from, width, width, 1, kind);
+    }
+    return error;
+}
+
 static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const void* src,
                         size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind) {
     if (width == 0 || height == 0) return cudaSuccess;
+    if (cudev_is_far(dst) || cudev_is_far(src))
+        return copy_far(function, dst, dst_pitch, src, src_pitch, width, height, kind);
     if (width > dst_pitch || width > src_pitch)  // even of a single row, as on a GPU
         return cudev_fail(cudaErrorInvalidValue, function,
                           "a row of %zu bytes is longer than the pitch", width);
@@ -116,6 +144,12 @@ cudaError_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size
 static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, size_t width,
                         size_t height) {
     if (width == 0 || height == 0) return cudaSuccess;
+    for (size_t row = 0; cudev_is_far(p) && row < height; row++) {
+        void* to;
+        cudaError_t error = find_near(function, (char*)p + row * pitch, width, &to);
+        if (error == cudaSuccess) error = fill(function, to, width, byte, width, 1);
+        if (error != cudaSuccess || row + 1 == height) return error;
+    }
     if (height > 1 && width > pitch)
         return cudev_fail(cudaErrorInvalidPitchValue, function,
                           "a row of %zu bytes is longer than the pitch", width);

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/lines.h"
 #include "cpu/device/report.h"
 #include "cpu/device/stacks.h"
@@ -85,7 +86,8 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
 
 // In device memory, or in the shared memory and the stacks of kernels?
 static bool is_of_device(const void* p) {
-    return (const char*)p >= HEAP_BASE && (const char*)p < STACK_BASE + MAX_WORKERS * WORKER_STACKS;
+    return cudev_is_far(p) || ((const char*)p >= HEAP_BASE &&
+                               (const char*)p < STACK_BASE + MAX_WORKERS * WORKER_STACKS);
 }
 
 static void report_host_access(const void* address, void* const* frames, int n) {

@@ -2,6 +2,7 @@
 // arguments.
 #include "cpu/device/worker.h"
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/report.h"
@@ -24,10 +25,11 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, enum cudaFuncAttribute attr
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute", "unknown attribute %d",
                           (int)attribute);
-    if (value < 0 || (size_t)value > OPT_IN_SHARED_LIMIT)
+    if (value < 0 || (size_t)value > cudev_card()->shared_block)
         return cudev_fail(cudaErrorInvalidValue, "cudaFuncSetAttribute",
-                          "%d bytes of shared memory; a block has at most %zu (227 KB)", value,
-                          OPT_IN_SHARED_LIMIT);
+                          "%d bytes of shared memory; a block has at most %zu (%zu KB) on %s",
+                          value, cudev_card()->shared_block, cudev_card()->shared_block >> 10,
+                          cudev_card()->name);
     int i = 0;
     while (i < limit_count && limits[i].kernel != kernel) i++;
     if (i == MAX_KERNELS)
@@ -64,10 +66,11 @@ void cudev_pop_site(struct cudev_launch_site* site) {
 
 void cudev_check_argument(const struct cudev_launch_site* site, int index, const volatile void* p,
                           size_t bytes) {
-    const void* address = (const void*)p;
+    const void* near = cudev_near((const void*)p, 1);
+    const void* address = near ? near : (const void*)p;
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
-    if (!p || cudev_is_device_address(address) || cudev_allocation_at(address) ||
-        cudev_is_symbol(address))
+    if (!p || cudev_is_far(address) || cudev_is_device_address(address) ||
+        cudev_allocation_at(address) || cudev_is_symbol(address))
         return;
     cudev_report_begin(
         "host_pointer",

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "cpu/device/worker.h"
 #include "cpu/device/errors.h"
+#include "cpu/device/far.h"
 #include "cpu/device/fault.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
@@ -235,6 +236,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     atomic_store(&l->active, used);
     atomic_store(&l->error, cudaSuccess);
     cudev_memory_open();
+    cudev_far_open(true);
     cudev_symbols_protect(SYMBOLS_OF_KERNELS);
     for (int i = 0; i < used; i++) cudev_worker[i]->launch = l;
     if (cudev_watcher) cudev_watcher->launch_begins(l, used);
@@ -242,6 +244,7 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     wait_for_workers(used);
     if (cudev_watcher) cudev_watcher->launch_ends(l, used);
     cudev_memory_check("after the kernel");
+    cudev_far_open(false);
     cudev_memory_close();
     cudev_count_launch();
     cudev_unlock();

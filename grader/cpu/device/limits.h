@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cpu/cards/cards.h"
+
 enum {
-    WARP_SIZE = 32,
-    MAX_THREADS = 1024,  // per block
+    WARP_SIZE = CARD_WARP,
+    MAX_THREADS = CARD_BLOCK_THREADS,
     MAX_WARPS = MAX_THREADS / WARP_SIZE,
     MAX_WORKERS = 8,
     MAX_SHARED_ARRAYS = 1024,  // __shared__ declarations (and template instances) of a program
@@ -16,7 +18,6 @@ enum {
 };
 
 #define STATIC_SHARED_LIMIT ((size_t)48 << 10)
-#define OPT_IN_SHARED_LIMIT ((size_t)227 << 10)
 #define GLOBAL_MEMORY ((size_t)2 << 30)
 
 // All memory lies at constant addresses: a watcher computes the shadow of an address from it.
@@ -37,5 +38,8 @@ enum {
 // compete for the same few TLB entries.
 #define STACK_SIZE (((size_t)256 << 10) + 4096)
 #define WORKER_STACKS (STACK_SIZE * MAX_THREADS)  // all stacks of one worker
+// Rows that lie far apart (far.c), where there are 47 bits of address space.
+#define FAR_BASE (ARENA_BASE + ((size_t)1 << 41))
+#define FAR_SPACE ((size_t)1 << 44)
 
 #endif

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cpu/device/errors.h"
+#include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
@@ -125,7 +126,7 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* pinned, unsigned flags
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* out, const void* p) {
     if (!out) return cudev_fail(cudaErrorInvalidValue, __func__, "the first argument is NULL");
-    const struct allocation* a = cudev_allocation_at(p);
+    const struct allocation* a = cudev_allocation_at(cudev_near(p, 1));
     void* q = (void*)(uintptr_t)p;
     if (cudev_is_symbol(p)) {
         *out = (struct cudaPointerAttributes){cudaMemoryTypeDevice, 0, q, NULL};

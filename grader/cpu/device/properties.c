@@ -1,4 +1,6 @@
 // The one device: its properties and attributes, and those of its kernels.
+#include <stdio.h>
+
 #include "cpu/device/errors.h"
 #include "cpu/device/worker.h"
 
@@ -37,33 +39,36 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
     return cudaDriverGetVersion(version);
 }
 
-// The limits are the limits that the CPU device enforces; sizes of things that it lacks are 0.
+// The limits of the card that the CPU device poses as; sizes of things that it lacks are 0.
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
     if (!prop) return cudev_null(__func__);
     cudaError_t error = check_device(__func__, device);
     if (error != cudaSuccess) return error;
+    const struct card* card = cudev_card();
     *prop = (struct cudaDeviceProp){
-        .name = "CPU device",
         .totalGlobalMem = GLOBAL_MEMORY,
         .sharedMemPerBlock = STATIC_SHARED_LIMIT,
-        .sharedMemPerBlockOptin = OPT_IN_SHARED_LIMIT,
-        .sharedMemPerMultiprocessor = OPT_IN_SHARED_LIMIT + 1024,
-        .regsPerBlock = 65536,
-        .regsPerMultiprocessor = 65536,
+        .sharedMemPerBlockOptin = card->shared_block,
+        .sharedMemPerMultiprocessor = card->shared,
+        .reservedSharedMemPerBlock = CARD_SHARED_RESERVED,
+        .regsPerBlock = card->registers,
+        .regsPerMultiprocessor = card->registers,
         .warpSize = WARP_SIZE,
         .memPitch = 0x7fffffff,
         .maxThreadsPerBlock = MAX_THREADS,
         .maxThreadsDim = {MAX_THREADS, MAX_THREADS, 64},
         .maxGridSize = {0x7fffffff, 65535, 65535},
         .totalConstMem = 65536,
-        .major = 9,
-        .minor = 0,
-        .multiProcessorCount = cudev_worker_count(),
+        .major = card->major,
+        .minor = card->minor,
+        .multiProcessorCount = card->multiprocessors,
         .canMapHostMemory = 1,
-        .maxThreadsPerMultiProcessor = MAX_THREADS,
-        .maxBlocksPerMultiProcessor = 1,
+        .l2CacheSize = (int)card->l2,
+        .maxThreadsPerMultiProcessor = card->threads,
+        .maxBlocksPerMultiProcessor = card->blocks,
         .managedMemory = 1,
     };
+    snprintf(prop->name, sizeof prop->name, "CPU device posing as %s", card->name);
     return cudaSuccess;
 }
 
@@ -77,9 +82,22 @@ cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, in
         size_t value;
     } known[] = {
         {cudaDevAttrMaxThreadsPerBlock, MAX_THREADS},
+        {cudaDevAttrMaxBlockDimX, (size_t)prop.maxThreadsDim[0]},
+        {cudaDevAttrMaxBlockDimY, (size_t)prop.maxThreadsDim[1]},
+        {cudaDevAttrMaxBlockDimZ, (size_t)prop.maxThreadsDim[2]},
+        {cudaDevAttrMaxGridDimX, (size_t)prop.maxGridSize[0]},
+        {cudaDevAttrMaxGridDimY, (size_t)prop.maxGridSize[1]},
+        {cudaDevAttrMaxGridDimZ, (size_t)prop.maxGridSize[2]},
         {cudaDevAttrMaxSharedMemoryPerBlock, prop.sharedMemPerBlock},
         {cudaDevAttrMaxSharedMemoryPerBlockOptin, prop.sharedMemPerBlockOptin},
         {cudaDevAttrMaxSharedMemoryPerMultiprocessor, prop.sharedMemPerMultiprocessor},
+        {cudaDevAttrReservedSharedMemoryPerBlock, prop.reservedSharedMemPerBlock},
+        {cudaDevAttrTotalConstantMemory, prop.totalConstMem},
+        {cudaDevAttrMaxRegistersPerBlock, (size_t)prop.regsPerBlock},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, (size_t)prop.regsPerMultiprocessor},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, (size_t)prop.maxThreadsPerMultiProcessor},
+        {cudaDevAttrMaxBlocksPerMultiprocessor, (size_t)prop.maxBlocksPerMultiProcessor},
+        {cudaDevAttrL2CacheSize, (size_t)prop.l2CacheSize},
         {cudaDevAttrWarpSize, WARP_SIZE},
         {cudaDevAttrMultiProcessorCount, (size_t)prop.multiProcessorCount},
         {cudaDevAttrComputeCapabilityMajor, (size_t)prop.major},
@@ -104,10 +122,34 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes* a, const void* kern
     return cudaSuccess;
 }
 
-// One block at a time runs on a worker.
+// How many registers a kernel has on a GPU is not known here: they never limit it.
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel,
                                                           int block_size, size_t shared_bytes) {
     if (!blocks || !kernel) return cudev_null(__func__);
-    *blocks = block_size > 0 && block_size <= MAX_THREADS && shared_bytes <= OPT_IN_SHARED_LIMIT;
+    struct cudev_launch_site site = {.kernel = kernel};
+    size_t limit;
+    cudev_shared_limit(&site, &limit);
+    *blocks = shared_bytes > limit ? 0 : card_blocks(cudev_card(), block_size, 0, shared_bytes);
     return cudaSuccess;
+}
+
+// The block with which most threads are on a multiprocessor at once; of several the largest.
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* kernel,
+                                               size_t shared_bytes, int most) {
+    int best = 0, count = 0;
+    if (!grid || !block) return cudev_null(__func__);
+    if (most <= 0 || most > MAX_THREADS) most = MAX_THREADS;
+    for (int size = most / WARP_SIZE * WARP_SIZE; size > 0; size -= WARP_SIZE) {
+        cudaError_t error =
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, size, shared_bytes);
+        if (error != cudaSuccess) return error;
+        if (count * size <= best) continue;
+        best = count * size;
+        *block = size;
+        *grid = count * cudev_card()->multiprocessors;
+    }
+    return best > 0 ? cudaSuccess
+                    : cudev_fail(cudaErrorInvalidValue, __func__,
+                                 "no block of this kernel fits with %zu bytes of shared memory",
+                                 shared_bytes);
 }

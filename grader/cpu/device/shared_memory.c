@@ -118,7 +118,7 @@ static void place(struct worker* w, const struct cudev_shared_array* array, unsi
     // A kernel has asked for dynamic memory alone, perhaps for less than 48 KB; static arrays come
     // on top, up to all shared memory that a GPU has.
     bool opted_in = cudev_shared_limit(&w->launch->site, &limit);
-    if (opted_in) limit = OPT_IN_SHARED_LIMIT;
+    if (opted_in) limit = cudev_card()->shared_block;
     m->static_bytes += array->bytes;
     if (m->static_bytes > STATIC_SHARED_LIMIT || m->static_bytes + dynamic > limit) {
         cudev_report_begin("shared_memory",

@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
 static char* stack_bottom(const struct worker* w, unsigned stack) {
     return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
 }
@@ -31,8 +35,16 @@ void cudev_stacks_reset(struct worker* w) {
 
 void cudev_stack_prepare(struct worker* w, unsigned stack) {
     struct stacks* s = w->stacks;
-    for (; s->ready <= stack; s->ready++)
-        mprotect(stack_bottom(w, s->ready), (size_t)getpagesize(), PROT_NONE);
+    const size_t page = (size_t)getpagesize();
+    for (; s->ready <= stack; s->ready++) {
+        if (s->ready < s->guarded) continue;
+        // Linux 6.15 has guards that stay when the stacks are closed and opened.
+        char* guard = stack_bottom(w, s->ready);
+        if (s->ready == s->guarded && madvise(guard, page, MADV_GUARD_INSTALL) == 0)
+            s->guarded++;
+        else
+            mprotect(guard, page, PROT_NONE);
+    }
 }
 
 void cudev_stacks_open(struct worker* w) {
@@ -45,7 +57,7 @@ void cudev_stacks_close(struct worker* w) {
     struct stacks* s = w->stacks;
     if (s->ready) mprotect(stack_bottom(w, 0), s->ready * STACK_SIZE, PROT_NONE);
     s->closed = s->ready;
-    s->ready = 0;  // the guard pages have become one with the rest
+    s->ready = 0;  // the other guard pages have become one with the rest
 }
 
 const char* cudev_stack_end(const struct worker* w) {

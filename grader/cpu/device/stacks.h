@@ -8,6 +8,7 @@ struct stacks {
     size_t clean;               // bytes that threads find clean when they start
     unsigned learned, started;  // from so many blocks; threads before that
     unsigned ready;             // stacks [0, ready) have their guard page
+    unsigned guarded;           // stacks [0, guarded) have one that stays
     unsigned closed;            // stacks [0, closed) are closed until the next launch
     unsigned free_count, free[MAX_THREADS];
 };

@@ -120,6 +120,9 @@ int cudev_worker_count(void);
 // called cudaFuncSetAttribute() for it, with whatever number: then 48 KB are no limit for static
 // and dynamic memory together (measured on an H100). A kernel that the rewriter could not name gets
 // the largest limit of all.
+// The card that the device poses as: CUDEV_CARD in the environment, or the first of the table.
+const struct card* cudev_card(void);
+
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 
 #endif

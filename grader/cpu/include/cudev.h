@@ -20,8 +20,9 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
-// "host_pointer", "freed", "read_only". text: the whole finding, also printed to stderr; its first
-// line names the kind and the source lines. Both strings are valid only during the call.
+// "host_pointer", "freed", "read_only", "wrapped_index". text: the whole finding, also printed to
+// stderr; its first line names the kind and the source lines. Both strings are valid only during
+// the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
 // A program may define this function. It is called for each call of the API, and each launch, that
@@ -78,8 +79,12 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
+    // Bytes of global memory that a block loads again: README.md, Profile.
+    unsigned long long loaded_again_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
+// The part of loaded_again_bytes that lies in the allocation around p.
+unsigned long long cudev_loaded_again(const void* p);
 void cudev_reset_traffic(void);
 // Writes these counts per kernel, line and array. format: "table" for reading, "csv" for
 // everything: one metric a row, under Nsight Compute's name where it has one.
@@ -92,6 +97,15 @@ void cudev_alter_operands(double least, double factor);
 // From now on, or no longer if on is 0, a write to [p, p + bytes) of an allocation is a finding,
 // whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.
 void cudev_set_read_only(const void* p, size_t bytes, int on);
+
+// Makes the rows of an array lie far apart. p: count[0] x count[1] x count[2] rows of row_bytes
+// bytes in device memory, one every `pitch` bytes; p and pitch are multiples of 4096. Row (i, j, k)
+// appears a second time at R + its distance from p + (i + j + k) * unit, where R is what the
+// function returns: NULL if there is no room for that in the address space. Nothing lies between
+// the rows. Kernels, and calls that copy or fill, may use these addresses. An access to what is no
+// row, but would be one were multiples of `unit` added, is a finding of its own
+// ("wrapped_index"). unit: 2^32 times the size of an element, and all rows together are shorter.
+void* cudev_spread(void* p, const size_t count[3], size_t row_bytes, size_t pitch, size_t unit);
 
 // What the program has asked of the device so far. Bytes, counted since the start.
 struct cudev_stats {

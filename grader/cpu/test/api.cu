@@ -1,5 +1,6 @@
 // The runtime API: memory, copies, errors, events, streams, properties, limits.
 #include "test.h"
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cudev.h"
@@ -169,12 +170,18 @@ static void time_and_device(void) {
     CHECK_CUDA(cudaGetDeviceCount(&count));
     CHECK_CUDA(cudaGetDeviceProperties(&prop, 0));
     CHECK(count == 1 && prop.warpSize == 32 && prop.sharedMemPerBlockOptin == 227 * 1024);
-    CHECK(prop.name[0] == 'C' && prop.name[4] == 'd');
+    CHECK(strcmp(prop.name, "CPU device posing as NVIDIA H200") == 0);
+    CHECK(prop.multiProcessorCount == 132 && prop.maxThreadsPerMultiProcessor == 2048);
     CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     CHECK(value == 227 * 1024);
     CHECK(cudaSetDevice(1) == cudaErrorInvalidDevice);
     CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, nothing, 128, 0));
-    CHECK(value == 1);
+    CHECK(value == 16);
+    CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxBlocksPerMultiprocessor, 0));
+    CHECK(value == 32);
+    int grid = 0;
+    CHECK_CUDA(cudaOccupancyMaxPotentialBlockSize(&grid, &value, nothing));
+    CHECK(grid == 264 && value == 1024);
     CHECK(cudaGetErrorString(cudaErrorInvalidDevice)[0] == 'i');
 }
 

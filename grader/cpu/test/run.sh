@@ -43,7 +43,7 @@ compile_all() {
     done
 }
 compile_all language threads &
-compile_all api numbers diagnoses instructions
+compile_all api cards numbers diagnoses instructions
 wait
 
 compiled() {
@@ -58,6 +58,15 @@ for name in language threads api numbers instructions; do
         result "$name, $workers worker(s)" $?
     done
 done
+
+# posing as a card: its id, and how many KB of shared memory a block may have
+for card in h200:227 a100:163 rtx3090:99 rtx5090:99; do
+    compiled cards && CUDEV_CARD=${card%:*} timeout 20 "$work/cards" "${card#*:}" > "$work/log" 2>&1
+    result "cards, ${card%:*}" $?
+done
+compiled cards && ! CUDEV_CARD=gtx480 timeout 20 "$work/cards" 48 > "$work/log" 2>&1 &&
+    grep -q 'CUDEV_CARD names a card that the CPU device does not know' "$work/log"
+result "cards, one that does not exist" $?
 
 # as in the grader's sandbox: little data, few processes
 compiled threads && (

@@ -3,6 +3,7 @@
 #include "cpu/watch/access.h"
 #include <string.h>
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/fault.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/stacks.h"
@@ -15,7 +16,8 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-// from device memory to the end of the shadow: all memory that belongs to the device
+// from device memory to the end of the shadow: all memory that belongs to the device, but for rows
+// that lie far away
 #define DEVICE_SPACE ((uint64_t)(SHADOW_BASE - ARENA_BASE) + SHADOW_SIZE)
 
 static bool is_write(enum cudev_access access) {
@@ -27,7 +29,8 @@ static bool is_write(enum cudev_access access) {
 static __attribute__((noinline)) void host_access(const volatile void* p, size_t bytes,
                                                   enum cudev_access access) {
     const char* address = (const char*)p;
-    if ((uint64_t)(address - ARENA_BASE) >= DEVICE_SPACE) {
+    const bool far = cudev_is_far(address);
+    if ((uint64_t)(address - ARENA_BASE) >= DEVICE_SPACE && !far) {
         if (cudev_watcher && is_write(access) && cudev_may_write &&
             !cudev_may_write(address, bytes))
             cudev_report_host_access(address);
@@ -35,7 +38,7 @@ static __attribute__((noinline)) void host_access(const volatile void* p, size_t
     }
     bool heap = cudev_is_device_address(address);
     bool shadow = address + bytes > SHADOW_BASE && address < SHADOW_BASE + SHADOW_SIZE;
-    if (heap || shadow) cudev_report_host_access(address);
+    if (heap || shadow || far) cudev_report_host_access(address);
 }
 
 // Is it a variable of the running thread, in a function that has not returned?
@@ -53,6 +56,7 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
                                                   size_t bytes, enum cudev_access access,
                                                   const void* pc) {
     const char* address = (const char*)p;
+    if (cudev_is_far(p)) return cudev_bounds_far(watch, p, bytes, access, pc);
     if (is_local(watch->worker, p, bytes)) return WATCHED_BYTES;
     if (within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
@@ -277,7 +281,8 @@ ALWAYS_INLINE void watch_access(const volatile void* p, unsigned bytes, bool wri
                                       : check_fast(watch, offset, bytes, write, site));
         if (watch->profile) done = done && log_fast(watch, offset, bytes, write, site);
         if (likely(done)) return;
-    } else if (w ? !watch || is_local(w, p, bytes) : offset >= DEVICE_SPACE && !write) {
+    } else if (w ? !watch || is_local(w, p, bytes)
+                 : offset >= DEVICE_SPACE && !write && !cudev_is_far(p)) {
         return;  // not watched; a local variable; host code that reads its own memory
     }
     watch_any(p, bytes, write ? CUDEV_WRITE : CUDEV_READ, pc);

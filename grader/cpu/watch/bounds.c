@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
+#include "cpu/device/far.h"
 #include "cpu/device/worker.h"
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/symbols.h"
+#include "cpu/watch/array_names.h"
 #include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
@@ -199,6 +201,25 @@ void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t by
                  shadow                            ? "memory of the device that no kernel may use"
                  : cudev_is_symbol((const char*)p) ? "constant memory: kernels only read it"
                                                    : "host memory");
+    if (f) f->bytes = bytes;
+    cudev_stop_launch(watch->worker, cudaErrorIllegalAddress);
+}
+
+uint64_t cudev_bounds_far(struct watch* watch, const volatile void* p, size_t bytes,
+                          enum cudev_access access, const void* pc) {
+    const struct far_place place = cudev_far_at(p, bytes);
+    if (place.is == FAR_ROW) return (uint64_t)(place.near - ARENA_BASE);
+    const bool wrapped = place.is == FAR_WRAPPED;
+    struct finding* f = found(watch, wrapped ? FOUND_WRAPPED : FOUND_OUT_OF_BOUNDS, access, pc);
+    struct array_name name;
+    if (f && wrapped) {
+        cudev_name_array(&name, watch->worker, (uint64_t)(place.near - ARENA_BASE), bytes);
+        snprintf(f->what, sizeof f->what, "row (%zu, %zu, %zu) of %s", place.index[0],
+                 place.index[1], place.index[2], name.name);
+        snprintf(f->detail, sizeof f->detail, ", %zu times 2^32 elements too early", place.lost);
+    } else if (f) {
+        snprintf(f->what, sizeof f->what, "nothing: no row of an array lies there");
+    }
     if (f) f->bytes = bytes;
     cudev_stop_launch(watch->worker, cudaErrorIllegalAddress);
 }

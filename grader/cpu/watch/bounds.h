@@ -32,6 +32,11 @@ void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t by
 void cudev_bounds_index(long long index, const char* type, const char* file, int line,
                         const void* pc);
 
+// An access to a row that lies far from others, see far.h: its offset, that of the row nearby. Does
+// not return if no row lies there.
+uint64_t cudev_bounds_far(struct watch* watch, const volatile void* p, size_t bytes,
+                          enum cudev_access access, const void* pc);
+
 // A write to an array that is read-only.
 void cudev_bounds_read_only(struct watch* watch, uint64_t offset, size_t bytes,
                             enum cudev_access access, const void* pc);

@@ -23,6 +23,7 @@ struct counts {
     uint64_t distinct;  // distinct bytes among them; of loads alone
     uint64_t sectors, ideal_sectors;
     uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
+    uint64_t again;          // bytes that a block has loaded before
     uint64_t wavefronts, ideal_wavefronts;
 };
 
@@ -85,7 +86,8 @@ struct kernel_counts* cudev_counters_kernel(struct watch* watch);
 
 struct request {
     log_entry instruction;  // of one of the lanes
-    unsigned lanes;         // that take part
+    unsigned warp;
+    unsigned lanes;  // that take part
     uint8_t lane[WARP_SIZE];
     uint32_t offset[WARP_SIZE];
 };

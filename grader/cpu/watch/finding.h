@@ -18,6 +18,7 @@ enum found {
     FOUND_HOST_ACCESS,   // host code touches memory of the device
     FOUND_FREED,
     FOUND_READ_ONLY,  // a write to what cudev_set_read_only() has named
+    FOUND_WRAPPED,    // an index has lost its upper bits; see cudev_spread()
 };
 
 // Source lines are looked up when a finding is printed.

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char* const kind_name[] = {
-    "race",         "out_of_bounds", "uninitialised", "misaligned",
-    "host_pointer", "host_access",   "freed",         "read_only",
+    "race",        "out_of_bounds", "uninitialised", "misaligned",    "host_pointer",
+    "host_access", "freed",         "read_only",     "wrapped_index",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {
@@ -111,6 +111,9 @@ static const char* advice(const struct finding* f) {
     case FOUND_READ_ONLY:
         return "inputs belong to the caller: write to an array of your own, even if you restore "
                "them";
+    case FOUND_WRAPPED:
+        return "an int ends at 2147483647: make the index, and each product in it, int64_t or "
+               "size_t";
     default:
         return "free it after the last kernel that uses it";
     }

@@ -125,7 +125,9 @@ static bool consequence(const struct located_finding* r, const struct located_fi
 // write, not just two writes.
 enum { LAST_RANK = 2 };
 static int rank_of(const struct finding* f) {
-    return f->kind == FOUND_OUT_OF_BOUNDS ? 0 : cudev_race_of_writes(f) ? LAST_RANK : 1;
+    return f->kind == FOUND_OUT_OF_BOUNDS || f->kind == FOUND_WRAPPED ? 0
+           : cudev_race_of_writes(f)                                  ? LAST_RANK
+                                                                      : 1;
 }
 
 void cudev_findings_print(void) {

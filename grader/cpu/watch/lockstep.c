@@ -129,7 +129,7 @@ static void merge_together(struct watch* watch, struct reader* r, struct request
 static void merge(struct watch* watch, unsigned warp, bool all) {
     log_entry(*log)[LOG_STRIDE] = watch->log[watch->logs.of[warp]];
     struct reader r[WARP_SIZE];
-    struct request q;
+    struct request q = {.warp = warp};
     uint32_t active = 0, cut = 0;  // lanes: have entries; break off
     for (unsigned lane = 0; lane < WARP_SIZE; lane++) {
         r[lane] = (struct reader){log[lane], log[lane] + watch->logs.length[warp][lane]};

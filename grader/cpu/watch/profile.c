@@ -33,8 +33,17 @@ void cudev_profile_launch_ends(void) {
     profile()->kernel[profile()->current].launches++;
 }
 
+// All warps are in the same part from now on.
+static void parts_meet(struct parts* p) {
+    if (p->stored) p->last++;
+    p->stored = 0;
+    for (int w = 0; w < MAX_WARPS; w++) p->now[w] = p->last;
+}
+
 void cudev_profile_block_begins(struct watch* watch) {
-    watch->block_number++;
+    watch->parts.stored = 0;
+    watch->parts.first = ++watch->parts.last;
+    parts_meet(&watch->parts);
     cudev_lockstep_block(watch);
     profile()->worker[watch->worker->number].placed_count = 0;
     cudev_counters_kernel(watch)->blocks++;
@@ -46,6 +55,7 @@ void cudev_profile_block_ends(struct watch* watch) {
 
 void cudev_profile_barrier(struct watch* watch) {
     cudev_lockstep_merge_all(watch);
+    parts_meet(&watch->parts);
     cudev_counters_kernel(watch)->barriers++;
 }
 

@@ -20,6 +20,7 @@ static void add_counts(struct counts* to, const struct counts* from) {
     to->sectors += from->sectors;
     to->ideal_sectors += from->ideal_sectors;
     to->block_sectors += from->block_sectors;
+    to->again += from->again;
     to->wavefronts += from->wavefronts;
     to->ideal_wavefronts += from->ideal_wavefronts;
 }
@@ -154,9 +155,24 @@ static const struct line_row* worst(const struct line_row* rows, unsigned count,
     return most * 10 > all ? found : NULL;
 }
 
+// The line that loads most of what its block has loaded before, if that is worth a sentence.
+static const struct line_row* most_again(const struct line_row* rows, unsigned count) {
+    const struct line_row* found = NULL;
+    uint64_t most = 0, all = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (rows[i].row->shared || !log_loads(rows[i].row->kind)) continue;
+        all += 32 * rows[i].counts.ideal_sectors;
+        if (rows[i].counts.again <= most) continue;
+        most = rows[i].counts.again;
+        found = &rows[i];
+    }
+    return most * 10 > all ? found : NULL;
+}
+
 static void print_advice(FILE* out, const struct line_row* rows, unsigned count) {
     const struct line_row* global = worst(rows, count, false);
     const struct line_row* shared = worst(rows, count, true);
+    const struct line_row* again = most_again(rows, count);
     if (global && global->row->kind == LOG_ATOMIC)
         fprintf(
             out,
@@ -178,7 +194,12 @@ static void print_advice(FILE* out, const struct line_row* rows, unsigned count)
             shared->row->bytes == 16
                 ? ",\n        and so does storing piece p of row r at p ^ r % 8"
                 : "");
-    if (!global && !shared) fprintf(out, "  no line wastes much\n");
+    if (again)
+        fprintf(out,
+                "  next: line %d loads %s of %s that its block has loaded before: keep them in\n"
+                "        shared memory or in registers\n",
+                again->line, amount(again->counts.again), again->row->name);
+    if (!global && !shared && !again) fprintf(out, "  no line wastes much\n");
 }
 
 static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows, unsigned count) {
@@ -203,6 +224,8 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
             amount(load.bytes), ratio(load.bytes, c.read_bytes), amount(store.bytes));
     if (atomics) fprintf(out, "; %llu atomics", (unsigned long long)atomics);
     fprintf(out, "\n");
+    if (load.again)
+        fprintf(out, "  blocks load %s again that they have loaded before\n", amount(load.again));
     fprintf(out, "  %llu block%s, %llu barrier%s", (unsigned long long)c.blocks,
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);
@@ -290,6 +313,7 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
         METRIC("l1tex__t_requests_pipe_lsu_mem_global_op_%s.sum", c->requests);
         METRIC("l1tex__t_sectors_pipe_lsu_mem_global_op_%s.sum", c->sectors);
         METRIC("cudev__ideal_sectors_mem_global_op_%s", c->ideal_sectors);
+        if (log_loads(kind)) METRIC("cudev__loaded_again_bytes_mem_global_op_%s", c->again);
     }
 #undef METRIC
 }
@@ -298,11 +322,12 @@ static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     struct csv_place whole = {out, &profile()->kernel[kernel], NULL};
     struct kernel_counts c = kernel_counts(kernel);
     struct counts sum[LOG_KINDS][2];
-    uint64_t block_sectors = 0;
+    uint64_t block_sectors = 0, again = 0;
     memset(sum, 0, sizeof sum);
     for (unsigned i = 0; i < count; i++) {
         add_counts(&sum[rows[i].row->kind][rows[i].row->shared], &rows[i].counts);
         block_sectors += rows[i].counts.block_sectors;
+        again += rows[i].counts.again;
     }
     for (int kind = LOG_LOAD; kind <= LOG_ATOMIC; kind++)
         for (int shared = 0; shared < 2; shared++)
@@ -318,6 +343,7 @@ static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     metric(&whole, "cudev__distinct_read_sectors", c.read_sectors);
     metric(&whole, "cudev__distinct_written_sectors", c.written_sectors);
     metric(&whole, "cudev__distinct_read_sectors_by_block", block_sectors);
+    metric(&whole, "cudev__loaded_again_bytes", again);
     for (unsigned i = 0; i < count; i++) {
         struct csv_place line = {out, whole.kernel, &rows[i]};
         write_counts(&line, rows[i].row->kind, rows[i].row->shared, &rows[i].counts);

@@ -41,10 +41,12 @@ static uint64_t touch(uint64_t* touched, uint64_t bits, uint64_t* before) {
     return bits & ~*before;
 }
 
-static void note_touched(struct watch* watch, const struct sector* s, enum log_kind kind) {
+static void note_touched(struct watch* watch, const struct sector* s, enum log_kind kind,
+                         unsigned warp) {
     uint64_t bits = log_loads(kind) ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
+    if (kind == LOG_STORE) watch->parts.stored |= 1u << warp;
     struct kernel_counts* c = cudev_counters_kernel(watch);
     struct worker_profile* total = &profile()->worker[watch->worker->number];
     c->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
@@ -57,6 +59,28 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     if ((uint64_t)s->number << SECTOR_SHIFT < IMAGE_OFFSET) return;
     uint32_t known = (uint32_t)before | (uint32_t)(before >> 32);
     total->static_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh | fresh >> 32) & ~known);
+}
+
+// What a block loads again: bytes that one of its threads has loaded before. When a warp stores
+// results where nothing was stored before, a part of its work has ended, and it may load all anew
+// for the next one: so a few blocks may do the work of many. A barrier takes all warps to the same
+// part. Sums that grow in global memory end nothing.
+static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
+                        const struct sector* s) {
+    struct block_read* r = &BLOCK_READ[watch->worker->number][s->number];
+    struct parts* p = &watch->parts;
+    if (p->stored >> warp & 1) {
+        p->stored &= ~(1u << warp);
+        if (++p->now[warp] > p->last) p->last = p->now[warp];
+    }
+    c->block_sectors += r->part < p->first;
+    if (r->part != p->now[warp]) *r = (struct block_read){p->now[warp], 0};
+    unsigned again = (unsigned)__builtin_popcount(r->bytes & s->bytes);
+    r->bytes |= s->bytes;
+    if (!again) return;
+    c->again += again;
+    __atomic_fetch_add(&LOADED_AGAIN[s->number >> (PAGE_SHIFT - SECTOR_SHIFT)], again,
+                       __ATOMIC_RELAXED);
 }
 
 // An atomic serves the threads that want the same address one after the other, in rounds. Each
@@ -83,13 +107,10 @@ static void count_global(struct watch* watch, struct counts* c, const struct req
     unsigned sectors = find_sectors(sector, q->offset, q->lanes, log_bytes(q->instruction));
     unsigned useful = 0;
     if (kind == LOG_ATOMIC) c->sectors += repeated_sectors(q);
-    uint32_t* read_by = BLOCK_READ[watch->worker->number];
     for (unsigned i = 0; i < sectors; i++) {
         useful += (unsigned)__builtin_popcount(sector[i].bytes);
-        note_touched(watch, &sector[i], kind);
-        if (!log_loads(kind) || read_by[sector[i].number] == watch->block_number) continue;
-        read_by[sector[i].number] = watch->block_number;
-        c->block_sectors++;
+        note_touched(watch, &sector[i], kind, q->warp);
+        if (log_loads(kind)) note_loaded(watch, c, q->warp, &sector[i]);
     }
     c->sectors += sectors;
     c->ideal_sectors += (useful + 31) / 32;

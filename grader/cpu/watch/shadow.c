@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include "cpu/device/report.h"
 
-_Static_assert(RACE_SIZE + OWNER_SIZE + INIT_SIZE + 2 * TOUCHED_SIZE + BLOCK_READ_SIZE + SITE_SIZE +
-                       SITES_SPACE + OWN_SPACE <=
+_Static_assert(RACE_SIZE + OWNER_SIZE + INIT_SIZE + 2 * TOUCHED_SIZE + BLOCK_READ_SIZE +
+                       LOADED_AGAIN_SIZE + SITE_SIZE + SITES_SPACE + OWN_SPACE <=
                    (size_t)(ORDER_BASE - SHADOW_BASE),
                "the shadows and the state of the workers lie below ORDER_BASE");
 

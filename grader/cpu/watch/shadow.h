@@ -42,11 +42,18 @@ enum {
 #define LAUNCH_TOUCHED ((uint64_t*)(INIT_SHADOW + INIT_SIZE))
 #define TOTAL_TOUCHED ((uint64_t*)((char*)LAUNCH_TOUCHED + TOUCHED_SIZE))
 #define TOUCHED_SIZE (WATCHED_BYTES / 4)
-// per worker and sector: the block that read it last
-#define BLOCK_READ ((uint32_t(*)[WATCHED_BYTES / 32])((char*)TOTAL_TOUCHED + TOUCHED_SIZE))
-#define BLOCK_READ_SIZE (WATCHED_BYTES / 8 * MAX_WORKERS)
+// per worker and sector: what a block has loaded of it last, see request.c
+struct block_read {
+    uint32_t part;   // of which part of the worker's work
+    uint32_t bytes;  // a bit for each of the 32
+};
+#define BLOCK_READ ((struct block_read(*)[WATCHED_BYTES / 32])((char*)TOTAL_TOUCHED + TOUCHED_SIZE))
+#define BLOCK_READ_SIZE (WATCHED_BYTES / 4 * MAX_WORKERS)
+// per page: bytes that blocks have loaded again, since reset
+#define LOADED_AGAIN ((uint64_t*)((char*)BLOCK_READ + BLOCK_READ_SIZE))
+#define LOADED_AGAIN_SIZE (WATCHED_BYTES / 128 * sizeof(uint64_t))
 // per byte of code: the number of the site whose call returns there
-#define SITE_OF ((uint16_t*)((char*)BLOCK_READ + BLOCK_READ_SIZE))
+#define SITE_OF ((uint16_t*)((char*)LOADED_AGAIN + LOADED_AGAIN_SIZE))
 #define SITE_SIZE (TEXT_BYTES * sizeof(uint16_t))
 // the numbered sites: sites.h
 #define SITES_BASE ((char*)SITE_OF + SITE_SIZE)

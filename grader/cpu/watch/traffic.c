@@ -1,5 +1,6 @@
 // The counters as a program sees them: cudev_get_traffic() and its neighbours in cudev.h.
 #include <string.h>
+#include "cpu/device/allocations.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
@@ -26,6 +27,7 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
         t->global_load_sectors += c->sectors;
         t->global_load_ideal_sectors += c->ideal_sectors;
         t->block_read_bytes += 32 * c->block_sectors;
+        t->loaded_again_bytes += c->again;
     } else {
         t->global_store_bytes += c->bytes;
         t->global_store_requests += c->requests;
@@ -59,6 +61,20 @@ void cudev_get_traffic(struct cudev_traffic* t) {
     cudev_unlock();
 }
 
+unsigned long long cudev_loaded_again(const void* p) {
+    if (!cudev_watcher) return 0;
+    unsigned long long bytes = 0;
+    cudev_lock();
+    cudev_memory_open();
+    const struct allocation* a = watch_state()->profile ? cudev_allocation_at(p) : NULL;
+    uint64_t begin = a ? (uint64_t)(a->data - ARENA_BASE) : 0, end = a ? begin + a->bytes : 0;
+    for (uint64_t page = begin >> PAGE_SHIFT; page << PAGE_SHIFT < end; page++)
+        bytes += LOADED_AGAIN[page];
+    cudev_memory_close();
+    cudev_unlock();
+    return bytes;
+}
+
 void cudev_reset_traffic(void) {
     if (!cudev_watcher) return;
     cudev_lock();
@@ -75,6 +91,7 @@ void cudev_reset_traffic(void) {
     p->launches = 0;
     p->epoch += 1u << 16;
     cudev_shadow_clear(TOTAL_TOUCHED, TOUCHED_SIZE);
+    cudev_shadow_clear(LOADED_AGAIN, LOADED_AGAIN_SIZE);
     cudev_memory_close();
     cudev_unlock();
 }

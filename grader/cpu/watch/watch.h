@@ -118,9 +118,13 @@ struct watch {
         char *begin, *low;  // where threads begin; how far down the running one has been
     } stack[MAX_THREADS];
 
-    uint32_t block_number;  // of the blocks that this worker ran, from 1
-    unsigned spins;         // volatile reads
-    bool range;             // the access is part of a structure, which may have padding
+    struct parts {                // of this worker's work, counted from 1: request.c
+        uint32_t first, last;     // of the running block
+        uint32_t now[MAX_WARPS];  // the part that a warp is in
+        uint32_t stored;          // warps that have stored a result of theirs
+    } parts;
+    unsigned spins;  // volatile reads
+    bool range;      // the access is part of a structure, which may have padding
     struct fences fences;
     struct thread_order order;
     warp_log log[MAX_WARPS];

@@ -20,6 +20,9 @@ wait
 ledger_has kernels 4-50 || wrong "a key is not found"
 ! ledger_has kernels 4-5. || wrong "a key is taken for a pattern"
 ! ledger_has kernels 4-51 || wrong "a key is found that was not added"
+[ "$(printf 'one 4-50\ntwo 4-51\nthree 4-5.\n' | ledger_lacks kernels | tr '\n' ' ')" = "two 4-51 three 4-5. " ] ||
+    wrong "of several keys others are lacking"
+[ "$(echo a b | ledger_lacks none)" = "a b" ] || wrong "an empty ledger has a key"
 printf 'cut-off\tfresh 1 an it' >>build/ledger/kernels
 ! ledger_has kernels cut-off || wrong "half a line counts"
 head -c 300 /dev/urandom >>build/ledger/kernels

@@ -70,6 +70,11 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, R 
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)kernel, block_size,
                                                          shared_bytes);
 }
+template <class R, class... A>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, R (*kernel)(A...),
+                                                      size_t shared_bytes = 0, int most = 0) {
+    return cudaOccupancyMaxPotentialBlockSize(grid, block, (const void*)kernel, shared_bytes, most);
+}
 
 // cudaLaunchKernel: args[i] points at argument i of a kernel of known type.
 namespace cudev {
