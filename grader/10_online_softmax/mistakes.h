@@ -76,8 +76,10 @@ static struct pair bits_compared(const struct batch* b, int64_t row, int variant
 // m is one of the scores, but not the largest one, and l fits this m: no score is lost.
 static struct pair max_stale(const struct batch* b, int64_t row, int variant) {
     double got = b->out[0]->got[row];
+    int64_t j = 0;
     (void)variant;
-    if (!(got < b->out[0]->want[row]) || !isfinite(got)) return pair_wanted(b, row);
+    while (j < b->cols && batch_row(b, row)[j] != got) j++;
+    if (!(got < b->out[0]->want[row]) || j == b->cols) return pair_wanted(b, row);
     return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 

@@ -318,6 +318,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     int status = c->answer.status[round];
     if (status == c->expected || no_launch_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
+    if (round > 0 && c->varied)  // the first call was accepted: the size is no reason
+        check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
+                   c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;

@@ -135,8 +135,6 @@ void batch_larger(struct check* c, const struct rows* of, int64_t rows, int64_t 
                   struct batch_call call) {
     struct batch b = batch_of(c, of, rows, cols);
     b.calls = 2;
-    b.first = check_pick(c, 1, 3);
-    if (of->writes_rows) b.first_out = check_pick(c, 1, 3);
     batch_begin(&b, "after a call with half of the rows and columns");
     struct batch small = smaller(&b, 0);
     struct batch* const calls[] = {&small, &b};

@@ -83,8 +83,7 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Two calls in the same arrays. The first takes half of the rows and of the columns, and its rows
-// begin at aligned addresses, if cols / 2 is a multiple of 4.
+// Two calls in the same arrays. The first takes half of the rows and of the columns.
 void batch_larger(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                   struct batch_call call);
 
