@@ -186,6 +186,8 @@ static void no_copies(struct check* c) {
     struct problem p = backward_of(c, 8, 16, 48, false);
     backward_case(p);
     check_kept(c, CAUSE_expanded, "byte of dK and dV", 4.0 * (double)(p.N_k * p.d), 1, 7000);
+    backward_kept(backward_of(c, 1, 16, 16, false));
+    forward_kept(forward_of(c, 1, 16, 16, false));
 }
 
 // ---- both ----------------------------------------------------------------------------------

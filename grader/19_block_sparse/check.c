@@ -335,6 +335,8 @@ static void cheap(struct check* c) {
         check_at_most(c, CAUSE_too_much_read, "times that all rows are read for each tile of 8",
                       (read[2] - read[0]) / (4.0 * 16 * N * T * BLOCK / 8), 4);
     }
+    backward_kept(sizes(c, &of_backward, 1, 16, 16));
+    forward_kept(sizes(c, &of_forward, 1, 16, 16));
 }
 
 static const struct item items[] = {

@@ -167,6 +167,20 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
     backward_run(&p);
 }
 
+void backward_kept(struct problem p) {
+    enum { MANY = 1041 };
+    int64_t* const sizes[] = {&p.N_k, &p.N_q};
+    problem_set_d(&p, 8);
+    check_watch(p.check, WATCH_PROFILE);
+    for (int n = 0; n < 2; n++) {
+        int64_t size = *sizes[n];
+        *sizes[n] = MANY;
+        backward_case(p);
+        problem_traffic(&p);
+        *sizes[n] = size;
+    }
+}
+
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round)) {
     problem_name(&p, PACKED, ", new data in the same arrays");

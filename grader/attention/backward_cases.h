@@ -72,6 +72,10 @@ void backward_case_cancel_keys(struct problem p, double common, double apart);
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
                           double apart);
 
+// Many keys, then many queries, of d = 8: memory for each pair of both shows, see
+// problem_traffic(). The item is watched from here on.
+void backward_kept(struct problem p);
+
 // 2 to 4 calls with new data in the same arrays. change(), if it is not NULL, may change other
 // inputs of a round first.
 void backward_case_again(struct problem p, int calls,

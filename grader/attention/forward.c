@@ -247,17 +247,9 @@ void forward_kept(struct problem p) {
     problem_traffic(&p);
 }
 
-struct forward_traffic forward_traffic(struct problem p) {
-    struct forward_traffic found = {0};
-    double bytes[2];
+double forward_loads(struct problem p) {
     check_watch(p.check, WATCH_PROFILE);
-    for (int causal = 0; causal < 2; causal++) {
-        p.causal = causal;
-        forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
-        const struct arena_traffic* t = problem_traffic(&p);
-        bytes[causal] = (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
-    }
-    found.reads = bytes[0] / (4.0 * (double)(p.N_k * p.d));
-    found.masked = bytes[1] / bytes[0];
-    return found;
+    forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
+    const struct arena_traffic* t = problem_traffic(&p);
+    return (double)t->global_load_bytes - 2.0 * (double)(p.N_q * p.d);
 }

@@ -108,13 +108,8 @@ void forward_arguments(struct problem p, const struct idle_call* bad);
 // problem_traffic().
 void forward_kept(struct problem p);
 
-// The memory traffic of one head, N_q = N_k: with and without the causal mask. Fails as
-// problem_traffic().
-struct forward_traffic {
-    double reads;   // how often K and V are read, without a mask
-    double masked;  // bytes of K and V loaded with a mask, as a share of those without
-};
-struct forward_traffic forward_traffic(struct problem p);
+// The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().
+double forward_loads(struct problem p);
 
 // A case of one batch and one head, N_q >= 2 and N_k >= 2, both of whose products must be made by
 // mma.sync (tensor_cores.c), and its traffic. Both outputs are judged.

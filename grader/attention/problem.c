@@ -7,11 +7,12 @@
 
 #include "wall/arena.h"
 
-static const char* const layout_names[FAR + 1] = {
+static const char* const layout_names[FAR_LSE + 1] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
+    [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
 
 // The names that call.c asks for.
@@ -97,7 +98,7 @@ void guard_gaps(const struct problem* p, enum which a) {
 
 static struct shape lay_out_LSE(struct problem* p, enum layout layout) {
     struct strides* s = &p->array[ARRAY_LSE].stride;
-    int64_t gap = layout == PACKED || layout == FAR ? 0 : p->contract->LSE_gap;
+    int64_t gap = layout == PACKED || layout >= FAR ? 0 : p->contract->LSE_gap;
     *s = (struct strides){.b = p->H * p->N_q + gap, .n = 1, .h = p->N_q};
     return p->contract->no_heads ? SHAPE(p->B, s->b) : SHAPE(p->B, p->H, p->N_q);
 }
@@ -165,7 +166,8 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
         *tensor = check_input(p->check, name, dtype, shape);
     if (*tensor) check_begin_later(*tensor, p->later >> a & 1);
     if (is_LSE && !p->contract->no_heads) return;
-    declare_strides(p, a, layout == FAR ? move_apart(p, a) : p->array[a].stride);
+    bool far = layout == (is_LSE ? FAR_LSE : FAR) && *tensor;
+    declare_strides(p, a, far ? move_apart(p, a) : p->array[a].stride);
 }
 
 void problem_declare(struct problem* p, enum layout layout) {
@@ -261,4 +263,11 @@ void judge_conflicts(struct check* c, double most) {
     double all = (double)(t->shared_load_wavefronts + t->shared_store_wavefronts);
     check_at_most(c, CAUSE_bank_conflicts, "wavefronts lost to bank conflicts for each useful one",
                   all > lost ? lost / fmin(all - lost, most) : 0, 0.1);
+}
+
+void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit) {
+    double of_a_key = (more - masked) / MORE_KEYS;
+    check_at_most(c, CAUSE_masked_read,
+                  "bytes read for each key with a mask, of those for a key that all queries see",
+                  of_a_key > 0 ? masked / (double)N / of_a_key : INFINITY, limit);
 }

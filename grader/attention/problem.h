@@ -90,7 +90,10 @@ enum layout {
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
-    FAR,  // PACKED in the case; the launcher finds each row 2^32 elements and more from the next
+    // PACKED in the case. The launcher finds each row of d elements more than 2^32 elements from
+    // the next; or, with no_heads, each batch of LSE.
+    FAR,
+    FAR_LSE,
 };
 
 // One batch of one head with the contract's usual d, and the scale 1 / sqrt(d).
@@ -139,6 +142,15 @@ const struct arena_traffic* problem_traffic(const struct problem* p);
 // is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
 // hide the conflicts of others.
 void judge_conflicts(struct check* c, double most);
+
+// What a causal mask hides is not to be read. A case of N queries and N keys read `masked` bytes
+// of what is read again for each tile, one with MORE_KEYS more keys `more` bytes. These keys come
+// first and all queries see them, so what they cost is what this same kernel reads where nothing is
+// hidden: no other case that reads more than it needs makes the share look small. Fails if the
+// share of N keys that is read exceeds the limit. With tiles of n queries and n keys, whole ones,
+// it is (N + n) / 2N.
+enum { MORE_KEYS = 128 };
+void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit);
 
 // Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
 // forward pass or five of a backward pass, without those that the causal mask hides.
