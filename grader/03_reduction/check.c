@@ -177,7 +177,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         judge(c, &b);
     }
-    batch_larger(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill_rows, judge});
+    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {

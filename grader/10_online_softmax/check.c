@@ -218,7 +218,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
-    batch_larger(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
+    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {

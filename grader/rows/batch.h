@@ -83,9 +83,9 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Two calls in the same arrays. The first takes half of the rows and of the columns.
-void batch_larger(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
-                  struct batch_call call);
+// Two calls in the same arrays, packed. The first takes half of the rows.
+void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                     struct batch_call call);
 
 // ---- no kernel runs
 
