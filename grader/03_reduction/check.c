@@ -17,7 +17,7 @@
 
 enum { ROWS = 8, COLS = 1024 };
 
-static const struct rows contract = {.out = {"sum", "max"}};
+static const struct rows contract = {.out = {"sum", "max"}, .of_one = {ITSELF, ITSELF}};
 
 // ---- cases
 
@@ -67,6 +67,16 @@ static void run_digits(struct check* c, const char* what, int64_t rows, int64_t 
     run(c, &b);
 }
 
+// Rows wider than a block can keep, of 1, -1 and their maximum: digits would add up to more.
+static void run_ones(struct check* c, int64_t cols) {
+    struct batch b = batch_of(c, &contract, 2, cols);
+    batch_begin(&b, "very wide");
+    fill_rows(c, &b);
+    for (int64_t e = 0; e < b.x->count; e++)
+        if (b.x->value[e] < 5) b.x->value[e] = copysign(1, b.x->value[e]);
+    run(c, &b);
+}
+
 // ---- items
 
 // Fewer elements than a block has threads, or a warp has lanes: most have none.
@@ -82,13 +92,15 @@ static void wide(struct check* c) {
     run_digits(c, "wide", ROWS, 4321);
     run_digits(c, "wide", ROWS, 2 * check_pick(c, 1030, 3000) + 1);
     run_digits(c, "wide", ROWS, 1000);
+    run_ones(c, 2 * check_pick(c, 33000, 40000) + 1);
+    batch_launches(c, &contract, 1008, 1040);
 }
 
 static void any_rows(struct check* c) {
     run_digits(c, "many rows", 8 * check_pick(c, 4, 6) + check_pick(c, 1, 7), COLS);
     run_digits(c, "one row", 1, COLS);
     run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), COLS / 2);
-    batch_launch_many(c, &contract);
+    batch_reaches(c, &contract);
 }
 
 // The numbers between the rows show in sum and max if a kernel takes them in.

@@ -104,7 +104,7 @@ static struct pair nothing(const struct batch* b, int64_t row, int variant) {
 static const struct hypothesis mistakes[] = {
     PAIR_OR_ONE(stride_ignored, 1, rows_packed),   PAIR_OR_ONE(bits_compared, 4, bits_compared),
     PAIR_OR_ONE(merge_lost, LOSSES, threads_lost), PAIR_OR_ONE(inner_tail, 14, rest_dropped),
-    PAIR_OR_ONE(inner_tail, 14, rest_repeated),    PAIR_OR_ONE(merge_lost, 13, first_only),
+    PAIR_OR_ONE(inner_tail, 14, rest_repeated),    PAIR_OR_ONE(merge_lost, 17, first_only),
     PAIR_OR_ONE(constant_ratio, 11, times),        PAIR_OR_ONE(max_init, 1, max_started),
     PAIR_OR_ONE(merge_lost, 1, nothing),           {0},
 };

@@ -57,7 +57,7 @@ static void outer_ragged(struct check* c) {
     sizes(c, size, size, 2 * WHOLE);
     static const int64_t hard[] = {33, 15, 1};
     for (int i = 0; i < 3; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
-    multiply_launches_only(c, &contract);
+    multiply_reaches(c, &contract);
 }
 
 static void precise(struct check* c) {
@@ -92,9 +92,7 @@ static void safe(struct check* c) {
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of
 // T divide both by T (README eq. 4). The budget allows tiles of 8 and what a ragged edge costs.
-// Whatever the tiles' size, a block loads each element that its tile of C needs once. An eighth of
-// all loads is allowed beyond that: a kernel that keeps addresses inside the matrix instead of
-// guarding loads may have a tile of 32 too many along K.
+// Whatever the tiles' size, a block loads each element that its tile of C needs once.
 static void cheap(struct check* c) {
     enum { SIZE = 3 * WHOLE };
     check_watch(c, WATCH_PROFILE);
@@ -103,8 +101,8 @@ static void cheap(struct check* c) {
     double elements = 2.0 * SIZE * SIZE;
     check_at_most(c, CAUSE_too_much_read, "times that each element of A and B is loaded",
                   (double)t->global_load_bytes / (4 * elements), (double)SIZE / SMALLEST_TILE);
-    check_loaded_once(c, "A", t->global_load_bytes / 8);
-    check_loaded_once(c, "B", t->global_load_bytes / 8);
+    check_loaded_once(c, "A");
+    check_loaded_once(c, "B");
     check_at_most(c, CAUSE_too_much_written, "times that each element of C is stored",
                   (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * SIZE * SIZE), 1.0);
 }

@@ -61,7 +61,7 @@ static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}};
     sizes(c, check_pick(c, 18, 127), check_pick(c, 18, 127), WHOLE_K);
     for (int i = 0; i < 3; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
-    multiply_launches_only(c, &contract);
+    multiply_reaches(c, &contract);
 }
 
 // Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.

@@ -8,7 +8,12 @@ static float* rows(const char* name, const char* first) {
     return array_gpu == NULL ? NULL : array_gpu + run_int(first);
 }
 
+// Rows of `cols` numbers, then of `step` fewer, and so on, down to `narrower` fewer.
 int call(void) {
-    return softmax(rows("y", "first_y"), rows("x", "first_x"), run_int("rows"), run_int("cols"),
-                   run_int("stride_y"), run_int("stride_x"));
+    const int64_t widest = run_int("cols"), narrowest = widest - run_int("narrower");
+    int status = COURSE_OK;
+    for (int64_t cols = widest; cols >= narrowest && status == COURSE_OK; cols -= run_int("step"))
+        status = softmax(rows("y", "first_y"), rows("x", "first_x"), run_int("rows"), cols,
+                         run_int("stride_y"), run_int("stride_x"));
+    return status;
 }

@@ -128,8 +128,10 @@ static bool from_next(const struct batch* b, int64_t row, double m, double extra
 // Every row is off by one factor: l is wrong. By what? Lost rows say little, the last one may have
 // met NaN.
 static enum cause from_ratio(const struct batch* b) {
-    bool small = true, less = true, zeros = true, undivided = true, next = true, lost = false;
+    bool small = true, same = true, less = true, zeros = true, undivided = true, next = true,
+         lost = false;
     int64_t measured = 0;
+    double first = 0;
     for (int64_t row = 0; row < b->rows; row++) {
         const double* x = batch_row(b, row);
         double m = row_max(x, b->cols), low = INFINITY, high = -INFINITY;
@@ -146,9 +148,10 @@ static enum cause from_ratio(const struct batch* b) {
         }
         if (!(high - low <= 4 * relative_of(b) * high)) return CAUSE_NONE;
         if (fabs(high - 1) <= relative_of(b)) continue;  // by luck nothing, or too little to tell
-        measured++;
         double l = row_sum_exp(x, b->cols, m), extra = l / high - l, many = extra * exp(m);
         double share = fmin(0.1, 0.01 + 4 * relative_of(b) * l / fabs(extra));
+        if (measured++ == 0) first = extra;
+        same &= extra > 0 && extra < 0.05 && near(extra, first, 2 * share);
         small &= fabs(high - 1) < 0.005;
         less &= extra < 0;
         undivided &= near(high, l, 0.01);
@@ -158,6 +161,7 @@ static enum cause from_ratio(const struct batch* b) {
     if (measured == 0) return CAUSE_NONE;
     if (next || zeros) return CAUSE_inner_tail;
     if (lost) return CAUSE_NONE;
+    if (same) return CAUSE_epsilon_added;
     if (small) return CAUSE_low_precision;
     if (undivided) return CAUSE_not_divided;
     return less ? CAUSE_merge_lost : CAUSE_NONE;

@@ -184,6 +184,7 @@ static enum cause from_l(const struct batch* b, double budget) {
     if (nan == wrong && first > 0 && first + wrong == b->rows) return CAUSE_NONE;
     if (not_finite == wrong && reach(b) > 80.0) return CAUSE_overflow;
     if (nan == wrong) return CAUSE_empty_state;
+    if (above == wrong && b->cols == 1 && largest < 1.01) return CAUSE_epsilon_added;
     if (small == wrong) return CAUSE_low_precision;
     if (largest > 1.001 * (double)b->cols) return CAUSE_rescale_reversed;
     if (above == wrong) return CAUSE_no_rescale;

@@ -132,7 +132,8 @@ static void on_tensor_cores(struct check* c) {
 // Every tile of queries reads all keys and values that it sees, 4 d bytes for each: N / BLOCK_Q
 // times in all where nothing is hidden, here at least 32 queries at a time. With a mask it ends at
 // the diagonal: of the bytes 0.63 are left in tiles of 64, 0.75 in tiles of 128, 1 if nothing is
-// left out, and at least 0.78 if that is so for one of K and V.
+// left out, and at least 0.78 if that is so for one of K and V. With tiles of any size a key is
+// loaded once for each.
 static void nothing_past_the_diagonal(struct check* c) {
     enum { N = 256, SMALLEST_TILE = 32 };
     const double of_a_key = 4.0 * (double)contract.d, of_Q = 2.0 * N * (double)contract.d;
@@ -146,6 +147,8 @@ static void nothing_past_the_diagonal(struct check* c) {
     judge_masked_reads(c, N, masked, with_more, 0.765);
     check_at_most(c, CAUSE_too_much_read, "times that keys are read that all queries see",
                   (with_more - masked) / (of_a_key * MORE_KEYS), N / SMALLEST_TILE);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     forward_kept(all_keys(c, 16, 16));
 }
 

@@ -78,7 +78,7 @@ static void heads(struct check* c) {
 static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
-    backward_case_far(with_heads(all_keys(c, 32, 32), 2, 2));
+    backward_case_far(with_heads(all_keys(c, N_q, N_k), 2, 2));
 }
 
 static void any_head(struct check* c) {

@@ -103,6 +103,12 @@ static struct shape lay_out_LSE(struct problem* p, enum layout layout) {
     return p->contract->no_heads ? SHAPE(p->B, s->b) : SHAPE(p->B, p->H, p->N_q);
 }
 
+// Rows of a head in layout FAR: whole tiles of 16, so that a tile which is loaded beyond the last
+// row finds memory. That mistake is no matter of this layout.
+static int64_t rows_far(const struct problem* p, enum which a) {
+    return (rows_of(p, a) + 15) / 16 * 16;
+}
+
 // Sets the strides of an array with rows of d elements; its shape.
 static struct shape lay_out(struct problem* p, enum which a, enum layout layout) {
     const struct contract* contract = p->contract;
@@ -124,6 +130,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
     }
     s->h = p->d + gap;
     s->n = H * s->h + contract->row_gaps * gap;
+    if (layout == FAR) N = rows_far(p, a);
     s->b = (N + gap) * s->n;
     if (contract->no_heads || (gap && contract->row_gaps)) return SHAPE(p->B, N + gap, s->n);
     return SHAPE(p->B, N + gap, H, s->h);
@@ -135,7 +142,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
 static struct strides move_apart(const struct problem* p, enum which a) {
     const bool is_LSE = a == ARRAY_LSE;
     const int64_t heads = is_LSE ? 1 : p->H / sharing(p, a);
-    const int64_t count[] = {p->B, is_LSE ? 1 : rows_of(p, a), heads};
+    const int64_t count[] = {p->B, is_LSE ? 1 : rows_far(p, a), heads};
     int64_t step[3];
     check_far(p->check, p->array[a].tensor, count, step);
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};

@@ -90,8 +90,9 @@ enum layout {
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
-    // PACKED in the case. The launcher finds each row of d elements more than 2^32 elements from
-    // the next; or, with no_heads, each batch of LSE.
+    // PACKED in the case, but for a last tile of rows that is made whole. The launcher finds each
+    // row of d elements more than 2^32 elements from the next; or, with no_heads, each batch of
+    // LSE.
     FAR,
     FAR_LSE,
 };

@@ -46,11 +46,6 @@ void check_idle_calls(struct check* c, const struct idle_call* calls,
     }
 }
 
-void check_launches_only(struct check* c) {
-    check_fail_call(c, "kernels", 1);
-    check_expect(c, COURSE_OK, CAUSE_bad_launch);
-}
-
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem) {
     enum { MOST_LAUNCHES = 8 };

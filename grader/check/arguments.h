@@ -31,11 +31,6 @@ struct idle_call {
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem);
 
-// One case for a call whose sizes would take too long to compute: its launches are checked, and no
-// kernel runs. Call it between check_case() and check_run(), which ends the item as bad_launch if a
-// launch is refused or the launcher does not return COURSE_OK. There is nothing to compare.
-void check_launches_only(struct check* c);
-
 // One case for each launch of a good call, declared as above: this launch fails. The launcher must
 // return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. Call it in an item that has
 // compared a good call.

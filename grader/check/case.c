@@ -125,6 +125,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
+    c->few_blocks = false;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->judged = false;

@@ -21,7 +21,8 @@
     CAUSE(inner_tail,                                                                              \
           "the last, partly filled tile of the inner loop is left out, or not filled with "        \
           "what adds nothing")                                                                     \
-    CAUSE(grid_limit, "only elements far from the start are wrong: the grid does not reach them")  \
+    CAUSE(grid_limit, "only elements far from the start are wrong: the grid, or an index of few "  \
+                      "bits, ends before")                                                         \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
     CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
@@ -65,6 +66,9 @@
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
     CAUSE(sum_init, "the running sum l must start at 0")                                           \
+    CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
+    CAUSE(small_weights,                                                                           \
+          "small weights are dropped or held up: exp(x - m) is exact however small it is")         \
     CAUSE(divided_early, "P is divided by l inside the loop: divide O once, after the last tile")  \
     CAUSE(not_divided, "the output is not divided by l at the end")                                \
     CAUSE(scale_missing, "the scores are not multiplied by scale = 1/sqrt(d)")                     \
@@ -158,7 +162,7 @@
     COST(bank_conflicts, "lanes of a warp queue at the same shared-memory bank")                   \
     COST(too_much_read, "the same data is read from global memory again and again")                \
     COST(loaded_again,                                                                             \
-         "a block loads from global memory what it has loaded before: keep it where it is needed") \
+         "a tile is loaded from global memory a second time: keep it where it is needed")          \
     COST(too_much_shared,                                                                          \
          "each number from shared memory is used too rarely: let a thread own a block of sums")    \
     COST(narrow_access, "one float at a time where four lie side by side: use float4")             \

@@ -152,12 +152,12 @@ const struct arena_traffic* check_traffic(struct check* c);
 // is read by students: "32-byte sectors per load request".
 void check_at_most(struct check* c, enum cause cause, const char* what, double value, double limit);
 
-// Fails as loaded_again if blocks load again more than `most` bytes of an array, all blocks taken
-// together: bytes that a block (any of its threads) has loaded from global memory before. What the
-// lanes of a warp load in one instruction is loaded once. A block that has stored results may load
-// anew for the next ones (grader/cpu/README.md, Profile). Tiles may have any size. As after
-// check_traffic().
-void check_loaded_once(struct check* c, const char* array, int64_t most);
+// Fails as loaded_again if warps load bytes of an array again that they have loaded from global
+// memory before (grader/cpu/README.md, Profile). Tiles may have any size, and belong to a block or
+// to a warp. Who has stored results may load anew for the next ones. A tenth of all bytes that the
+// round loads is allowed: a kernel that keeps addresses inside of the array, instead of guarding
+// loads, may have a small tile more than it needs. Call it after check_traffic().
+void check_loaded_once(struct check* c, const char* array);
 
 // A budget on what the kernels of the round kept. The item fails with the cause if for each of
 // `units`, each a `unit` ("query"), more than `limit` bytes were allocated, if kernels used more
@@ -173,7 +173,8 @@ void check_kept(struct check* c, enum cause cause, const char* unit, double unit
 // `count` elements from `first` on, in the unit of the elements. Those that are wanted to be 0 do
 // not count. check_changes(): each of them is a sum of such operands in the product `what` ("P V"),
 // and at least half of them must be another number now; else the item fails as no_tensor_cores.
-// check_stays(): no such operand is behind them, and each must be as it was.
+// check_stays(): no such operand is behind them, and each must be as it was. If the program does
+// not end in that run, or crashes, the item fails for that.
 void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
                    const char* what);
 void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);

@@ -91,6 +91,7 @@ struct check {
     void* description;  // check_describe()
     char fail_call[32];
     int fail_at;
+    bool few_blocks;
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
@@ -138,8 +139,9 @@ void trial_find(struct check* c, struct finding* found);
 void trial_demand(struct check* c, const struct tensor* t);
 
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
-// `altered` of every output. False if the program did not end as it should (trial.c).
-bool trial_alter(struct check* c);
+// `altered` of every output. A program that does not end as it should fails the item for that
+// reason, as in check_run() (trial.c).
+void trial_alter(struct check* c);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
 bool diagnose_added(struct check* c, const struct tensor* t);

@@ -24,6 +24,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
     a->layout.altered = run == ALTERED;
+    a->layout.few_blocks = c->few_blocks;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -177,29 +178,11 @@ static bool failed_to_start(const struct arena* a, const struct wall_result* r) 
 // once more: the machine may have had no process left.
 static struct wall_result run_packed(struct check* c, struct arena* a, enum run run, bool watched) {
     pack(c, a, run);
-    if (a == &c->arena && c->session->visit) c->session->visit(c);
+    if (run == REAL && a == &c->arena && c->session->visit) c->session->visit(c);
     struct wall_result r = run_program(c, a, watched);
     if (!failed_to_start(a, &r)) return r;
     free(r.output);
     return run_program(c, a, watched);
-}
-
-// Runs the same case once more, in an arena of its own, which the caller frees. The arena has bytes
-// if it could be sealed. True if it could, and the program ended as it should.
-static bool run_again(struct check* c, enum run run, bool watched, struct arena* left) {
-    struct wall_result r = run_packed(c, left, run, watched);
-    free(r.output);
-    return arena_seal(left) == 0 && r.end == WALL_EXITED && r.code == 0;
-}
-
-bool trial_alter(struct check* c) {
-    struct arena left;
-    for (int i = 0; i < c->tensor_count; i++)
-        if (c->state[i].altered.got) return true;
-    bool ended = run_again(c, ALTERED, true, &left);
-    if (left.bytes) unpack(c, &left, ALTERED);
-    arena_free(&left);
-    return ended;
 }
 
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
@@ -215,8 +198,9 @@ void trial_find(struct check* c, struct finding* found) {
         return;
     }
     struct arena left;
-    run_again(c, REAL, true, &left);
-    if (left.bytes) {
+    struct wall_result r = run_packed(c, &left, REAL, true);
+    free(r.output);
+    if (arena_seal(&left) == 0) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
     }
@@ -404,6 +388,23 @@ static void judge_host(struct check* c, int round) {
             (long long)c->answer.on_device[round]);
 }
 
+// The outputs of the case have been taken from its arena, which this run gets.
+void trial_alter(struct check* c) {
+    const struct arena_answer answer = c->answer;
+    const size_t length = strlen(c->name);
+    for (int i = 0; i < c->tensor_count; i++)
+        if (c->state[i].altered.got) return;
+    snprintf(c->name + length, sizeof c->name - length, ", with other products of mma.sync");
+    arena_free(&c->arena);
+    struct wall_result r = run_packed(c, &c->arena, ALTERED, true);
+    log_output(c, &r);
+    judge_end(c, &r);
+    unpack(c, &c->arena, ALTERED);
+    free(r.output);
+    c->name[length] = '\0';
+    c->answer = answer;
+}
+
 void check_run(struct check* c) {
     c->ran = true;
     struct wall_result r = run_packed(c, &c->arena, REAL, is_watched(c));
@@ -479,17 +480,17 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }
 
-void check_loaded_once(struct check* c, const char* array, int64_t most) {
+void check_loaded_once(struct check* c, const char* array) {
     const struct arena_traffic* t = check_traffic(c);
     const struct tensor* of = check_tensor(c, array);
     if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
-    long long again = t->loaded_again[of - c->tensor];
+    long long again = t->loaded_again[of - c->tensor], most = t->global_load_bytes / 10;
     if (c->session->log)
         fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
-                (long long)most);
+                most);
     if (again <= most || !c->session->judges_costs) return;
     c->record->cost = true;
     check_fail(c, CAUSE_loaded_again,
-               "bytes of %s that a block loads from global memory again: %lld, at most %lld", array,
-               again, (long long)most);
+               "bytes of %s that a warp loads from global memory again: %lld, at most %lld", array,
+               again, most);
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "check/reach.h"
+
 static struct product begin(struct check* c, const struct matmul* of, int64_t M, int64_t N,
                             int64_t K) {
     check_case(c, "M = %lld, N = %lld, K = %lld", (long long)M, (long long)N, (long long)K);
@@ -111,13 +113,27 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
     }
 }
 
-void multiply_launches_only(struct check* c, const struct matmul* of) {
-    for (int which = 0; which < 2; which++) {
-        struct product p = begin(c, of, which ? 1 : of->max_size, which ? of->max_size : 1, 1);
-        product_declare(&p);
-        check_launches_only(c);
-        check_run(c);
-    }
+static bool reached(struct check* c, const struct matmul* of, int64_t M, int64_t N) {
+    struct product p = begin(c, of, M, N, 1);
+    product_declare(&p);
+    product_fill(&p, 1, of->largest);
+    check_run_few_blocks(c);
+    check_run(c);
+    product_want(&p);
+    return check_end_is_right(p.C.t);
+}
+
+static bool last_row_reached(struct check* c, const void* of, int64_t M) {
+    return reached(c, of, M, 1);
+}
+
+static bool last_column_reached(struct check* c, const void* of, int64_t N) {
+    return reached(c, of, 1, N);
+}
+
+void multiply_reaches(struct check* c, const struct matmul* of) {
+    check_reaches(c, of->max_size, last_row_reached, of);
+    check_reaches(c, of->max_size, last_column_reached, of);
 }
 
 // ---- nothing to do

@@ -32,9 +32,9 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
 void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K,
                          int64_t first);
 
-// The largest M, then the largest N, with 1 for the other sizes: more than a grid has blocks in y.
-// So many blocks take long, so only the launches are checked.
-void multiply_launches_only(struct check* c, const struct matmul* of);
+// The largest M, then the largest N, with 1 for the other sizes: more than a grid has blocks in y,
+// or 16 bits can count. See check_reaches().
+void multiply_reaches(struct check* c, const struct matmul* of);
 
 // M, N or K is 0: C is not touched; if only K is 0, C is 0.
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "check/reach.h"
+
 struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int64_t cols) {
     return (struct batch){.check = c,
                           .of = of,
@@ -10,6 +12,7 @@ struct batch batch_of(struct check* c, const struct rows* of, int64_t rows, int6
                           .cols = cols,
                           .stride = cols,
                           .stride_out = cols,
+                          .step = 1,
                           .calls = 1};
 }
 
@@ -38,6 +41,8 @@ static void declare(struct check* c, void* batch) {
     check_describe(c, b);
     check_int(c, "rows", b->rows);
     check_int(c, "cols", b->cols);
+    check_int(c, "narrower", b->narrower);
+    check_int(c, "step", b->step);
     check_int(c, "first_x", b->first);
     if (b->of->writes_rows) check_int(c, "first_y", b->first_out);
     struct shape rows = SHAPE(b->rows, b->stride_out);
@@ -133,15 +138,54 @@ void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64
     }
 }
 
-// ---- no kernel runs
+// ---- rows that are not computed
 
-void batch_launch_many(struct check* c, const struct rows* of) {
-    enum { MOST_IN_Y = 65535 };
-    struct batch b = batch_of(c, of, MOST_IN_Y + check_pick(c, 1, 40), 1);
-    batch_begin(&b, "is it launched");
-    check_launches_only(c);
+static bool reached(struct check* c, const void* of, int64_t rows) {
+    struct batch b = batch_of(c, of, rows, 1);
+    bool right = true;
+    batch_begin(&b, "the last of many rows");
+    for (int64_t row = 0; row < rows; row++) *batch_row(&b, row) = (double)(1 + row % 251);
+    check_run_few_blocks(c);
+    check_run(c);
+    for (int i = 0; i < 2 && b.out[i]; i++) {
+        for (int64_t row = 0; row < rows; row++)
+            b.out[i]->want[row] = b.of->of_one[i] == ITSELF ? *batch_row(&b, row) : 1;
+        right &= check_end_is_right(b.out[i]);
+    }
+    return right;
+}
+
+void batch_reaches(struct check* c, const struct rows* of) {
+    enum { BEYOND_16_BITS = 1 << 16 };
+    check_reaches(c, BEYOND_16_BITS + check_pick(c, 8, 40), reached, of);
+}
+
+// The launcher is called for each width from narrowest to widest.
+static void begin_widths(struct batch* b, int64_t narrowest, int64_t step) {
+    char what[80];
+    b->narrower = b->cols - narrowest;
+    b->step = step;
+    snprintf(what, sizeof what, "every width from %lld on in steps of %lld", (long long)narrowest,
+             (long long)step);
+    batch_begin(b, what);
+}
+
+void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest) {
+    struct batch b = batch_of(c, of, 1, widest);
+    begin_widths(&b, narrowest, 1);
+    check_run_few_blocks(c);
     check_run(c);
 }
+
+void batch_fits(struct check* c, const struct rows* of, int64_t widest) {
+    enum { BESIDE = 30, FOUR = 4 };  // 120 floats: the sums of 32 warps, a line, and some more
+    struct batch b = batch_of(c, of, 1, widest);
+    begin_widths(&b, widest - BESIDE * FOUR, FOUR);
+    check_expect(c, COURSE_OK, CAUSE_bad_launch);
+    check_run(c);
+}
+
+// ---- no kernel runs
 
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls) {
     struct batch b = batch_of(c, of, 4, 128);

@@ -22,6 +22,8 @@
 struct rows {
     // Its outputs: one number of a row each, and a NULL if there is but one.
     const char* out[2];
+    // What each is for a row of one number.
+    enum { ONE, ITSELF } of_one[2];
     // out[0] has rows of cols numbers instead: the launcher takes "stride_y" and "stride_x", else
     // "stride_row".
     bool writes_rows;
@@ -34,6 +36,7 @@ struct batch {
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
     int64_t first, first_out;    // elements of x's and an output's array before their first row
+    int64_t narrower, step;      // calls for rows of fewer numbers, too: see batch_launches()
     bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_far()
     int calls;  // in the same arrays: rounds of the case
     struct tensor *x, *out[2];  // set by batch_begin(); NULL if the case passes NULL
@@ -87,11 +90,21 @@ struct batch_call {
 void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                      struct batch_call call);
 
-// ---- no kernel runs
+// ---- rows that are not computed
 
-// More rows of one number than a grid has blocks in y or z. That many blocks take long, so only the
-// launch is checked.
-void batch_launch_many(struct check* c, const struct rows* of);
+// More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
+void batch_reaches(struct check* c, const struct rows* of);
+
+// A row of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
+// block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.
+void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest);
+
+// A row of every fourth width up to `widest`, which is a limit of shared memory in floats: some 30
+// rows that fit, beside a few arrays of a block, and some that do not. They are computed, as what
+// the arrays take is known when a block runs; nothing is compared.
+void batch_fits(struct check* c, const struct rows* of, int64_t widest);
+
+// ---- no kernel runs
 
 // check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
 void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);

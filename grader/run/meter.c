@@ -336,7 +336,7 @@ WRAP(cudaMemset2D, (void* to, size_t pitch, int byte, size_t width, size_t heigh
 
 // ---- launches
 
-enum launch { RUNS, RUNS_NOT, FAILS, IS_CHECKED };
+enum launch { RUNS, RUNS_NOT, FAILS };
 
 // Memory that both sides reach, before a launch and after it.
 static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
@@ -348,15 +348,13 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     vault_close();
 }
 
-// Where a launch is made to fail, or launches are checked, no kernel runs.
+// Where a launch is made to fail, no kernel runs.
 static enum launch next_launch(void) {
     bool fails = fails_now("launch");
     vault_open();
-    bool checked = book.on && strcmp(book.failing, "kernels") == 0;
     bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
-    book.meter.launches += fails || checked || (failing && book.calls_left > 0);
+    book.meter.launches += fails || (failing && book.calls_left > 0);
     vault_close();
-    if (checked) return IS_CHECKED;
     if (!failing) look_at_shared(origin_before_launch);
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
@@ -380,21 +378,15 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
                         size_t bytes) {
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
-    if (l == IS_CHECKED) return cudev_check_launch(site);
     if (l == RUNS_NOT) return cudaSuccess;
     return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes));
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
 
-// How the launch shall go on. The limits are those of every GPU.
-static enum launch begin_launch(dim3 grid, dim3* block) {
+// How the launch shall go on.
+static enum launch begin_launch(dim3* block) {
     enum launch l = next_launch();
-    const double threads = (double)block->x * block->y * block->z;
-    const bool fits = grid.x > 0 && grid.x <= 0x7fffffff && grid.y > 0 && grid.y <= 65535 &&
-                      grid.z > 0 && grid.z <= 65535 && threads >= 1 && threads <= 1024 &&
-                      block->z <= 64;
-    if (l == IS_CHECKED) l = fits ? RUNS_NOT : FAILS;
     if (l == FAILS) *block = no_threads;
     return l;
 }
@@ -402,14 +394,14 @@ static enum launch begin_launch(dim3 grid, dim3* block) {
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
-    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
+    if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
     return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
 }
 
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
-    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
+    if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
     return launched(
         __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
 }

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 // From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none). The function
-// "launch" is a <<<>>>: cudaGetLastError() tells of it, and no kernel of the round runs. "kernels":
-// each launch is checked as if it ran, and none runs. Copies and fills are told to origin.h, whose
-// round has begun.
+// "launch" is a <<<>>>: cudaGetLastError() tells of it, and no kernel of the round runs. Copies and
+// fills are told to origin.h, whose round has begun.
 void meter_start(const char* fail_call, int fail_at);
 
 struct meter {

@@ -66,10 +66,11 @@ struct arena_tensor {
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
-    uint64_t seconds;    // offset of the second arrays, whole pages; they end the arena
-    uint32_t altered;    // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
-    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch", "kernels"
+    uint64_t seconds;     // offset of the second arrays, whole pages; they end the arena
+    uint32_t altered;     // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
+    uint32_t few_blocks;  // 1: of large grids a few blocks run; see check_reaches() (reach.h)
+    int32_t fail_at;      // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
+    char fail_call[32];   // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
@@ -91,7 +92,7 @@ struct arena_traffic {
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
-    // Bytes that a block loads from global memory though it has loaded them before
+    // Bytes that a warp loads from global memory though it has loaded them before
     // (grader/cpu/README.md, Profile): of each tensor.
     int64_t loaded_again[ARENA_TENSORS];
 };

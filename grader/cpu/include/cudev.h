@@ -79,7 +79,7 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
-    // Bytes of global memory that a block loads again: README.md, Profile.
+    // Bytes of global memory that a warp loads again: README.md, Profile.
     unsigned long long loaded_again_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
@@ -93,6 +93,11 @@ void cudev_write_profile(FILE* out, const char* format);
 // From here on mma.sync takes `factor` times each operand that is `least` or more, or -least or
 // less. So a program can find out what came from mma.sync. With factor 1 operands are as they were.
 void cudev_alter_operands(double least, double factor);
+
+// From now on, or no longer if on is 0, a launch runs only a few of its blocks, counted in x, then
+// y, then z: the first and the last, each a 64th of them and at most 16, and 48 from number 65536
+// on. So a program can find out in little time how far a large grid reaches.
+void cudev_run_few_blocks(int on);
 
 // From now on, or no longer if on is 0, a write to [p, p + bytes) of an allocation is a finding,
 // whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.

@@ -201,11 +201,37 @@ static void forked(void) {
     CHECK_CUDA(cudaFree(p));
 }
 
+__global__ void mark(int* marks) {
+    marks[blockIdx.y * gridDim.x + blockIdx.x] = 1;
+}
+
+// How many blocks of a grid of x * y run, of those from number `from` on.
+static int blocks_run(int x, int y, int from) {
+    int *marks = new_ints(x * y, 0), *host = (int*)malloc(x * y * sizeof(int)), count = 0;
+    mark<<<dim3(x, y), 1>>>(marks);
+    CHECK_CUDA(cudaMemcpy(host, marks, x * y * sizeof(int), cudaMemcpyDeviceToHost));
+    for (int i = from; i < x * y; i++) count += host[i];
+    free(host);
+    CHECK_CUDA(cudaFree(marks));
+    return count;
+}
+
+static void few_blocks(void) {
+    cudev_run_few_blocks(1);
+    CHECK(blocks_run(63, 1, 0) == 0);
+    CHECK(blocks_run(64, 2, 0) == 4 && blocks_run(64, 2, 126) == 2);
+    CHECK(blocks_run(65600, 1, 0) == 80 && blocks_run(65600, 1, 65584) == 16);
+    CHECK(blocks_run(65535, 2, 65536) == 64);
+    cudev_run_few_blocks(0);
+    CHECK(blocks_run(65600, 1, 0) == 65600);
+}
+
 int main(void) {
     forked();
     memory();
     many();
     shared_with_host();
+    few_blocks();
     limits();
     time_and_device();
     cudev_stats stats;

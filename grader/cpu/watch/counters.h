@@ -23,7 +23,7 @@ struct counts {
     uint64_t distinct;  // distinct bytes among them; of loads alone
     uint64_t sectors, ideal_sectors;
     uint64_t block_sectors;  // distinct within each block: the least that L2 has to deliver
-    uint64_t again;          // bytes that a block has loaded before
+    uint64_t again;          // bytes that the warp has loaded before
     uint64_t wavefronts, ideal_wavefronts;
 };
 

@@ -155,7 +155,7 @@ static const struct line_row* worst(const struct line_row* rows, unsigned count,
     return most * 10 > all ? found : NULL;
 }
 
-// The line that loads most of what its block has loaded before, if that is worth a sentence.
+// The line that loads most of what its warps have loaded before, if that is worth a sentence.
 static const struct line_row* most_again(const struct line_row* rows, unsigned count) {
     const struct line_row* found = NULL;
     uint64_t most = 0, all = 0;
@@ -196,8 +196,8 @@ static void print_advice(FILE* out, const struct line_row* rows, unsigned count)
                 : "");
     if (again)
         fprintf(out,
-                "  next: line %d loads %s of %s that its block has loaded before: keep them in\n"
-                "        shared memory or in registers\n",
+                "  next: line %d loads %s of %s that the same warps have loaded before: keep them\n"
+                "        in shared memory or in registers\n",
                 again->line, amount(again->counts.again), again->row->name);
     if (!global && !shared && !again) fprintf(out, "  no line wastes much\n");
 }
@@ -225,7 +225,7 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     if (atomics) fprintf(out, "; %llu atomics", (unsigned long long)atomics);
     fprintf(out, "\n");
     if (load.again)
-        fprintf(out, "  blocks load %s again that they have loaded before\n", amount(load.again));
+        fprintf(out, "  warps load %s again that they have loaded before\n", amount(load.again));
     fprintf(out, "  %llu block%s, %llu barrier%s", (unsigned long long)c.blocks,
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);

@@ -1,5 +1,6 @@
 // The cost of one request of a warp: 32-byte sectors of global memory, or wavefronts of shared
 // memory.
+#include <string.h>
 #include "cpu/watch/counters.h"
 
 // ---- global memory -----------------------------------------------------------------------------
@@ -61,10 +62,31 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     total->static_bytes += (unsigned)__builtin_popcount((uint32_t)(fresh | fresh >> 32) & ~known);
 }
 
-// What a block loads again: bytes that one of its threads has loaded before. When a warp stores
-// results where nothing was stored before, a part of its work has ended, and it may load all anew
-// for the next one: so a few blocks may do the work of many. A barrier takes all warps to the same
-// part. Sums that grow in global memory end nothing.
+// Which bytes of the sector has this warp loaded before, and no other warp since? From now on it
+// has loaded all that it loads now.
+static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsigned warp) {
+    uint32_t again = 0;
+    uint64_t all = warp * 0x0101010101010101u;
+    if (!r->bytes || memcmp(r->warp, &all, sizeof all) == 0) {
+        again = r->bytes & s->bytes;
+        r->bytes |= s->bytes;
+        memcpy(r->warp, &all, sizeof all);
+        return again;
+    }
+    for (unsigned i = 0; i < sizeof r->warp; i++) {
+        uint32_t word = (uint32_t)15 << 4 * i;
+        if (!(s->bytes & word)) continue;
+        if (r->warp[i] != warp) r->bytes &= ~word;
+        again |= r->bytes & s->bytes & word;
+        r->bytes |= s->bytes & word;
+        r->warp[i] = (uint8_t)warp;
+    }
+    return again;
+}
+
+// When a warp stores results where nothing was stored before, a part of its work has ended, and it
+// may load all anew for the next one: so a few blocks may do the work of many. A barrier takes all
+// warps to the same part. Sums that grow in global memory end nothing.
 static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
                         const struct sector* s) {
     struct block_read* r = &BLOCK_READ[watch->worker->number][s->number];
@@ -74,9 +96,8 @@ static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
         if (++p->now[warp] > p->last) p->last = p->now[warp];
     }
     c->block_sectors += r->part < p->first;
-    if (r->part != p->now[warp]) *r = (struct block_read){p->now[warp], 0};
-    unsigned again = (unsigned)__builtin_popcount(r->bytes & s->bytes);
-    r->bytes |= s->bytes;
+    if (r->part != p->now[warp]) *r = (struct block_read){.part = p->now[warp]};
+    unsigned again = (unsigned)__builtin_popcount(loaded_before(r, s, warp));
     if (!again) return;
     c->again += again;
     __atomic_fetch_add(&LOADED_AGAIN[s->number >> (PAGE_SHIFT - SECTOR_SHIFT)], again,

@@ -23,7 +23,7 @@ static bool map_shadow(void* want, size_t bytes, int fixed) {
 
 void cudev_shadow_map(void) {
     if (map_shadow(SHADOW_BASE, SHADOW_SIZE, MAP_FIXED_NOREPLACE)) return;
-    perror("==CPU device== cannot reserve 51 GiB of address space to watch the kernel (see "
+    perror("==CPU device== cannot reserve 59 GiB of address space to watch the kernel (see "
            "ulimit -v)");
     exit(EXIT_DIAGNOSIS);
 }

@@ -42,14 +42,15 @@ enum {
 #define LAUNCH_TOUCHED ((uint64_t*)(INIT_SHADOW + INIT_SIZE))
 #define TOTAL_TOUCHED ((uint64_t*)((char*)LAUNCH_TOUCHED + TOUCHED_SIZE))
 #define TOUCHED_SIZE (WATCHED_BYTES / 4)
-// per worker and sector: what a block has loaded of it last, see request.c
+// per worker and sector: what a block has loaded of it, see request.c
 struct block_read {
-    uint32_t part;   // of which part of the worker's work
-    uint32_t bytes;  // a bit for each of the 32
+    uint32_t part;    // of the worker's work
+    uint32_t bytes;   // a bit for each of the 32
+    uint8_t warp[8];  // that loaded last of each 4 bytes
 };
 #define BLOCK_READ ((struct block_read(*)[WATCHED_BYTES / 32])((char*)TOTAL_TOUCHED + TOUCHED_SIZE))
-#define BLOCK_READ_SIZE (WATCHED_BYTES / 4 * MAX_WORKERS)
-// per page: bytes that blocks have loaded again, since reset
+#define BLOCK_READ_SIZE (WATCHED_BYTES / 2 * MAX_WORKERS)
+// per page: bytes that were loaded again, since reset
 #define LOADED_AGAIN ((uint64_t*)((char*)BLOCK_READ + BLOCK_READ_SIZE))
 #define LOADED_AGAIN_SIZE (WATCHED_BYTES / 128 * sizeof(uint64_t))
 // per byte of code: the number of the site whose call returns there
@@ -63,7 +64,7 @@ struct block_read {
 
 // Memory that belongs to one file each: fence_order.c, counters.h, findings.c.
 #define OWN_SPACE ((size_t)1 << 30)
-#define ORDER_BASE (SHADOW_BASE + ((size_t)48 << 30))
+#define ORDER_BASE (SHADOW_BASE + ((size_t)56 << 30))
 #define COUNTERS_BASE (ORDER_BASE + OWN_SPACE)
 #define FINDINGS_BASE (COUNTERS_BASE + OWN_SPACE)
 #define SHADOW_SIZE ((size_t)(FINDINGS_BASE + OWN_SPACE - SHADOW_BASE))

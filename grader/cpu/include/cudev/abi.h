@@ -80,9 +80,6 @@ void cudev_clean_watched_stack(void);  // in an instrumented program
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                  size_t bytes);
 
-// What cudev_launch() would return at once: is the grid, the block or the shared memory too large?
-int cudev_check_launch(const struct cudev_launch_site* site);
-
 // Keeps a configuration while the launch's arguments are evaluated, per host thread.
 void cudev_push_site(const struct cudev_launch_site* site);
 void cudev_pop_site(struct cudev_launch_site* site);

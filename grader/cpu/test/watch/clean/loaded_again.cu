@@ -1,25 +1,36 @@
 // finds: nothing
-// Bytes that a block loads again: by whom, in which width and by which instruction does not matter.
+// Bytes that a warp loads again: in which width and by which instruction does not matter.
 #include <stdio.h>
 #include "cudev.h"
 #include "ptx.h"
 #include "small.h"
 
-// By two warps, in wider pieces, and on the way to shared memory. Then the next part begins.
+// Each of two warps loads 128 bytes, half of them again in wider pieces, and again on the way to
+// shared memory. Then the next part begins: what it loads is loaded once.
 __global__ void all_ways(float* out, const float* a) {
-    __shared__ float4 s[4];
-    int t = threadIdx.x;
+    __shared__ float4 s[8];
+    int t = threadIdx.x, lane = t % 32;
     out += 128 * blockIdx.x;
-    float sum = a[t % 32];
-    if (t < 4) {
-        float4 four = ((const float4*)a)[t];
+    float sum = a[lane];
+    if (lane < 4) {
+        float4 four = ((const float4*)a)[lane];
         sum += four.x + four.y + four.z + four.w;
-        cp_async16(&s[t], &a[4 * t]);
+        cp_async16(&s[t / 32 * 4 + lane], &a[4 * lane]);
     }
     cp_async_wait_all();
     out[t] = sum;
     __syncthreads();
-    out[64 + t] = a[t % 32];
+    out[64 + t] = a[lane];
+}
+
+// The first warp loads 128 bytes twice; the second has loaded half of them between.
+__global__ void in_turns(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int i = 0; i < 3; i++) {
+        if (threadIdx.x / 32 == i % 2 && threadIdx.x < 48) sum += a[threadIdx.x % 32];
+        __syncthreads();
+    }
+    atomicAdd(out, sum);
 }
 
 // The lanes of a warp share what one instruction loads; registers and constants cost nothing.
@@ -62,9 +73,11 @@ static void expect(const char* kernel, const float* a, unsigned long long of_a,
 int main() {
     float *a = filled(1024), *out = filled(1024);
     all_ways<<<1, 64>>>(out, a);
-    expect("all_ways", a, 128 + 64 + 64 + 128, 128 + 64 + 64 + 128);
-    for (int i = 0; i < 2; i++) all_ways<<<3, 64>>>(out, a);  // of the block, of the launch
-    expect("3 blocks, 2 launches", a, 6 * 384, 6 * 384);
+    expect("all_ways", a, 2 * (64 + 64), 2 * (64 + 64));
+    for (int i = 0; i < 2; i++) all_ways<<<3, 64>>>(out, a);  // blocks and launches do not matter
+    expect("3 blocks, 2 launches", a, 6 * 256, 6 * 256);
+    in_turns<<<1, 64>>>(out, a);
+    expect("in_turns", a, 64, 64);
     once<<<8, 32>>>(out, a);
     expect("once", a, 0, 0);
     sums_in_memory<<<1, 32>>>(out, a);
