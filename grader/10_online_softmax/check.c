@@ -144,8 +144,8 @@ static void masked(struct check* c) {
     run(c, &b);
 }
 
-// Half of l is made of many equal numbers, so the error of exp shows, and with few columns and small
-// scores the budget is narrow: log2(e) needs all digits of a float.
+// Half of l is made of many equal numbers, so the error of exp shows, and with few columns and
+// small scores the budget is narrow: log2(e) needs all digits of a float.
 static void few_equal(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, 128);
     batch_begin(&b, "one score 4 above all others");

@@ -28,7 +28,8 @@ void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
-// Two calls in the same arrays, the second of larger matrices that begin at no multiple of 16 bytes.
+// Two calls in the same arrays. In the second, matrices are larger, and begin at no multiple of 16
+// bytes.
 static void multiply_larger(struct check* c, const struct matmul* of) {
     struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
     check_case(c, "M = %lld, N = %lld, K = %lld, after a call with half of each", (long long)p.M,
