@@ -85,6 +85,7 @@ static void ragged(struct check* c) {
     add_and_compare(c, 8 * WHOLE + check_pick(c, 1, 31), 1);
     add_and_compare(c, check_pick(c, 258, 2000) | 1, 1);
     add_and_compare(c, 257, 1);
+    add_and_compare(c, 258, 1);
     add_and_compare(c, 255, 1);
     add_and_compare(c, 1, 1);
 }

@@ -185,8 +185,9 @@ static void any_cols(struct check* c) {
 
 static void any_both(struct check* c) {
     turn(c, ragged(c, ROWS), ragged(c, COLS));
-    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1}, {1, 4321}, {1, 1}};
-    for (int i = 0; i < 5; i++) turn(c, hard[i][0], hard[i][1]);
+    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1}, {1, 4321},
+                                      {1, 1},   {34, 70},   {68, 36}};
+    for (int i = 0; i < 7; i++) turn(c, hard[i][0], hard[i][1]);
 }
 
 // ---- item: memory safety

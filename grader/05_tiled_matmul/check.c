@@ -48,15 +48,15 @@ static void all_different(struct check* c) {
 static void inner_ragged(struct check* c) {
     multiply_whole(c, &contract);
     sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
-    static const int64_t hard[] = {17, 15, 1, 4321};
-    for (int i = 0; i < 4; i++) sizes(c, WHOLE, WHOLE, hard[i]);
+    static const int64_t hard[] = {17, 15, 1, 4321, 34, 36};
+    for (int i = 0; i < 6; i++) sizes(c, WHOLE, WHOLE, hard[i]);
 }
 
 static void outer_ragged(struct check* c) {
     int64_t size = ragged_size(c);
     sizes(c, size, size, 2 * WHOLE);
-    static const int64_t hard[] = {33, 15, 1};
-    for (int i = 0; i < 3; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
+    static const int64_t hard[] = {33, 15, 1, 34, 36};
+    for (int i = 0; i < 5; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
     multiply_reaches(c, &contract);
 }
 

@@ -47,15 +47,15 @@ static void all_different(struct check* c) {
 // K = 4, 8, 12 ... leave rows aligned to 16 bytes, the others do not.
 static void inner_ragged(struct check* c) {
     sizes(c, WHOLE, WHOLE, 2 * WHOLE_K + 4 * check_pick(c, 1, 3));
-    static const int64_t hard[] = {1, 15, 33};
-    for (int i = 0; i < 3; i++) sizes(c, WHOLE, WHOLE, hard[i]);
+    static const int64_t hard[] = {1, 15, 33, 34};
+    for (int i = 0; i < 4; i++) sizes(c, WHOLE, WHOLE, hard[i]);
     sizes(c, WHOLE / 4, WHOLE / 4, 1024 + check_pick(c, 1, 31));
 }
 
 static void outer_ragged(struct check* c) {
     sizes(c, 4 * check_pick(c, 5, 63), 4 * check_pick(c, 5, 63), WHOLE_K);
-    static const int64_t hard[][2] = {{129, 131}, {15, 17}, {1, 1}};
-    for (int i = 0; i < 3; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    static const int64_t hard[][2] = {{129, 131}, {15, 17}, {1, 1}, {34, 70}};
+    for (int i = 0; i < 4; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
     sizes(c, ragged_size(c), ragged_size(c), WHOLE_K);
     multiply_reaches(c, &contract);
 }

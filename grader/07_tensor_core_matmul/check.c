@@ -53,14 +53,14 @@ static void many_tiles(struct check* c) {
 // K = 8, 24, 40 ... leave rows aligned to 16 bytes, the others do not.
 static void inner_ragged(struct check* c) {
     sizes(c, WHOLE_M, WHOLE_N, 8 + 16 * check_pick(c, 4, 7));
-    static const int64_t hard[] = {1, 15, 33};
-    for (int i = 0; i < 3; i++) sizes(c, WHOLE_M, WHOLE_N, hard[i]);
+    static const int64_t hard[] = {1, 15, 33, 34, 36};
+    for (int i = 0; i < 5; i++) sizes(c, WHOLE_M, WHOLE_N, hard[i]);
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}};
+    static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}, {34, 70}, {68, 36}};
     sizes(c, check_pick(c, 18, 127), check_pick(c, 18, 127), WHOLE_K);
-    for (int i = 0; i < 3; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    for (int i = 0; i < 5; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
     multiply_reaches(c, &contract);
 }
 

@@ -114,11 +114,17 @@ static void narrow(struct check* c) {
     run(c, &b);
 }
 
-// On both sides of 1024, which a warp or a block may just hold. 50257 is the vocabulary of GPT-2.
+// On both sides of 1024, which a warp or a block may just hold; even, but no multiple of 4, or of
+// 8, as well. 50257 is the vocabulary of GPT-2.
 static void any_width(struct check* c) {
-    int64_t cols[] = {2 * check_pick(c, 130, 500) + 1, check_pick(c, 1041, 1055), 4321,
-                      2 * check_pick(c, 3000, 12000) + 1, VOCABULARY};
-    for (int i = 0; i < 5; i++) {
+    int64_t cols[] = {2 * check_pick(c, 130, 500) + 1,
+                      check_pick(c, 1041, 1055),
+                      4321,
+                      2 * check_pick(c, 3000, 12000) + 1,
+                      VOCABULARY,
+                      1002,
+                      1004};
+    for (int i = 0; i < 7; i++) {
         struct batch b = batch_of(c, &contract, ROWS, cols[i]);
         batch_begin(&b, "wide");
         batch_fill_rising(&b);

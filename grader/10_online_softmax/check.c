@@ -93,8 +93,8 @@ static void narrow(struct check* c) {
 // More elements than any block takes in one sweep, and a last sweep that is partly filled. The
 // largest elements come last. 50257 is the vocabulary of GPT-2.
 static void wide(struct check* c) {
-    int64_t cols[] = {4321, 2 * check_pick(c, 1030, 3000) + 1, 50257};
-    for (int i = 0; i < 3; i++) {
+    int64_t cols[] = {4321, 2 * check_pick(c, 1030, 3000) + 1, 50257, 1002, 1004};
+    for (int i = 0; i < 5; i++) {
         struct batch b = batch_of(c, &contract, 4, cols[i]);
         batch_begin(&b, "wide");
         batch_fill_rising(&b);

@@ -107,8 +107,15 @@ static bool other_shift(const struct suspect* s, const struct hypothesis* h, int
                         double* guess) {
     const struct problem* p = s->problem;
     int64_t right = p->N_k - p->N_q;
-    const int64_t shifts[] = {0,         -right,   right > 0 ? 0 : right, right < 0 ? 0 : right,
-                              right - 1, right + 1};
+    const int64_t shifts[] = {0,
+                              -right,
+                              right > 0 ? 0 : right,
+                              right < 0 ? 0 : right,
+                              right / 16 * 16,  // in whole tiles
+                              right / 32 * 32,
+                              right / 64 * 64,
+                              right - 1,
+                              right + 1};
     struct backward w = backward_right(p);
     w.shift = shifts[*(const int*)h->like + variant];
     return p->causal && w.shift != right && backward_guess(s, &w, guess);
@@ -119,8 +126,8 @@ static bool other_shift(const struct suspect* s, const struct hypothesis* h, int
 const struct hypothesis backward_mistakes_in_mask[] = {
     {CAUSE_causal_ignored, FLAW(.mask = MASK)},
     {CAUSE_causal_ignored, FLAW(.mask = MASK_NOTHING)},
-    {CAUSE_mask_corner, other_shift, .variants = 4, .like = FROM(0)},
-    {CAUSE_mask_off_by_one, other_shift, .variants = 2, .like = FROM(4)},
+    {CAUSE_mask_corner, other_shift, .variants = 7, .like = FROM(0)},
+    {CAUSE_mask_off_by_one, other_shift, .variants = 2, .like = FROM(7)},
     {0},
 };
 
