@@ -69,7 +69,7 @@ static void run_digits(struct check* c, const char* what, int64_t rows, int64_t 
 
 // Rows wider than a block can keep, of 1, -1 and their maximum: digits would add up to more.
 static void run_ones(struct check* c, int64_t cols) {
-    struct batch b = batch_of(c, &contract, 2, cols);
+    struct batch b = batch_of(c, &contract, ROWS, cols);
     batch_begin(&b, "very wide");
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e++)

@@ -175,7 +175,8 @@ static void on_tensor_cores(struct check* c) {
 }
 
 // Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
-// times (README eq. 4). The budget allows tiles of 64, a warp's.
+// times (README eq. 4). The budget allows tiles of 64, a warp's. With tiles of any size an element
+// is loaded once for each.
 static void read_once_per_tile(struct check* c) {
     enum { TILE = 64 };
     const double M = WHOLE_M, N = WHOLE_N, K = 2 * WHOLE_K;
@@ -183,6 +184,8 @@ static void read_once_per_tile(struct check* c) {
     check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
                   (double)t->global_load_bytes / (2 * (M * K + K * N)),
                   (M * K * N / TILE + K * N * M / TILE) / (M * K + K * N));
+    check_loaded_once(c, "A");
+    check_loaded_once(c, "B");
     check_at_most(c, CAUSE_too_much_written, "times that each element of C is stored",
                   (double)(t->global_store_bytes + t->filled_bytes) / (2 * M * N), 1);
 }

@@ -210,6 +210,15 @@ static void nothing_unseen(struct check* c) {
     judge_masked_reads(c, N, masked, more, 0.82);
     check_at_most(c, CAUSE_too_much_read, "times that rows are read for keys that all queries see",
                   (more - masked) / (of_rows * N), MORE_KEYS / SMALLEST_BLOCK);
+
+    // Few queries, many keys; few keys, many queries. What there is much of is loaded once by a
+    // block of either kernel, even if it loads the few for each tile of the many.
+    backward_case(all_keys(c, SMALLEST_BLOCK, N));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    backward_case(all_keys(c, N, SMALLEST_BLOCK));
+    check_loaded_once(c, "Q");
+    check_loaded_once(c, "dO");
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

@@ -302,7 +302,7 @@ static void safe(struct check* c) {
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as
 // Q: reads of them with an empty mask would show. Each tile of 8 queries or more may read K and V
-// of the active blocks once.
+// of the active blocks once, and with tiles of any size a block loads a key once.
 static void forward_cheap(struct check* c) {
     enum { N_Q = 16, T_K = 4, SMALLEST_TILE = 8 };
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
@@ -314,6 +314,8 @@ static void forward_cheap(struct check* c) {
     judge_one_of_four(c, read);
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   (read[2] - read[0]) / K_and_V, N_Q / SMALLEST_TILE);
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
 }
 
 // The same for the gradients, and for one column of four blocks. Reads with an empty mask, for
@@ -334,6 +336,9 @@ static void cheap(struct check* c) {
         // four blocks may not grow so that the share of one looks small.
         check_at_most(c, CAUSE_too_much_read, "times that all rows are read for each tile of 8",
                       (read[2] - read[0]) / (4.0 * 16 * N * T * BLOCK / 8), 4);
+        // Of the few rows some designs load a tile for each tile of the many; of the many, none.
+        check_loaded_once(c, column ? "Q" : "K");
+        check_loaded_once(c, column ? "dO" : "V");
     }
     backward_kept(sizes(c, &of_backward, 1, 16, 16));
     forward_kept(sizes(c, &of_forward, 1, 16, 16));

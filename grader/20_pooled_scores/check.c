@@ -279,6 +279,9 @@ static void cheap(struct check* c) {
     double seen = (bytes_of_K_and_V(c, N, N + MORE, true) - masked) / (of_a_key * MORE);
     check_at_most(c, CAUSE_too_much_read, "times that keys are read that all queries see", seen,
                   3.0 * N / SMALLEST_TILE);
+    // A launch is one pass, unless there is only one.
+    if (check_traffic(c)->launches > 1) check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
     double tile = fmax(64, 3 * N / seen);
     check_at_most(c, CAUSE_masked_read, "share of K and V that is read in spite of the mask",
                   masked / (of_a_key * N * seen), (N + tile) / (2 * N) + 0.01);

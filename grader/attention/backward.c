@@ -15,6 +15,7 @@
 
 #include "attention/forward.h"
 #include "attention/places.h"
+#include "attention/sums.h"
 #include "check/hypothesis.h"
 
 static void* must_allocate(int64_t count, size_t size) {
@@ -122,6 +123,10 @@ static double term(const struct head* t, double x) {
     return op(t, t->w->absolute ? fabs(x) : x);
 }
 
+static struct operations kind_of(const struct head* t, bool absolute) {
+    return (struct operations){.rounded = t->rounded, .absolute = absolute};
+}
+
 // P or dS as a factor of the next product.
 static double factor(const struct head* t, double x) {
     const struct contract* contract = t->p->contract;
@@ -176,15 +181,19 @@ static void compute_scores(struct head* t, int64_t i) {
     double scale = scale_of(t->p, w->flaw.scores), of_delta = factors[w->flaw.delta];
     int64_t columns = w->flaw.columns ? w->flaw.columns : t->p->d;
     t->delta[i] = delta_of(t, i);
-    for (int64_t j = 0; j < t->p->N_k; j++) {
-        const double *K = read_row(t, w->value, ARRAY_K, j), *V = read_row(t, w->value, ARRAY_V, j);
-        double S = 0, dP = 0;
-        for (int64_t x = 0; x < columns; x++) {
-            S = op(t, S + op(t, Q[x] * K[x]));
-            dP = op(t, dP + term(t, dO[x] * V[x]));
+    for (int64_t first = 0; first < t->p->N_k; first += SUMS) {
+        const double *K[SUMS], *V[SUMS];
+        double S[SUMS], dP[SUMS];
+        for (int64_t c = 0; c < SUMS; c++) {
+            int64_t j = first + c < t->p->N_k ? first + c : first;
+            K[c] = read_row(t, w->value, ARRAY_K, j), V[c] = read_row(t, w->value, ARRAY_V, j);
         }
-        t->S[j] = op(t, S * scale);
-        t->dS[i * t->columns + j] = op(t, dP - of_delta * t->delta[i]);
+        sums_of_products(kind_of(t, false), columns, Q, K, S);
+        sums_of_products(kind_of(t, w->absolute), columns, dO, V, dP);
+        for (int64_t c = 0; c < SUMS && first + c < t->p->N_k; c++) {
+            t->S[first + c] = op(t, S[c] * scale);
+            t->dS[i * t->columns + first + c] = op(t, dP[c] - of_delta * t->delta[i]);
+        }
     }
 }
 
@@ -269,6 +278,7 @@ static double straight(const struct head* t, const double* matrix, enum taken ho
 static void add_dV_and_dK(const struct head* t) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
+    const struct operations kind = kind_of(t, w->absolute);
     bool all = w->P_of_dV || w->dS_of_dK;  // elements taken from wrong places may not be 0 either
     for (int64_t j = 0; j < p->N_k; j++)
         for (int64_t i = 0; i < p->N_q; i++) {
@@ -279,10 +289,8 @@ static void add_dV_and_dK(const struct head* t) {
             double P = transposed(t, t->P, w->P_of_dV, i, j);
             double dS = transposed(t, t->dS, w->dS_of_dK, i, j);
             double of_dO = count * (w->flaw.dV == OF_P ? P : w->flaw.dV == OF_ONE ? 1 : dS);
-            for (int64_t x = 0; x < p->d && t->dV; x++)
-                t->dV[j * p->d + x] = op(t, t->dV[j * p->d + x] + term(t, of_dO * dO[x]));
-            for (int64_t x = 0; x < p->d && t->dK; x++)
-                t->dK[j * p->d + x] = op(t, t->dK[j * p->d + x] + term(t, count * dS * Q[x]));
+            if (t->dV) add_multiple(kind, p->d, t->dV + j * p->d, of_dO, dO);
+            if (t->dK) add_multiple(kind, p->d, t->dK + j * p->d, count * dS, Q);
         }
 }
 
@@ -311,7 +319,7 @@ static void store_dQ(const struct head* t) {
             if (!count) continue;
             const double* K = read_row(t, w->again, ARRAY_K, j);
             double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
-            for (int64_t x = 0; x < p->d; x++) dQ[x] = op(t, dQ[x] + term(t, count * dS * K[x]));
+            add_multiple(kind_of(t, w->absolute), p->d, dQ, count * dS, K);
         }
         store_row_of_dQ(t, i, dQ);
     }

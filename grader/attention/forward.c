@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "attention/sums.h"
 #include "wall/arena.h"
 
 // ---- reference -----------------------------------------------------------------------------
@@ -11,27 +12,32 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
 #define ROUND(x) (single ? (double)(float)(x) : (x))
     enum dtype dtype = p->contract->dtype;
     const struct block_mask blocks = blocks_of(p);
+    const struct operations kind = {.rounded = single};
+    int64_t key[MAX_N];  // those that a query sees
     double S[MAX_N];
     FOR_EACH_QUERY(p, b, h, i) {
         const double* q = row_of(p, ARRAY_Q, b, h, i);
         double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
-        int64_t seen = keys_seen(p, i);
-        for (int64_t j = 0; j < seen; j++) {
-            S[j] = -INFINITY;
-            if (!is_active(blocks, b, h, i, j)) continue;
-            const double* k = row_of(p, ARRAY_K, b, h, j);
-            double s = 0;
-            for (int64_t x = 0; x < p->d; x++) s = ROUND(s + ROUND(q[x] * k[x]));
-            S[j] = ROUND(p->scale * s);
-            m = fmax(m, S[j]);
+        int64_t seen = 0;
+        for (int64_t j = 0; j < keys_seen(p, i); j++)
+            if (is_active(blocks, b, h, i, j)) key[seen++] = j;
+        for (int64_t n = 0; n < seen; n += SUMS) {
+            const double* k[SUMS];
+            double s[SUMS];
+            for (int64_t c = 0; c < SUMS; c++)
+                k[c] = row_of(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
+            sums_of_products(kind, p->d, q, k, s);
+            for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
+                S[n + c] = ROUND(p->scale * s[c]);
+                m = fmax(m, S[n + c]);
+            }
         }
-        for (int64_t j = 0; j < seen; j++) {
-            if (S[j] == -INFINITY) continue;
-            double weight = ROUND(exp(ROUND(S[j] - m)));
+        for (int64_t n = 0; n < seen; n++) {
+            if (S[n] == -INFINITY) continue;
+            double weight = ROUND(exp(ROUND(S[n] - m)));
             l = ROUND(l + weight);
             if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
-            const double* v = row_of(p, ARRAY_V, b, h, j);
-            for (int64_t x = 0; x < p->d; x++) sum[x] = ROUND(sum[x] + ROUND(weight * v[x]));
+            add_multiple(kind, p->d, sum, weight, row_of(p, ARRAY_V, b, h, key[n]));
         }
         double* o = O + place_in(p, ARRAY_O, b, h, i);
         for (int64_t x = 0; x < p->d; x++) {

@@ -95,7 +95,7 @@ void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
-// A row of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
+// Rows of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
 // block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.
 void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest);
 

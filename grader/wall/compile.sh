@@ -8,9 +8,16 @@
 # file is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
 ulimit -f 131072 # 64 MB a file
+# names ARGUMENT...: nm with the compiler's own plugin alone. Else it loads those of all compilers
+# here, and LLVM's takes ten times as long as the rest.
+plugin=$(g++ -print-file-name=liblto_plugin.so 2>/dev/null)
+[ -e "$plugin" ] || plugin=
+names() {
+    nm ${plugin:+--plugin "$plugin"} -P "$@"
+}
 if [ -n "${CONTROL:-}" ]; then
     file=out/control.cu
-    nm -P -u lib/call-cpu.o | awk -v f="$CONTROL" '
+    names -u lib/call-cpu.o | awk -v f="$CONTROL" '
         $1 == f || index($1, f "_") == 1 { print "extern \"C\" int " $1 "() { return 0; }" }' >$file
 fi
 include='-Iinclude -Iinclude/cpu' calls=
@@ -47,7 +54,7 @@ lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu || 
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
         g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
-    nm -P out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
+    names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
 } 2>out/said-watched &
 watched_job=$!
 plain=$(cat lib/cxxflags)
@@ -66,7 +73,7 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
     -S out/unit.ii -o out/unset.s 2>/dev/null; then
     : >out/unset
 fi
-g++ -c out/unit.s -o out/unit.o && nm -P -l out/unit.o >out/symbols &&
+g++ -c out/unit.s -o out/unit.o && names -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
 
 # alone SOURCE TEXT: the #include lines of the source alone, with the macros that C's headers ask
@@ -105,8 +112,8 @@ fi
 # What inspection compares the submission's symbols with.
 cp include/cpu/cudev/watching.h out/watching
 cat include/cpu/cudev/[!w]*.h >out/device
-nm -P lib/librun-*.a lib/call-*.o 2>/dev/null | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner
-nm -P -u lib/call-cpu.o | awk '{ print $1 }' >out/wanted
+names lib/librun-*.a lib/call-*.o 2>/dev/null | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner
+names -u lib/call-cpu.o | awk '{ print $1 }' >out/wanted
 cp lib/gated out/gated
 
 link() { # link PROGRAM OBJECT OPTION...
@@ -124,7 +131,7 @@ fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
 nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
 $nvcc || exit "$NOT_COMPILED"
-nm -P out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
+names out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
 # What nvcc's preprocessor makes of it for the host, and of its #include lines alone: by nvcc's own
 # command, which ends with the names of its files.
 $nvcc --dryrun 2>out/commands

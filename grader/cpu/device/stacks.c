@@ -10,13 +10,9 @@
 #define MADV_GUARD_INSTALL 102
 #endif
 
-static char* stack_bottom(const struct worker* w, unsigned stack) {
-    return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
-}
-
 // Shared mappings, although nobody shares them: private ones count against data limits (ulimit -d).
 void cudev_stacks_map(struct worker* w) {
-    char* want = stack_bottom(w, 0);
+    char* want = cudev_stack_bottom(w, 0);
     void* got = mmap(want, WORKER_STACKS, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != want) {
@@ -33,14 +29,19 @@ void cudev_stacks_reset(struct worker* w) {
     for (unsigned i = MAX_THREADS; i-- > 0;) s->free[s->free_count++] = i;
 }
 
+// Linux 6.15 has guards that stay when the stacks are closed and opened. An emulator may call
+// every advice a success.
+static bool install_guard(char* guard, size_t page) {
+    return madvise(guard, page, -1) != 0 && madvise(guard, page, MADV_GUARD_INSTALL) == 0;
+}
+
 void cudev_stack_prepare(struct worker* w, unsigned stack) {
     struct stacks* s = w->stacks;
     const size_t page = (size_t)getpagesize();
     for (; s->ready <= stack; s->ready++) {
         if (s->ready < s->guarded) continue;
-        // Linux 6.15 has guards that stay when the stacks are closed and opened.
-        char* guard = stack_bottom(w, s->ready);
-        if (s->ready == s->guarded && madvise(guard, page, MADV_GUARD_INSTALL) == 0)
+        char* guard = cudev_stack_bottom(w, s->ready);
+        if (s->ready == s->guarded && install_guard(guard, page))
             s->guarded++;
         else
             mprotect(guard, page, PROT_NONE);
@@ -49,25 +50,22 @@ void cudev_stack_prepare(struct worker* w, unsigned stack) {
 
 void cudev_stacks_open(struct worker* w) {
     struct stacks* s = w->stacks;
-    if (s->closed) mprotect(stack_bottom(w, 0), s->closed * STACK_SIZE, PROT_READ | PROT_WRITE);
+    if (s->closed)
+        mprotect(cudev_stack_bottom(w, 0), s->closed * STACK_SIZE, PROT_READ | PROT_WRITE);
     s->closed = 0;
 }
 
 void cudev_stacks_close(struct worker* w) {
     struct stacks* s = w->stacks;
-    if (s->ready) mprotect(stack_bottom(w, 0), s->ready * STACK_SIZE, PROT_NONE);
+    if (s->ready) mprotect(cudev_stack_bottom(w, 0), s->ready * STACK_SIZE, PROT_NONE);
     s->closed = s->ready;
     s->ready = 0;  // the other guard pages have become one with the rest
-}
-
-const char* cudev_stack_end(const struct worker* w) {
-    return stack_bottom(w, w->stack + 1);
 }
 
 // Stacks start at different distances from their top. Otherwise all stacks would compete for the
 // same lines of the first-level cache.
 char* cudev_stack_top(const struct worker* w, unsigned stack) {
-    return stack_bottom(w, stack + 1) - stack % 61 * 192;
+    return cudev_stack_bottom(w, stack + 1) - stack % 61 * 192;
 }
 
 // ---- what threads leave on their stacks ---------------------------------------------------------
@@ -115,7 +113,7 @@ __attribute__((noinline)) void cudev_clean_stack(void) {
 }
 
 bool cudev_stack_guard_hit(const struct worker* w, const void* address) {
-    const char* bottom = stack_bottom(w, w->stack);
+    const char* bottom = cudev_stack_bottom(w, w->stack);
     return (const char*)address >= bottom - STACK_SIZE / 2 &&
            (const char*)address < bottom + getpagesize();
 }

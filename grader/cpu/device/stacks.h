@@ -19,7 +19,13 @@ void cudev_stacks_reset(struct worker* w);  // all stacks are free, whatever run
 void cudev_stacks_open(struct worker* w);
 void cudev_stacks_close(struct worker* w);
 char* cudev_stack_top(const struct worker* w, unsigned stack);  // where a new thread starts
-const char* cudev_stack_end(const struct worker* w);            // of the stack in use
+static inline char* cudev_stack_bottom(const struct worker* w, unsigned stack) {
+    return STACK_BASE + (size_t)w->number * WORKER_STACKS + (size_t)stack * STACK_SIZE;
+}
+// Of the stack in use. Every watched access asks for it.
+static inline const char* cudev_stack_end(const struct worker* w) {
+    return cudev_stack_bottom(w, w->stack + 1);
+}
 // Is the address in the guard page of the stack in use, or just below it, as with large frames?
 bool cudev_stack_guard_hit(const struct worker* w, const void* address);
 
