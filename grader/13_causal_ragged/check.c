@@ -56,7 +56,8 @@ static void ragged_keys(struct check* c) {
 
 static void masked(struct check* c) {
     forward_case(causal(c, 64, 64), PACKED, "", JUDGE_O);
-    forward_case(causal(c, 32, 32 + 16 * check_pick(c, 1, 3)), PACKED, "", JUDGE_O);
+    struct problem p = causal(c, 32, 32 + 16 * check_pick(c, 1, 3));
+    forward_case(with_flag(p, -1), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
 }
@@ -69,6 +70,7 @@ static void empty_rows(struct check* c) {
 
 static void logsumexp(struct check* c) {
     struct problem p = causal(c, 32, 32);
+    p.B = 2;
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_LSE);
 }
@@ -91,6 +93,8 @@ static void hard_scores(struct check* c) {
     forward_case_cancel(all_keys(c, 16, 128));
     forward_case_exact(all_keys(c, 16, 1024));
     forward_case_tail(all_keys(c, 16, 2048));
+    // The largest score is that of the smallest product.
+    forward_case(with_scale(all_keys(c, 32, 32), -30), PACKED, "", JUDGE_O);
 }
 
 static void again(struct check* c) {
@@ -100,7 +104,6 @@ static void again(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},

@@ -70,8 +70,10 @@ static void ragged(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
     // by 1 the corners look like an error by one
-    forward_case(causal(c, 192, 192 + check_pick(c, 2, 62)), PACKED, ": the diagonal is no tile's",
-                 JUDGE_O);
+    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
+    forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
+    // More heads than pick_work() takes at a time, and some left.
+    forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
@@ -80,9 +82,7 @@ static void empty_rows(struct check* c) {
 }
 
 static void logsumexp(struct check* c) {
-    struct problem p = causal(c, 96, 96);
-    p.H = 2;
-    forward_case(p, PACKED, "", JUDGE_LSE);
+    forward_case(with_heads(causal(c, 96, 96), 2, 2), PACKED, "", JUDGE_LSE);
 }
 
 static void hard_scores(struct check* c) {
@@ -97,7 +97,6 @@ static void hard_scores(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
@@ -150,6 +149,10 @@ static void nothing_past_the_diagonal(struct check* c) {
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
     forward_kept(all_keys(c, 16, 16));
+    // The other head dimension may have other tiles.
+    double wide = (double)forward_by_mma(with_d(all_keys(c, 64, 64), 128))->global_load_bytes;
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                  wide / (4.0 * 64 * 128) - 0.5, 64.0 / SMALLEST_TILE);
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

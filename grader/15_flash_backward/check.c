@@ -55,7 +55,7 @@ static void masked(struct check* c) {
     int64_t N = pick_ragged(c, 33, 79);
     backward_case(causal(c, N, N));
     N = pick_ragged(c, 17, 31);
-    backward_case(causal(c, N, N + check_pick(c, 17, 33)));
+    backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -1));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }
 
@@ -113,6 +113,7 @@ static void own_scale(struct check* c) {
     static const double factors[] = {0.3, 0.5, 1.7, 2.5};
     struct problem p = all_keys(c, pick_ragged(c, 17, 31), 16);
     backward_case(with_scale(p, factors[check_pick(c, 0, 3)]));
+    backward_case(with_scale(all_keys(c, 17, 16), -1.3));
 }
 
 static void again(struct check* c) {
@@ -137,6 +138,7 @@ static void arguments(struct check* c) {
     backward_cases_empty(all_keys(c, 19, 17));
     problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
     problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
+    problem_too_many_heads(all_keys(c, 16, 16));
     problem_launches_fail(all_keys(c, 16, 16));
 }
 
@@ -151,12 +153,14 @@ static void safe(struct check* c) {
 }
 
 // The bytes of a case but for arrays that are read once: K and V; O and dO, for delta; the sums of
-// dQ.
+// dQ. Lanes that load the same number, LSE or delta, load it once.
 static double read_again(struct problem p) {
     double d = (double)p.d, once = d * (4.0 * (double)p.N_k + 8.0 * (double)p.N_q);
     check_watch(p.check, WATCH_PROFILE);
     backward_case(p);
-    return (double)problem_traffic(&p)->global_load_bytes - once;
+    const struct arena_traffic* t = problem_traffic(&p);
+    int64_t different = 32 * (t->global_load_sectors - t->global_load_excess_sectors);
+    return fmin((double)t->global_load_bytes, (double)different) - once;
 }
 
 // Each block of keys reads Q and dO once, with LSE and delta, from the first query that sees one of

@@ -65,7 +65,7 @@ static void any_length(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
     backward_case(causal(c, 128, 128));
-    backward_case_named(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), PACKED,
+    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -1), PACKED,
                         ": the diagonal is no tile's");
 }
 
@@ -144,7 +144,6 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 56}}},
         {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
@@ -160,6 +159,7 @@ static void arguments(struct check* c) {
     backward_cases_empty(p);
     problem_refused(p, bad);
     problem_misaligned_refused(p);
+    problem_too_many_heads(p);
     problem_launches_fail(p);
 }
 

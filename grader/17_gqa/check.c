@@ -72,7 +72,7 @@ static void forward_group_of_three(struct check* c) {
 
 static void forward_causal(struct check* c) {
     judge_O(forward_of(c, 2, 32, 32, true));
-    judge_O(forward_of(c, 4, 16, 16 + check_pick(c, 2, 31), true));
+    judge_O(with_flag(forward_of(c, 4, 16, 16 + check_pick(c, 2, 31), true), -1));
     judge_O(forward_of(c, 8, 4, check_pick(c, 33, 40), true));
 }
 
@@ -86,6 +86,7 @@ static void forward_ragged(struct check* c) {
 
 static void forward_logsumexp(struct check* c) {
     struct problem p = forward_of(c, 4, 16, 32, false);
+    p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
     p = sizes(c, &of_forward, 2, 1, 32, check_pick(c, 17, 31), true);
     forward_case(p, PACKED, ": rows that see no key", JUDGE_LSE);
@@ -113,22 +114,37 @@ static void forward_hard(struct check* c) {
     forward_case_cancel(forward_of(c, 1, 16, 128, false));
     forward_case_exact(forward_of(c, 2, 16, 1024, false));
     forward_case_tail(forward_of(c, 2, 16, 2048, false));
+    // The largest score is that of the smallest product.
+    judge_O(with_scale(forward_of(c, 2, 16, 32, false), -30));
 }
 
 // One query: except for Q, only K and V are read. Tiles of at least 8 rows, each a head of the
-// group, read them ceil(group / 8) times; a block for each query head, group times.
+// group, read them ceil(group / 8) times; a block for each query head, group times. Each of 8 warps
+// that share the keys of a block may read Q: that is less than half of K and V for each 8 heads.
+// Heads share them in a group of any size, beside other key heads and batches, with a mask, too.
 static void forward_decoding(struct check* c) {
-    enum { SMALLEST_TILE = 8 };
+    enum { SMALLEST_TILE = 8, WARPS = 8 };
+    static const struct {
+        int64_t B, H_k, group, d, fewest, most;
+        bool causal;
+    } sizes_of[] = {
+        {1, 1, 8, 16, 65, 90, false}, {1, 1, 16, 16, 257, 300, false}, {2, 2, 7, 72, 65, 90, true}};
     check_watch(c, WATCH_PROFILE);
-    for (int64_t group = 8; group <= 16; group *= 2) {
-        struct problem p = forward_of(c, group, 1, check_pick(c, 65, 90), false);
+    for (size_t n = 0; n < sizeof sizes_of / sizeof sizes_of[0]; n++) {
+        int64_t group = sizes_of[n].group, H_k = sizes_of[n].H_k;
+        int64_t N_k = check_pick(c, sizes_of[n].fewest, sizes_of[n].most);
+        struct problem p = sizes(c, &of_forward, H_k * group, group, 1, N_k, sizes_of[n].causal);
+        p = with_d(with_heads(p, sizes_of[n].B, H_k * group), sizes_of[n].d);
         judge_O(p);
         const struct arena_traffic* t = check_traffic(c);
-        double K_and_V = 4.0 * (double)(p.N_k * p.d), Q = 2.0 * (double)(p.H * p.d);
+        double K_and_V = 4.0 * (double)(p.B * H_k * N_k * p.d);
+        double Q = 2.0 * (double)(p.B * p.H * p.d);
         check_kept(c, CAUSE_expanded, "byte of K and V", K_and_V, 1, 7000);
+        double limit = (double)CEIL_DIV(group, SMALLEST_TILE);
+        double reads = ((double)t->global_load_bytes - Q) / K_and_V;
+        double least = reads - (WARPS - 1) * Q / K_and_V;
         check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                      ((double)t->global_load_bytes - Q) / K_and_V,
-                      (double)CEIL_DIV(group, SMALLEST_TILE));
+                      least <= limit ? least : reads, limit);
     }
 }
 
@@ -144,7 +160,7 @@ static void groups(struct check* c) {
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void causal(struct check* c) {
     backward_case(backward_of(c, 2, 32, 32, true));
-    backward_case(backward_of(c, 2, 16, 16 + check_pick(c, 17, 33), true));
+    backward_case(with_flag(backward_of(c, 2, 16, 16 + check_pick(c, 17, 33), true), -1));
     backward_case(backward_of(c, 2, 48, check_pick(c, 17, 30), true));
     int64_t d = check_pick(c, 2, 4), N_k = check_pick(c, 5, 6);
     backward_case_tested(with_d(backward_of(c, 3, 3, N_k, true), d));
@@ -167,6 +183,7 @@ static void places(struct check* c) {
         p = with_scale(p, factors[check_pick(c, 0, 3)]);
         backward_case_named(p, layout, "");
     }
+    backward_case(with_scale(backward_of(c, 2, 16, 16, false), -1.3));
     backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 16, 32, false), 2, 4));
 }
 
@@ -198,6 +215,20 @@ static void again(struct check* c) {
     backward_case_again(backward_of(c, 2, 16, 16, false), 3, NULL);
 }
 
+// The launcher is told of no query heads: dK and dV of the key heads are 0, and dQ is nobody's.
+static void no_query_heads(struct problem p) {
+    check_case(p.check, "H_q = 0, H_k = %d, N_q = N_k = %d", (int)p.H, (int)p.N_k);
+    check_replace(p.check, "H", 0);
+    problem_declare(&p, PACKED);
+    check_expect(p.check, COURSE_OK, CAUSE_empty_input);
+    backward_fill(&p);
+    check_run(p.check);
+    struct tensor* dQ = p.array[ARRAY_dQ].tensor;
+    for (int64_t e = 0; e < dQ->count; e++) dQ->untouched[e] = true;
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++)
+        check_compare(p.check, p.array[a].tensor, budget_exact());
+}
+
 static void arguments(struct check* c) {
     static const struct idle_call of_sizes[] = {
         {COURSE_UNSUPPORTED, {{"d", 257}}},
@@ -209,7 +240,11 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
-    static const struct idle_call of_heads[] = {{COURSE_BAD_ARGUMENT, {{"H_k", 3}}}, {0}};
+    static const struct idle_call of_heads[] = {
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_OK, {{"H", 0}}},
+        {0},
+    };
     static const struct idle_call of_gradients[] = {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
@@ -224,7 +259,9 @@ static void arguments(struct check* c) {
     problem_refused(sizes(c, &of_forward, 4, 1, 16, 16, false), of_heads);
     backward_case(backward_of(c, 2, 16, 16, true));
     backward_cases_empty(backward_of(c, 2, 16, 16, false));
+    no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
+    problem_too_many_heads(backward_of(c, 2, 16, 16, false));
     problem_launches_fail(backward_of(c, 2, 16, 16, false));
 }
 

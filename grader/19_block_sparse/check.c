@@ -156,6 +156,7 @@ static void forward_unseen(struct check* c) {
 
 static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
+    p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
 }
 
@@ -262,15 +263,10 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call of_O[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {COURSE_UNSUPPORTED, {{"H", 65536}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
-        {0},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},      {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}}, {0},
     };
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call of_gradients[] = {
@@ -284,6 +280,7 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
+    problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
     problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }
 

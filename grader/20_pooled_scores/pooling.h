@@ -58,6 +58,7 @@ struct slip {
     struct pool_flaw flaw;
     bool causal;
     int64_t offset;  // query i sees the keys up to i + offset
+    int64_t as_one;  // as in struct forward_mistake
     double scale;
     int64_t tile;
     struct view Q, K;
@@ -118,7 +119,8 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     double S[MAX_N];
     int64_t pool = pooling_of(p)->pool, N_k = p->N_k,
             end = w->flaw.tail_keys ? tail_end(w, pool, N_k) : N_k;
-    int64_t seen = !w->causal ? end : i + 1 + w->offset;
+    int64_t last = w->as_one ? (i / w->as_one + 1) * w->as_one - 1 : i;
+    int64_t seen = !w->causal ? end : last + 1 + w->offset;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
     double LSE = i < p->N_q ? ROUND(p->array[ARRAY_LSE].tensor->want[place(w->LSE, b, h, i)]) : 0;
@@ -311,6 +313,28 @@ static enum cause explain_second_scale(const struct suspect* s) {
     return CAUSE_NONE;
 }
 
+// A mask that knows of whole pools alone. Sets the offset, and how many queries see the same keys;
+// false if there is no n-th such mask.
+static bool mask_of_pools(const struct problem* p, int n, int64_t* offset, int64_t* as_one) {
+    enum { OFFSETS = 5 };
+    const int64_t pool = pooling_of(p)->pool, right = p->N_k - p->N_q, down = right / pool * pool;
+    const int64_t offsets[OFFSETS] = {right, right - pool, right + pool, down, down + pool};
+    const int64_t of_rows[] = {0, 0,
+                               1 - pool};  // each query its own; the last of a pool; the first
+    if (n >= 3 * OFFSETS || !p->causal) return false;
+    *as_one = n / OFFSETS ? pool : 0;
+    *offset = offsets[n % OFFSETS] + of_rows[n / OFFSETS];
+    return true;
+}
+
+// The first pass, which makes O and LSE, has such a mask.
+static enum cause explain_mask_of_pools(const struct suspect* s) {
+    struct forward_mistake w = forward_right(s->problem);
+    for (int n = 0; mask_of_pools(s->problem, n, &w.offset, &w.as_one); n++)
+        if (n > 0 && is_forward(s, &w)) return CAUSE_mask_corner;
+    return CAUSE_NONE;
+}
+
 // The second pass hides other keys than the first.
 static enum cause explain_second_mask(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -322,6 +346,9 @@ static enum cause explain_second_mask(const struct suspect* s) {
         w.offset = off ? w.offset + off : 0;
         if (is_slip(s, &w)) return off ? CAUSE_mask_off_by_one : CAUSE_mask_corner;
     }
+    w = no_slip(p);
+    for (int n = 0; mask_of_pools(p, n, &w.offset, &w.as_one); n++)
+        if (n > 0 && is_slip(s, &w)) return CAUSE_mask_corner;
     return CAUSE_NONE;
 }
 
@@ -365,8 +392,12 @@ static enum cause explain_unseen(const struct suspect* s) {
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     if (pooling_of(s.problem)->repeating) return CAUSE_not_repeatable;
-    if (t != pooling_of(s.problem)->R) return forward_explain(c, t, budget);
-    enum cause cause = explain_unseen(&s);
+    enum cause cause;
+    if (t != pooling_of(s.problem)->R) {
+        cause = explain_mask_of_pools(&s);
+        return cause ? cause : forward_explain(c, t, budget);
+    }
+    cause = explain_unseen(&s);
     if (!cause) cause = explain_second_scale(&s);
     if (!cause) cause = explain_slips(&s);
     if (!cause) cause = explain_second_mask(&s);

@@ -177,7 +177,8 @@ static void compute_scores(struct head* t, int64_t i) {
                               [NO_DELTA] = 0,
                               [TIMES_SCALE] = t->p->scale,
                               [ADDED] = -1,
-                              [OVER_SCALE] = 1 / t->p->scale};
+                              [OVER_SCALE] = 1 / t->p->scale,
+                              [UNWEIGHTED] = 0};
     double scale = scale_of(t->p, w->flaw.scores), of_delta = factors[w->flaw.delta];
     int64_t columns = w->flaw.columns ? w->flaw.columns : t->p->d;
     t->delta[i] = delta_of(t, i);
@@ -231,12 +232,15 @@ static void compute_weights(struct head* t, int64_t i) {
     double LSE = of_LSE->tensor->value[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
     for (int64_t j = 0; j < t->p->N_k; j++) {
         double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
-        if (times(t->p, w, t->b, t->h, i, j) == 0) {
+        bool counts = times(t->p, w, t->b, t->h, i, j) > 0;
+        if (!counts && !(w->flaw.dS_where_hidden && i >= loop_of(t->p, w, j).start)) {
             *P = *dS = 0;
             continue;
         }
-        double p = op(t, exp(exponent_of(t, i, j, LSE)));
-        *dS = factor(t, op(t, p * *dS));
+        double p = counts ? op(t, exp(exponent_of(t, i, j, LSE))) : 0;
+        if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);
+        if (w->flaw.delta == UNWEIGHTED) *dS = op(t, *dS - t->delta[i]);
+        *dS = factor(t, *dS);
         *P = factor(t, p);
     }
 }
@@ -279,7 +283,8 @@ static void add_dV_and_dK(const struct head* t) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
     const struct operations kind = kind_of(t, w->absolute);
-    bool all = w->P_of_dV || w->dS_of_dK;  // elements taken from wrong places may not be 0 either
+    // Elements of hidden pairs, or taken from wrong places, may not be 0 either.
+    bool all = w->P_of_dV || w->dS_of_dK || w->flaw.dS_where_hidden;
     for (int64_t j = 0; j < p->N_k; j++)
         for (int64_t i = 0; i < p->N_q; i++) {
             int count = all ? 1 : times(p, w, t->b, t->h, i, j);
@@ -314,8 +319,9 @@ static void store_dQ(const struct head* t) {
     const struct backward* w = t->w;
     for (int64_t i = 0; i < p->N_q; i++) {
         double dQ[MAX_HEAD] = {0};
+        bool all = w->dS_of_dQ || w->flaw.dS_where_hidden;
         for (int64_t j = 0; j < p->N_k; j++) {
-            int count = w->dS_of_dQ ? 1 : times(p, w, t->b, t->h, i, j);
+            int count = all ? 1 : times(p, w, t->b, t->h, i, j);
             if (!count) continue;
             const double* K = read_row(t, w->again, ARRAY_K, j);
             double dS = straight(t, t->dS, w->dS_of_dQ, i, j);

@@ -21,7 +21,10 @@ struct backward_flaw {
         POWER_OF_2,     // 2 to the power of S - LSE
         TILE_MAXIMUM,   // S - m, m the row's largest score in the tile of keys
     } exponent;
-    enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE } delta;
+    enum { SUBTRACTED, NO_DELTA, TIMES_SCALE, ADDED, OVER_SCALE, UNWEIGHTED } delta;
+    bool dS_unweighted;  // dS = dP - delta
+    bool
+        dS_where_hidden;  // and with one of the last two it is not 0 in tiles that are seen in part
     enum { OF_P, OF_ONE, OF_dS } dV;  // the factor of dO in dV
     // If not 0: S and dP, or delta, are sums over the first so many columns of a row alone.
     int64_t columns, delta_columns;

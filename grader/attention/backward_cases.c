@@ -90,7 +90,8 @@ void backward_case_tested(struct problem p) {
 }
 
 void backward_case_empty(struct problem p) {
-    problem_begin(&p, PACKED, "");
+    problem_begin(&p, PACKED, ", arrays without elements are NULL");
+    check_null_if_empty(p.check);
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     backward_fill(&p);
     backward_run(&p);

@@ -46,7 +46,8 @@ void backward_case_far(struct problem p);
 // A case small enough for backward_test(), which tests its gradients.
 void backward_case_tested(struct problem p);
 
-// Some size is 0: the launcher has nothing to do, or only zeros to write.
+// Some size is 0: the launcher has nothing to do, or only zeros to write. Arrays without elements
+// are NULL.
 void backward_case_empty(struct problem p);
 
 // backward_case_empty() without batches, without queries, and without keys.

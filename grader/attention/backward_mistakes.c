@@ -71,6 +71,8 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_delta, FLAW(.delta = TIMES_SCALE)},
     {CAUSE_delta, FLAW(.delta = ADDED)},
     {CAUSE_delta, FLAW(.delta = OVER_SCALE)},
+    {CAUSE_delta, FLAW(.delta = UNWEIGHTED)},
+    {CAUSE_delta, FLAW(.dS_unweighted = true)},
     {CAUSE_not_normalised, FLAW(.exponent = NO_LSE)},
     {CAUSE_lse_base2, FLAW(.exponent = LSE_OF_BASE_2)},
     {CAUSE_exp2_base, FLAW(.exponent = POWER_OF_2)},
@@ -168,6 +170,8 @@ static bool flawed_in_tiles(const struct suspect* s, const struct hypothesis* h,
 
 static const struct hypothesis in_tiles[] = {
     {CAUSE_not_normalised, IN_TILES(.exponent = TILE_MAXIMUM)},
+    {CAUSE_delta, IN_TILES(.delta = UNWEIGHTED, .dS_where_hidden = true)},
+    {CAUSE_delta, IN_TILES(.dS_unweighted = true, .dS_where_hidden = true)},
     {CAUSE_diagonal_unmasked, IN_TILES(.mask = MASK_TILES)},
     {CAUSE_not_weighted, IN_TILES(.mask = MASK_TILES, .dV = OF_ONE)},
     {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},
@@ -209,6 +213,20 @@ static enum cause explain_places(const struct suspect* s) {
 
 // ---- what no guess reproduces --------------------------------------------------------------
 
+// True if dQ of some heads is all NaN or infinite, and dQ of the others is not at all.
+static bool are_whole_heads_nonfinite(const struct problem* p) {
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++) {
+            int64_t bad = 0;
+            for (int64_t i = 0; i < p->N_q; i++)
+                for (int64_t x = 0; x < p->d; x++)
+                    bad += !isfinite(
+                        p->array[ARRAY_dQ].tensor->got[place_in(p, ARRAY_dQ, b, h, i) + x]);
+            if (bad > 0 && bad < p->N_q * p->d) return false;
+        }
+    return true;
+}
+
 // The first cause that a NaN can have. dQ is compared last: P and dS are right if only dQ is NaN.
 static enum cause explain_sums(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -218,7 +236,7 @@ static enum cause explain_sums(const struct suspect* s) {
     if (t != p->array[ARRAY_dQ].tensor || bad == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
     if (highest < -88) return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    return bad == p->B * p->H * p->N_q * p->d ? CAUSE_workspace_uncleared : CAUSE_NONE;
+    return are_whole_heads_nonfinite(p) ? CAUSE_workspace_uncleared : CAUSE_NONE;
 }
 
 // The last causes: one NaN makes many.

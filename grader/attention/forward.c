@@ -229,7 +229,8 @@ void forward_no_keys(struct problem p) {
 }
 
 void forward_idle(struct problem p, const char* name) {
-    check_case(p.check, "%s", name);
+    check_case(p.check, "%s, arrays without elements are NULL", name);
+    check_null_if_empty(p.check);
     problem_declare(&p, PACKED);
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);
     check_run(p.check);
@@ -243,6 +244,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_idle(no_heads, "H = 0");
     forward_idle(no_batches, "B = 0");
     problem_refused(p, bad);
+    problem_too_many_heads(p);
     problem_launches_fail(p);
 }
 

@@ -97,11 +97,11 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A case in which the launcher has nothing to do.
+// A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
 // An ordinary case; forward_idle() without queries, without heads and without batches;
-// problem_refused() and problem_launches_fail().
+// problem_refused(), problem_too_many_heads() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
 
 // N_q queries of one head and 4096 keys: what is kept of a query's scores shows, see

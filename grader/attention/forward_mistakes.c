@@ -149,6 +149,15 @@ static bool is_zero_beside_LSE(const struct suspect* s) {
     return is_O(s);
 }
 
+// Every score is far below 0, and none was larger than the number that the maximum begins with.
+static bool are_scores_below_the_first(const struct problem* p) {
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    double highest = -INFINITY;
+    for (int64_t e = 0; e < LSE->count; e++)
+        if (!LSE->untouched[e]) highest = fmax(highest, LSE->want[e]);
+    return isfinite(highest) && highest < -1000 && saw_nothing(p);
+}
+
 enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     static const int64_t tiles[] = {16, 32, 64, 128};
     const struct suspect s = forward_suspect(c, t, budget);
@@ -156,7 +165,10 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     const struct forward_mistake right = forward_right(p);
     enum cause cause = explain_LSE(&s);
     if (is_zero_beside_LSE(&s)) return CAUSE_all_zero;
+    if (are_scores_below_the_first(p)) return CAUSE_max_init;
     if (!cause) cause = explain_scale(&s, right);
+    // Where all weights come out as 0, it looks like a tile that was dropped.
+    if (!cause) cause = explain_start(&s, right);
     if (!cause) cause = explain_blocks(&s);
     if (!cause) cause = explain_group(&s);
     if (!cause) cause = explain_mask(&s);

@@ -24,6 +24,7 @@ struct forward_mistake {
     int64_t offset, keys;
     struct block_mask blocks;
     int64_t columns;  // that are summed for a score
+    int64_t as_one;   // if not 0: so many queries see the same keys, those of the last of them
 
     // Tiles of queries and keys, for masks that depend on them.
     int64_t block_q, block_k;
@@ -77,9 +78,10 @@ bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
-// Another factor of the scores than the scale; another start, base or end of the online softmax.
-// `right` is a right kernel.
+// Another factor of the scores than the scale; another start of the running maximum; that, or
+// another base or end of the online softmax. `right` is a right kernel.
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
+enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
@@ -92,6 +94,9 @@ enum cause explain_LSE(const struct suspect* s);
 // Rows looked for in wrong places: some of Q, K, V and O have wrong strides, in the same way; or
 // the inputs are those of an earlier call.
 enum cause explain_forward_places(const struct suspect* s);
+
+// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
+bool saw_nothing(const struct problem* p);
 
 // All wrong elements are in rows that see no key.
 enum cause explain_empty_rows(const struct suspect* s);

@@ -53,6 +53,7 @@ struct range {
 };
 
 static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
+    if (w->as_one) i = (i / w->as_one + 1) * w->as_one - 1;
     int64_t seen = w->causal ? i + 1 + w->offset : w->keys;
     return seen < 0 ? 0 : seen > w->keys ? w->keys : seen;
 }

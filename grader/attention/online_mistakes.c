@@ -31,6 +31,7 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake w) {
         {CAUSE_scale_squared, p->scale * p->scale},
         {CAUSE_scale_squared, 1.0 / (double)p->d},
         {CAUSE_scale_ignored, usual},
+        {CAUSE_scale_ignored, fabs(p->scale)},
         {CAUSE_exp2_base, p->scale / log(2)},
         {CAUSE_scale_squared, sqrt(p->scale)},
     };
@@ -63,6 +64,12 @@ static bool is_l_inexact(const struct problem* p) {
     return worst > 0x1p-13;
 }
 
+enum cause explain_start(const struct suspect* s, struct forward_mistake right) {
+    for (double m = -1e5; m <= -1; m /= 10)
+        if (begins_at(s, right, m, false)) return CAUSE_max_init;
+    return begins_at(s, right, 0, false) ? CAUSE_max_init : CAUSE_NONE;
+}
+
 static enum cause explain_arithmetic(const struct suspect* s, const struct forward_mistake right) {
     const struct problem* p = s->problem;
     static const struct {
@@ -76,9 +83,8 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
         if (is_online(s, right, MAX_N, known[n].flaw)) return known[n].cause;
     if (begins_at(s, right, 0, true)) return CAUSE_overflow;
-    for (double m = -1e5; m <= -1; m /= 10)
-        if (begins_at(s, right, m, false)) return CAUSE_max_init;
-    if (begins_at(s, right, 0, false)) return CAUSE_max_init;
+    enum cause cause = explain_start(s, right);
+    if (cause) return cause;
     struct forward_mistake w = right;
     for (int64_t part = 128; part >= 8; part /= 2) {  // the first columns, or whole pieces of them
         w.columns = part;
@@ -93,8 +99,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
 }
 
-// True if every LSE is -infinity and O has no number but 0: the kernel saw no key at all.
-static bool saw_nothing(const struct problem* p) {
+bool saw_nothing(const struct problem* p) {
     const struct tensor* O = p->array[ARRAY_O].tensor;
     for (int64_t e = 0; e < O->count; e++)
         if (!O->untouched[e] && !isnan(O->got[e]) && O->got[e] != 0) return false;

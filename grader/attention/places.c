@@ -57,10 +57,15 @@ static struct strides mistaken(const struct problem* p, enum which a, int64_t wa
         *cause = way < OF_LSE + 2 ? CAUSE_head_ignored : CAUSE_batch_ignored;
         return of_LSE(p, way - OF_LSE);
     }
-    if (way >= OF_OTHER_AXIS) return of_other_axis(s, way - OF_OTHER_AXIS);
     if (way >= OF_OTHER_ARRAY) {
         int64_t n = way - OF_OTHER_ARRAY;
-        return of_other_array(s, p->array[n / 4].stride, n % 4);
+        struct strides other = way >= OF_OTHER_AXIS
+                                   ? of_other_axis(s, way - OF_OTHER_AXIS)
+                                   : of_other_array(s, p->array[n / 4].stride, n % 4);
+        // LSE of heads is packed: nobody passes strides that could be ignored.
+        if (a == ARRAY_LSE && !p->contract->no_heads && other.n == s.n)
+            *cause = other.b != s.b ? CAUSE_batch_ignored : CAUSE_head_ignored;
+        return other;
     }
     switch (way) {
     case FIRST_BATCH:

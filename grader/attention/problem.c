@@ -49,6 +49,11 @@ struct problem with_scale(struct problem p, double factor) {
     return p;
 }
 
+struct problem with_flag(struct problem p, int64_t flag) {
+    p.flag = flag;
+    return p;
+}
+
 struct problem with_nan_gaps(struct problem p) {
     p.nan_gaps = true;
     return p;
@@ -63,7 +68,8 @@ struct problem problem_of(struct check* c, const struct contract* contract, int6
                         .N_k = N_k,
                         .H = 1,
                         .group = 1,
-                        .causal = causal};
+                        .causal = causal,
+                        .flag = 1};
     problem_set_d(&p, contract->d);
     return p;
 }
@@ -191,7 +197,7 @@ void problem_declare(struct problem* p, enum layout layout) {
     check_int(c, "H", p->H);
     check_int(c, "H_k", p->H / p->group);
     check_int(c, "d", p->d);
-    check_int(c, "causal", p->causal);
+    check_int(c, "causal", p->causal ? p->flag : 0);
     check_int(c, "backward", contract->backward);
     check_real(c, "scale", p->scale);
     if (contract->declare_more) contract->declare_more(p);
@@ -209,7 +215,7 @@ static void name_later(const struct problem* p, char text[64]) {
 }
 
 void problem_name(const struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "", scale[32] = "", later[64];
+    char heads[64] = "", scale[32] = "", causal[32] = ", causal", later[64];
     name_later(p, later);
     if (p->group > 1)
         snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
@@ -217,12 +223,13 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     else if (p->B != 1 || p->H != 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
     if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
+    if (p->flag != 1) snprintf(causal, sizeof causal, ", causal = %d", (int)p->flag);
     const char* all_keys = p->contract->backward ? "" : ", not causal";
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
                                                : ", all heads share K and V: head stride 0";
     check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
-               (int)p->N_k, (int)p->d, p->causal ? ", causal" : all_keys, scale,
+               (int)p->N_k, (int)p->d, p->causal ? causal : all_keys, scale,
                layout == SHARED ? shared : layout_names[layout], gaps, later, what);
 }
 
@@ -249,6 +256,15 @@ void problem_misaligned_refused(struct problem p) {
         check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
         check_run(p.check);
     }
+}
+
+void problem_too_many_heads(struct problem p) {
+    static const struct idle_call bad[] = {
+        {COURSE_UNSUPPORTED, {{"H", 65536}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
+        {0},
+    };
+    problem_refused(p, bad);
 }
 
 void problem_launches_fail(struct problem p) {

@@ -56,6 +56,7 @@ struct problem {
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     unsigned later;              // bit a: array a begins one element behind an aligned address
+    int64_t flag;                // what asks for that: any number but 0
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct array array[ARRAYS];  // set by problem_declare()
@@ -109,6 +110,9 @@ struct problem with_d(struct problem p, int64_t d);
 struct problem with_heads(struct problem p, int64_t B, int64_t H);
 struct problem with_scale(struct problem p, double factor);
 
+// The problem with another number than 1 for `causal`, which is not 0.
+struct problem with_flag(struct problem p, int64_t flag);
+
 // The problem with NaN between the rows of its inputs, wherever their strides leave room.
 struct problem with_nan_gaps(struct problem p);
 
@@ -130,6 +134,10 @@ void problem_refused(struct problem p, const struct idle_call* bad);
 // A call for each array of rows, in which it begins at no multiple of 16 bytes: the launcher must
 // return COURSE_UNSUPPORTED.
 void problem_misaligned_refused(struct problem p);
+
+// problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
+// batches, which are 0 in 32 bits.
+void problem_too_many_heads(struct problem p);
 
 // check_launches_fail() with packed arrays.
 void problem_launches_fail(struct problem p);

@@ -125,6 +125,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
+    c->null_if_empty = false;
     c->few_blocks = false;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
@@ -287,6 +288,10 @@ void check_vary(struct check* c, const char* name, int round, int64_t value) {
 void check_real(struct check* c, const char* name, double value) {
     const struct replaced* other = replacement(c, name);
     add_scalar(c, name)->real = other ? (double)other->value : value;
+}
+
+void check_null_if_empty(struct check* c) {
+    c->null_if_empty = true;
 }
 
 void check_fail_call(struct check* c, const char* function, int n) {

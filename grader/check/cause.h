@@ -81,7 +81,8 @@
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
     CAUSE(lse_unscaled, "the maximum in LSE is of the unscaled scores")                            \
     /* which keys a query sees */                                                                  \
-    CAUSE(causal_ignored, "the flag `causal` is ignored: keys are hidden always, or never")        \
+    CAUSE(causal_ignored, "the flag `causal` is ignored, or taken for set at 1 alone: any number " \
+                          "but 0 hides keys")                                                      \
     CAUSE(mask_corner,                                                                             \
           "the causal mask starts at the wrong corner: query i sees keys up to i + N_k - N_q")     \
     CAUSE(mask_off_by_one,                                                                         \
@@ -109,7 +110,7 @@
     /* gradients */                                                                                \
     CAUSE(not_normalised, "P is exp(S - LSE): without LSE its rows do not sum to 1")               \
     CAUSE(not_weighted, "dV = P^T dO: the weights P are missing, or are not P")                    \
-    CAUSE(delta, "dS = P * (dP - delta): delta is missing, or is not the row sum of dO * O")       \
+    CAUSE(delta, "dS = P * (dP - delta): P or delta is missing, or delta is no row sum of dO * O") \
     CAUSE(gradient_scale, "dQ and dK need the factor scale once each; dV needs none")              \
     CAUSE(tile_skipped, "a tile is left out: the loop begins one too late or ends one too early")  \
     CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \

@@ -101,6 +101,9 @@ void check_workspace(struct check* c, const char* name, int64_t bytes);
 // calls with such arguments.
 void check_replace(struct check* c, const char* name, int64_t value);
 
+// From here on the case passes NULL for each tensor without elements.
+void check_null_if_empty(struct check* c);
+
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
 // "cudaMemcpy". On both devices the call does nothing and returns an error. For a "launch" (<<<>>>)
 // cudaGetLastError() tells the error, no kernel of the round runs, and what the outputs on the

@@ -91,6 +91,7 @@ struct check {
     void* description;  // check_describe()
     char fail_call[32];
     int fail_at;
+    bool null_if_empty;
     bool few_blocks;
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned

@@ -32,7 +32,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         const struct tensor* t = &c->tensor[i];
         struct arena_tensor* to = &a->layout.tensor[i];
         snprintf(to->name, sizeof to->name, "%s", t->name);
-        to->role = t->state->role;
+        to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
@@ -415,7 +415,7 @@ void check_run(struct check* c) {
         judge_status(c, round, r.output);
         judge_host(c, round);
         for (int i = 0; i < c->tensor_count; i++) {
-            uint32_t role = c->tensor[i].state->role;
+            uint32_t role = c->arena.layout.tensor[i].role;
             if (role == ARENA_NULL) continue;
             judge_guards(c, i, round);
             if (role == ARENA_INPUT) judge_input(c, i, round);
