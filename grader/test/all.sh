@@ -36,7 +36,8 @@ ledger_trim
 proven=$(programs | awk '$2 != "-" { print substr($2, 1, 2) }' | sort -u | tr '\n' ' ')
 # A traced kernel runs on the CPU device, beside a program of its own: nothing is graded.
 traced="Makefile setup.sh grader/make grader/base grader/run grader/trace lessons/course.h \
-grader/cpu/cxxflags grader/cpu/device grader/cpu/include grader/cpu/rewrite grader/cpu/watch"
+grader/cpu/cards grader/cpu/cxxflags grader/cpu/device grader/cpu/include grader/cpu/rewrite \
+grader/cpu/watch"
 stages() {
     cat <<TABLE
 class     | course grader/class 05                             | grader/test/class.sh

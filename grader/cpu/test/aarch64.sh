@@ -17,7 +17,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
-for file in "$here"/../device/*.c "$here"/../watch/*.c; do
+for file in "$here"/../cards/*.c "$here"/../device/*.c "$here"/../watch/*.c; do
     printf '%s\0%s\0' "$file" "$work/$(basename "$file" .c).o"
 done > "$work/jobs"
 # shellcheck disable=SC2016  # $1 and $2 are the inner shell's
