@@ -9,6 +9,7 @@
 #include "check/hypothesis.h"
 #include "course.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -209,6 +210,14 @@ static bool is_fresh(double x) {
 
 // The last question: were wrong elements never written? A NaN from an unwritten part of a tile is
 // left to the instrumented build, which knows the line.
+// Ordinary numbers arrive, and others do not: NaN, infinity, the smallest.
+static bool only_special_wrong(const struct matrices* m) {
+    for (int64_t i = 0; i < m->rows * m->cols; i++)
+        if (is_wrong(m, i) && isnormal(m->out->want[i]) && fabs(m->out->want[i]) >= FLT_MIN)
+            return false;
+    return true;
+}
+
 static enum cause explain_nan(const struct matrices* m) {
     int64_t fresh = 0, unwritten = 0, in_tail[TILES] = {0};
     for (int64_t i = 0; i < m->rows * m->cols; i++) {
@@ -234,6 +243,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = {.tensor = t, .budget = budget, .problem = m};
     enum cause cause = hypothesis_search(&s, whole);
     if (cause) return cause;
+    if (only_special_wrong(m)) return CAUSE_not_moved;
     if (is_out_row_length(m) || is_cut(m, m->cols, m->rows)) return CAUSE_swapped_sizes;
     cause = hypothesis_search(&s, of_tiles);
     if (cause) return cause;

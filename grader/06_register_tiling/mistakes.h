@@ -109,6 +109,7 @@ static const struct hypothesis others[] = {
     SUM(stride_ignored, 1, A_row_length, packed_A),
     SUM(stride_ignored, 1, B_row_length, packed_B),
     SUM(stale_state, 1, stale_B, all_terms),
+    SUM(zero_skipped, 1, nonzero_term, all_terms),
     {0},
 };
 
@@ -122,6 +123,11 @@ static const struct hypothesis row_lengths[] = {
 static const struct hypothesis of_C[] = {
     {CAUSE_stride_ignored, packed_C, 1, NULL},
     {CAUSE_swapped_sizes, C_like_A, 2, NULL},
+    {0},
+};
+
+static const struct hypothesis of_zeros[] = {
+    {CAUSE_stride_ignored, packed_C, 1, NULL},
     {0},
 };
 
@@ -170,7 +176,7 @@ static bool is_moved(struct check* c, const struct matrix* C, struct budget budg
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    if (p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    if (p->K == 0) return hypothesis_search(&s, of_zeros);  // nothing was to be multiplied
     if (has_unset(&p->C)) return CAUSE_uninitialised;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);

@@ -144,6 +144,16 @@ static void masked(struct check* c) {
     run(c, &b);
 }
 
+// Half of l is made of many equal numbers, so the error of exp shows, and with few columns and
+// small scores the budget is narrow: log2(e) needs all digits of a float.
+static void few_equal(struct check* c) {
+    struct batch b = batch_of(c, &contract, ROWS, 128);
+    batch_begin(&b, "one score 4 above all others");
+    batch_fill(&b, -4.0, -4.0);
+    for (int64_t row = 0; row < b.rows; row++) batch_row(&b, row)[row * 17] = 0.0;
+    run(c, &b);
+}
+
 // One score 14 above thousands of others, which weigh a millionth each and a hundredth together.
 // Added up one by one each may be rounded by half an ulp of l: n 2^-24 at worst, 0.05 %.
 static void long_tail(struct check* c) {
@@ -188,7 +198,21 @@ static void rising_equal_large(struct check* c) {
     for (int64_t row = 0; row < ROWS; row++)
         batch_row(&b, row)[check_pick(c, 1, COLS - 1)] = check_uniform(c, 120.0, 200.0);
     run(c, &b);
+
+    // after whole sweeps of scores of a usual size
+    b = batch_of(c, &contract, 4, 8 * COLS);
+    batch_begin(&b, "a late outlier");
+    batch_fill(&b, -9.0, 1.0);
+    for (int64_t row = 0; row < b.rows; row++)
+        batch_row(&b, row)[check_pick(c, 6 * COLS, 8 * COLS - 1)] = check_uniform(c, 120.0, 200.0);
+    run(c, &b);
     long_tail(c);
+    few_equal(c);
+}
+
+static void fill(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill(b, -9.0, 1.0);
 }
 
 // The scores shrink from call to call, so a maximum left from an earlier call shows.
@@ -205,32 +229,41 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
+    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
-        {COURSE_OK, {{"rows", 0}}},           {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"cols", 0}}}, {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
-        {COURSE_BAD_ARGUMENT, {{"m", 0}}},    {COURSE_BAD_ARGUMENT, {{"l", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"x", 0}}},    {0},
+        {COURSE_OK, {{"rows", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"l", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"x", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
+        {0},
     };
     run_random(c, 4);
     batch_idle_calls(c, &contract, calls);
 }
 
 // A tile, a block or a vector load that is larger than the array reads or writes past its end. So
-// narrow rows, odd rows, rows apart and a number of rows that no block size divides are watched.
+// narrow rows, odd rows, rows apart and a number of rows that no block size divides are watched;
+// and rows that begin at multiples of 16 bytes, but do not end there.
 // The items above judge the results of such cases. Here the results have to be right for even
 // sizes; after that only the accesses count.
 static void safe(struct check* c) {
     const int64_t odd_rows = 4 * check_pick(c, 1, 3) + check_pick(c, 1, 3);
     const int64_t narrow_cols = check_pick(c, 2, 31), wide_cols = 2 * check_pick(c, 600, 1500) + 1;
+    const int64_t fours = 4 * check_pick(c, 100, 200);
     const int64_t shapes[][3] = {{odd_rows, 1, 1},
+                                 {odd_rows, fours - check_pick(c, 1, 3), fours},
                                  {ROWS, narrow_cols, narrow_cols},
                                  {odd_rows, wide_cols, wide_cols + check_pick(c, 1, 40)}};
     check_watch(c, WATCH_CHECK);
     run_random(c, ROWS);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct batch b = batch_of(c, &contract, shapes[i][0], shapes[i][1]);
         b.stride = shapes[i][2];
         batch_begin(&b, "accesses");

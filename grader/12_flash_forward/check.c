@@ -310,6 +310,7 @@ static void safe(struct check* c) {
     problem_declare(&p, GAPS);
     forward_fill(&p);
     judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});
+    forward_misaligned(sizes(c, 1, 16, 16, 16));
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware

@@ -122,6 +122,7 @@ static void safe(struct check* c) {
     p.H = 2;
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
+    forward_misaligned(all_keys(c, 16, 16));
 }
 
 // Every tile of queries reads all keys and values that it sees, 4 d bytes for each: N / BLOCK_Q

@@ -108,6 +108,7 @@ static void arguments(struct check* c) {
         {0},
     };
     forward_arguments(all_keys(c, 64, 64), bad);
+    problem_misaligned_refused(all_keys(c, 64, 64));
 }
 
 // Every array ends in a tile that is not full, with a mask and without.

@@ -158,6 +158,7 @@ static void arguments(struct check* c) {
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
+    problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
 }

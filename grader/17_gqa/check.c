@@ -276,6 +276,8 @@ static void safe(struct check* c) {
         N = check_pick(c, 17, 23);
         backward_case(with_d(backward_of(c, 2, N, is_causal ? N : 26, is_causal), 21));
     }
+    forward_misaligned(forward_of(c, 1, 16, 16, false));
+    backward_misaligned(backward_of(c, 1, 16, 16, false));
 }
 
 static const struct item items[] = {

@@ -293,6 +293,8 @@ static void safe(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
     backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
+    forward_misaligned(sizes(c, &of_forward, 1, 16, 16));
+    backward_misaligned(sizes(c, &of_backward, 1, 16, 16));
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 32 times as large as

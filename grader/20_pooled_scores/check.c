@@ -247,6 +247,8 @@ static void safe(struct check* c) {
         p.H = 2;
         judge(p, PACKED, "", JUDGE_O);
     }
+    struct pooling four = {.pool = 4};
+    forward_misaligned(sizes(c, 16, 16, false, &four));
 }
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE. Its outputs are

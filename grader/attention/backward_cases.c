@@ -74,6 +74,13 @@ void backward_case(struct problem p) {
     backward_case_named(p, PACKED, "");
 }
 
+void backward_misaligned(struct problem p) {
+    p.later = 1u << ARRAY_K;
+    backward_case(p);
+    p.later = 1u << ARRAY_dV;
+    backward_case(p);
+}
+
 void backward_case_tested(struct problem p) {
     problem_begin(&p, PACKED, "");
     backward_fill(&p);

@@ -37,6 +37,9 @@ void backward_case(struct problem p);
 // With a layout, and `what` as the end of its name.
 void backward_case_named(struct problem p, enum layout layout, const char* what);
 
+// K, then dV, begins at no multiple of 16 bytes, and the other arrays do.
+void backward_misaligned(struct problem p);
+
 // Arrays of layout FAR, as forward_case_far().
 void backward_case_far(struct problem p);
 

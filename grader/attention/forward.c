@@ -212,6 +212,13 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
     }
 }
 
+void forward_misaligned(struct problem p) {
+    p.later = 1u << ARRAY_K;
+    forward_case(p, PACKED, "", JUDGE_O);
+    p.later = 1u << ARRAY_O;
+    forward_case(p, PACKED, "", JUDGE_O);
+}
+
 void forward_no_keys(struct problem p) {
     p.N_k = 0;
     check_case(p.check, "N_q = %d, N_k = 0, K and V are NULL", (int)p.N_q);

@@ -74,6 +74,9 @@ void forward_case_integers(struct problem p, const char* what, double q, double 
 // than O. N_k is a power of two.
 void forward_case_exact(struct problem p);
 
+// K, then O, begins at no multiple of 16 bytes, and the other arrays do.
+void forward_misaligned(struct problem p);
+
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: O is made
 // of the differences of their weights.
 void forward_case_cancel(struct problem p);

@@ -177,6 +177,7 @@ static void declare_array(struct problem* p, enum which a, enum layout layout) {
         *tensor = check_output(p->check, name, dtype, shape);
     else
         *tensor = check_input(p->check, name, dtype, shape);
+    if (*tensor) check_begin_later(*tensor, p->later >> a & 1);
     if (is_LSE && !p->contract->no_heads) return;
     bool far = layout == (is_LSE ? FAR_LSE : FAR) && *tensor;
     declare_strides(p, a, far ? move_apart(p, a) : p->array[a].stride);
@@ -204,8 +205,18 @@ void problem_declare(struct problem* p, enum layout layout) {
 
 // ---- cases ---------------------------------------------------------------------------------
 
+static void name_later(const struct problem* p, char text[64]) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int a = 0; a < ARRAYS; a++)
+        if (p->later >> a & 1)
+            used += (size_t)snprintf(text + used, 64 - used, ", %s", known_as[a].name);
+    if (used) snprintf(text + used, 64 - used, " an element later");
+}
+
 void problem_name(const struct problem* p, enum layout layout, const char* what) {
-    char heads[64] = "", scale[32] = "", causal[32] = ", causal";
+    char heads[64] = "", scale[32] = "", causal[32] = ", causal", later[64];
+    name_later(p, later);
     if (p->group > 1)
         snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
                  (int)(p->H / p->group));
@@ -217,9 +228,9 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
                                                : ", all heads share K and V: head stride 0";
-    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s", heads, (int)p->N_q, (int)p->N_k,
-               (int)p->d, p->causal ? causal : all_keys, scale,
-               layout == SHARED ? shared : layout_names[layout], gaps, what);
+    check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
+               (int)p->N_k, (int)p->d, p->causal ? causal : all_keys, scale,
+               layout == SHARED ? shared : layout_names[layout], gaps, later, what);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {
@@ -234,6 +245,17 @@ static void declare_packed(struct check* c, void* problem) {
 
 void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
+}
+
+void problem_misaligned_refused(struct problem p) {
+    for (int a = 0; a < ARRAYS; a++) {
+        bool taken = p.contract->backward ? a != ARRAY_LSE : a <= ARRAY_O;
+        if (!taken) continue;
+        p.later = 1u << a;
+        problem_begin(&p, PACKED, "");
+        check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(p.check);
+    }
 }
 
 void problem_too_many_heads(struct problem p) {

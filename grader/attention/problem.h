@@ -55,6 +55,7 @@ struct problem {
     int64_t group;  // heads of Q that share a head of K and V, which have H / group heads
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
+    unsigned later;              // bit a: array a begins one element behind an aligned address
     int64_t flag;                // what asks for that: any number but 0
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
@@ -129,6 +130,10 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
+
+// A call for each array of rows, in which it begins at no multiple of 16 bytes: the launcher must
+// return COURSE_UNSUPPORTED.
+void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
 // batches, which are 0 in 32 bits.

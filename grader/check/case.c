@@ -121,6 +121,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->cases++;
     c->rounds = 1;
     c->round = 0;
+    c->varied = false;
     c->description = NULL;
     c->fail_call[0] = '\0';
     c->fail_at = 0;
@@ -223,6 +224,10 @@ void check_on_host(struct tensor* t) {
     t->state->on_host = true;
 }
 
+void check_begin_later(struct tensor* t, int64_t elements) {
+    t->state->later = elements * dtype_size(t->dtype);
+}
+
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]) {
     const uint64_t element = (uint64_t)dtype_size(t->dtype);
     const uint64_t rows = (uint64_t)(count[0] * count[1] * count[2]);
@@ -261,7 +266,7 @@ bool check_can_be_far(struct check* c) {
 static struct arena_scalar* add_scalar(struct check* c, const char* name) {
     if (c->scalar_count == ARENA_SCALARS) check_error(c, "more than %d scalars", ARENA_SCALARS);
     struct arena_scalar* s = &c->scalar[c->scalar_count++];
-    *s = (struct arena_scalar){.integer = 0};
+    *s = (struct arena_scalar){.real = 0};
     snprintf(s->name, sizeof s->name, "%s", name);
     return s;
 }
@@ -269,8 +274,15 @@ static struct arena_scalar* add_scalar(struct check* c, const char* name) {
 void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
     const struct replaced* other = replacement(c, name);
-    s->integer = other ? other->value : value;
-    s->real = (double)s->integer;
+    if (other) value = other->value;
+    for (int r = 0; r < ARENA_ROUNDS; r++) s->integer[r] = value;
+    s->real = (double)value;
+}
+
+void check_vary(struct check* c, const char* name, int round, int64_t value) {
+    for (int i = 0; i < c->scalar_count; i++)
+        if (strcmp(c->scalar[i].name, name) == 0) c->scalar[i].integer[round] = value;
+    c->varied = true;
 }
 
 void check_real(struct check* c, const char* name, double value) {
@@ -324,7 +336,7 @@ static const struct arena_scalar* find_scalar(const struct check* c, const char*
 }
 
 int64_t check_int_of(struct check* c, const char* name) {
-    return find_scalar(c, name)->integer;
+    return find_scalar(c, name)->integer[c->round];
 }
 
 int64_t check_leaked(struct check* c) {

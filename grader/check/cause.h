@@ -55,6 +55,7 @@
     CAUSE(nan_lost,                                                                                \
           "where a NaN or an infinity has to show stands a number: 0 * NaN is NaN, and who "       \
           "rounds by hand has to keep both")                                                       \
+    CAUSE(zero_skipped, "a product with 0 is left out: 0 times NaN or infinity is NaN")            \
     CAUSE(overflow, "exp overflows on large scores: subtract first (the row maximum, or LSE)")     \
     CAUSE(max_init, "the running maximum must start at -infinity, not at 0 or a finite number")    \
     CAUSE(max_unscaled,                                                                            \

@@ -73,6 +73,15 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 
+// In this round the argument `name`, declared by check_int(), is another number. Where the rounds
+// of a case are calls of different sizes, the first is judged first: if a later one goes wrong, the
+// launcher has kept something.
+void check_vary(struct check* c, const char* name, int round, int64_t value);
+
+// On the device the tensor begins so many elements behind an address that is aligned for every
+// access: a float4 of its first elements is not. elements >= 0.
+void check_begin_later(struct tensor* t, int64_t elements);
+
 // The rows of t, count[0] x count[1] x count[2] of them, one behind the other in the case, lie far
 // apart in the memory that the launcher gets: an index of 32 bits does not reach from one to the
 // next. step[]: the elements from one to the next along each axis, of which the lower 32 bits lead

@@ -23,6 +23,7 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
+    int64_t later;  // bytes: see check_begin_later()
     struct arena_far far;
     int64_t per_round;  // elements
     double* value;      // all rounds, one after another; likewise below
@@ -79,6 +80,7 @@ struct check {
 
     char name[160];  // of the case
     int rounds, round;
+    bool varied;  // an argument is another one in some round
     int tensor_count;
     struct tensor tensor[ARENA_TENSORS];
     struct tensor_state state[ARENA_TENSORS];

@@ -34,6 +34,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         snprintf(to->name, sizeof to->name, "%s", t->name);
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
+        to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
     }
@@ -301,6 +302,9 @@ static void judge_status(struct check* c, int round, const char* output) {
     int status = c->answer.status[round];
     if (status == c->expected || no_launch_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
+    if (round > 0 && c->varied)  // the first call was accepted: the size is no reason
+        check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
+                   c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;

@@ -28,6 +28,29 @@ void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
+// Two calls in the same arrays. In the second, matrices are larger, and begin at no multiple of 16
+// bytes.
+static void multiply_larger(struct check* c, const struct matmul* of) {
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, after a call with half of each", (long long)p.M,
+               (long long)p.N, (long long)p.K);
+    check_rounds(c, 2);
+    p.C_part.first = p.A_part.first = p.B_part.first = check_pick(c, 1, 3);
+    product_declare(&p);
+    struct product small = product_smaller(&p, 0);
+    struct product* const calls[] = {&small, &p};
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        product_fill(&p, -of->largest, of->largest);
+    }
+    check_run(c);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        check_describe(c, calls[call]);
+        product_compare(calls[call]);
+    }
+}
+
 void multiply_again(struct check* c, const struct matmul* of, int calls) {
     struct product p = begin_whole(c, of);
     check_rounds(c, calls);
@@ -41,6 +64,7 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
         check_round(c, call);
         product_compare(&p);
     }
+    multiply_larger(c, of);
 }
 
 void multiply_reals(struct check* c, const struct matmul* of) {
@@ -125,9 +149,11 @@ static void idle_calls(struct check* c, const struct matmul* of, const struct id
     check_idle_calls(c, calls, declare, &p);
 }
 
-static void multiply_nothing(struct check* c, const struct matmul* of) {
+static void multiply_nothing(struct check* c, const struct matmul* of, struct part C) {
     struct product p = product_of(c, of, of->whole_M, of->whole_N, 0);
-    check_case(c, "M = %lld, N = %lld, K = 0, A and B are NULL", (long long)p.M, (long long)p.N);
+    p.C_part = C;
+    check_case(c, "M = %lld, N = %lld, K = 0, A and B are NULL%s", (long long)p.M, (long long)p.N,
+               C.gap ? ", rows of C apart" : "");
     check_replace(c, "A", 0);
     check_replace(c, "B", 0);
     product_declare(&p);
@@ -144,7 +170,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
         {0},
     };
     multiply_whole(c, of);
-    multiply_nothing(c, of);
+    multiply_nothing(c, of, (struct part){0});
+    if (of->strides) multiply_nothing(c, of, (struct part){.gap = 8, .first = 4});
     idle_calls(c, of, calls);
 }
 
@@ -160,6 +187,9 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_A", of->whole_K - 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_B", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_C", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_A", of->whole_K - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}, {"stride_A", beyond}}},
         {0},
     };

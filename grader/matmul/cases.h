@@ -14,7 +14,7 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
-// `calls` calls in the same arrays, with new numbers each time.
+// `calls` calls in the same arrays, with new numbers each time. Then two calls of other sizes.
 void multiply_again(struct check* c, const struct matmul* of, int calls);
 
 // Normal numbers, in fp32: the standard is pairwise summation in float. A plain loop over up to 64

@@ -107,6 +107,11 @@ double right_term(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, at.j);
 }
 
+double nonzero_term(const struct product* p, struct term at) {
+    double a = in_tile(&p->A, at.i, at.k), b = in_tile(&p->B, at.k, at.j);
+    return a == 0 || b == 0 ? 0 : a * b;
+}
+
 double later_term(const struct product* p, struct term at) {
     return at.k < at.size ? 0 : right_term(p, at);
 }

@@ -68,6 +68,8 @@ double in_memory(const struct matrix* m, int64_t distance);
 // ---- terms
 
 double right_term(const struct product* p, struct term at);
+// No term if an operand is 0.
+double nonzero_term(const struct product* p, struct term at);
 // None before `size`.
 double later_term(const struct product* p, struct term at);
 // Beyond K, the last tile still holds what was there `size` elements before.

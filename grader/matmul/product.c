@@ -35,6 +35,31 @@ void product_declare(struct product* p) {
     p->B = declare(p, "B", false, p->K, p->N, p->B_part);
 }
 
+static void move(struct check* c, int round, struct matrix* m, const struct matrix* in,
+                 bool strides) {
+    char stride[] = "stride_?", first[] = "first_?";
+    m->t = in->t;
+    m->stride = m->cols;
+    stride[7] = first[6] = in->t->name[0];
+    check_vary(c, first, round, 0);
+    if (strides) check_vary(c, stride, round, m->stride);
+}
+
+struct product product_smaller(const struct product* p, int round) {
+    struct check* c = p->check;
+    struct product small = product_of(c, p->of, p->M / 2, p->N / 2, p->K / 2);
+    small.C = (struct matrix){.rows = small.M, .cols = small.N};
+    small.A = (struct matrix){.rows = small.M, .cols = small.K};
+    small.B = (struct matrix){.rows = small.K, .cols = small.N};
+    check_vary(c, "M", round, small.M);
+    check_vary(c, "N", round, small.N);
+    check_vary(c, "K", round, small.K);
+    move(c, round, &small.C, &p->C, p->of->strides);
+    move(c, round, &small.A, &p->A, p->of->strides);
+    move(c, round, &small.B, &p->B, p->of->strides);
+    return small;
+}
+
 void product_fill(const struct product* p, int64_t low, int64_t high) {
     fill_integers(p->check, p->A.t, low, high);
     fill_integers(p->check, p->B.t, low, high);
@@ -57,7 +82,8 @@ static void want_row(const struct product* p, int64_t i) {
 void product_want(const struct product* p) {
     for (int64_t e = 0; e < p->C.t->count; e++) {
         int64_t place = e - p->C.first;
-        p->C.t->untouched[e] = place < 0 || place % p->C.stride >= p->N;
+        p->C.t->untouched[e] =
+            place < 0 || place % p->C.stride >= p->N || place / p->C.stride >= p->M;
     }
     for (int64_t i = 0; i < p->M; i++) want_row(p, i);
 }

@@ -109,6 +109,35 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
+// ---- calls of different sizes
+
+static void leave_rest(struct tensor* t, int64_t used) {
+    for (int64_t e = 0; e < t->count; e++) t->untouched[e] = e >= used;
+}
+
+void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                     struct batch_call call) {
+    struct batch b = batch_of(c, of, rows, cols);
+    b.calls = 2;
+    batch_begin(&b, "after a call with half of the rows");
+    struct batch fewer = b;
+    fewer.rows /= 2;
+    check_vary(c, "rows", 0, fewer.rows);
+    for (int i = 0; i < 2 && b.out[i]; i++)
+        leave_rest(b.out[i], b.out[i]->count / rows * fewer.rows);
+    struct batch* const calls[] = {&fewer, &b};
+    for (int i = 0; i < 2; i++) {
+        check_round(c, i);
+        call.fill(c, calls[i]);
+    }
+    check_run(c);
+    for (int i = 0; i < 2; i++) {
+        check_round(c, i);
+        check_describe(c, calls[i]);
+        call.judge(c, calls[i]);
+    }
+}
+
 // ---- rows that are not computed
 
 static bool reached(struct check* c, const void* of, int64_t rows) {

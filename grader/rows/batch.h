@@ -78,6 +78,18 @@ void batch_fill_rising(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
+// ---- calls of different sizes
+
+// What fills the rows of a call, and what sets the wanted outputs and compares.
+struct batch_call {
+    void (*fill)(struct check* c, const struct batch* b);
+    void (*judge)(struct check* c, struct batch* b);
+};
+
+// Two calls in the same arrays, packed. The first takes half of the rows.
+void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                     struct batch_call call);
+
 // ---- rows that are not computed
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().

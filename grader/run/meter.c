@@ -234,8 +234,10 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
     vault_open();
     if (book.on && way == cudaMemcpyDeviceToHost)
         book.meter.to_host += (int64_t)(c.width * c.height);
-    if (book.on && way == cudaMemcpyDeviceToDevice && does_kernels_work(&c))
-        book.meter.on_device += (int64_t)(c.width * c.height);
+    if (book.on && way == cudaMemcpyDeviceToDevice) {
+        book.meter.copied += (int64_t)(c.width * c.height);
+        if (does_kernels_work(&c)) book.meter.on_device += (int64_t)(c.width * c.height);
+    }
     for (size_t row = 0; book.on && row < c.height; row++) {
         char* to = (char*)c.to + row * c.to_pitch;
         if (way == cudaMemcpyHostToDevice)
@@ -314,6 +316,7 @@ static cudaError_t filled(cudaError_t error, void* to, size_t pitch, int byte, s
     vault_open();
     for (size_t row = 0; book.on && error == cudaSuccess && row < height; row++)
         origin_filled((char*)to + row * pitch, byte, width);
+    if (book.on && error == cudaSuccess) book.meter.filled += (int64_t)(width * height);
     vault_close();
     return error;
 }

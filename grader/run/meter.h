@@ -21,6 +21,7 @@ struct meter {
     // Bytes copied between two places of the device by which a result could come about: into an
     // output, with pitches, or in many pieces.
     int64_t on_device;
+    int64_t copied, filled;  // bytes: all copies on the device, all fills
 };
 
 // What happened since meter_start().

@@ -103,10 +103,15 @@ static const struct arena_scalar* find_scalar(const char* name) {
     exit(2);
 }
 
+// The first element of a tensor on the device.
+static unsigned char* data(uint32_t i) {
+    return device[i] + layout->tensor[i].later + guard;
+}
+
 void* run_gpu(const char* name) {
-    int i = find_tensor(name);
+    uint32_t i = (uint32_t)find_tensor(name);
     if (layout->tensor[i].role == ARENA_NULL) return NULL;
-    return far[i] ? far[i] : device[i] + guard;
+    return far[i] ? far[i] : data(i);
 }
 
 void* run_cpu(const char* name) {
@@ -115,7 +120,7 @@ void* run_cpu(const char* name) {
 }
 
 int64_t run_int(const char* name) {
-    return find_scalar(name)->integer;
+    return find_scalar(name)->integer[round_now];
 }
 
 double run_real(const char* name) {
@@ -237,13 +242,13 @@ static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (!device[i]) continue;
-        unsigned char* here = arena + t->offset[r] - guard;
+        unsigned char *here = arena + t->offset[r] - guard, *on_device = data(i) - guard;
         if (far[i])
             copy_far(i, arena + t->offset[r], direction);
         else if (direction == cudaMemcpyHostToDevice)
-            must(cudaMemcpy(device[i], here, with_guards(t), direction), "copying the inputs");
+            must(cudaMemcpy(on_device, here, with_guards(t), direction), "copying the inputs");
         else
-            must(cudaMemcpy(here, device[i], with_guards(t), direction), "after the launcher");
+            must(cudaMemcpy(here, on_device, with_guards(t), direction), "after the launcher");
     }
 }
 
@@ -261,7 +266,7 @@ static void open_tensors(bool open) {
 static void start_origin(uint32_t r) {
     unsigned char* first[ARENA_TENSORS];
     for (uint32_t i = 0; i < layout->tensor_count; i++)
-        first[i] = device[i] && !far[i] ? device[i] + guard : NULL;
+        first[i] = device[i] && !far[i] ? data(i) : NULL;
     vault_open();
     origin_start(layout, arena, r, first);
     vault_close();
@@ -277,7 +282,7 @@ static void close_inputs(bool closed) {
     if (!cudev_set_read_only) return;
     for (uint32_t i = 0; i < layout->tensor_count; i++)
         if (device[i] && layout->tensor[i].role == ARENA_INPUT)
-            cudev_set_read_only(device[i], bytes_on_device(i), closed);
+            cudev_set_read_only(far[i] ? device[i] : data(i) - guard, bytes_on_device(i), closed);
 }
 
 static void run_round(uint32_t r) {
@@ -306,6 +311,8 @@ static void run_round(uint32_t r) {
     origin_stop();
     answer->traffic[r] = traffic();
     answer->traffic[r].allocated_bytes = meter.allocated;
+    answer->traffic[r].copied_bytes = meter.copied;
+    answer->traffic[r].filled_bytes = meter.filled;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
     answer->to_host[r] = meter.to_host;
@@ -330,9 +337,9 @@ int main(int argc, char** argv) {
             make_far(i);
             continue;
         }
-        must(cudaMalloc((void**)&device[i], with_guards(t)), "making room for the case");
+        must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
 #ifdef CPU_DEVICE
-        cudev_name_allocation(device[i] + guard, t->bytes, t->name);
+        cudev_name_allocation(data(i), t->bytes, t->name);
 #endif
     }
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);

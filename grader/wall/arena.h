@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 6,
+    ARENA_VERSION = 7,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -27,7 +27,7 @@ enum {
 
 struct arena_scalar {
     char name[ARENA_NAME];
-    int64_t integer;
+    int64_t integer[ARENA_ROUNDS];
     double real;
 };
 
@@ -53,9 +53,10 @@ enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL };
 
 struct arena_tensor {
     char name[ARENA_NAME];
-    uint32_t role;                  // enum arena_role; ARENA_NULL is passed as a NULL pointer
-    uint32_t on_host;               // 1: the launcher gets a host pointer
-    uint64_t bytes;                 // of one round, guard bands not counted
+    uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
+    uint32_t on_host;  // 1: the launcher gets a host pointer
+    uint64_t bytes;    // of one round, guard bands not counted
+    uint64_t later;    // on the device the first byte lies so far behind an aligned address
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
     struct arena_far far;
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
@@ -88,7 +89,8 @@ struct arena_traffic {
     int64_t atomics, barriers, mma;
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
-    int64_t local_bytes_per_thread;  // of its stack: local variables, at most, of any thread
+    int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
+    int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
     // Bytes that a warp loads from global memory though it has loaded them before
     // (grader/cpu/README.md, Profile): of each tensor.

@@ -37,7 +37,7 @@ int main(void) {
     struct arena_head* head = (struct arena_head*)arena;
     struct arena_answer* answer = &head->answer;
     const struct arena_tensor *in = &head->layout.tensor[0], *out = &head->layout.tensor[1];
-    enum mode mode = (enum mode)head->layout.scalar[0].integer;
+    enum mode mode = (enum mode)head->layout.scalar[0].integer[0];
     answer->started = mode != STARTLESS;
     if (mode == STARTLESS) return 1;
     if (mode == SEALED) fcntl(ARENA_FD, F_ADD_SEALS, F_SEAL_SEAL);
