@@ -226,10 +226,12 @@ static void extreme(struct check* c) {
         for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, sign * 200.0 / 16);
         forward_run(&p, JUDGE_O);
     }
+    forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), -30), PACKED, "", JUDGE_O);
     forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
     p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
+    backward_case(with_scale(p, -1.3));
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);
