@@ -162,6 +162,10 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 // loads, may have a small tile more than it needs. Call it after check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
+// A budget on what the round stored, by kernels and by the launcher's fills: the bytes of this
+// output once. A hundredth more is free, for what a launcher clears that is its own: a counter.
+void check_stored_once(struct check* c, const char* output);
+
 // A budget on what the kernels of the round kept. The item fails with the cause if for each of
 // `units`, each a `unit` ("query"), more than `limit` bytes were allocated, if kernels used more
 // than 1 KB of static variables, or if a thread had more than of_a_thread bytes of local variables.
