@@ -62,8 +62,8 @@ static unsigned without_waiting(const struct reader* r, unsigned* leader, unsign
 
 // Picks the lanes that go first when lanes are at different instructions: one entry of their group.
 static log_entry choose(const struct reader* r, uint32_t active) {
-    unsigned leader[WARP_SIZE], groups = 0;
-    for (uint32_t rest = active; rest; rest &= rest - 1) {
+    unsigned leader[WARP_SIZE] = {(unsigned)__builtin_ctz(active)}, groups = 1;
+    for (uint32_t rest = active & (active - 1); rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), g = 0;
         while (g < groups && instruction(*r[leader[g]].next) != instruction(*r[lane].next)) g++;
         if (g == groups) leader[groups++] = lane;
