@@ -135,7 +135,7 @@ static void forward_decoding(struct check* c) {
         int64_t N_k = check_pick(c, sizes_of[n].fewest, sizes_of[n].most);
         struct problem p = sizes(c, &of_forward, H_k * group, group, 1, N_k, sizes_of[n].causal);
         p = with_d(with_heads(p, sizes_of[n].B, H_k * group), sizes_of[n].d);
-        judge_O(p);
+        forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
         const struct arena_traffic* t = check_traffic(c);
         double K_and_V = 4.0 * (double)(p.B * H_k * N_k * p.d);
         double Q = 2.0 * (double)(p.B * p.H * p.d);
