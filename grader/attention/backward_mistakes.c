@@ -213,15 +213,20 @@ static enum cause explain_places(const struct suspect* s) {
 
 // ---- what no guess reproduces --------------------------------------------------------------
 
-// True if dQ of some heads is all NaN or infinite, and dQ of the others is not at all.
+// True if dQ of some heads is all NaN or infinite, and dQ of the others is not at all. What nobody
+// wrote reads as NaN, too, but no sum made it.
 static bool are_whole_heads_nonfinite(const struct problem* p) {
+    const struct tensor* dQ = p->array[ARRAY_dQ].tensor;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t h = 0; h < p->H; h++) {
             int64_t bad = 0;
             for (int64_t i = 0; i < p->N_q; i++)
-                for (int64_t x = 0; x < p->d; x++)
-                    bad += !isfinite(
-                        p->array[ARRAY_dQ].tensor->got[place_in(p, ARRAY_dQ, b, h, i) + x]);
+                for (int64_t x = 0; x < p->d; x++) {
+                    int64_t e = place_in(p, ARRAY_dQ, b, h, i) + x;
+                    if (isfinite(dQ->got[e])) continue;
+                    if (!check_was_written(dQ, e)) return false;
+                    bad++;
+                }
             if (bad > 0 && bad < p->N_q * p->d) return false;
         }
     return true;
