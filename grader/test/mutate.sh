@@ -1,8 +1,8 @@
 #!/bin/sh
 # mutate.sh: is every graded item of a lesson needed? Removing an item must let a wrong kernel pass:
 # some kernel of wrong/ fails that item alone, on every seed that it was graded on. The items that
-# pay for the idea of the lesson do not count beside another: they pay only if the results of their
-# runs are right, so they see many mistakes a second time. usage: mutate.sh LESSON... After
+# pay for the idea of the lesson do not count beside another one: they pay only if the results of
+# their runs are right, so they see many mistakes a second time. usage: mutate.sh LESSON... After
 # lesson.sh: what the wrong kernels fail stands in build/test/LESSON/*.items.
 . grader/test/tell.sh
 status=0
@@ -28,7 +28,7 @@ for lesson; do
         function passes(k, i,   n, part) {
             if (times[k, item[i]] != seeds[k]) return 0
             for (n = split(failed[k], part, "|") - 1; n > 0; n--)
-                if (part[n] != item[i] && (item[i] in of_idea || !(part[n] in of_idea))) return 0
+                if (part[n] != item[i] && !(part[n] in of_idea)) return 0
             return 1
         }
         END {
