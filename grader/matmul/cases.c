@@ -31,7 +31,7 @@ void multiply_whole(struct check* c, const struct matmul* of) {
 // Two calls in the same arrays. In the second, matrices are larger, and begin at no multiple of 16
 // bytes.
 static void multiply_larger(struct check* c, const struct matmul* of) {
-    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, 2 * of->whole_K);
     check_case(c, "M = %lld, N = %lld, K = %lld, after a call with half of each", (long long)p.M,
                (long long)p.N, (long long)p.K);
     check_rounds(c, 2);
