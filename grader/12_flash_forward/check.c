@@ -128,7 +128,6 @@ static void lengths(struct check* c) {
     int low = (int)check_pick(c, 5, 6), high = (int)check_pick(c, low + 1, 7);
     plain(c, 1, 1 << low, 1 << high, pick_power(c, 4, 5));
     plain(c, 1, 1 << high, 1 << low, pick_power(c, 4, 5));
-    check_watch(c, WATCH_CHECK);
     struct problem p = problem_of(c, &odd_gaps, 16, 16, false);
     check_case(c, "N_q = N_k = 16, d = %d, odd gaps between rows", (int)p.d);
     problem_declare(&p, GAPS);
