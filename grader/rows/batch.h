@@ -74,6 +74,10 @@ void batch_fill(const struct batch* b, double low, double high);
 // and elements lost at the end are not small.
 void batch_fill_rising(const struct batch* b);
 
+// One score, 5, in each of several rows, above others of -9: they weigh a millionth each, and in
+// thousands of columns a hundredth together. It is the first of the first row, the last of the last.
+void batch_fill_long_tail(const struct batch* b);
+
 // For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
@@ -86,11 +90,17 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Two calls in the same arrays, packed. The first takes half of the rows.
-void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+// Two calls in the same arrays, packed. The first takes half of the rows and half of the columns.
+void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                      struct batch_call call);
 
 // ---- rows that are not computed
+
+// More rows of one number than any fixed grid has blocks; and few blocks of that, which take one
+// row after another, for an item that is watched: is there a barrier between two rows? Those have
+// `cols` numbers, as many as make a block work on one row.
+void batch_many_rows(struct check* c, const struct rows* of, struct batch_call call);
+void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
@@ -106,7 +116,9 @@ void batch_fits(struct check* c, const struct rows* of, int64_t widest);
 
 // ---- no kernel runs
 
-// check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
-void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);
+// check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail(), and a call with
+// 2^31 - 1 rows and those of `large`: check_large_calls().
+void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls,
+                      const struct idle_call* large);
 
 #endif
