@@ -119,28 +119,41 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"c", 0}}},
         {0},
     };
+    // More elements than an int can count: no memory, so nobody reads them.
+    static const struct idle_call large[] = {
+        {COURSE_CUDA_ERROR, {{"n", (int64_t)1 << 31}}},
+        {COURSE_CUDA_ERROR, {{"n", (int64_t)1 << 32}}},
+        {0},
+    };
     add_and_compare(c, whole_blocks(c), 1);
     check_idle_calls(c, calls, declare_whole, NULL);
+    check_large_calls(c, large, "cudaMalloc", declare_whole, NULL);
 }
 
-// A valid call in which the nth call of `function` fails.
-static void call_with_failure(struct check* c, const char* function, int nth) {
+// A valid call in which the nth call of `function` fails. False if the design has fewer.
+static bool call_with_failure(struct check* c, const char* function, int nth) {
     check_case(c, "n = %d, and call %d of %s fails", WHOLE, nth, function);
     declare(c, WHOLE);
     check_fail_call(c, function, nth);
     check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);
     check_run(c);
+    return check_call_failed(c);
 }
 
 // Three arrays cross the bus, so every design makes at least three copies. The number of
 // allocations is up to the design: only the first is certain. The copies come first, because a
 // kernel that goes on after a failed allocation does not live to return a status.
 static void errors_reported(struct check* c) {
+    enum { MOST = 6 };
     add_and_compare(c, whole_blocks(c), 1);
     call_with_failure(c, "cudaMemcpy", 3);
     call_with_failure(c, "cudaMemcpy", 2);
     call_with_failure(c, "cudaMalloc", 1);
     call_with_failure(c, "launch", 1);
+    if (check_error_left(c))
+        check_fail(c, CAUSE_error_left, "the error of the launch comes out of the next call, too");
+    for (int nth = 4; nth <= MOST && call_with_failure(c, "cudaMemcpy", nth);) nth++;
+    for (int nth = 2; nth <= MOST && call_with_failure(c, "cudaMalloc", nth);) nth++;
 }
 
 static void expect_no_leak(struct check* c) {
@@ -157,9 +170,16 @@ static void no_leak(struct check* c) {
 
 // The first copy is the earliest point at which everything can be allocated already.
 static void no_leak_on_error(struct check* c) {
+    static const struct {
+        const char* function;
+        int nth;
+    } failing[] = {{"cudaMemcpy", 1}, {"cudaMemcpy", 2}, {"cudaMemcpy", 3},
+                   {"launch", 1},     {"cudaMalloc", 2}, {"cudaMalloc", 3}};
     add_and_compare(c, whole_blocks(c), 1);
-    call_with_failure(c, "cudaMemcpy", 1);
-    expect_no_leak(c);
+    for (int i = 0; i < 6; i++) {
+        call_with_failure(c, failing[i].function, failing[i].nth);
+        expect_no_leak(c);
+    }
 }
 
 // Reads past the end are seen here only: they spoil no result. An odd n, so that it ends within a
@@ -171,7 +191,8 @@ static void safe(struct check* c) {
     add_and_compare(c, 33, 1);
 }
 
-// Each element of a and b is loaded once, each of c stored once (README, cost budget).
+// Each element of a and b is loaded once, each of c stored once, by the kernel and by the copies;
+// and there is room for the three arrays, each rounded up (README, cost budget).
 static void cheap(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     int64_t n = whole_blocks(c);
@@ -181,6 +202,10 @@ static void cheap(struct check* c) {
                   (double)t->global_load_bytes / (double)n, 2 * sizeof(float));
     check_at_most(c, CAUSE_too_much_written, "bytes stored per element",
                   (double)t->global_store_bytes / (double)n, sizeof(float));
+    check_at_most(c, CAUSE_too_much_read, "bytes copied to the device per element",
+                  (double)t->to_device_bytes / (double)n, 2 * sizeof(float));
+    check_at_most(c, CAUSE_too_much_memory, "bytes of device memory, 4096 for each array left out",
+                  (double)(t->allocated_bytes - 3 * 4096) / (double)n, 3 * sizeof(float));
 }
 
 static const struct item items[] = {
@@ -215,6 +240,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 const struct lesson lesson = {
     .name = "01_vector_add",
     .items = items,
+    .promises = DEFAULT_STREAM,
     .idea = {.what = "the right answer: memory, a launch, and what comes back"},
     .explain = explain,
 };

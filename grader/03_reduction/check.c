@@ -100,7 +100,8 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_digits(c, "many rows", 8 * check_pick(c, 4, 6) + check_pick(c, 1, 7), COLS);
     run_digits(c, "one row", 1, COLS);
-    run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), COLS / 2);
+    run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), 64);
+    batch_many_rows(c, &contract, (struct batch_call){fill_rows, judge});
     batch_reaches(c, &contract);
 }
 
@@ -138,7 +139,8 @@ static void negative(struct check* c) {
     run(c, &b);
 }
 
-// All other rows must not know of it. In row 6 the numbers come first, the largest among them.
+// All other rows must not know of it. In row 6 the numbers come first, the largest among them. In
+// row 7 there is none.
 static void not_finite(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "infinities and NaN");
@@ -151,6 +153,7 @@ static void not_finite(struct check* c) {
     batch_row(&b, 5)[COLS - 1] = INFINITY;
     for (int64_t j = COLS / 2; j < COLS; j++) batch_row(&b, 6)[j] = NAN;
     batch_row(&b, 6)[check_pick(c, 0, COLS / 2 - 1)] = 10.0;
+    for (int64_t j = 0; j < COLS; j++) batch_row(&b, 7)[j] = NAN;
     run(c, &b);
 }
 
@@ -158,6 +161,19 @@ static void not_finite(struct check* c) {
 static float pairwise(const double* x, int64_t n) {
     if (n == 1) return (float)x[0];
     return pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
+}
+
+// Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any sum of
+// 5000. In a wider row those are here and there among smaller ones.
+static void run_wide_numbers(struct check* c, int64_t cols) {
+    enum { MANY = 4, LARGE = 4500 };
+    struct batch b = batch_of(c, &contract, MANY, cols);
+    const int64_t one_of = 1 + cols / LARGE;
+    batch_begin(&b, "numbers of 12 bits");
+    fill_rows(c, &b);
+    for (int64_t e = 0; e < b.x->count; e += one_of)
+        b.x->value[e] = (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
+    run(c, &b);
 }
 
 // The standard is pairwise summation in float. A plain loop over the columns is less exact, but
@@ -173,6 +189,8 @@ static void precise(struct check* c) {
     double standard[MANY];
     for (int64_t row = 0; row < MANY; row++) standard[row] = pairwise(batch_row(&b, row), b.cols);
     compare(c, &b, budget_from(b.out[0], standard));
+    run_wide_numbers(c, 2 * check_pick(c, 2100, 4000) + 1);
+    run_wide_numbers(c, 40001);
 }
 
 // The numbers shrink from call to call, so a maximum left from an earlier call shows.
@@ -190,7 +208,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         judge(c, &b);
     }
-    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill_rows, judge});
+    batch_grows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {
@@ -201,6 +219,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"cols", ((int64_t)1 << 32) + 1}}},
         {COURSE_BAD_ARGUMENT, {{"sum", 0}}},
         {COURSE_BAD_ARGUMENT, {{"max", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
@@ -208,7 +227,7 @@ static void arguments(struct check* c) {
         {0},
     };
     run_digits(c, "good arguments", ROWS, COLS);
-    batch_idle_calls(c, &contract, calls);
+    batch_idle_calls(c, &contract, calls, NULL);
 }
 
 // Whole sweeps, so many rows that some designs take two in a block, and last sweeps that are partly
@@ -228,12 +247,22 @@ static void safe(struct check* c) {
     batch_begin(&b, "rows of whole float4s, but for the last");
     fill_rows(c, &b);
     run(c, &b);
+    b = batch_of(c, &contract, ROWS, 1000);
+    b.stride = 1000 + 2 * check_pick(c, 0, 15) + 1;
+    batch_begin(&b, "whole float4s in rows that begin anywhere");
+    fill_rows(c, &b);
+    run(c, &b);
+    batch_row_after_row(c, &contract, 1);
+}
+
+static const struct arena_traffic* moved_of(struct check* c, int64_t cols) {
+    check_watch(c, WATCH_PROFILE);
+    run_digits(c, "traffic", ROWS, cols);
+    return check_traffic(c);
 }
 
 static const struct arena_traffic* moved(struct check* c) {
-    check_watch(c, WATCH_PROFILE);
-    run_digits(c, "traffic", ROWS, 2 * COLS);
-    return check_traffic(c);
+    return moved_of(c, 2 * COLS);
 }
 
 static const double bytes_of_x = 4.0 * ROWS * 2 * COLS;  // in moved()
@@ -256,7 +285,13 @@ static void reads_once(struct check* c) {
                   (double)t->global_load_bytes / bytes_of_x, 1.01);
     judge_coalesced(c, t);
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
-                  (double)t->global_store_bytes / (4.0 * ROWS), 2.0);
+                  (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * ROWS), 2.0);
+    const int64_t other[] = {check_pick(c, 65, 500), 2 * check_pick(c, 2100, 6000) + 1};
+    for (int i = 0; i < 2; i++)
+        check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
+                      (double)moved_of(c, other[i])->global_load_bytes /
+                          (4.0 * ROWS * (double)other[i]),
+                      1.01 + 20.0 / (double)other[i]);
 }
 
 // A thread that sums a row alone needs no barrier, and earns nothing for that: its loads are not
@@ -264,6 +299,9 @@ static void reads_once(struct check* c) {
 static void few_barriers(struct check* c) {
     const struct arena_traffic* t = moved(c);
     judge_coalesced(c, t);
+    check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
+                  2.0);
+    t = moved_of(c, 2 * check_pick(c, 2100, 6000) + 1);
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
 }
@@ -287,6 +325,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "03_reduction",
     .items = items,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .idea = {.what = "the threads of a warp share a row, and shuffles add it up",
              .paid_by = {reads_once, few_barriers},
              .naive = "solutions/03_reduction/steps/1_serial.cu"},

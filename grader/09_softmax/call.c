@@ -2,18 +2,11 @@
 #include "run/run.h"
 #include "softmax.h"
 
-// The rows may begin `first` elements into their array.
-static float* rows(const char* name, const char* first) {
-    float* array_gpu = run_gpu(name);
-    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
+static int call_with(int64_t cols) {
+    return softmax(run_rows("y", "first_y"), run_rows("x", "first_x"), run_int("rows"), cols,
+                   run_int("stride_y"), run_int("stride_x"));
 }
 
-// Rows of `cols` numbers, then of `step` fewer, and so on, down to `narrower` fewer.
 int call(void) {
-    const int64_t widest = run_int("cols"), narrowest = widest - run_int("narrower");
-    int status = COURSE_OK;
-    for (int64_t cols = widest; cols >= narrowest && status == COURSE_OK; cols -= run_int("step"))
-        status = softmax(rows("y", "first_y"), rows("x", "first_x"), run_int("rows"), cols,
-                         run_int("stride_y"), run_int("stride_x"));
-    return status;
+    return run_widths(call_with);
 }

@@ -161,10 +161,16 @@ static void too_wide(struct check* c) {
     run(c, &b);
 }
 
+static void fill(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill(b, -9.0, 1.0);
+}
+
 static void any_rows(struct check* c) {
     run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
     run_random(c, 1, COLS);
     run_random(c, 1024 + check_pick(c, 1, 40), 128);
+    batch_many_rows(c, &contract, (struct batch_call){fill, compare});
     batch_reaches(c, &contract);
 }
 
@@ -256,11 +262,6 @@ static void equal_large_outlier(struct check* c) {
     long_tail(c);
 }
 
-static void fill(struct check* c, const struct batch* b) {
-    (void)c;
-    batch_fill(b, -9.0, 1.0);
-}
-
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
     b.calls = 3;
@@ -274,7 +275,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
-    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
+    batch_grows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {
@@ -293,8 +294,11 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"cols", BEYOND}, {"stride_y", BEYOND}, {"stride_x", BEYOND}}},
         {0},
     };
+    enum { MOST = SOFTMAX_MAX_COLS };
+    static const struct idle_call large[] = {
+        {COURSE_CUDA_ERROR, {{"cols", MOST}, {"stride_y", MOST}, {"stride_x", MOST}}}, {0}};
     run_random(c, ROWS, COLS);
-    batch_idle_calls(c, &contract, calls);
+    batch_idle_calls(c, &contract, calls, large);
 }
 
 // The items above judge the results of narrow and odd rows, of rows apart, and of too many rows for
@@ -330,6 +334,7 @@ static void safe(struct check* c) {
         batch_fill(&b, -9.0, 1.0);
         check_run(c);
     }
+    batch_row_after_row(c, &contract, COLS + 32);
 }
 
 // Read once and written once (README, cost budget). A look at the first score of the row by each of
@@ -366,7 +371,9 @@ static void moves_once(struct check* c, int64_t rows, int64_t cols) {
 static void cheap(struct check* c) {
     moves_once(c, ROWS, COLS);
     moved(c, ROWS, check_pick(c, 70, 500), 0);
+    moved(c, 2, check_pick(c, 514, 1000), 0);
     moved(c, 2, check_pick(c, 1100, 4500), 0);
+    moved(c, 1, check_pick(c, 4600, 10700), 0);
 }
 
 static void cheap_wide(struct check* c) {
@@ -378,14 +385,18 @@ static void cheap_wide(struct check* c) {
 // Of four rows of an odd width three begin inside of a sector, and in other places of it than those
 // of x. Stores of 32 lanes that follow the row from there move 1.19 times their bytes; the ends of
 // rows alone, not 1.01 times.
-static void whole_sectors(struct check* c) {
-    const int64_t cols = 2 * check_pick(c, 3000, 5000) + 1;
+static void stores_whole_sectors(struct check* c, int64_t cols) {
     const struct arena_traffic* t = moved(c, 4, cols, check_pick(c, 1, 7));
     const double ratio = 32.0 * (double)t->global_store_sectors / (4.0 * 4 * (double)cols);
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte of y", ratio,
                   1.27);
     check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each byte of y",
                   ratio, 1.05);
+}
+
+static void whole_sectors(struct check* c) {
+    stores_whole_sectors(c, 2 * check_pick(c, 3000, 5000) + 1);
+    stores_whole_sectors(c, 2 * check_pick(c, 350, 500) + 1);
 }
 
 static const struct item items[] = {
@@ -408,6 +419,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {.name = "09_softmax",
                               .items = items,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .idea = {.what = "a row of any width is read once and written once",
                                        .paid_by = {cheap, cheap_wide, whole_sectors},
                                        .naive = "solutions/09_softmax/steps/1_thread_per_row.cu"},

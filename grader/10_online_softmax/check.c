@@ -103,10 +103,16 @@ static void wide(struct check* c) {
     batch_launches(c, &contract, 1008, 1040);
 }
 
+static void fill(struct check* c, const struct batch* b) {
+    (void)c;
+    batch_fill(b, -9.0, 1.0);
+}
+
 static void any_rows(struct check* c) {
     run_random(c, 4 * check_pick(c, 8, 10) + check_pick(c, 1, 3));
     run_random(c, 1);
     run_random_of(c, 1024 + check_pick(c, 1, 40), 128);
+    batch_many_rows(c, &contract, (struct batch_call){fill, compare});
     batch_reaches(c, &contract);
 }
 
@@ -207,11 +213,6 @@ static void rising_equal_large(struct check* c) {
     few_equal(c);
 }
 
-static void fill(struct check* c, const struct batch* b) {
-    (void)c;
-    batch_fill(b, -9.0, 1.0);
-}
-
 // The scores shrink from call to call, so a maximum left from an earlier call shows.
 static void three_calls(struct check* c) {
     struct batch b = batch_of(c, &contract, ROWS, COLS);
@@ -226,7 +227,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
-    batch_more_rows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
+    batch_grows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {
@@ -242,7 +243,7 @@ static void arguments(struct check* c) {
         {0},
     };
     run_random(c, 4);
-    batch_idle_calls(c, &contract, calls);
+    batch_idle_calls(c, &contract, calls, NULL);
 }
 
 // A tile, a block or a vector load that is larger than the array reads or writes past its end. So
@@ -255,12 +256,13 @@ static void safe(struct check* c) {
     const int64_t narrow_cols = check_pick(c, 2, 31), wide_cols = 2 * check_pick(c, 600, 1500) + 1;
     const int64_t fours = 4 * check_pick(c, 100, 200);
     const int64_t shapes[][3] = {{odd_rows, 1, 1},
+                                 {odd_rows, fours, fours + 2 * check_pick(c, 0, 9) + 1},
                                  {odd_rows, fours - check_pick(c, 1, 3), fours},
                                  {ROWS, narrow_cols, narrow_cols},
                                  {odd_rows, wide_cols, wide_cols + check_pick(c, 1, 40)}};
     check_watch(c, WATCH_CHECK);
     run_random(c, ROWS);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         struct batch b = batch_of(c, &contract, shapes[i][0], shapes[i][1]);
         b.stride = shapes[i][2];
         batch_begin(&b, "accesses");
@@ -272,13 +274,14 @@ static void safe(struct check* c) {
     batch_begin(&b, "accesses");
     batch_fill(&b, -9.0, 1.0);
     check_run(c);
+    batch_row_after_row(c, &contract, 1);
 }
 
 // One pass: every score is loaded once (README, cost budget), by lanes that read side by side. On
 // top of that each of the up to 32 warps of a block may look at one more score: at the first score
 // of the row as a first maximum, say. A sector is 32 bytes, so lanes side by side move what they
 // load; rows that begin anywhere, as they may, add a sector to the four of a warp.
-static void loaded_once(struct check* c, struct batch b) {
+static const struct arena_traffic* loaded_once(struct check* c, struct batch b) {
     enum { MOST_WARPS = 32 };
     batch_begin(&b, "rising");
     batch_fill_rising(&b);
@@ -289,15 +292,23 @@ static void loaded_once(struct check* c, struct batch b) {
                   1.0 + (double)MOST_WARPS / (double)b.cols);
     check_at_most(c, CAUSE_uncoalesced, "bytes moved for each byte loaded",
                   32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.25);
+    return t;
 }
 
 // The long row is more than the 64K registers of a multiprocessor hold: a block that keeps it has
-// 2 KB of it, or more, in each of 1024 threads. States of parts of the row may be kept.
+// 2 KB of it, or more, in each of 1024 threads. States of parts of the row may be kept. A tree in
+// shared memory may have its barriers; a sweep along the row may not.
 static void cheap(struct check* c) {
     enum { LONG = 1 << 19, OF_A_THREAD = 2000 };
     check_watch(c, WATCH_PROFILE);
-    loaded_once(c, batch_of(c, &contract, ROWS, COLS));
-    loaded_once(c, batch_of(c, &contract, 1, LONG));
+    const struct arena_traffic* t = loaded_once(c, batch_of(c, &contract, ROWS, COLS));
+    check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
+                  (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * ROWS), 2.0);
+    loaded_once(c, batch_of(c, &contract, ROWS, 4 * check_pick(c, 270, 700)));
+    loaded_once(c, batch_of(c, &contract, 4, 4 * check_pick(c, 1000, 6000)));
+    t = loaded_once(c, batch_of(c, &contract, 1, LONG));
+    check_at_most(c, CAUSE_too_many_barriers, "barriers of a block for a row",
+                  (double)t->barriers / (double)check_blocks(c), 16.0);
     check_kept(c, CAUSE_row_kept, "score of a row", LONG, 0.5, OF_A_THREAD);
 }
 
@@ -318,6 +329,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {.name = "10_online_softmax",
                               .items = items,
+                              .promises = DEFAULT_STREAM | DOES_NOT_WAIT,
                               .idea = {.what = "maximum and sum in one pass over the row",
                                        .paid_by = {cheap},
                                        .naive = "solutions/10_online_softmax/steps/1_two_pass.cu"},

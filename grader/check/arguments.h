@@ -31,6 +31,13 @@ struct idle_call {
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem);
 
+// The same for calls that are good, and so large that nobody can run them: their first call of
+// `function` ("launch", "cudaMalloc") fails, so that no kernel runs. The launcher has to get there
+// and to return COURSE_CUDA_ERROR; the statuses of the list do not count. The cause is
+// argument_check.
+void check_large_calls(struct check* c, const struct idle_call* calls, const char* function,
+                       void (*declare)(struct check* c, void* problem), void* problem);
+
 // One case for each launch of a good call, declared as above: this launch fails. The launcher must
 // return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. Call it in an item that has
 // compared a good call.

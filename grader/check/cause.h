@@ -132,8 +132,14 @@
     CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
+    CAUSE(error_left,                                                                              \
+          "the launcher returns an error and leaves it for the next cudaGetLastError() to find")   \
     CAUSE(written_on_error, "an output was written before it was clear that the call succeeds")    \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
+    CAUSE(allocates, "the launcher allocates device memory; the contract says that it does not")   \
+    COST(too_much_memory, "more device memory is allocated than the arrays take")                  \
+    CAUSE(waits, "the launcher waits for the device; the contract has it return at once")          \
+    CAUSE(other_stream, "a kernel is not in the default stream, which does not wait for it")       \
     CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
     CAUSE(wrong_status, "the launcher returned another status than the contract asks for")         \
     CAUSE(argument_check, "a bad argument was not refused, or an output was written all the same") \

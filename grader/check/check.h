@@ -206,6 +206,14 @@ struct budget budget_from(const struct tensor* t, const double* standard);
 // diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
+// Was the call made that check_fail_call() wanted to fail? And, if it was a launch, has the launcher
+// left its error for the next cudaGetLastError()? Of the first round, after check_run().
+bool check_call_failed(const struct check* c);
+bool check_error_left(const struct check* c);
+
+// The blocks of the largest grid that the first round launched.
+int64_t check_blocks(const struct check* c);
+
 // Device memory that this round's launcher allocated and did not free, in bytes; only meaningful
 // next to a check_compare() of the same run.
 int64_t check_leaked(struct check* c);
@@ -241,8 +249,18 @@ struct idea {
     const char* naive;  // the naive file. NULL: the idea is the right answer itself
 };
 
+// What a contract may say of the launcher. It is looked at in each call that is to succeed. Who
+// does not keep it loses the first item with WATCH_CHECK, or, if it is seen later, the item in
+// which it is seen.
+enum promise {
+    ALLOCATES_NOTHING = 1,
+    DEFAULT_STREAM = 2,  // kernels run in it
+    DOES_NOT_WAIT = 4,   // for kernels
+};
+
 struct lesson {
     const char* name;          // "12_flash_forward"
+    int promises;              // enum promise
     const struct item* items;  // ends with {0}
     struct idea idea;
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()

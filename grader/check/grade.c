@@ -32,6 +32,7 @@ static void grade_items(struct command* command, bool colour) {
     int timeouts = 0;
     double spent = 0, most = GRADE_SECONDS * (session->gpu ? session->at_once : 1);
     session->safe = false;
+    session->broken = CAUSE_NONE;
     for (int i = 0; lesson.items[i].run; i++) {
         if (!item_chosen(o, &lesson.items[i])) continue;
         struct result_item* record = item_record(r, &lesson.items[i]);
@@ -49,6 +50,7 @@ static void grade_items(struct command* command, bool colour) {
             item_run(session, i, record);
             name_as_before(r, record);
             session->safe |= record->safe;
+            if (record->broken && !session->broken) session->broken = record->broken;
             if (record->outcome == OUTCOME_ERROR && !record->message[0])
                 record_append(record, "the check of this item ended early\n");
             if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;

@@ -17,7 +17,8 @@
 // Runs cases of `size` rows or columns, more than 65536. The item fails if the last results are not
 // right, though with sizes below 65536 they are: then it is the size that the kernel cannot do. It
 // is not known which rows a block takes; a kernel whose last blocks have others than the last rows
-// is not judged.
+// is not judged, nor one whose blocks are few, which take one row after another.
+enum { REACH_WHOLE = 2200 };  // blocks that a case of its own runs all, with more rows than that
 void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);

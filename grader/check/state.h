@@ -66,6 +66,7 @@ struct session {
     const char* format;  // of what visit() prints; NULL if it prints nothing
     bool judges_costs;   // counts above their limits fail; make profile only shows them
     bool unset;  // a warning of the build names a variable that is used before it has a value
+    int broken;  // the cause for a promise that an item before this one saw broken
     bool safe;   // an item with WATCH_CHECK has passed
     FILE* log;   // everything, for the student to read
 };
@@ -135,6 +136,9 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+
+// At the end of an item that has passed: fails it if the launcher has not kept the contract.
+void trial_promises(struct check* c);
 
 // In a case on safety: fails the item unless kernels read something and wrote at least half of t.
 void trial_demand(struct check* c, const struct tensor* t);

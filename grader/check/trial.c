@@ -291,16 +291,16 @@ static bool fails_a_launch(const struct check* c) {
     return c->fail_at > 0 && strcmp(c->fail_call, "launch") == 0;
 }
 
-// The launch that was to fail never came.
-static bool no_launch_failed(const struct check* c, int round) {
-    return fails_a_launch(c) && c->fail_at > 1 && c->answer.launches[round] < c->fail_at;
+// The call that was to fail never came: there are not so many.
+static bool no_call_failed(const struct check* c, int round) {
+    return c->fail_at > 1 && !c->answer.failed[round];
 }
 
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
-    if (status == c->expected || no_launch_failed(c, round)) return;
+    if (status == c->expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     if (round > 0 && c->varied)  // the first call was accepted: the size is no reason
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
@@ -346,7 +346,7 @@ static void judge_input(struct check* c, int i, int r) {
 static void judge_refused(struct check* c, int i, int r) {
     const struct tensor* t = &c->tensor[i];
     const bool* poison = t->state->poison + t->state->per_round * r;
-    if (fails_a_launch(c) && !t->state->on_host) return;
+    if (no_call_failed(c, r) || (fails_a_launch(c) && !t->state->on_host)) return;
     bool status_is_right = c->otherwise == CAUSE_error_ignored;
     for (int64_t k = 0; k < t->count; k++)
         if (!poison[k])
@@ -388,6 +388,38 @@ static void judge_host(struct check* c, int round) {
             (long long)c->answer.on_device[round]);
 }
 
+// What the launcher did in this round and the contract says that it does not.
+static enum cause broken_promise(const struct check* c, int round) {
+    const struct arena_answer* a = &c->answer;
+    if ((lesson.promises & ALLOCATES_NOTHING) && a->traffic[round].allocated_bytes > 0)
+        return CAUSE_allocates;
+    if ((lesson.promises & DEFAULT_STREAM) && a->elsewhere[round] > 0) return CAUSE_other_stream;
+    return (lesson.promises & DOES_NOT_WAIT) && a->waits[round] > 0 ? CAUSE_waits : CAUSE_NONE;
+}
+
+static void note_promises(struct check* c, int round) {
+    enum cause broken = c->expected == 0 ? broken_promise(c, round) : CAUSE_NONE;
+    if (broken && !c->record->broken) c->record->broken = (int)broken;
+}
+
+void trial_promises(struct check* c) {
+    const struct session* s = c->session;
+    int broken = c->record->broken ? c->record->broken : s->broken;
+    const char* text = broken == CAUSE_allocates
+                           ? "the launcher called cudaMalloc or one of its relatives"
+                       : broken == CAUSE_other_stream
+                           ? "the launcher launched a kernel in a stream that it had created"
+                           : "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or "
+                             "cudaEventSynchronize";
+    if (!broken || (c->watch != WATCH_CHECK && !(s->safe && c->record->broken))) return;
+    check_fail(c, (enum cause)broken, "%s\n  next: %s\n", text,
+               broken == CAUSE_allocates
+                   ? "what the kernel needs between its blocks has to fit into the outputs"
+               : broken == CAUSE_other_stream
+                   ? "launch in the default stream: leave the fourth number of <<< >>> away"
+                   : "leave it away: who needs the result waits for the stream");
+}
+
 // The outputs of the case have been taken from its arena, which this run gets.
 void trial_alter(struct check* c) {
     const struct arena_answer answer = c->answer;
@@ -414,6 +446,7 @@ void check_run(struct check* c) {
     for (int round = 0; round < c->rounds; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
+        note_promises(c, round);
         for (int i = 0; i < c->tensor_count; i++) {
             uint32_t role = c->arena.layout.tensor[i].role;
             if (role == ARENA_NULL) continue;
@@ -456,6 +489,18 @@ void trial_demand(struct check* c, const struct tensor* t) {
                    (long long)traffic->launches, (long long)traffic->unique_read_bytes,
                    (long long)traffic->unique_written_bytes, t->name,
                    (long long)(out * dtype_size(t->dtype)));
+}
+
+bool check_call_failed(const struct check* c) {
+    return c->answer.failed[0];
+}
+
+int64_t check_blocks(const struct check* c) {
+    return c->answer.blocks[0];
+}
+
+bool check_error_left(const struct check* c) {
+    return c->answer.error_left[0];
 }
 
 const struct arena_traffic* check_traffic(struct check* c) {

@@ -35,6 +35,7 @@ struct result_item {
     double spent;        // of the time that its runs have; not part of the JSON
     bool idea;           // it pays for the idea of the lesson
     bool safe;           // passed, watched for races and stray accesses; likewise
+    int broken;          // a promise of the contract that was not kept (check/), 0: none; likewise
     bool cost;           // failed by a cost, not by its answers; likewise
     enum visit visit;    // likewise
     bool missing;        // nothing is there, which the cause says as well; likewise

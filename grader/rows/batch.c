@@ -121,16 +121,20 @@ static void leave_rest(struct tensor* t, int64_t used) {
     for (int64_t e = 0; e < t->count; e++) t->untouched[e] = e >= used;
 }
 
-void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
-                     struct batch_call call) {
+void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                 struct batch_call call) {
     struct batch b = batch_of(c, of, rows, cols);
     b.calls = 2;
-    batch_begin(&b, "after a call with half of the rows");
+    batch_begin(&b, "after a call with half of the rows and columns");
     struct batch fewer = b;
     fewer.rows /= 2;
+    fewer.cols = fewer.stride = fewer.stride_out = cols / 2;
     check_vary(c, "rows", 0, fewer.rows);
+    check_vary(c, "cols", 0, fewer.cols);
+    check_vary(c, of->writes_rows ? "stride_x" : "stride_row", 0, fewer.cols);
+    if (of->writes_rows) check_vary(c, "stride_y", 0, fewer.cols);
     for (int i = 0; i < 2 && b.out[i]; i++)
-        leave_rest(b.out[i], b.out[i]->count / rows * fewer.rows);
+        leave_rest(b.out[i], of->writes_rows ? fewer.rows * fewer.cols : fewer.rows);
     struct batch* const calls[] = {&fewer, &b};
     for (int i = 0; i < 2; i++) {
         check_round(c, i);
@@ -145,6 +149,21 @@ void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64
 }
 
 // ---- rows that are not computed
+
+void batch_many_rows(struct check* c, const struct rows* of, struct batch_call call) {
+    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 1, 40), 1);
+    batch_begin(&b, "more rows than a fixed grid has blocks");
+    call.fill(c, &b);
+    check_run(c);
+    call.judge(c, &b);
+}
+
+void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols) {
+    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 24, 40), cols);
+    batch_begin(&b, "row after row");
+    check_run_few_blocks(c);
+    check_run(c);
+}
 
 static bool reached(struct check* c, const void* of, int64_t rows) {
     struct batch b = batch_of(c, of, rows, 1);
@@ -194,8 +213,12 @@ void batch_fits(struct check* c, const struct rows* of, int64_t widest) {
 
 // ---- no kernel runs
 
-void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls) {
+void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls,
+                      const struct idle_call* large) {
+    static const struct idle_call most_rows[] = {{COURSE_CUDA_ERROR, {{"rows", INT32_MAX}}}, {0}};
     struct batch b = batch_of(c, of, 4, 128);
     check_idle_calls(c, calls, declare, &b);
     check_launches_fail(c, declare, &b);
+    check_large_calls(c, most_rows, "launch", declare, &b);
+    if (large) check_large_calls(c, large, "launch", declare, &b);
 }

@@ -90,11 +90,17 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Two calls in the same arrays, packed. The first takes half of the rows.
-void batch_more_rows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+// Two calls in the same arrays, packed. The first takes half of the rows and half of the columns.
+void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                      struct batch_call call);
 
 // ---- rows that are not computed
+
+// More rows of one number than any fixed grid has blocks; and few blocks of that, which take one
+// row after another, for an item that is watched: is there a barrier between two rows? Those have
+// `cols` numbers, as many as make a block work on one row.
+void batch_many_rows(struct check* c, const struct rows* of, struct batch_call call);
+void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
@@ -110,7 +116,9 @@ void batch_fits(struct check* c, const struct rows* of, int64_t widest);
 
 // ---- no kernel runs
 
-// check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail().
-void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls);
+// check_idle_calls() with arrays of 4 rows of 128, then check_launches_fail(), and a call with
+// 2^31 - 1 rows and those of `large`: check_large_calls().
+void batch_idle_calls(struct check* c, const struct rows* of, const struct idle_call* calls,
+                      const struct idle_call* large);
 
 #endif

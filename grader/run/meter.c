@@ -83,6 +83,7 @@ static bool fails_now(const char* function) {
     vault_open();
     bool fails = book.on && book.calls_left > 0 && strcmp(function, book.failing) == 0 &&
                  --book.calls_left == 0;
+    book.meter.failed |= fails;
     vault_close();
     return fails;
 }
@@ -186,6 +187,29 @@ WRAP(cudaFreeHost, (void* address)) {
     return __real_cudaFreeHost(address);
 }
 
+// ---- waiting
+
+static void note_wait(void) {
+    vault_open();
+    book.meter.waits += book.on;
+    vault_close();
+}
+
+WRAP(cudaDeviceSynchronize, (void)) {
+    note_wait();
+    return __real_cudaDeviceSynchronize();
+}
+
+WRAP(cudaStreamSynchronize, (cudaStream_t stream)) {
+    note_wait();
+    return __real_cudaStreamSynchronize(stream);
+}
+
+WRAP(cudaEventSynchronize, (cudaEvent_t event)) {
+    note_wait();
+    return __real_cudaEventSynchronize(event);
+}
+
 // ---- copies and fills
 
 struct copy {
@@ -230,8 +254,10 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
     enum cudaMemcpyKind way = direction(&c);
     if (error != cudaSuccess || c.width == 0 || c.height == 0) return error;
     // what arrives is looked at: it has to be there
-    if (way == cudaMemcpyDeviceToHost && counts_words()) (void)cudaDeviceSynchronize();
+    if (way == cudaMemcpyDeviceToHost && counts_words()) (void)__real_cudaDeviceSynchronize();
     vault_open();
+    if (book.on && way == cudaMemcpyHostToDevice)
+        book.meter.to_device += (int64_t)(c.width * c.height);
     if (book.on && way == cudaMemcpyDeviceToHost)
         book.meter.to_host += (int64_t)(c.width * c.height);
     if (book.on && way == cudaMemcpyDeviceToDevice) {
@@ -341,7 +367,7 @@ enum launch { RUNS, RUNS_NOT, FAILS };
 // Memory that both sides reach, before a launch and after it.
 static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
     if (!counts_words()) return;
-    (void)cudaDeviceSynchronize();
+    (void)__real_cudaDeviceSynchronize();
     vault_open();
     for (size_t i = 0; i < book.live_count; i++)
         if (book.live[i].shared) look(book.live[i].address, book.live[i].bytes);
@@ -359,10 +385,14 @@ static enum launch next_launch(void) {
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
-static cudaError_t launched(cudaError_t error) {
+// The default stream has a name or two: NULL, 1 and 2 (cudaStreamLegacy, cudaStreamPerThread).
+static cudaError_t launched(cudaError_t error, const unsigned grid[3], const void* stream) {
+    int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
     if (error != cudaSuccess) return error;
     vault_open();
     book.meter.launches += book.on;
+    book.meter.elsewhere += book.on && (uintptr_t)stream > 2;
+    if (book.on && blocks > book.meter.blocks) book.meter.blocks = blocks;
     vault_close();
     look_at_shared(origin_after_launch);
     return error;
@@ -379,7 +409,8 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == RUNS_NOT) return cudaSuccess;
-    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes));
+    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes),
+                         site->grid, site->stream);
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
@@ -395,7 +426,8 @@ static enum launch begin_launch(dim3* block) {
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
-    return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+                    (unsigned[]){grid.x, grid.y, grid.z}, stream);
 }
 
 #if CUDART_VERSION >= 13000
@@ -403,7 +435,8 @@ WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arg
                           size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
     return launched(
-        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+        (unsigned[]){grid.x, grid.y, grid.z}, stream);
 }
 #endif
 #endif

@@ -17,6 +17,11 @@ struct meter {
     int64_t allocated;  // bytes of device memory, at the peak
     int64_t leaked;     // bytes of device memory allocated and not freed
     int64_t launches;   // kernels that were launched
+    int64_t elsewhere;  // of them, in another stream than the default one
+    int64_t waits;      // for the device, a stream or an event
+    int64_t blocks;     // of the largest grid
+    bool failed;        // the call that was to fail was made
+    int64_t to_device;  // bytes copied to the device
     int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
     // Bytes copied between two places of the device by which a result could come about: into an
     // output, with pitches, or in many pieces.

@@ -137,6 +137,19 @@ struct strides run_strides(const char* array) {
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
 }
 
+float* run_rows(const char* array, const char* first) {
+    float* begin = run_gpu(array);
+    return begin ? begin + run_int(first) : NULL;
+}
+
+int run_widths(int (*call_with)(int64_t cols)) {
+    const int64_t widest = run_int("cols"), step = run_int("step");
+    int status = 0;
+    for (int64_t cols = widest - run_int("narrower"); cols <= widest && status == 0; cols += step)
+        status = call_with(cols);
+    return status;
+}
+
 // ---- what the instrumented build counts. The references are weak: a plain program must not link
 // the watchers, and on a GPU there are none.
 
@@ -301,6 +314,7 @@ static void run_round(uint32_t r) {
     int status = host_call(call);
     close_inputs(false);
     struct meter meter = meter_stop();
+    bool error_left = cudaPeekAtLastError() != cudaSuccess;
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
     if (status == 0 && layout->few_blocks && cudaGetLastError() != cudaSuccess)
@@ -313,8 +327,14 @@ static void run_round(uint32_t r) {
     answer->traffic[r].allocated_bytes = meter.allocated;
     answer->traffic[r].copied_bytes = meter.copied;
     answer->traffic[r].filled_bytes = meter.filled;
+    answer->traffic[r].to_device_bytes = meter.to_device;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
+    answer->elsewhere[r] = meter.elsewhere;
+    answer->waits[r] = meter.waits;
+    answer->blocks[r] = meter.blocks;
+    answer->failed[r] = meter.failed;
+    answer->error_left[r] = error_left;
     answer->to_host[r] = meter.to_host;
     answer->on_device[r] = meter.on_device;
     answer->status[r] = status;

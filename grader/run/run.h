@@ -27,6 +27,14 @@ double run_real(const char* name);
 // "stride_q.b", "stride_q.n" and "stride_q.h".
 struct strides run_strides(const char* array);
 
+// The address of an array of floats whose rows may begin a few elements later: `first` is the name
+// of that number.
+float* run_rows(const char* array, const char* first);
+
+// Calls for rows of "cols" numbers; before that for rows of "narrower" fewer, and of "step" more
+// and so on. Ends with the first status that is not COURSE_OK, and returns it.
+int run_widths(int (*call_with)(int64_t cols));
+
 // Written by the lesson: calls the launcher with the case's arguments and returns its status.
 int call(void);
 

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 7,
+    ARENA_VERSION = 8,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -90,6 +90,7 @@ struct arena_traffic {
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
+    int64_t to_device_bytes;             // by its copies
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
     // Bytes that a warp loads from global memory though it has loaded them before
@@ -106,6 +107,11 @@ struct arena_answer {
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
+    int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
+    int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event
+    int64_t blocks[ARENA_ROUNDS];     // of the largest grid
+    bool failed[ARENA_ROUNDS];        // the call that was to fail was made
+    bool error_left[ARENA_ROUNDS];    // an error waits for the next cudaGetLastError()
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];
