@@ -15,7 +15,13 @@ static int64_t workspace_bytes(const struct problem* p) {
 static const struct contract contract = {.backward = true,
                                          .dtype = F16,
                                          .d = 16,
-                                         .gap = {4, 6, 10, 12, 2, 14, 8, 16},
+                                         .gap = {5, 6, 11, 13, 3, 15, 8, 17},
+                                         .workspace_bytes = workspace_bytes};
+
+// Rows of all arrays begin at any element, equally far apart.
+static const struct contract odd_rows = {.backward = true,
+                                         .dtype = F16,
+                                         .gap = {1, 1, 1, 1, 1, 1, 1, 1},
                                          .workspace_bytes = workspace_bytes};
 
 // One batch of one head, d = 16.
@@ -71,18 +77,19 @@ static void heads(struct check* c) {
         struct problem p = with_heads(all_keys(c, N_q, N_k), 2, layout == PACKED ? 3 : 2);
         backward_case_named(p, (enum layout)layout, "");
     }
-    backward_case(with_heads(with_d(all_keys(c, 17, 17), 4), 34, 2));
+    backward_case(with_heads(with_d(causal(c, 17, 17), 4), 34, 2));
     backward_case(with_heads(with_d(all_keys(c, 17, 17), 4), 1, 130));
 }
 
 static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
+    backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), SHARED, "");
     backward_case_far(with_heads(all_keys(c, N_q, N_k), 2, 2));
 }
 
 static void any_head(struct check* c) {
-    const int64_t d[] = {59, check_pick(c, 129, 256)};
+    const int64_t d[] = {59, check_pick(c, 65, 128), check_pick(c, 129, 255), 256};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
@@ -110,29 +117,30 @@ static void gradients_of_any_size(struct check* c) {
 }
 
 static void own_scale(struct check* c) {
-    static const double factors[] = {0.3, 0.5, 1.7, 2.5};
-    struct problem p = all_keys(c, pick_ragged(c, 17, 31), 16);
+    static const double factors[] = {0.3, 0.6, 1.7, 2.5};
+    struct problem p = all_keys(c, 16 + pick_ragged(c, 49, 63), 80);
+    p.rounded_once = true;
     backward_case(with_scale(p, factors[check_pick(c, 0, 3)]));
     backward_case(with_scale(all_keys(c, 17, 16), -1.3));
+    backward_case(with_scale(all_keys(c, 17, 16), 0));
 }
 
 static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
+    backward_case_after(with_d(all_keys(c, N, 35), 24), 16, 11, 8);
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call bad[] = {
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
-        {0},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},          {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},           {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},         {COURSE_BAD_ARGUMENT, {{"dO", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dQ", 0}}},          {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -1}}}, {COURSE_BAD_ARGUMENT, {{"stride_do.b", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_q.n", 7}}},  {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},   {0},
     };
     backward_case(causal(c, 19, 19));
     backward_cases_empty(all_keys(c, 19, 17));
@@ -150,6 +158,9 @@ static void safe(struct check* c) {
         backward_case(with_heads(with_d(p, is_causal ? 16 : 21), 1, 2));
     }
     backward_misaligned(all_keys(c, 17, 17));
+    struct problem odd = all_keys(c, 17, 17);
+    odd.contract = &odd_rows;
+    backward_case_named(odd, GAPS, "");
 }
 
 // The bytes of a case but for arrays that are read once: K and V; O and dO, for delta; the sums of
@@ -172,7 +183,10 @@ static double read_again(struct problem p) {
 static void cheap(struct check* c) {
     enum { N = 130, SMALLEST_TILE = 8 };
     const double of_rows = N * (4.0 * (double)contract.d + 8);
-    double read = read_again(all_keys(c, N, N)), masked = read_again(causal(c, N, N)),
+    double read = read_again(all_keys(c, N, N));
+    check_loaded_once(c, "K");
+    check_loaded_once(c, "V");
+    double masked = read_again(causal(c, N, N)),
            more = read_again(causal(c, N, N + MORE_KEYS)) - masked;
     check_at_most(c, CAUSE_too_much_read, "times that a row of Q and dO is read", read / of_rows,
                   CEIL_DIV(N, SMALLEST_TILE));

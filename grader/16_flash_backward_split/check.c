@@ -49,6 +49,7 @@ static void any_length(struct check* c) {
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++) {
         struct problem p = all_keys(c, N_q[n], N_k[n]);
         p.nan_gaps = N_q[n] == 17;
+        if (N_q[n] == 1) problem_set_d(&p, 128);
         backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
     }
     int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
@@ -59,6 +60,7 @@ static void any_length(struct check* c) {
         struct problem p = all_keys(c, many_keys ? 17 : 321, many_keys ? 577 : 17);
         backward_case(p);
         problem_traffic(&p);
+        problem_allocates_nothing(&p);
     }
 }
 
@@ -78,13 +80,17 @@ static void unseen(struct check* c) {
 static void heads(struct check* c) {
     static const double factors[] = {0.45, 0.6};
     struct problem p = with_heads(all_keys(c, 64, 64), 2, check_pick(c, 2, 3));
+    p.rounded_once = true;
     backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
-    backward_case(with_heads(all_keys(c, 17, 17), 34, 2));
+    backward_case(with_scale(with_heads(causal(c, 17, 17), 34, 2), -0.8));
 }
 
 static void strides(struct check* c) {
-    for (enum layout layout = GAPS; layout <= SHARED; layout++)
-        backward_case_named(with_heads(all_keys(c, 64, 64), 2, 2), layout, "");
+    for (enum layout layout = GAPS; layout <= SHARED; layout++) {
+        struct problem p = all_keys(c, 64, 64);
+        if (layout == HEADS_OUTSIDE) problem_set_d(&p, 128);
+        backward_case_named(with_heads(p, 2, 2), layout, "");
+    }
     backward_case_far(with_heads(all_keys(c, 64, 64), 2, 2));
 }
 
@@ -106,27 +112,39 @@ static void judge_atomics(const struct problem* p, const struct arena_traffic* t
                   (double)t->atomics / (double)(p->N_q * p->d), 0.1);
 }
 
-// HEADS heads have the same inputs: as many results, and all of them the same bits. Each query sees
-// the keys of several blocks.
+// HEADS heads have the same inputs, in CALLS calls: as many results, and all of them the same bits.
+// Each query sees the keys of several blocks.
 static void repeatable(struct check* c) {
-    enum { HEADS = 24 };
+    enum { HEADS = 12, CALLS = 2 };
     backward_case(all_keys(c, 64, 130));
 
     struct problem p = with_heads(all_keys(c, 32, 130), 1, HEADS);
-    problem_begin(&p, PACKED, ", all heads with the same inputs");
-    backward_fill(&p);
-    for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++)
-        for (int64_t n = 0; n < rows_of(&p, a); n++)
-            for (int64_t h = 1; h < HEADS; h++)
-                memcpy(row_of(&p, a, 0, h, n), row_of(&p, a, 0, 0, n),
-                       (size_t)p.d * sizeof(double));
-    backward_forward(&p);
+    problem_name(&p, PACKED, ", all heads and calls with the same inputs");
+    check_rounds(c, CALLS);
+    problem_declare(&p, PACKED);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        backward_fill(&p);
+        for (enum which a = ARRAY_Q; a <= ARRAY_dO; a++) {
+            const double* first = check_values_of(p.array[a].tensor, 0);
+            for (int64_t n = 0; n < rows_of(&p, a); n++)
+                for (int64_t h = 0; h < HEADS; h++)
+                    memmove(row_of(&p, a, 0, h, n), first + place_in(&p, a, 0, 0, n),
+                            (size_t)p.d * sizeof(double));
+        }
+        backward_forward(&p);
+    }
     check_run(c);
     for (enum which a = ARRAY_dV; a >= ARRAY_dQ; a--) {
         struct tensor* t = p.array[a].tensor;
-        for (int64_t e = 0; e < t->count; e++)  // as in head 0
-            t->want[e] = t->got[e / (HEADS * p.d) * HEADS * p.d + e % p.d];
-        check_compare(c, t, budget_exact());
+        check_round(c, 0);
+        const double* first = t->got;
+        for (int call = 0; call < CALLS; call++) {
+            check_round(c, call);
+            for (int64_t e = 0; e < t->count; e++)  // as in head 0 of the first call
+                t->want[e] = first[e / (HEADS * p.d) * HEADS * p.d + e % p.d];
+            check_compare(c, t, budget_exact());
+        }
     }
 
     // Where blocks take turns by chance alone.
@@ -138,6 +156,7 @@ static void repeatable(struct check* c) {
 
 static void again(struct check* c) {
     backward_case_again(all_keys(c, 64, 64), 3, NULL);
+    backward_case_after(with_d(all_keys(c, 64, 72), 128), 33, 31, 64);
 }
 
 static void arguments(struct check* c) {
@@ -149,7 +168,10 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
         {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
         {COURSE_UNSUPPORTED, {{"stride_dv.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.b", 4100}}},
+        {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}},
         {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
         {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
         {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
@@ -167,16 +189,19 @@ static void arguments(struct check* c) {
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N = 64 + pick_ragged(c, 33, 63);
-    backward_case(all_keys(c, 104, 72));
+    struct problem p = all_keys(c, 104, 72);
+    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    backward_case(p);
     backward_case(with_d(causal(c, N, N), 128));
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Whole tiles, tiles that are not full, and the other head dimension.
+// Whole tiles, tiles that are not full and have a mask, and the other head dimension.
 static void on_tensor_cores(struct check* c) {
+    int64_t N = 64 + pick_ragged(c, 2, 31);
     backward_by_mma(all_keys(c, 64, 64), 3);
-    backward_by_mma(all_keys(c, 64 + pick_ragged(c, 2, 31), 64 + pick_ragged(c, 2, 31)), 3);
+    backward_by_mma(causal(c, N, N + 1), 3);
     backward_by_mma(with_d(all_keys(c, 64, 64), 128), 3);
 }
 
@@ -216,6 +241,10 @@ static void nothing_unseen(struct check* c) {
     backward_case(all_keys(c, SMALLEST_BLOCK, N));
     check_loaded_once(c, "K");
     check_loaded_once(c, "V");
+    // The gradients and delta are stored once.
+    const double stored = 2.0 * (double)contract.d * (SMALLEST_BLOCK + 2 * N) + 4 * SMALLEST_BLOCK;
+    check_at_most(c, CAUSE_too_much_written, "times that dQ, dK, dV and delta are stored",
+                  (double)check_traffic(c)->global_store_bytes / stored, 1.01);
     backward_case(all_keys(c, N, SMALLEST_BLOCK));
     check_loaded_once(c, "Q");
     check_loaded_once(c, "dO");
@@ -224,9 +253,12 @@ static void nothing_unseen(struct check* c) {
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma
 // whose operands no other shares takes 6; tiles may have four times the size of the case.
 static void no_conflicts(struct check* c) {
-    enum { N = 64, MMA = 3 * N * N * 64 / 2048 };  // of one product, in three batches
-    backward_by_mma(all_keys(c, N, N), 3);
-    judge_conflicts(c, 4 * 6 * 7 * MMA);
+    enum { N = 64 };
+    for (int d = 64; d <= 128; d *= 2) {
+        double mma = N * N * d / 2048.0;  // of one product
+        backward_by_mma(with_d(all_keys(c, N, N), d), 1);
+        judge_conflicts(c, 4 * 6 * 7 * mma);
+    }
 }
 
 static const struct item items[] = {

@@ -165,6 +165,8 @@ static double scale_of(const struct problem* p, int scale) {
         return 1.0 / (double)p->d;
     case SCALE_LN_2:
         return p->scale * M_LN2;
+    case POSITIVE:
+        return fabs(p->scale);
     }
     return p->scale;
 }
@@ -293,7 +295,9 @@ static void add_dV_and_dK(const struct head* t) {
                          *dO = read_row(t, w->again, ARRAY_dO, i);
             double P = transposed(t, t->P, w->P_of_dV, i, j);
             double dS = transposed(t, t->dS, w->dS_of_dK, i, j);
-            double of_dO = count * (w->flaw.dV == OF_P ? P : w->flaw.dV == OF_ONE ? 1 : dS);
+            const double factors[] = {
+                [OF_P] = P, [OF_ONE] = 1, [OF_dS] = dS, [OF_SCALED_P] = p->scale * P};
+            double of_dO = count * factors[w->flaw.dV];
             if (t->dV) add_multiple(kind, p->d, t->dV + j * p->d, of_dO, dO);
             if (t->dK) add_multiple(kind, p->d, t->dK + j * p->d, count * dS, Q);
         }
@@ -356,7 +360,8 @@ static void compute_head(struct head* t) {
         compute_scores(t, i);
         compute_weights(t, i);
     }
-    if (w->P_of_dV || w->dS_of_dK || w->dS_of_dQ) fill_up(t);
+    bool outside = (w->P_of_dV || w->dS_of_dK || w->dS_of_dQ) && !w->zeros_outside;
+    if (outside) fill_up(t);
     if (t->dK || t->dV) add_dV_and_dK(t);
     if (t->dQ_total) store_dQ(t);
 }

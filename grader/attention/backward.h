@@ -13,7 +13,16 @@ enum { GRADIENTS = 3, INPUTS = ARRAY_dO + 1 };  // dQ, dK, dV; and Q, K, V, O, d
 // that see all of them, and a last tile that is not full.
 struct backward_flaw {
     // The equations.
-    enum { SCALE, ONE, SQUARE, USUAL, USUAL_SQUARE, SCALE_LN_2 } scores, gradients;  // their scales
+    enum {
+        SCALE,
+        ONE,
+        SQUARE,
+        USUAL,
+        USUAL_SQUARE,
+        SCALE_LN_2,
+        POSITIVE
+    } scores,
+        gradients;  // their scales
     enum {
         S_MINUS_LSE,
         NO_LSE,
@@ -25,7 +34,7 @@ struct backward_flaw {
     bool dS_unweighted;  // dS = dP - delta
     bool
         dS_where_hidden;  // and with one of the last two it is not 0 in tiles that are seen in part
-    enum { OF_P, OF_ONE, OF_dS } dV;  // the factor of dO in dV
+    enum { OF_P, OF_ONE, OF_dS, OF_SCALED_P } dV;  // the factor of dO in dV
     // If not 0: S and dP, or delta, are sums over the first so many columns of a row alone.
     int64_t columns, delta_columns;
 
@@ -65,6 +74,7 @@ struct backward {
     const double* again[INPUTS];  // Q, K and dO, as the products with dS and P read them
     const double* dO_of_delta;
     enum taken P_of_dV, dS_of_dK, dS_of_dQ;  // how P^T, dS^T and dS are read by these products
+    bool zeros_outside;                      // of P and dS there is nothing but zeros elsewhere
     enum taken stored;                       // how dQ, dK and dV are stored
 };
 

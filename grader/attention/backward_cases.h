@@ -37,7 +37,8 @@ void backward_case(struct problem p);
 // With a layout, and `what` as the end of its name.
 void backward_case_named(struct problem p, enum layout layout, const char* what);
 
-// K, then dV, begins at no multiple of 16 bytes, and the other arrays do.
+// Some arrays begin at no multiple of 4 bytes, and the others do; then the others. Of arrays that
+// are treated alike (K and V, Q and dO, O and dO, dK and dV) one is among the first.
 void backward_misaligned(struct problem p);
 
 // Arrays of layout FAR, as forward_case_far().
@@ -81,5 +82,9 @@ void backward_kept(struct problem p);
 // inputs of a round first.
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
+
+// A call of p, of one batch and one head, after two calls of N_q queries and N_k keys: the first
+// has another d, and a mask if p has none. None of these sizes is above p's.
+void backward_case_after(struct problem p, int64_t N_q, int64_t N_k, int64_t d);
 
 #endif

@@ -65,8 +65,10 @@ const struct hypothesis backward_mistakes_in_equations[] = {
     {CAUSE_scale_ignored, FLAW(.scores = USUAL, .gradients = USUAL)},
     {CAUSE_scale_ignored, FLAW(.scores = USUAL)},
     {CAUSE_scale_ignored, FLAW(.gradients = USUAL)},
+    {CAUSE_scale_ignored, FLAW(.scores = POSITIVE, .gradients = POSITIVE)},
     {CAUSE_gradient_scale, FLAW(.gradients = ONE)},
     {CAUSE_gradient_scale, FLAW(.gradients = SQUARE)},
+    {CAUSE_gradient_scale, FLAW(.dV = OF_SCALED_P)},
     {CAUSE_delta, FLAW(.delta = NO_DELTA)},
     {CAUSE_delta, FLAW(.delta = TIMES_SCALE)},
     {CAUSE_delta, FLAW(.delta = ADDED)},
@@ -296,6 +298,8 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
     if (!cause) cause = explain_places(&s);
+    bool finite = backward_count_nonfinite(t) == 0;
+    if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause) cause = explain_nonfinite(&s);
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

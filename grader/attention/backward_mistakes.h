@@ -16,6 +16,9 @@ enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
 // to give equal bits: a budget of 0 says that outputs are compared with each other.
 enum cause backward_explain_products(struct check* c, const struct tensor* t, struct budget budget);
 
+// Of an operand whose elements come from other places of its tile, or from another array.
+enum cause backward_explain_operands(const struct suspect* s);
+
 // ---- for the lists of mistakes of both
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);

@@ -48,12 +48,27 @@ static bool taken(const struct suspect* s, const struct hypothesis* h, int varia
 #define TAKEN(x) taken, OPERANDS, (&(const enum taken){x})
 
 static const struct hypothesis in_operands[] = {
-    {CAUSE_swizzle, TAKEN(OTHER_PIECE)},
-    {CAUSE_transposed, TAKEN(TRANSPOSED)},
-    {CAUSE_fragment_order, TAKEN(MATRICES)},
-    {CAUSE_fragment_order, TAKEN(ROWS)},
-    {0},
+    {CAUSE_swizzle, TAKEN(OTHER_PIECE)},     {CAUSE_transposed, TAKEN(TRANSPOSED)},
+    {CAUSE_fragment_order, TAKEN(MATRICES)}, {CAUSE_fragment_order, TAKEN(ROWS)},
+    {CAUSE_fragment_order, TAKEN(PAIRS)},    {0},
 };
+
+// P and dS in shared memory, in tiles of which all is 0 that does not exist.
+static bool taken_of_tile(const struct suspect* s, const struct hypothesis* h, int variant,
+                          double* guess) {
+    struct backward w = backward_right(s->problem);
+    const enum taken how = *(const enum taken*)h->like;
+    w.zeros_outside = true;
+    if (variant == P_IN_dV || variant == P_AND_dS) w.P_of_dV = how;
+    if (variant == dS_IN_dK || variant == P_AND_dS) w.dS_of_dK = how;
+    if (variant == dS_IN_dQ) w.dS_of_dQ = how;
+    return backward_guess(s, &w, guess);
+}
+
+#define OF_TILE(x) taken_of_tile, FIRST, (&(const enum taken){x})
+
+static const struct hypothesis in_tiles_of_P[] = {
+    {CAUSE_transposed, OF_TILE(TILE_16)}, {CAUSE_transposed, OF_TILE(TILE_32)}, {0}};
 
 // ---- an array in the place of another array ------------------------------------------------
 
@@ -84,21 +99,47 @@ static bool other_array(const struct suspect* s, const struct hypothesis* h, int
 
 static const struct hypothesis in_arrays[] = {{CAUSE_wrong_array, other_array, 3 * 6, NULL}, {0}};
 
+// delta is a sum of O times O, or of dO times dO.
+static bool delta_of_one_array(const struct suspect* s, const struct hypothesis* h, int variant,
+                               double* guess) {
+    struct backward w = backward_right(s->problem);
+    (void)h;
+    if (variant == 0) w.dO_of_delta = w.value[ARRAY_O];
+    if (variant == 1) w.value[ARRAY_O] = w.value[ARRAY_dO];
+    return backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_delta[] = {{CAUSE_delta, delta_of_one_array, 2, NULL}, {0}};
+
+enum cause backward_explain_operands(const struct suspect* s) {
+    const struct hypothesis* const lists[] = {in_delta, in_tiles_of_P, in_arrays};
+    enum cause cause = CAUSE_NONE;
+    for (size_t n = 0; n < sizeof lists / sizeof lists[0] && !cause; n++)
+        cause = hypothesis_search(s, lists[n]);
+    return cause;
+}
+
 // ---- the diagonal --------------------------------------------------------------------------
 
 // Tiles of queries and of keys have different sizes here, 16 to 128.
-static bool unmasked(const struct suspect* s, const struct hypothesis* h, int variant,
-                     double* guess) {
+static bool flawed_at_diagonal(const struct suspect* s, const struct hypothesis* h, int variant,
+                               double* guess) {
     const struct problem* p = s->problem;
     struct backward w = backward_right(p);
-    (void)h;
-    w.flaw.mask = variant / 16 == 0 ? MASK_TILES : MASK_NOT_IN_LAST;
+    w.flaw = ((const struct backward_flaw*)h->like)[variant / 16];
     w.tile = 16 << variant / 4 % 4;
     w.keys_tile = 16 << variant % 4;
     return p->causal && backward_guess(s, &w, guess);
 }
 
-static const struct hypothesis in_diagonal[] = {{CAUSE_diagonal_unmasked, unmasked, 32, NULL}, {0}};
+static const struct backward_flaw unmasked_tiles[] = {{.mask = MASK_TILES},
+                                                      {.mask = MASK_NOT_IN_LAST}};
+static const struct backward_flaw lost_tiles[] = {{.at_start = SKIPPED}};
+
+static const struct hypothesis in_diagonal[] = {
+    {CAUSE_diagonal_unmasked, flawed_at_diagonal, 32, unmasked_tiles},
+    {CAUSE_tile_skipped, flawed_at_diagonal, 16, lost_tiles},
+    {0}};
 
 // ---- all -----------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@ enum {
     OF_OTHER_ARRAY,  // 4 for each array: its batch, row, head stride, or all three
     OF_OTHER_AXIS = OF_OTHER_ARRAY + 4 * ARRAYS,  // 6, for each pair of axes
     OF_LSE = OF_OTHER_AXIS + 6,                   // 6 orders of heads and batches
-    WAYS = OF_LSE + 6
+    ROWS_OF_LSE = OF_LSE + 6,                     // (B, N, H), as the rows of other arrays
+    WAYS
 };
 
 // True if some row of the array is elsewhere with these strides.
@@ -53,6 +54,7 @@ static struct strides mistaken(const struct problem* p, enum which a, int64_t wa
     const int64_t N = rows_of(p, a), H = p->H / sharing(p, a), d = width_of(p, a);
     struct strides s = p->array[a].stride;
     *cause = CAUSE_stride_ignored;
+    if (way == ROWS_OF_LSE) return (struct strides){.b = H * N, .n = H, .h = 1};
     if (way >= OF_LSE) {
         *cause = way < OF_LSE + 2 ? CAUSE_head_ignored : CAUSE_batch_ignored;
         return of_LSE(p, way - OF_LSE);

@@ -265,6 +265,12 @@ void problem_too_many_heads(struct problem p) {
         {0},
     };
     problem_refused(p, bad);
+    p.N_q = p.N_k = 0;
+    p.H = 65535;
+    problem_begin(&p, PACKED, ", which is allowed");
+    check_null_if_empty(p.check);
+    check_expect(p.check, COURSE_OK, CAUSE_wrong_status);
+    check_run(p.check);
 }
 
 void problem_launches_fail(struct problem p) {
@@ -283,6 +289,11 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
                       (double)(t->global_store_bytes - t->allocated_bytes) / outputs, 1);
     return t;
+}
+
+void problem_allocates_nothing(const struct problem* p) {
+    check_at_most(p->check, CAUSE_allocated, "bytes of memory that the launcher takes",
+                  (double)check_traffic(p->check)->allocated_bytes, 0);
 }
 
 void judge_conflicts(struct check* c, double most) {

@@ -57,6 +57,7 @@ struct problem {
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     unsigned later;              // bit a: array a begins one element behind an aligned address
     int64_t flag;                // what asks for that: any number but 0
+    bool rounded_once;           // gradients must be as exact as what is rounded once
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
     struct array array[ARRAYS];  // set by problem_declare()
@@ -136,7 +137,8 @@ void problem_refused(struct problem p, const struct idle_call* bad);
 void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
-// batches, which are 0 in 32 bits.
+// batches, which are 0 in 32 bits. The most that a grid has, 65535, are not refused: without rows,
+// which would take their time.
 void problem_too_many_heads(struct problem p);
 
 // check_launches_fail() with packed arrays.
@@ -147,6 +149,9 @@ void problem_launches_fail(struct problem p);
 // forward pass without a workspace stored an element twice.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
+
+// After problem_traffic(): fails if the launcher allocated anything, though it be little.
+void problem_allocates_nothing(const struct problem* p);
 
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
 // is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could

@@ -4,7 +4,8 @@
 const enum cause causes_of_taken[WAYS_TO_TAKE] = {[OTHER_PIECE] = CAUSE_swizzle,
                                                   [TRANSPOSED] = CAUSE_transposed,
                                                   [MATRICES] = CAUSE_fragment_order,
-                                                  [ROWS] = CAUSE_fragment_order};
+                                                  [ROWS] = CAUSE_fragment_order,
+                                                  [PAIRS] = CAUSE_fragment_order};
 
 void taken_from(enum taken how, int64_t* n, int64_t* x) {
     int64_t row = *n, column = *x;
@@ -24,8 +25,17 @@ void taken_from(enum taken how, int64_t* n, int64_t* x) {
     case ROWS:
         *n = row ^ 8;
         break;
+    case PAIRS:
+        *x = column ^ 1;
+        break;
+    case TILE_16:
+    case TILE_32: {
+        const int64_t T = how == TILE_16 ? 16 : 32;
+        *n = row / T * T + column % T;
+        *x = column / T * T + row % T;
+        break;
+    }
     case AS_IT_IS:
-    case WAYS_TO_TAKE:
         break;
     }
 }

@@ -11,7 +11,10 @@ enum taken {
     TRANSPOSED,   // every 8 x 8 matrix transposed: .trans is missing, or there once too often
     MATRICES,     // of every 2 x 2 of 8 x 8 matrices, the upper right and the lower left swapped
     ROWS,         // rows g and g + 8 swapped
-    WAYS_TO_TAKE
+    PAIRS,        // the two elements of a register swapped
+    WAYS_TO_TAKE,
+    TILE_16 = WAYS_TO_TAKE,  // tiles of 16 x 16, or 32 x 32, transposed: without tensor cores
+    TILE_32,
 };
 extern const enum cause causes_of_taken[WAYS_TO_TAKE];
 
