@@ -37,6 +37,7 @@ struct pool_flaw {
         WHOLE_POOL,
         WHOLE_ROWS,     // existing columns, all rows
         WHOLE_COLUMNS,  // existing rows, all columns
+        ROWS_OF_BLOCK,  // existing columns, all rows of the pools that share a tile
         ROWS,
         COLUMNS,
         NOTHING
@@ -51,6 +52,11 @@ struct pool_flaw {
         BY_TILE_NUMBER
     } place;
     bool transposed;
+    enum {
+        BY_QUERY,
+        TO_FIRST_ROW,     // no query of a block sees more than its first one
+        ROUNDS_FROM_ZERO  // a key is counted from the beginning of its round of pools
+    } mask;
 };
 
 // A kernel's way to R. no_slip() returns the right way; a mistake changes a field or two of it.
@@ -99,16 +105,21 @@ static bool is_counted(const struct slip* w, int64_t pool, int64_t n, int64_t N)
     return !w->flaw.last_part || k >= (rest < pool ? rest : pool) - w->tile;
 }
 
+// Queries of the pools that share a tile, or of one pool; and as many keys.
+static int64_t width_of_block(const struct slip* w, int64_t pool) {
+    return pool < w->tile ? w->tile / pool * pool : pool;
+}
+
 // The end of the tile of key j, where tiles are laid along the pools.
 static int64_t tile_end(const struct slip* w, int64_t pool, int64_t j) {
-    int64_t T = w->tile, width = pool < T ? T / pool * pool : pool;
+    int64_t T = w->tile, width = width_of_block(w, pool);
     int64_t first = j / width * width, end = first + ((j - first) / T + 1) * T;
     return end < first + width ? end : first + width;
 }
 
 // The sum of a pool, and the sizes of the pool.
 struct sum {
-    double value, rows, columns, seen;
+    double value, rows, columns, seen, block_rows;
 };
 
 #define ROUND(x) (single ? (double)(float)(x) : (x))
@@ -121,6 +132,11 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
             end = w->flaw.tail_keys ? tail_end(w, pool, N_k) : N_k;
     int64_t last = w->as_one ? (i / w->as_one + 1) * w->as_one - 1 : i;
     int64_t seen = !w->causal ? end : last + 1 + w->offset;
+    int64_t own = seen, first = i / width_of_block(w, pool) * width_of_block(w, pool);
+    int64_t block_end = first + width_of_block(w, pool);
+    if (block_end > p->N_q) block_end = p->N_q;
+    if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
+    if (w->flaw.mask == ROUNDS_FROM_ZERO) seen = block_end + w->offset;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
     double LSE = i < p->N_q ? ROUND(p->array[ARRAY_LSE].tensor->want[place(w->LSE, b, h, i)]) : 0;
@@ -138,6 +154,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
     for (int64_t j = 0; j < seen; j++) {
         int64_t J = pool_of(w, pool, j);
         for (; known < seen && known < tile_end(w, pool, j); known++) m = fmax(m, S[known]);
+        if (w->flaw.mask == ROUNDS_FROM_ZERO && j % width_of_block(w, pool) >= own) continue;
         if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, pool, i, p->N_q) ||
             !is_counted(w, pool, j, N_k))
             continue;
@@ -186,6 +203,8 @@ static double divisor(const struct slip* w, double pool, const struct sum* sum) 
         return pool * sum->columns;
     case WHOLE_COLUMNS:
         return sum->rows * pool;
+    case ROWS_OF_BLOCK:
+        return sum->block_rows * sum->columns;
     case ROWS:
         return sum->rows;
     case COLUMNS:
@@ -219,7 +238,10 @@ static void pool_head(const struct problem* p, const struct slip* w, bool single
     }
     for (int64_t I = 0; I < n_I; I++) {
         for (int64_t J = 0; J < n_J; J++) {
-            const struct sum* s = &sums[I * n_J + J];
+            struct sum* s = &sums[I * n_J + J];
+            int64_t width = width_of_block(w, pool), first_row = I * pool / width * width;
+            int64_t rows = p->N_q - first_row;
+            s->block_rows = (double)(rows < width ? rows : width);
             double* r = &R[w->flaw.transposed ? J * n_I + I : I * n_J + J];
             *r = s->rows * s->columns > 0 ? s->value : NAN;
             if (w->flaw.kind == MEAN) *r = ROUND(*r / divisor(w, (double)pool, s));
@@ -269,6 +291,7 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_pool_sum, {.divisor = NOTHING}},
         {CAUSE_pool_sum, {.divisor = ROWS}},
         {CAUSE_pool_sum, {.divisor = COLUMNS}},
+        {CAUSE_pool_sum, {.divisor = ROWS_OF_BLOCK}},
         {CAUSE_pool_largest, {.kind = MAXIMUM}},
         {CAUSE_pool_ragged, {.divisor = WHOLE_POOL}},
         {CAUSE_pool_ragged, {.divisor = WHOLE_ROWS}},
@@ -330,6 +353,9 @@ static bool mask_of_pools(const struct problem* p, int n, int64_t* offset, int64
 // The first pass, which makes O and LSE, has such a mask.
 static enum cause explain_mask_of_pools(const struct suspect* s) {
     struct forward_mistake w = forward_right(s->problem);
+    w.causal = false;
+    if (is_forward(s, &w)) return CAUSE_NONE;
+    w = forward_right(s->problem);
     for (int n = 0; mask_of_pools(s->problem, n, &w.offset, &w.as_one); n++)
         if (n > 0 && is_forward(s, &w)) return CAUSE_mask_corner;
     return CAUSE_NONE;
@@ -341,6 +367,14 @@ static enum cause explain_second_mask(const struct suspect* s) {
     struct slip w = no_slip(p);
     w.causal = !p->causal;
     if (is_slip(s, &w)) return CAUSE_causal_ignored;
+    for (int tile = 16; tile <= 64 && p->causal; tile *= 2) {
+        w = no_slip(p);
+        w.tile = tile;
+        w.flaw.mask = TO_FIRST_ROW;
+        if (is_slip(s, &w)) return CAUSE_tile_skipped;
+        w.flaw.mask = ROUNDS_FROM_ZERO;
+        if (is_slip(s, &w)) return CAUSE_diagonal_unmasked;
+    }
     for (int off = -1; off <= 1 && p->causal; off++) {
         w = no_slip(p);
         w.offset = off ? w.offset + off : 0;

@@ -5,6 +5,9 @@
 
 enum mask_mistake {
     MASK_IGNORED,
+    MASK_IS_1,             // a byte of 1 alone is active
+    MASK_LOWEST_BIT,       // an odd one
+    MASK_POSITIVE,         // one that is above 0 with a sign
     MASK_TRANSPOSED,       // byte [j][i], where there are as many rows as columns
     MASK_ROWS_OF_T_q,      // byte i T_q + j of a head
     MASK_COLUMNS_OF_T_q,   // byte j + i T_q of a head, of the transposed mask
@@ -35,27 +38,51 @@ static const struct {
     enum cause cause;
     int64_t size;  // of a tile, or of a list
 } mask_mistakes[] = {
-    {MASK_IGNORED, CAUSE_mask_ignored, 0},         {MASK_TRANSPOSED, CAUSE_mask_transposed, 0},
-    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0},    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0},
-    {MASK_OF_HEAD, CAUSE_head_ignored, 0},         {MASK_OF_FIRST, CAUSE_head_ignored, 0},
-    {MASK_OF_BATCH, CAUSE_batch_ignored, 0},       {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0},
-    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0},   {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0},
-    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},      {MASK_SHORT_ROW, CAUSE_inner_tail, 0},
-    {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 4},          {MASK_ROW_ENDS, CAUSE_block_lost, 8},
-    {MASK_ROW_ENDS, CAUSE_block_lost, 16},         {MASK_ROW_ENDS, CAUSE_block_lost, 32},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},       {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},
-    {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},      {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 4},         {MASK_LIST_ENDS, CAUSE_block_lost, 8},
-    {MASK_LIST_ENDS, CAUSE_block_lost, 16},        {MASK_LIST_ENDS, CAUSE_block_lost, 32},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},  {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},
-    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16}, {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},      {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},
-    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},
-    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},      {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},        {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},
-    {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},
-    {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},        {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
+    {MASK_IS_1, CAUSE_block_lost, 0},
+    {MASK_LOWEST_BIT, CAUSE_block_lost, 0},
+    {MASK_POSITIVE, CAUSE_block_lost, 0},
+    {MASK_IGNORED, CAUSE_mask_ignored, 0},
+    {MASK_TRANSPOSED, CAUSE_mask_transposed, 0},
+    {MASK_ROWS_OF_T_q, CAUSE_swapped_sizes, 0},
+    {MASK_COLUMNS_OF_T_q, CAUSE_swapped_sizes, 0},
+    {MASK_OF_HEAD, CAUSE_head_ignored, 0},
+    {MASK_OF_FIRST, CAUSE_head_ignored, 0},
+    {MASK_OF_BATCH, CAUSE_batch_ignored, 0},
+    {MASK_OF_LAST_BATCH, CAUSE_batch_ignored, 0},
+    {MASK_ROW_LACKS_FIRST, CAUSE_block_lost, 0},
+    {MASK_COLUMN_LACKS_FIRST, CAUSE_block_lost, 0},
+    {MASK_SHORT_COLUMN, CAUSE_inner_tail, 0},
+    {MASK_SHORT_ROW, CAUSE_inner_tail, 0},
+    {MASK_ROW_LACKS_LAST, CAUSE_block_lost, 0},
+    {MASK_COLUMN_LACKS_LAST, CAUSE_block_lost, 0},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 4},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 8},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 16},
+    {MASK_ROW_ENDS, CAUSE_block_lost, 32},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 4},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 8},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 16},
+    {MASK_COLUMN_ENDS, CAUSE_block_lost, 32},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 4},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 8},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 16},
+    {MASK_LIST_ENDS, CAUSE_block_lost, 32},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 4},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 8},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 16},
+    {MASK_COLUMN_LIST_ENDS, CAUSE_block_lost, 32},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 16},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 32},
+    {MASK_KEYS_BY_TILE, CAUSE_mask_tile, 64},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 16},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 32},
+    {MASK_ROWS_BY_TILE, CAUSE_mask_tile, 64},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 16},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 32},
+    {MASK_FIRST_KEYS, CAUSE_mask_tile, 64},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 16},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 32},
+    {MASK_FIRST_ROWS, CAUSE_mask_tile, 64},
 };
 
 // Is the block the first (step -1) or last (step 1) active one along a row, or along a column?
@@ -83,11 +110,18 @@ static bool mistaken_block(struct block_mask m, enum mask_mistake what, int64_t 
                            int64_t h, int64_t I, int64_t J, int64_t B, bool short_row,
                            bool short_column) {
     const double* head = m.value + (b * m.H + h) * m.T_q * m.T_k;
-    bool right = head[I * m.T_k + J] != 0, square = m.T_q == m.T_k;
+    double byte = head[I * m.T_k + J];
+    bool right = byte != 0, square = m.T_q == m.T_k;
     int64_t count = m.T_q * m.T_k, i = I * MASK_BLOCK, j = J * MASK_BLOCK;
     switch (what) {
     case MASK_IGNORED:
         return true;
+    case MASK_IS_1:
+        return byte == 1;
+    case MASK_LOWEST_BIT:
+        return (int)byte % 2;
+    case MASK_POSITIVE:
+        return right && byte < 128;
     case MASK_TRANSPOSED:
         return square ? head[J * m.T_k + I] != 0 : right;
     case MASK_ROWS_OF_T_q:
@@ -161,6 +195,7 @@ void free_mask(struct block_mask m) {
 void mask_declare(struct problem* p) {
     struct block_mask all = block_mask_of(NULL, p->H, p->N_q, p->N_k);
     p->mask = check_input(p->check, "mask", U8, SHAPE(p->B, p->H, all.T_q, all.T_k));
+    if (p->mask) check_begin_later(p->mask, p->later >> ARRAY_K & 1);
     if (p->mask) mask_set(p, "1");
 }
 

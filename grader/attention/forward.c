@@ -212,10 +212,37 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
     }
 }
 
+void forward_case_after(struct problem p, struct problem first,
+                        void (*fill)(struct problem* p, int round)) {
+    enum { CALLS = 3 };
+    struct problem as_wide = first, *const calls[CALLS] = {&first, &as_wide, &p};
+    as_wide.d = p.d;
+    problem_name(&p, PACKED, ", after calls of other sizes");
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
+    for (int r = 0; r < CALLS - 1; r++) problem_call_first(calls[r], &p, r);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        fill ? fill(calls[r], r) : forward_fill(calls[r]);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        check_describe(p.check, calls[r]);
+        forward_judge(calls[r], JUDGE_O | JUDGE_LSE);
+    }
+}
+
+void forward_case_one_key(struct problem p) {
+    p.N_k = 1;
+    p.scale = 0;
+    forward_case(p, PACKED, "", JUDGE_O | JUDGE_LSE);
+}
+
 void forward_misaligned(struct problem p) {
     p.later = 1u << ARRAY_K;
     forward_case(p, PACKED, "", JUDGE_O);
-    p.later = 1u << ARRAY_O;
+    p.later = 1u << ARRAY_Q | 1u << ARRAY_V | 1u << ARRAY_O;
     forward_case(p, PACKED, "", JUDGE_O);
 }
 

@@ -74,7 +74,7 @@ void forward_case_integers(struct problem p, const char* what, double q, double 
 // than O. N_k is a power of two.
 void forward_case_exact(struct problem p);
 
-// K, then O, begins at no multiple of 16 bytes, and the other arrays do.
+// K begins at no multiple of 4 bytes, and the other arrays do; then the other way round.
 void forward_misaligned(struct problem p);
 
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: O is made
@@ -96,6 +96,14 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 
 // The same queries and no key.
 void forward_no_keys(struct problem p);
+
+// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
+// the same with p's d, for which a kernel may be another instance. fill() as for forward_again().
+void forward_case_after(struct problem p, struct problem first,
+                        void (*fill)(struct problem* p, int round));
+
+// One key and scale = 0: O is V, l is 1 and LSE is 0.
+void forward_case_one_key(struct problem p);
 
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);

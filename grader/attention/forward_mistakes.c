@@ -22,9 +22,9 @@ static enum cause explain_group(const struct suspect* s) {
         enum cause cause;
         int grouping;
     } known[] = {
-        {CAUSE_head_mapping, INTERLEAVED},
-        {CAUSE_head_mapping, POWERS_OF_TWO},
-        {CAUSE_packed_row, ROW_FOR_A_QUERY},
+        {CAUSE_head_mapping, INTERLEAVED},   {CAUSE_head_mapping, POWERS_OF_TWO},
+        {CAUSE_packed_row, ROW_FOR_A_QUERY}, {CAUSE_packed_row, HEADS_FIRST},
+        {CAUSE_packed_row, QUERIES_FIRST},   {CAUSE_packed_row, ROWS_UP_TO_N_Q},
     };
     const struct problem* p = s->problem;
     for (size_t n = 0; n < sizeof known / sizeof known[0] && p->group > 1; n++) {

@@ -47,6 +47,9 @@ struct forward_mistake {
         INTERLEAVED,      // key head h % (H / group)
         POWERS_OF_TWO,    // row r is query r / n and head r % n, n the next power of two
         ROW_FOR_A_QUERY,  // the mask takes the packed row for the query
+        HEADS_FIRST,      // row r is query r % N_q, and r / group for the mask
+        QUERIES_FIRST,    // row r is query r / group, and r % N_q for the mask
+        ROWS_UP_TO_N_Q,   // packed rows from N_q on are zeros
     } grouping;
 
     // The online softmax, in tiles of so many keys (lesson 12). All zero in `online` is right.

@@ -121,7 +121,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
     int64_t N = rows_of(p, a), H = p->H / sharing(p, a);
     int64_t gap = layout == GAPS ? contract->gap[a] : 0;
     struct strides* s = &p->array[a].stride;
-    bool is_input = contract->backward ? a < ARRAY_dQ : is_of_keys(a);
+    bool is_input = contract->backward ? a < ARRAY_dQ : a <= ARRAY_V;
     if (layout == HEADS_OUTSIDE) {
         *s = (struct strides){.b = H * N * p->d, .n = p->d, .h = N * p->d};
         return SHAPE(p->B, H, N, p->d);
@@ -226,8 +226,7 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     if (p->flag != 1) snprintf(causal, sizeof causal, ", causal = %d", (int)p->flag);
     const char* all_keys = p->contract->backward ? "" : ", not causal";
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
-    const char* shared = p->contract->backward ? ", all heads share their inputs: head stride 0"
-                                               : ", all heads share K and V: head stride 0";
+    const char* shared = ", all heads share their inputs: head stride 0";
     check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
                (int)p->N_k, (int)p->d, p->causal ? causal : all_keys, scale,
                layout == SHARED ? shared : layout_names[layout], gaps, later, what);
@@ -236,6 +235,27 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
 void problem_begin(struct problem* p, enum layout layout, const char* what) {
     problem_name(p, layout, what);
     problem_declare(p, layout);
+}
+
+void problem_call_first(struct problem* first, const struct problem* p, int round) {
+    const struct {
+        const char* name;
+        int64_t value;
+    } sizes[] = {
+        {"B", first->B},
+        {"N_q", first->N_q},
+        {"N_k", first->N_k},
+        {"H", first->H},
+        {"d", first->d},
+        {"H_k", first->H / first->group},
+        {"causal", first->causal ? first->flag : 0},
+    };
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
+        check_vary(p->check, sizes[n].name, round, sizes[n].value);
+    memcpy(first->array, p->array, sizeof first->array);
+    first->mask = p->mask;
+    first->scale = p->scale;
+    (void)lay_out_LSE(first, PACKED);
 }
 
 static void declare_packed(struct check* c, void* problem) {

@@ -129,6 +129,10 @@ void problem_declare(struct problem* p, enum layout layout);
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
 
+// Makes `first` the problem of this round of a case that declared p, in p's arrays and with p's
+// strides and scale; LSE is packed. None of its sizes is above p's.
+void problem_call_first(struct problem* first, const struct problem* p, int round);
+
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
 

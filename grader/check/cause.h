@@ -100,13 +100,14 @@
     CAUSE(masked_row,                                                                              \
           "a row that sees no key: O is 0, LSE -infinity; 0 / 0 and (-inf) - (-inf) are NaN")      \
     CAUSE(packed_row,                                                                              \
-          "the mask takes the row of a packed tile for its query: several rows are of one query")  \
+          "the row of a packed tile is taken for its query: several rows are of one query")        \
     CAUSE(diagonal_unmasked,                                                                       \
           "a tile that the diagonal crosses is treated as if all of it were seen")                 \
     CAUSE(mask_ignored, "blocks that the mask leaves out count all the same")                      \
     CAUSE(mask_transposed,                                                                         \
           "the mask is read transposed: lists of rows and of columns are mixed up")                \
-    CAUSE(block_lost, "an active block is left out: a list, or the walk over it, is too short")    \
+    CAUSE(block_lost, "an active block is left out: any byte but 0 is active, and a list, or the " \
+                      "walk over it, may be too short")                                            \
     COST(inactive_read,                                                                            \
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
     CAUSE(mask_tile,                                                                               \
