@@ -279,6 +279,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}},
         {COURSE_UNSUPPORTED, {{"N_q", 48}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}}},
         {0},
     };
     struct problem p = sizes(c, 0, 32, 32, 16);

@@ -60,6 +60,9 @@ static void masked(struct check* c) {
     forward_case(with_flag(p, -1), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
+    // The kernels of wide heads may be others.
+    for (int64_t d = 128; d <= 256; d *= 2)
+        forward_case(with_d(causal(c, 32, 32), d), PACKED, "", JUDGE_O);
 }
 
 static void empty_rows(struct check* c) {
@@ -76,8 +79,8 @@ static void logsumexp(struct check* c) {
 }
 
 static void head_dimensions(struct check* c) {
-    const int64_t d[] = {59, 1, check_pick(c, 129, 255)};
-    for (int n = 0; n < 3; n++) {
+    const int64_t d[] = {59, 1, check_pick(c, 129, 255), check_pick(c, 65, 127), 256};
+    for (int n = 0; n < 5; n++) {
         struct problem p = with_d(all_keys(c, 32, 32), d[n]);
         forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
@@ -108,6 +111,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
         {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_o.n", 15}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };

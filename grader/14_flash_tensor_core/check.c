@@ -72,6 +72,7 @@ static void masked(struct check* c) {
     // by 1 the corners look like an error by one
     struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
+    forward_case(with_d(causal(c, 96, 96), 128), PACKED, "", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
@@ -104,6 +105,8 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
         {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
         {COURSE_UNSUPPORTED, {{"stride_o.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"stride_k.b", 4100}}},
+        {COURSE_UNSUPPORTED, {{"B", 0}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
@@ -161,6 +164,8 @@ static void no_conflicts(struct check* c) {
     enum { N = 64, MMA = N * N * 64 / 2048 };  // of a product
     forward_by_mma(all_keys(c, N, N));
     judge_conflicts(c, 4 * 6 * 2 * MMA);
+    forward_by_mma(with_d(all_keys(c, N, N), 128));
+    judge_conflicts(c, 2 * 4 * 6 * 2 * MMA);
 }
 
 static const struct item items[] = {
