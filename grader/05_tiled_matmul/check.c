@@ -50,6 +50,7 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
     static const int64_t hard[] = {17, 15, 1, 4321, 34, 36};
     for (int i = 0; i < 6; i++) sizes(c, WHOLE, WHOLE, hard[i]);
+    sizes(c, 1, 1, 65536 + check_pick(c, 1, 31));  // more than 16 bits can count
 }
 
 static void outer_ragged(struct check* c) {
@@ -62,6 +63,7 @@ static void outer_ragged(struct check* c) {
 
 static void precise(struct check* c) {
     multiply_reals(c, &contract);
+    multiply_range(c, &contract);
 }
 
 // They stand at the beginning and the end of rows, where a tile too many would fetch them.
@@ -143,17 +145,35 @@ static bool turned(const struct suspect* s, const struct hypothesis* h, int vari
     return true;
 }
 
+// The last whole tile is left out.
+static bool whole_tiles_before(const struct product* p, const struct sum* sum, int variant,
+                               struct extent* e) {
+    if (!beyond_a_tile(p, sum, variant, e)) return false;
+    e->terms = (CEIL_DIV(p->K, e->size) - 1) * e->size;
+    return true;
+}
+
 static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(inner_tail, TILES, stale_or_nothing, all_tiles),
     SUM(transposed, TILES, A_turned, all_tiles),
     SUM(transposed, TILES, B_turned, all_tiles),
+    SUM(tile_skipped, TILES, right_term, whole_tiles_before),
+    SUM(tile_skipped, TILES, later_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, last_tile_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, late_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, early_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, A_first_again, beyond_a_tile),
+    SUM(tile_skipped, TILES, B_first_again, beyond_a_tile),
     {0},
 };
 
 enum { M_N_K = 3 };  // the first SIZES
 static const struct hypothesis others[] = {
+    SUM(transposed, M_N_K, A_by_columns, size_of_another),
+    SUM(transposed, M_N_K, B_by_columns, size_of_another),
     SUM(swapped_sizes, M_N_K, A_row_length, size_of_another),
+    SUM(swapped_sizes, M_N_K, B_row_length, size_of_another),
     SUM(swapped_sizes, M_N_K, unguarded, terms_of_another),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
@@ -213,6 +233,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "05_tiled_matmul",
+                              .promises = ALLOCATES_NOTHING,
                               .items = items,
                               .idea = {.what = "global memory is read once per tile",
                                        .paid_by = {cheap},

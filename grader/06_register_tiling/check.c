@@ -49,7 +49,7 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE, WHOLE, 2 * WHOLE_K + 4 * check_pick(c, 1, 3));
     static const int64_t hard[] = {1, 15, 33, 34};
     for (int i = 0; i < 4; i++) sizes(c, WHOLE, WHOLE, hard[i]);
-    sizes(c, WHOLE / 4, WHOLE / 4, 1024 + check_pick(c, 1, 31));
+    sizes(c, 1, 1, 32768 + check_pick(c, 1, 31));  // more than 15 bits can count
 }
 
 static void outer_ragged(struct check* c) {
@@ -113,6 +113,7 @@ static void strided(struct check* c) {
 
 static void precise(struct check* c) {
     multiply_reals(c, &contract);
+    multiply_range(c, &contract);
 }
 
 // A's stand at the beginning of rows: behind the end of the rows before, which are no whole tile.
@@ -165,11 +166,22 @@ static void read_once_per_tile(struct check* c) {
     check_stored_once(c, "C");
 }
 
+// Rows are apart: where all addresses are multiples of 16 bytes the product is to be fast.
 // A request of a whole warp moves 128 bytes float by float, and 512 by float4. What requests could
 // have moved and did not counts for each byte that the item above allows, too: else useless float4
 // would make up for it.
 static void four_at_a_time(struct check* c) {
-    const struct arena_traffic* t = traffic(c);
+    enum { GAP = 8 };
+    struct product p = product_of(c, &contract, WHOLE, WHOLE, 2 * WHOLE_K);
+    p.C_part.gap = p.A_part.gap = p.B_part.gap = GAP;
+    check_watch(c, WATCH_PROFILE);
+    check_case(c, "M = %d, N = %d, K = %d, rows with %d elements between them", WHOLE, WHOLE,
+               2 * WHOLE_K, GAP);
+    product_declare(&p);
+    product_fill(&p, -contract.largest, contract.largest);
+    check_run(c);
+    product_compare(&p);
+    const struct arena_traffic* t = check_traffic(c);
     double could = 512 * (double)(t->global_load_requests + t->global_store_requests);
     double bytes = (double)(t->global_load_bytes + t->global_store_bytes);
     check_at_most(c, CAUSE_narrow_access, "global requests of a warp for each 512 bytes",
@@ -216,6 +228,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "06_register_tiling",
+    .promises = ALLOCATES_NOTHING,
     .items = items,
     .idea = {.what = "each number from shared memory is used 8 times in registers",
              .paid_by = {read_once_per_tile, four_at_a_time, registers_share},

@@ -26,15 +26,6 @@ static double A_not_turned(const struct product* p, struct term at) {
 
 // ---- extents
 
-enum { STEPS = 6 };  // of 1 to 32 elements along K
-
-static bool first_step(const struct product* p, const struct sum* sum, int variant,
-                       struct extent* e) {
-    (void)sum;
-    e->size = 1 << variant;
-    return e->size < p->K;
-}
-
 static bool last_step(const struct product* p, const struct sum* sum, int variant,
                       struct extent* e) {
     (void)sum;
@@ -104,8 +95,13 @@ static const struct hypothesis of_tiles[] = {
 };
 
 static const struct hypothesis others[] = {
-    SUM(tile_skipped, STEPS, later_term, first_step),
+    SUM(tile_skipped, STEPS, later_term, beyond_a_step),
     SUM(tile_skipped, STEPS, right_term, last_step),
+    SUM(tile_skipped, STEPS, last_tile_term, beyond_a_step),
+    SUM(tile_skipped, STEPS, A_first_again, beyond_a_step),
+    SUM(tile_skipped, STEPS, A_second_again, beyond_a_step),
+    SUM(tile_skipped, STEPS, B_first_again, beyond_a_step),
+    SUM(tile_skipped, STEPS, B_second_again, beyond_a_step),
     SUM(stride_ignored, 1, A_row_length, packed_A),
     SUM(stride_ignored, 1, B_row_length, packed_B),
     SUM(stale_state, 1, stale_B, all_terms),

@@ -44,7 +44,46 @@ static double third_again(const struct product* p, struct term at) {
     return right_term(p, at);
 }
 
+// In each step of a tile the first 16 columns of A, or rows of B, come again.
+static double A_first_step(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % at.size + at.k % 16;
+    return in_tile(&p->A, at.i, k) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_first_step(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % at.size + at.k % 16;
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, k, at.j);
+}
+
+// The share of the right one of two blocks of B begins in the middle of that of the left one.
+static double B_overlapping(const struct product* p, struct term at) {
+    struct term from = at;
+    if (at.j & 8) {
+        from.j = at.k & 8 ? at.j : at.j - 8;
+        from.k = at.k ^ 8;
+    }
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, from.k, from.j);
+}
+
+// Of each piece of 8 elements the first `size` come, of A and of B.
+static double cut_term(const struct product* p, struct term at) {
+    return at.k % 8 < at.size && at.j % 8 < at.size ? right_term(p, at) : 0;
+}
+
 // ---- extents
+
+static bool beyond_a_step_of_mma(const struct product* p, const struct sum* sum, int variant,
+                                 struct extent* e) {
+    return beyond_a_tile(p, sum, variant, e) || (e->size > 16 && p->K > 16);
+}
+
+// size = 1, 2, 4.
+static bool cut_pieces(const struct product* p, const struct sum* sum, int variant,
+                       struct extent* e) {
+    (void)p, (void)sum;
+    e->size = 1 << variant;
+    return true;
+}
 
 static bool pieces(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
     return all_tiles(p, sum, variant, e) && e->size > 8;
@@ -116,6 +155,11 @@ static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(tile_skipped, TILES, later_term, beyond_a_tile),
     SUM(tile_skipped, TILES, third_again, beyond_a_tile),
+    SUM(tile_skipped, TILES, last_tile_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, A_first_again, beyond_a_tile),
+    SUM(tile_skipped, TILES, B_first_again, beyond_a_tile),
+    SUM(tile_skipped, TILES, A_first_step, beyond_a_step_of_mma),
+    SUM(tile_skipped, TILES, B_first_step, beyond_a_step_of_mma),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 1),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 2),
     SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 3),
@@ -131,6 +175,8 @@ static const struct hypothesis of_tiles[] = {
 static const struct hypothesis others[] = {
     SUM(fragment_order, 1, A_exchanged, whole_mma),
     SUM(fragment_order, 1, B_exchanged, whole_mma),
+    SUM(fragment_order, 1, B_overlapping, whole_mma),
+    SUM(piece_cut, 3, cut_term, cut_pieces),
     SUM(half_range, 1, in_half, all_terms),
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_fragment_order, rows_interleaved, 1, NULL},

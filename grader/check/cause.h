@@ -35,8 +35,9 @@
     CAUSE(wrapped_index,                                                                           \
           "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
     CAUSE(wrong_array, "one array is read where another belongs")                                  \
-    CAUSE(swapped_sizes, "a row length is taken from the wrong size (M, N and K mixed up)")        \
+    CAUSE(swapped_sizes, "M, N and K are mixed up: in a row length, in the grid, or in a loop")    \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
+    CAUSE(piece_cut, "of each piece of 16 bytes a part is copied: a copy's size is in bytes")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
     CAUSE(                                                                                         \
         sums_moved,                                                                                \
@@ -119,7 +120,9 @@
     CAUSE(not_weighted, "dV = P^T dO: the weights P are missing, or are not P")                    \
     CAUSE(delta, "dS = P * (dP - delta): P or delta is missing, or delta is no row sum of dO * O") \
     CAUSE(gradient_scale, "dQ and dK need the factor scale once each; dV needs none")              \
-    CAUSE(tile_skipped, "a tile is left out: the loop begins one too late or ends one too early")  \
+    CAUSE(tile_skipped,                                                                            \
+          "terms are left out: a loop begins late or ends early, or a tile does not "              \
+          "come or counts alone")                                                                  \
     CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \
     CAUSE(not_repeatable,                                                                          \
           "the same inputs give other bits: the order of a sum depends on who comes first")        \

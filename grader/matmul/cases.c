@@ -16,26 +16,36 @@ static struct product begin_whole(struct check* c, const struct matmul* of) {
     return begin(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
+// The case that has begun, with whole numbers.
+static void run_integers(struct product* p) {
+    product_declare(p);
+    product_fill(p, -p->of->largest, p->of->largest);
+    check_run(p->check);
+    product_compare(p);
+}
+
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K) {
     struct product p = begin(c, of, M, N, K);
-    product_declare(&p);
-    product_fill(&p, -of->largest, of->largest);
-    check_run(c);
-    product_compare(&p);
+    run_integers(&p);
 }
 
 void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
-// Two calls in the same arrays. In the second, matrices are larger, and begin at no multiple of 16
-// bytes.
+// A product that begins at no multiple of 16 bytes, alone; what is right here and wrong below comes
+// from the call before. Then it is the second of two calls in the same arrays, with matrices that
+// are larger than those of the first.
 static void multiply_larger(struct check* c, const struct matmul* of) {
     struct product p = product_of(c, of, of->whole_M, of->whole_N, 2 * of->whole_K);
+    int64_t first = check_pick(c, 1, 3);
+    p.C_part.first = p.A_part.first = p.B_part.first = first;
+    check_case(c, "M = %lld, N = %lld, K = %lld, all begin %lld elements later", (long long)p.M,
+               (long long)p.N, (long long)p.K, (long long)first);
+    run_integers(&p);
     check_case(c, "M = %lld, N = %lld, K = %lld, after a call with half of each", (long long)p.M,
                (long long)p.N, (long long)p.K);
     check_rounds(c, 2);
-    p.C_part.first = p.A_part.first = p.B_part.first = check_pick(c, 1, 3);
     product_declare(&p);
     struct product small = product_smaller(&p, 0);
     struct product* const calls[] = {&small, &p};
@@ -81,6 +91,19 @@ void multiply_reals(struct check* c, const struct matmul* of) {
     check_compare(c, p.C.t, budget);
 }
 
+void multiply_range(struct check* c, const struct matmul* of) {
+    int power = (int)check_pick(c, 100, 110);
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_case(c, "M = %lld, N = %lld, K = %lld, large and small rows of A", (long long)p.M,
+               (long long)p.N, (long long)p.K);
+    product_declare(&p);
+    product_fill(&p, 1, 2);
+    for (int64_t i = 0; i < p.A.t->count; i++)
+        p.A.t->value[i] = ldexp(p.A.t->value[i], i / p.K % 2 ? power : -power);
+    check_run(c);
+    product_compare(&p);
+}
+
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end) {
     struct product p = begin(c, of, of->whole_M, of->whole_N, K);
@@ -89,7 +112,7 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
     double *A = p.A.t->value, *B = p.B.t->value;
     int64_t row = check_pick(c, 1, p.M / 2 - 1), col = check_pick(c, 1, p.N / 2 - 1);
     A[row * K + check_pick(c, 0, among - 1)] = NAN;
-    A[(row + p.M / 2) * K + (at_end ? K - 1 : check_pick(c, 0, among - 1))] = INFINITY;
+    A[(row + p.M / 2) * K + (at_end ? K - 1 : check_pick(c, 0, among - 1))] = -INFINITY;
     int64_t nan_at = check_pick(c, 0, 7);
     B[nan_at * p.N + col] = NAN;
     B[(K - 1) * p.N + col + p.N / 2 - 1] = INFINITY;
@@ -107,10 +130,7 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
                    (long long)p.N, (long long)p.K, "CAB"[matrix], (long long)first);
         struct part* parts[3] = {&p.C_part, &p.A_part, &p.B_part};
         parts[matrix]->first = first;
-        product_declare(&p);
-        product_fill(&p, -of->largest, of->largest);
-        check_run(c);
-        product_compare(&p);
+        run_integers(&p);
     }
 }
 
@@ -181,6 +201,7 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"M", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -1}}},
         {COURSE_BAD_ARGUMENT, {{"K", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"K", -1}}},
         {0},
     };
     const struct idle_call strides[] = {
@@ -189,11 +210,19 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"stride_B", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_A", of->whole_K - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_A", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
+        {COURSE_UNSUPPORTED, {{"M", beyond}, {"N", 0}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"N", beyond}, {"stride_C", beyond}, {"stride_B", beyond}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}, {"stride_A", beyond}}},
         {0},
     };
-    const struct idle_call packed[] = {{COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}}}, {0}};
+    const struct idle_call packed[] = {
+        {COURSE_UNSUPPORTED, {{"M", beyond}, {"N", 0}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"N", beyond}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"K", beyond}}},
+        {0},
+    };
     const struct idle_call null[] = {
         {COURSE_BAD_ARGUMENT, {{"C", 0}}},
         {COURSE_BAD_ARGUMENT, {{"A", 0}}},
@@ -205,6 +234,10 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     idle_calls(c, of, of->strides ? strides : packed);
     idle_calls(c, of, null);
     struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    check_launches_fail(c, declare, &p);
+    // Other kernels may be launched where no row is aligned.
+    p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K + 1);
+    p.C_part.first = p.A_part.first = p.B_part.first = 1;
     check_launches_fail(c, declare, &p);
 }
 

@@ -14,16 +14,21 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
-// `calls` calls in the same arrays, with new numbers each time. Then two calls of other sizes.
+// `calls` calls in the same arrays, with new numbers each time, that allocate nothing. Then two
+// calls of other sizes.
 void multiply_again(struct check* c, const struct matmul* of, int calls);
 
 // Normal numbers, in fp32: the standard is pairwise summation in float. A plain loop over up to 64
 // products stays below half of the budget; operands or sums of 11 bits exceed it a hundred times.
 void multiply_reals(struct check* c, const struct matmul* of);
 
+// Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
+// below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127.
+void multiply_range(struct check* c, const struct matmul* of);
+
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
-// must know nothing of it. All else is positive, so that infinity times anything is infinity. A's
-// NaN stands among the first `among` elements of a row. So does A's infinity; with at_end the
+// must know nothing of it. All else is positive, so that infinity times anything is infinity; A's
+// is -infinity. A's NaN stands among the first `among` elements of a row. So does A's infinity; with at_end the
 // infinity is a row's last element.
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
@@ -40,7 +45,7 @@ void multiply_reaches(struct check* c, const struct matmul* of);
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 
 // Arguments to be refused: negative sizes, one beyond max_size, NULL pointers; with strides,
-// strides smaller than a row. Then a launch that fails.
+// strides smaller than a row. Then launches that fail, of aligned matrices and of others.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
 // Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which

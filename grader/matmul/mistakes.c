@@ -71,6 +71,12 @@ bool beyond_a_tile(const struct product* p, const struct sum* sum, int variant, 
     return e->size < p->K;
 }
 
+bool beyond_a_step(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
+    (void)sum;
+    e->size = 1 << variant;
+    return e->size < p->K;
+}
+
 static int64_t another(const struct product* p, int variant) {
     const int64_t sizes[SIZES] = {p->M, p->N, p->K, p->C.stride, p->A.stride, p->B.stride};
     return sizes[variant];
@@ -116,6 +122,39 @@ double later_term(const struct product* p, struct term at) {
     return at.k < at.size ? 0 : right_term(p, at);
 }
 
+double last_tile_term(const struct product* p, struct term at) {
+    return at.k < round_up(p->K, at.size) - at.size ? 0 : right_term(p, at);
+}
+
+double late_term(const struct product* p, struct term at) {
+    return at.k % at.size == 0 ? 0 : right_term(p, at);
+}
+
+double early_term(const struct product* p, struct term at) {
+    return at.k % at.size == at.size - 1 ? 0 : right_term(p, at);
+}
+
+// Where element k is read if tile `t` comes in place of all later ones.
+static int64_t again(struct term at, int64_t t) {
+    return at.k / at.size < t ? at.k : t * at.size + at.k % at.size;
+}
+
+double A_first_again(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, again(at, 0)) * in_tile(&p->B, at.k, at.j);
+}
+
+double A_second_again(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, again(at, 1)) * in_tile(&p->B, at.k, at.j);
+}
+
+double B_first_again(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, again(at, 0), at.j);
+}
+
+double B_second_again(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, again(at, 1), at.j);
+}
+
 double stale_tail(const struct product* p, struct term at) {
     if (at.k >= p->K) at.k -= at.size;
     return right_term(p, at);
@@ -127,6 +166,14 @@ double A_row_length(const struct product* p, struct term at) {
 
 double B_row_length(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_memory(&p->B, at.k * at.size + at.j);
+}
+
+double A_by_columns(const struct product* p, struct term at) {
+    return in_memory(&p->A, at.k * at.size + at.i) * in_tile(&p->B, at.k, at.j);
+}
+
+double B_by_columns(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_memory(&p->B, at.j * at.size + at.k);
 }
 
 double A_turned(const struct product* p, struct term at) {

@@ -40,13 +40,15 @@ bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, 
 
 // ---- extents. The tile T of a variant is of->smallest_tile << variant.
 
-enum { TILES = 5, SIZES = 6 };
+enum { TILES = 5, SIZES = 6, STEPS = 6 };
 
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // Without the part of K beyond whole tiles.
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T; up to the end of the last tile.
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// size = 1, 2, 4, ..., if K is larger: STEPS variants.
+bool beyond_a_step(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // Up to the end of the last tile, with size = back * T, if K is not smaller.
 bool tiles_back(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T, if K is larger.
@@ -72,11 +74,24 @@ double right_term(const struct product* p, struct term at);
 double nonzero_term(const struct product* p, struct term at);
 // None before `size`.
 double later_term(const struct product* p, struct term at);
+// Only the last `size` elements along K, counted in whole tiles.
+double last_tile_term(const struct product* p, struct term at);
+// All but the first, or the last, of each `size` elements along K.
+double late_term(const struct product* p, struct term at);
+double early_term(const struct product* p, struct term at);
+// From the first tile on, or from the second on, the tile of A, or of B, is always the same.
+double A_first_again(const struct product* p, struct term at);
+double A_second_again(const struct product* p, struct term at);
+double B_first_again(const struct product* p, struct term at);
+double B_second_again(const struct product* p, struct term at);
 // Beyond K, the last tile still holds what was there `size` elements before.
 double stale_tail(const struct product* p, struct term at);
 // Rows of A, or of B, are `size` elements long.
 double A_row_length(const struct product* p, struct term at);
 double B_row_length(const struct product* p, struct term at);
+// A, or B, is read as if it were stored column by column, columns of `size` elements.
+double A_by_columns(const struct product* p, struct term at);
+double B_by_columns(const struct product* p, struct term at);
 // Each square of `size` rows and columns of A, or of B, is transposed.
 double A_turned(const struct product* p, struct term at);
 double B_turned(const struct product* p, struct term at);
