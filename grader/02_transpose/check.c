@@ -82,7 +82,7 @@ static bool same_bits(double a, double b) {
 
 // NaN, infinity, numbers at both ends of the range, and ordinary ones that need all 24 bits.
 static void any_number(struct check* c) {
-    const double special[] = {NAN,     INFINITY, -INFINITY, FLT_MAX, -FLT_MAX,        0x1p60,
+    const double special[] = {NAN,     INFINITY, -INFINITY, FLT_MAX,         -FLT_MAX,    0x1p60,
                               FLT_MIN, 0x1p-149, -0.0,      1 + FLT_EPSILON, marked_nan()};
     enum { SPECIAL = sizeof special / sizeof special[0] };
     struct matrices m = {.rows = ROWS, .cols = COLS};
