@@ -25,7 +25,7 @@ enum status {
 struct options {
     enum command_name command;
     const char *file, *device, *filter, *isolation, *save, *log;
-    const struct card* card;  // that the CPU device poses as
+    const struct known_card* card;  // that the CPU device poses as
     const char* program;      // to debug: built with -g
     enum format format;
     uint64_t seed;
