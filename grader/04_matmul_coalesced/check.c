@@ -100,7 +100,7 @@ static void any_size(struct check* c) {
 // 2^25 blocks: from 128 threads on, their number is 0 in 32 bits, or negative. A few of them run.
 // What they have stored is right, and that may be all.
 static void far_more_blocks(struct check* c) {
-    struct product p = begin_grid(c, 13, 17, WHOLE, 1 << 25);
+    struct product p = begin_grid(c, 15, 15, 15, 1 << 25);
     product_declare(&p);
     product_fill(&p, 1, of_blocks.largest);
     check_run_few_blocks(c);

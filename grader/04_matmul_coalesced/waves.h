@@ -6,6 +6,7 @@
 #ifndef WAVES_H
 #define WAVES_H
 
+#include <math.h>
 #include <string.h>
 
 #include "check/check.h"
@@ -66,6 +67,7 @@ enum rule {
     ONE_BLOCK,  // at least
     ROUNDED_DOWN,
     ONE_MORE,
+    ONE_MORE_IF_ANY,
     OF_ONE,  // multiprocessor
     IN_INT,
     IN_UNSIGNED,
@@ -79,10 +81,16 @@ enum rule {
     CARD_SHARED_BLOCK,
 };
 
+// Registers first: where threads are whole warps, those who count threads round a block up, too.
 static const struct {
     enum rule rule;
     enum cause cause;
 } wrong_rules[] = {
+    {NO_UNIT, CAUSE_register_unit},
+    {BLOCK_UNIT, CAUSE_register_unit},
+    {NO_PARTS, CAUSE_register_partition},
+    {EQUAL_PARTS, CAUSE_register_partition},
+    {NOT_SPLIT, CAUSE_register_partition},
     {THREADS_COUNTED, CAUSE_partial_warp},
     {REGISTERS_OF_THREADS, CAUSE_partial_warp},
     {ALL_OF_THREADS, CAUSE_partial_warp},
@@ -91,11 +99,6 @@ static const struct {
     {NO_WARP_LIMIT, CAUSE_limit_missing},
     {NO_REGISTER_LIMIT, CAUSE_limit_missing},
     {NO_SHARED_LIMIT, CAUSE_limit_missing},
-    {NO_UNIT, CAUSE_register_unit},
-    {BLOCK_UNIT, CAUSE_register_unit},
-    {NO_PARTS, CAUSE_register_partition},
-    {EQUAL_PARTS, CAUSE_register_partition},
-    {NOT_SPLIT, CAUSE_register_partition},
     {NOTHING_TAKEN, CAUSE_shared_unit},
     {TAKEN_ONCE, CAUSE_shared_unit},
     {NO_BYTES_UNIT, CAUSE_shared_unit},
@@ -108,6 +111,7 @@ static const struct {
     {ONE_BLOCK, CAUSE_never_fits},
     {ROUNDED_DOWN, CAUSE_last_wave},
     {ONE_MORE, CAUSE_last_wave},
+    {ONE_MORE_IF_ANY, CAUSE_last_wave},
     {OF_ONE, CAUSE_last_wave},
     {IN_INT, CAUSE_count_wraps},
     {IN_UNSIGNED, CAUSE_count_wraps},
@@ -186,10 +190,10 @@ static struct answer answer_with(const struct grid* g, enum rule r) {
     if (wave < 1) return (struct answer){per, r == NO_WAVES ? 0 : -1};
     if (r == IN_INT) blocks = (int32_t)blocks;
     if (r == IN_UNSIGNED) blocks = (uint32_t)blocks;
-    if (r == IN_FLOAT) blocks = (int64_t)(float)blocks;
     int64_t waves = blocks / wave + (blocks % wave > 0);
     if (r == ROUNDED_DOWN) waves = blocks / wave;
-    if (r == ONE_MORE) waves = blocks / wave + 1;
+    if (r == ONE_MORE || (r == ONE_MORE_IF_ANY && blocks > 0)) waves = blocks / wave + 1;
+    if (r == IN_FLOAT) waves = (int64_t)ceilf((float)blocks / (float)wave);
     if (r == ONE_WAVE && waves < 1) waves = 1;
     return (struct answer){per, waves};
 }
