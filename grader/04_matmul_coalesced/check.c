@@ -183,10 +183,10 @@ static void safe(struct check* c) {
 
 // Memory moves sectors of 32 bytes. A warp whose lanes stand side by side along a row of C asks for
 // 1 number of A and for 128 bytes of B, which lie in 4 sectors: none in vain. Lanes in several rows
-// ask for as many numbers of A, each in a sector of its own. The budget allows 8 lanes side by side:
-// 4 sectors of A where one could hold the 4 numbers, 3 in vain for two requests. With lanes down a
-// column it is 28 of 32. Only as many requests count as a thread for each element makes: loads that
-// nobody needs could hide the others.
+// ask for as many numbers of A, each in a sector of its own. The budget allows 8 lanes side by
+// side: 4 sectors of A where one could hold the 4 numbers, 3 in vain for two requests. With lanes
+// down a column it is 28 of 32. Only as many requests count as a thread for each element makes:
+// loads that nobody needs could hide the others.
 enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE };
 
 static void judge_sectors(struct check* c) {

@@ -150,7 +150,8 @@ static const struct hypothesis others[] = {
 static enum cause explain_nan(const struct suspect* s, const struct product* p) {
     bool nan_wanted = false;
     for (int64_t i = 0; i < s->tensor->count; i++) {
-        if (element_is_wrong(s, i) && !(isnan(s->tensor->got[i]) && check_was_written(s->tensor, i)))
+        if (element_is_wrong(s, i) &&
+            !(isnan(s->tensor->got[i]) && check_was_written(s->tensor, i)))
             return CAUSE_NONE;
         nan_wanted = nan_wanted || isnan(s->tensor->want[i]);
     }

@@ -406,8 +406,8 @@ WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** argume
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
-    return launched(
-        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream), grid);
+    return launched(__real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+                    grid);
 }
 #endif
 #endif

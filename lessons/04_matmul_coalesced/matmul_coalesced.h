@@ -45,9 +45,9 @@ int matmul_coalesced(float* C,        // (M, N)  out
                      int N,           // columns of B and C
                      int K);          // columns of A, rows of B
 
-// The same by one launch of exactly `blocks` blocks, whatever the sizes of the matrices: they stride
-// over the elements of C, and each element is computed and stored once. There may be far more
-// threads than elements, and more than 2^32. Returns the same, and COURSE_BAD_ARGUMENT before
+// The same by one launch of exactly `blocks` blocks, whatever the sizes of the matrices: they
+// stride over the elements of C, and each element is computed and stored once. There may be far
+// more threads than elements, and more than 2^32. Returns the same, and COURSE_BAD_ARGUMENT before
 // all else if blocks < 1.
 int matmul_coalesced_grid(float* C,        // (M, N)  out
                           const float* A,  // (M, K)
@@ -71,7 +71,8 @@ int matmul_coalesced_grid(float* C,        // (M, N)  out
 //     up to a multiple of 128.
 //
 // A wave is as many blocks as all multiprocessors hold at once. The last wave may be partly filled.
-// Returns the number of waves: 0 for a grid of no blocks; -1, for every grid, if not one block fits.
+// Returns the number of waves: 0 for a grid of no blocks; -1, for every grid, if not one block
+// fits.
 int64_t matmul_coalesced_waves(const struct card* card,
                                int threads,               // of a block; any number
                                int registers,             // of a thread, >= 0; 0: unknown, no limit
