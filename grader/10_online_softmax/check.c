@@ -154,14 +154,11 @@ static void few_equal(struct check* c) {
     run(c, &b);
 }
 
-// One score 14 above thousands of others, which weigh a millionth each and a hundredth together.
-// Added up one by one each may be rounded by half an ulp of l: n 2^-24 at worst, 0.05 %.
+// Each small weight, added to l, may be rounded by half an ulp of l: n 2^-24 at worst, 0.05 %.
 static void long_tail(struct check* c) {
     struct batch b = batch_of(c, &contract, 4, 8 * COLS);
     batch_begin(&b, "one score 14 above all others");
-    batch_fill(&b, -9.0, -9.0);
-    for (int64_t row = 0; row < b.rows; row++)
-        batch_row(&b, row)[row * (b.cols - 1) / (b.rows - 1)] = 5.0;
+    batch_fill_long_tail(&b);
     check_run(c);
     compare_within(c, &b, ldexp((double)b.cols, -24));
 }

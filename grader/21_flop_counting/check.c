@@ -16,9 +16,10 @@
 #include "formula/formula.h"
 #include "questions.h"
 
-enum { TRIED = 100, SMALL = 30, ALL_SIZES = sizeof size_names / sizeof size_names[0] };
+enum { TRIED = 100, SMALL = 30, LARGE = 95, ALL_SIZES = sizeof size_names / sizeof size_names[0] };
 
 #define TOLERANCE 1e-9            // of a formula in doubles: rounding is below 1e-14
+#define THREE_DIGITS 1e-3         // half a unit in the third digit of 5.59, and a little
 #define EXACT 9007199254740992.0  // 2^53: whole numbers below are doubles
 
 _Static_assert(ALL_SIZES == sizeof(struct sizes) / sizeof(double), "a name for each size");
@@ -32,7 +33,7 @@ static double pick(struct check* c, int64_t low, int64_t high) {
 // The k-th sizes of an item. BLOCK_Q, BLOCK_K and d are multiples of 16, and H is one of H_k.
 static struct sizes draw(struct check* c, int k) {
     bool small = k < SMALL;
-    int64_t most = small ? 9 : 5000;
+    int64_t most = small ? 9 : k < LARGE ? 5000 : 100000;
     struct sizes s;
     s.B = pick(c, 1, small ? 3 : 8);
     s.H_k = pick(c, 1, small ? 3 : 16);
@@ -81,7 +82,7 @@ static struct {
 } now;
 
 static double tolerance(void) {
-    return now.question->unit == ROUNDED ? 5e-3 : TOLERANCE;
+    return now.question->unit == ROUNDED ? THREE_DIGITS : TOLERANCE;
 }
 
 static bool is_right(struct check* c, double got, double want) {

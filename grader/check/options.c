@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "check/command.h"
 #include "wall/fingerprint.h"
 
 static const char usage[] =

@@ -96,6 +96,12 @@ void batch_fill_rising(const struct batch* b) {
             batch_row(b, row)[j] += 10.0 * (double)(j + 1) / (double)b->cols;
 }
 
+void batch_fill_long_tail(const struct batch* b) {
+    batch_fill(b, -9.0, -9.0);
+    for (int64_t row = 0; row < b->rows; row++)
+        batch_row(b, row)[row * (b->cols - 1) / (b->rows - 1)] = 5.0;
+}
+
 static bool is_hidden(const struct batch* b, int64_t row, int64_t j) {
     int64_t percent = check_pick(b->check, 1, 100);
     const bool hide[8] = {true,          j != 700, j < b->cols - 124, j >= 124,

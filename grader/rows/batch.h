@@ -74,6 +74,10 @@ void batch_fill(const struct batch* b, double low, double high);
 // and elements lost at the end are not small.
 void batch_fill_rising(const struct batch* b);
 
+// One score, 5, in each of several rows, above others of -9: they weigh a millionth each, and in
+// thousands of columns a hundredth together. It is the first of the first row, the last of the last.
+void batch_fill_long_tail(const struct batch* b);
+
 // For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);

@@ -92,6 +92,18 @@ int cudev_is_host_memory(const void* address) {
     return host_owns(address, 1, NULL);
 }
 
+// ---- random numbers: a state that threads of a kernel would share unseen
+
+int gate_rand(void) {
+    host_only("rand");
+    return rand();
+}
+
+void gate_srand(unsigned seed) {
+    host_only("srand");
+    srand(seed);
+}
+
 // ---- printing: to stdout and stderr; %n, which writes to memory, does not exist in CUDA either
 
 static bool may_print(const char* format, FILE* stream) {
@@ -99,6 +111,9 @@ static bool may_print(const char* format, FILE* stream) {
         p++;
         p += strspn(p, "0123456789+-# .*'hlqjztL$");
         if (*p == 'n') cudev_refuse("%n in a format", "use the number itself");
+        // libraries have flags of their own, which %n could stand behind: %In
+        if (*p && !strchr("diouxXeEfFgGaAcspm%", *p))
+            cudev_refuse("a format with a conversion that CUDA lacks", "use one of C's");
         if (!*p) break;
     }
     if (stream == stdout || stream == stderr) return true;

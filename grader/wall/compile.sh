@@ -66,6 +66,8 @@ compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
 cat out/said >&2
 [ "$status" = 0 ] || exit "$NOT_COMPILED"
+# A second declaration of C's function in a namespace would call it past the name that is watched.
+! grep -q 'conflicting C language linkage' out/said || exit "$NOT_COMPILED"
 # Is one of the warnings about a variable that has no value? Then it fails when such warnings are
 # errors.
 # shellcheck disable=SC2086
@@ -110,8 +112,14 @@ if [ $status != 0 ]; then
 fi
 
 # What inspection compares the submission's symbols with.
-cp include/cpu/cudev/watching.h out/watching
-cat include/cpu/cudev/[!w]*.h >out/device
+# Of the words of the CPU device's headers only what it defines itself: "read" stands there, too.
+names lib/libcpu.a | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/defined
+symbols_of() { # symbols_of HEADER...
+    cat "$@" | tr -cs 'A-Za-z0-9_' '\n' |
+        awk 'NR == FNR { defined[$1]; next } $1 in defined' out/defined -
+}
+symbols_of include/cpu/cudev/watching.h >out/watching
+symbols_of include/cpu/cudev/[!w]*.h >out/device
 names lib/librun-*.a lib/call-*.o 2>/dev/null | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/runner
 names -u lib/call-cpu.o | awk '{ print $1 }' >out/wanted
 cp lib/gated out/gated
