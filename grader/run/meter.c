@@ -386,13 +386,12 @@ static enum launch next_launch(void) {
 }
 
 // The default stream has a name or two: NULL, 1 and 2 (cudaStreamLegacy, cudaStreamPerThread).
-static cudaError_t launched(cudaError_t error, const unsigned grid[3], const void* stream) {
-    int64_t blocks = (int64_t)grid[0] * grid[1] * grid[2];
+static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
     if (error != cudaSuccess) return error;
     vault_open();
     book.meter.launches += book.on;
     book.meter.elsewhere += book.on && (uintptr_t)stream > 2;
-    if (book.on && blocks > book.meter.blocks) book.meter.blocks = blocks;
+    book.meter.blocks += book.on ? (int64_t)grid.x * grid.y * grid.z : 0;
     vault_close();
     look_at_shared(origin_after_launch);
     return error;
@@ -409,8 +408,9 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == RUNS_NOT) return cudaSuccess;
+    const dim3 grid = {site->grid[0], site->grid[1], site->grid[2]};
     return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes),
-                         site->grid, site->stream);
+                         grid, site->stream);
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
@@ -427,16 +427,15 @@ WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** argume
                         size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
     return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
-                    (unsigned[]){grid.x, grid.y, grid.z}, stream);
+                    grid, stream);
 }
 
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
-    return launched(
-        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
-        (unsigned[]){grid.x, grid.y, grid.z}, stream);
+    return launched(__real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+                    grid, stream);
 }
 #endif
 #endif
