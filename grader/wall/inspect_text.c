@@ -157,8 +157,8 @@ static const char* const of_mathematics[] = {"frexp",    "modf",  "remquo", "sin
                                              "sincospi", "rsqrt", "rsqrtf", "sinpi",
                                              "sinpif",   "cospi", "cospif", NULL};
 static const char* const rewritten[] = {
-    "cudev_arguments", "cudev_type", "cudev_shared_array", "cudev_shared", "cudev_dynamic_shared",
-    "cudev_not_here",  NULL};
+    "cudev_arguments", "cudev_kernel",         "cudev_type",     "cudev_shared_array",
+    "cudev_shared",    "cudev_dynamic_shared", "cudev_not_here", NULL};
 // Words in front of an expression. Behind another word, ::cudev:: would belong to a declaration.
 static const char* const before_expression[] = {"const", "else", "return", "do", NULL};
 // Where the rewriter puts variables of the device (cpu/include/cudev/language.h).

@@ -113,15 +113,19 @@ bool is_kernel(size_t name) {
 }
 
 // The kernel whose name, with template arguments or not, ends at `last`; NULL: none of this file.
-static const struct kernel* named_at(size_t last) {
+static const struct kernel* kernel_at(size_t last) {
     size_t name = is(last, ">") ? previous(matching_back(last)) : last;
     return tokens[name].kind == WORD ? find_kernel(name) : NULL;
+}
+
+bool named_at(size_t last) {
+    return kernel_at(last) != NULL;
 }
 
 bool has_address(size_t last) {
     int arguments = 0;
     if (is(last, ">")) arguments = count_entries(matching_back(last), last);
-    const struct kernel* k = named_at(last);
+    const struct kernel* k = kernel_at(last);
     return k && k->template_parameters == arguments;
 }
 
@@ -141,13 +145,13 @@ static const struct kernel* assigned_to(size_t pointer) {
 }
 
 const char* parameters_of(size_t last) {
-    const struct kernel* k = named_at(last);
+    const struct kernel* k = kernel_at(last);
     if (!k) k = assigned_to(last);
     return k ? k->parameters : "";
 }
 
 void add_kernel_name(struct text* t, size_t first, size_t last) {
-    const struct kernel* k = named_at(last) ? NULL : assigned_to(last);
+    const struct kernel* k = kernel_at(last) ? NULL : assigned_to(last);
     if (k)
         add_bytes(t, k->name, k->length);
     else

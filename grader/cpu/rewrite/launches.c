@@ -28,7 +28,14 @@ static size_t expression_start(size_t last) {
     }
 }
 
-void rewrite_launch(size_t open) {
+// Does `* name` stand anywhere, as in a declaration: kernel* f = ..., void (*f)(int)?
+static bool is_declared_as_pointer(size_t name) {
+    for (size_t i = 0; tokens[i].kind != END; i++)
+        if (same_word(i, name) && is(previous(i), "*")) return true;
+    return false;
+}
+
+void rewrite_launch(size_t open, bool in_define) {
     size_t last = previous(open);
     if (last == open) fail(tokens[open].line, "<<< must follow the name of a kernel");
     check_launched(last);
@@ -56,13 +63,22 @@ void rewrite_launch(size_t open) {
     add_kernel_name(&shown, first, last);
     bool known = has_address(last);
     const char* parameters = parameters_of(last);
-    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ",
-            known ? ")>::at(" : "(cudev_arguments...); }, ", shown.data,
-            *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+    // A variable that holds a kernel is read here, by the host. Another name may be that of a
+    // template whose arguments the call says: that is no value.
+    bool value = !in_define && !known && !named_at(last) &&
+                 (is_one_of(last, ") ]") || is_declared_as_pointer(last));
+    const char* called = known ? ")>::at("
+                         : value
+                             ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
+                             : "(cudev_arguments...); }, ";
+    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ", called,
+            shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
     replace(close, known ? "))" : ")}");
     replace(first, "%s%.*s",
-            known ? "::cudev::known<(" : "::cudev::deduced{[=](auto... cudev_arguments) { ",
+            known   ? "::cudev::known<("
+            : value ? "::cudev::deduced{[cudev_kernel = ("
+                    : "::cudev::deduced{[=](auto... cudev_arguments) { ",
             (int)tokens[first].length, tokens[first].text);
     free(kernel.data);
     free(shown.data);

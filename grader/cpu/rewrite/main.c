@@ -94,7 +94,7 @@ static void rewrite_all(void) {
             if (!(braces < 256 && is_namespace[braces])) depth -= depth > 0;
         }
         if (is(i, "<<<"))
-            rewrite_launch(i);
+            rewrite_launch(i, in_define);
         else if (is(i, "__shared__"))
             i = rewrite_shared(i, depth == 0);
         else if (is_one_of(i, "noinline __noinline__"))

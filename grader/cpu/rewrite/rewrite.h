@@ -66,6 +66,8 @@ bool opens_namespace(size_t i);
 
 void note_kernel(size_t global);  // reads the declaration whose __global__ is there
 bool is_kernel(size_t name);
+// Does the expression that ends at `last` name a kernel of this file, with template arguments or not?
+bool named_at(size_t last);
 // Can `(const void *)(expression)` be written for a kernel expression that ends at `last`? Only if
 // it names one function for certain; the launch then knows the kernel's shared memory limit.
 bool has_address(size_t last);
@@ -102,7 +104,8 @@ void check_variables(void);
 
 // ---- launches.c: launches of kernels ----
 
-void rewrite_launch(size_t open);  // the launch whose <<< is there
+// The launch whose <<< is there; in_define: in the body of a #define.
+void rewrite_launch(size_t open, bool in_define);
 // cudaLaunchKernel((const void*)kernel, ...).
 void rewrite_launch_call(size_t i);
 // A kernel called like a function runs nothing on a GPU, and nvcc refuses it: so does the compiler

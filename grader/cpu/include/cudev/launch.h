@@ -7,6 +7,8 @@
 // and otherwise (deduced template arguments, function pointers, macro parameters)
 //     ::cudev::deduced{[=](auto... a) { k(a...); },
 //                      ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
+// where the host reads a function pointer before the launch:
+//     ::cudev::deduced{[kernel = (k)](auto... a) { kernel(a...); }, ...
 //
 // The first is a call of a function with the kernel's own parameters, so the compiler converts and
 // complains as in any other call; the second leaves that to the call in the lambda.
