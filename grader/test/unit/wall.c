@@ -112,7 +112,7 @@ START_TEST(test_run) {
               "999999999",
               0.4);
     ck_assert_int_eq(r.end, WALL_TIMEOUT);
-    ck_assert(r.seconds >= 0.4 && r.seconds < 2);
+    ck_assert(r.seconds >= 0.4 && r.seconds < 10);
     free(r.output);
     r = shell(level, "(setsid sleep 10 &) ; (sleep 10 &) ; exit 0", 5);
     ck_assert_int_eq(r.end, WALL_EXITED);
@@ -208,7 +208,7 @@ const struct lesson lesson = {.name = "00_none"};
 int main(void) {
     Suite* suite = suite_create("wall");
     TCase* t = tcase_create("wall");
-    tcase_set_timeout(t, 30);
+    tcase_set_timeout(t, 180);  // seconds: also beside other work
     tcase_add_test(t, test_poison);
     tcase_add_loop_test(t, test_guards, 0, 6);
     tcase_add_test(t, test_seal);
