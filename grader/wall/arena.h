@@ -104,7 +104,7 @@ struct arena_answer {
     uint32_t started;  // 1: the runner's main() was reached
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
-    int64_t leaked[ARENA_ROUNDS];  // bytes of device memory allocated and not freed by the launcher
+    int64_t leaked[ARENA_ROUNDS];  // bytes allocated and not freed by the launcher
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
