@@ -128,21 +128,6 @@ static double stale_or_nothing(const struct product* p, struct term at) {
     return at.k >= p->K && at.k < at.size ? NAN : stale_tail(p, at);
 }
 
-// Nobody asks where a row ends.
-static double unguarded(const struct product* p, struct term at) {
-    return in_memory(&p->A, at.i * p->K + at.k) * in_memory(&p->B, at.k * p->N + at.j);
-}
-
-// The sum for (i, j) stands at element j * M + i.
-static bool turned(const struct suspect* s, const struct hypothesis* h, int variant,
-                   double* guess) {
-    const struct product* p = s->problem;
-    (void)h, (void)variant;
-    for (int64_t i = 0; i < p->M; i++)
-        for (int64_t j = 0; j < p->N; j++) guess[j * p->M + i] = p->C.t->want[i * p->N + j];
-    return true;
-}
-
 static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(inner_tail, TILES, stale_or_nothing, all_tiles),
@@ -151,50 +136,22 @@ static const struct hypothesis of_tiles[] = {
     {0},
 };
 
-enum { M_N_K = 3 };  // the first SIZES
 static const struct hypothesis others[] = {
-    SUM(swapped_sizes, M_N_K, A_row_length, size_of_another),
-    SUM(swapped_sizes, M_N_K, unguarded, terms_of_another),
+    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
-    {CAUSE_transposed, turned, 1, NULL},
+    {CAUSE_transposed, make_turned, 1, NULL},
     {0},
 };
-
-static bool is_wrong(const struct suspect* s, int64_t i) {
-    double want = s->tensor->want[i], got = s->tensor->got[i];
-    if (isnan(want)) return !isnan(got);
-    return !(got == want || fabs(got - want) <= s->budget.max);
-}
-
-// Is all well within the first rows x cols elements, and little beyond? A few wrong sums of whole
-// numbers are right by chance.
-static bool is_cut(const struct suspect* s, int64_t N, int64_t rows, int64_t cols) {
-    int64_t beyond = 0, wrong = 0;
-    for (int64_t i = 0; i < s->tensor->count; i++) {
-        bool within = i / N < rows && i % N < cols;
-        if (within && is_wrong(s, i)) return false;
-        beyond += !within;
-        wrong += is_wrong(s, i);
-    }
-    return 4 * wrong >= 3 * beyond;
-}
-
-static enum cause explain_place(const struct suspect* s, const struct product* p) {
-    if (p->M != p->N && is_cut(s, p->N, p->N, p->M)) return CAUSE_swapped_sizes;
-    for (int i = 0; i < TILES; i++) {
-        int64_t T = SMALLEST_TILE << i, rows = p->M - p->M % T, cols = p->N - p->N % T;
-        if (rows > 0 && cols > 0 && is_cut(s, p->N, rows, cols)) return CAUSE_tail_dropped;
-    }
-    return CAUSE_NONE;
-}
 
 // Every wrong element is NaN. If the inputs hold NaN, it has leaked. Otherwise it comes from a
 // guard band or from shared memory never written, through the part of a tile beyond K.
 static enum cause explain_nan(const struct suspect* s, const struct product* p) {
     bool nan_wanted = false;
     for (int64_t i = 0; i < s->tensor->count; i++) {
-        if (is_wrong(s, i) && !(isnan(s->tensor->got[i]) && check_was_written(s->tensor, i)))
+        if (element_is_wrong(s, i) &&
+            !(isnan(s->tensor->got[i]) && check_was_written(s->tensor, i)))
             return CAUSE_NONE;
         nan_wanted = nan_wanted || isnan(s->tensor->want[i]);
     }
@@ -208,7 +165,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
-    if (!cause) cause = explain_place(&s, p);
+    if (!cause) cause = explain_cut(&s);
     return cause ? cause : explain_nan(&s, p);
 }
 

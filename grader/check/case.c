@@ -224,6 +224,10 @@ void check_on_host(struct tensor* t) {
     t->state->on_host = true;
 }
 
+void check_by_host(struct tensor* t) {
+    t->state->on_host = t->state->by_host = true;
+}
+
 void check_begin_later(struct tensor* t, int64_t elements) {
     t->state->later = elements * dtype_size(t->dtype);
 }
@@ -341,6 +345,10 @@ int64_t check_int_of(struct check* c, const char* name) {
 
 int64_t check_leaked(struct check* c) {
     return c->answer.leaked[c->round];
+}
+
+int64_t check_blocks(struct check* c) {
+    return c->answer.blocks[c->round];
 }
 
 void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns) {

@@ -24,6 +24,10 @@
     CAUSE(grid_limit, "only elements far from the start are wrong: the grid, or an index of few "  \
                       "bits, ends before")                                                         \
     CAUSE(empty_input, "an empty input must return COURSE_OK; a grid of 0 blocks is an error")     \
+    CAUSE(stride_loop,                                                                             \
+          "a fixed grid leaves elements out: each thread goes on by as many as the grid has "      \
+          "threads")                                                                               \
+    CAUSE(blocks_ignored, "the launch has another number of blocks than was asked for")            \
     CAUSE(batch_ignored, "the first batch is right and others are not: its offset is missing")     \
     CAUSE(head_ignored, "the first head is right and others are not: its offset is missing")       \
     CAUSE(head_mapping, "query head h uses key head h / (H_q / H_k): neighbours share one, in "    \
@@ -181,6 +185,23 @@
     COST(expanded,                                                                                 \
          "memory of K's size is taken for each query head: the heads of a group can share it")     \
     CAUSE(no_traffic, "the kernel did not read its inputs or write its outputs")                   \
+    /* how a grid runs (lesson 04) */                                                              \
+    CAUSE(partial_warp, "a block takes whole warps: 33 threads are two, on every count")           \
+    CAUSE(limit_missing,                                                                           \
+          "a limit is not asked: blocks, warps, registers and shared memory, the least counts")    \
+    CAUSE(register_unit, "a warp gets registers in units of 256: those of its 32 threads, "        \
+                         "rounded up")                                                             \
+    CAUSE(register_partition,                                                                      \
+          "registers belong to the 4 partitions of a multiprocessor, and each holds whole warps")  \
+    CAUSE(shared_unit,                                                                             \
+          "a block takes 1024 bytes of shared memory more than it asks for, in units of 128")      \
+    CAUSE(never_fits,                                                                              \
+          "a block that fits nowhere, or a grid of no blocks, is not told from the others")        \
+    CAUSE(last_wave,                                                                               \
+          "a wave is what all multiprocessors hold together, and the last may be partly filled")   \
+    CAUSE(count_wraps, "a grid may have more blocks than 32 bits count, or a float can tell "      \
+                       "apart")                                                                    \
+    CAUSE(card_ignored, "a limit is a number of the code's own: take it from the card")            \
     /* answers in a text (lesson 21) */                                                            \
     CAUSE(no_answer, "nothing stands after the = yet: write a formula or a number")                \
     CAUSE(bad_formula,                                                                             \

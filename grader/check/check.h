@@ -72,6 +72,9 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape);
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
+// On the host, and of an output: host code is to compute it. Only for what the contract asks of a
+// function of the host; it needs no kernel.
+void check_by_host(struct tensor* t);
 
 // In this round the argument `name`, declared by check_int(), is another number. Where the rounds
 // of a case are calls of different sizes, the first is judged first: if a later one goes wrong, the
@@ -209,6 +212,9 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget);
 // Device memory that this round's launcher allocated and did not free, in bytes; only meaningful
 // next to a check_compare() of the same run.
 int64_t check_leaked(struct check* c);
+
+// The blocks of all kernels that this round's launcher launched.
+int64_t check_blocks(struct check* c);
 
 // Ends the item as failed: for a mistake that only the lesson can know.
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)

@@ -25,8 +25,8 @@ enum status {
 struct options {
     enum command_name command;
     const char *file, *device, *filter, *isolation, *save, *log;
-    const struct card* card;  // that the CPU device poses as
-    const char* program;      // to debug: built with -g
+    const struct known_card* card;  // that the CPU device poses as
+    const char* program;            // to debug: built with -g
     enum format format;
     uint64_t seed;
     double seconds;  // of CPU time, on a GPU by the clock, for one case; 0: the usual ones

@@ -23,7 +23,7 @@ static void keep_case(struct check* c) {
 }
 
 // gdb gets the terminal. Returns its exit status.
-static int run_gdb(const char* program, const struct card* card) {
+static int run_gdb(const char* program, const struct known_card* card) {
     pid_t pid = fork();
     if (pid == 0) {
         setenv("CUDEV_CARD", card ? card->id : "", 1);

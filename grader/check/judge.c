@@ -162,7 +162,7 @@ static void append_error(struct result_item* record, const struct comparison* fo
 static void judge_origin(struct check* c, const struct tensor* t, struct budget budget) {
     const struct left* second = &t->state->second;
     int64_t first = t->got - t->state->got, count = 0, right = 0;
-    if (!second->got) return;
+    if (!second->got || t->state->by_host) return;
     for (int64_t i = 0; i < t->count; i++) {
         if (t->untouched[i] || !(fabs(t->want[i]) > 4 * budget.max) || isinf(t->want[i])) continue;
         count++;

@@ -357,7 +357,7 @@ static void judge_refused(struct check* c, int i, int r) {
 }
 
 // Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
-// back. A case that has nothing to read or nothing to write needs no kernel.
+// back. A case that has nothing to read, or nothing that kernels have to write, needs no kernel.
 static void judge_host(struct check* c, int round) {
     int64_t to_read = 0, to_write = 0;
     bool on_host = false, written = false;
@@ -365,7 +365,7 @@ static void judge_host(struct check* c, int round) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
         if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && k < s->per_round; k++) {
+        for (int64_t k = 0; s->role == ARENA_OUTPUT && !s->by_host && k < s->per_round; k++) {
             to_write += !untouched[k];
             written |= !s->poison[s->per_round * round + k];
         }

@@ -60,7 +60,7 @@ int main(void) {
     tell("arena", arena_works(), "this kernel cannot seal shared memory");
     tell("program", memory_program_works(wall_strongest()),
          "this kernel does not run programs from memory");
-    for (const struct card* c = cards; c->id; c++)
+    for (const struct known_card* c = cards; c->id; c++)
         printf("card\t%s\t%s: %d multiprocessors, compute capability %d.%d, %zu KB of shared "
                "memory a block\n",
                c->id, c->name, c->multiprocessors, c->major, c->minor, c->shared_block >> 10);

@@ -1,9 +1,9 @@
 #!/bin/sh
 # handout.sh: what `make handout OUT=dir` does: the student edition, a repository of its own. It
 # grades itself as this one does, and has no solutions, no decks (they show some; the tile sweep
-# shows none), no kernels that must fail or pass, no tests of the course. Where OUT is the student
-# edition already, a commit on top of what is there makes it the present one: whoever cloned it gets
-# that by make update.
+# shows none), no answers to the homework, no kernels that must fail or pass, no tests of the
+# course. Where OUT is the student edition already, a commit on top of what is there makes it the
+# present one: whoever cloned it gets that by make update.
 # usage: handout.sh    with OUT in the environment
 . grader/make/save.sh
 out=${OUT:-} before=
@@ -29,7 +29,7 @@ list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 git ls-files -z -- . ':!solutions' ':(exclude,glob)slides/*' ':!slides/figures' ':!exercises' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' \
     ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
-    ':!lessons/INSTRUCTORS.md' ':!grader/make/template' >"$list" || exit 2
+    ':!lessons/INSTRUCTORS.md' ':!lessons/*/answers.md' ':!grader/make/template' >"$list" || exit 2
 mkdir -p "$out" || exit 2
 # Files that were handed out and no longer exist have to go; files that the instructor added stay.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2

@@ -143,7 +143,49 @@ double stale_B(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * check_values_of(p->B.t, 0)[place_in(&p->B, at.k, at.j)];
 }
 
+double unguarded(const struct product* p, struct term at) {
+    return in_memory(&p->A, at.i * p->K + at.k) * in_memory(&p->B, at.k * p->N + at.j);
+}
+
 // ---- C as a whole
+
+bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) guess[j * p->M + i] = p->C.t->want[i * p->N + j];
+    return true;
+}
+
+bool element_is_wrong(const struct suspect* s, int64_t i) {
+    double want = s->tensor->want[i], got = s->tensor->got[i];
+    if (isnan(want)) return !isnan(got);
+    return !(got == want || fabs(got - want) <= s->budget.max);
+}
+
+// Is all well within the first rows x cols elements, and little beyond? A few wrong sums of whole
+// numbers are right by chance.
+static bool is_cut(const struct suspect* s, int64_t N, int64_t rows, int64_t cols) {
+    int64_t beyond = 0, wrong = 0;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        bool within = i / N < rows && i % N < cols;
+        if (within && element_is_wrong(s, i)) return false;
+        beyond += !within;
+        wrong += element_is_wrong(s, i);
+    }
+    return 4 * wrong >= 3 * beyond;
+}
+
+enum cause explain_cut(const struct suspect* s) {
+    const struct product* p = s->problem;
+    if (p->M != p->N && is_cut(s, p->N, p->N, p->M)) return CAUSE_swapped_sizes;
+    for (int i = 0; i < TILES; i++)
+        for (int j = 0; j < TILES; j++) {
+            int64_t rows = p->M - p->M % tile_of(p, i), cols = p->N - p->N % tile_of(p, j);
+            if (rows > 0 && cols > 0 && is_cut(s, p->N, rows, cols)) return CAUSE_tail_dropped;
+        }
+    return CAUSE_NONE;
+}
 
 bool nan_leaked(const struct product* p) {
     const struct tensor* C = p->C.t;

@@ -40,7 +40,7 @@ bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, 
 
 // ---- extents. The tile T of a variant is of->smallest_tile << variant.
 
-enum { TILES = 5, SIZES = 6 };
+enum { TILES = 5, SIZES = 6, OF_PACKED = 3 };  // the first SIZES are M, N and K
 
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // Without the part of K beyond whole tiles.
@@ -82,8 +82,19 @@ double A_turned(const struct product* p, struct term at);
 double B_turned(const struct product* p, struct term at);
 // B is that of the first call.
 double stale_B(const struct product* p, struct term at);
+// Nobody asks where a row ends.
+double unguarded(const struct product* p, struct term at);
 
 // ---- C as a whole
+
+// A hypothesis' make(): the sum for (i, j) stands at element j * M + i. Of a packed C.
+bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+bool element_is_wrong(const struct suspect* s, int64_t i);
+
+// Is all right within some rows and columns of a packed C, and little beyond them? If these are as
+// many as columns and rows, sizes were swapped; if they are whole tiles, the tail was dropped.
+enum cause explain_cut(const struct suspect* s);
 
 // Some elements are NaN and should not be; all others are right. If all are NaN, the NaN comes from
 // shared memory that nothing was written to, which the instrumented build finds.

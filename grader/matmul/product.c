@@ -30,6 +30,7 @@ void product_declare(struct product* p) {
     check_int(p->check, "M", p->M);
     check_int(p->check, "N", p->N);
     check_int(p->check, "K", p->K);
+    if (p->of->more) p->of->more(p->check);
     p->C = declare(p, "C", true, p->M, p->N, p->C_part);
     p->A = declare(p, "A", false, p->M, p->K, p->A_part);
     p->B = declare(p, "B", false, p->K, p->N, p->B_part);

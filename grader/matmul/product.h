@@ -26,6 +26,7 @@ struct matmul {
     int64_t whole_M, whole_N, whole_K;
     int64_t largest;        // the whole numbers that are multiplied are -largest .. largest
     int64_t smallest_tile;  // rows or columns of a student's tile: so many, or 2, 4, ... times that
+    void (*more)(struct check* c);  // declares arguments that only this lesson has; may be NULL
 };
 
 // Columns first .. first + cols of an array with `stride` columns.

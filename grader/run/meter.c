@@ -366,10 +366,11 @@ static enum launch next_launch(void) {
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
-static cudaError_t launched(cudaError_t error) {
+static cudaError_t launched(cudaError_t error, dim3 grid) {
     if (error != cudaSuccess) return error;
     vault_open();
     book.meter.launches += book.on;
+    book.meter.blocks += book.on ? (int64_t)grid.x * grid.y * grid.z : 0;
     vault_close();
     look_at_shared(origin_after_launch);
     return error;
@@ -386,7 +387,9 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
     enum launch l = next_launch();
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == RUNS_NOT) return cudaSuccess;
-    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes));
+    const dim3 grid = {site->grid[0], site->grid[1], site->grid[2]};
+    return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes),
+                         grid);
 }
 #else
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
@@ -402,15 +405,16 @@ static enum launch begin_launch(dim3* block) {
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
-    return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+                    grid);
 }
 
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
-    return launched(
-        __real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream));
+    return launched(__real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
+                    grid);
 }
 #endif
 #endif

@@ -17,6 +17,7 @@ struct meter {
     int64_t allocated;  // bytes of device memory, at the peak
     int64_t leaked;     // bytes allocated and not freed
     int64_t launches;   // kernels that were launched
+    int64_t blocks;     // of all their grids
     int64_t to_host;    // bytes copied to the host, or allocated where both sides reach them
     // Bytes copied between two places of the device by which a result could come about: into an
     // output, with pitches, or in many pieces.

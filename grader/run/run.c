@@ -315,6 +315,7 @@ static void run_round(uint32_t r) {
     answer->traffic[r].filled_bytes = meter.filled;
     answer->leaked[r] = meter.leaked;
     answer->launches[r] = meter.launches;
+    answer->blocks[r] = meter.blocks;
     answer->to_host[r] = meter.to_host;
     answer->on_device[r] = meter.on_device;
     answer->status[r] = status;

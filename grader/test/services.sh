@@ -20,7 +20,7 @@ mkdir "$dir/folder"
 other_is_refused() { ! OUT="$dir/folder" make -s handout 2>"$dir/said" && grep -q 'is no student edition' "$dir/said"; }
 expect "not into any other folder" other_is_refused
 nothing_secret() {
-    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right|test)/|INSTRUCTORS' | head -n 3)
+    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right|test)/|/answers.md$|INSTRUCTORS' | head -n 3)
     [ -z "$hidden" ] || { echo "$hidden" && false; }
 }
 expect "it has no solution and no kernel that is graded" nothing_secret

@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 7,
+    ARENA_VERSION = 8,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -106,6 +106,7 @@ struct arena_answer {
     int32_t status[ARENA_ROUNDS];  // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];  // bytes allocated and not freed by the launcher
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
+    int64_t blocks[ARENA_ROUNDS];     // of all their grids
     int64_t to_host[ARENA_ROUNDS];    // bytes the launcher copied to, or mapped for, the host
     int64_t on_device[ARENA_ROUNDS];  // bytes it copied on the device: meter.h
     struct arena_traffic traffic[ARENA_ROUNDS];

@@ -8,7 +8,7 @@
 #define KB *(size_t)1024
 #define MB *(size_t)1048576
 
-const struct card cards[] = {
+const struct known_card cards[] = {
     {"h200", "NVIDIA H200", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"h100", "NVIDIA H100 SXM", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"a100", "NVIDIA A100", 8, 0, 108, 2048, 32, 65536, 164 KB, 163 KB, 40 MB},
@@ -21,9 +21,9 @@ const struct card cards[] = {
     {0},
 };
 
-const struct card* card_named(const char* id) {
+const struct known_card* card_named(const char* id) {
     if (!id || !*id) return cards;
-    for (const struct card* c = cards; c->id; c++)
+    for (const struct known_card* c = cards; c->id; c++)
         if (strcmp(c->id, id) == 0) return c;
     return NULL;
 }
@@ -32,8 +32,9 @@ static size_t rounded_up(size_t value, size_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-int card_blocks(const struct card* card, int threads, int registers, size_t shared) {
-    if (threads < 1 || threads > CARD_BLOCK_THREADS || shared > card->shared_block) return 0;
+int card_blocks(const struct known_card* card, int threads, int registers, size_t shared) {
+    if (threads < 1 || threads > CARD_BLOCK_THREADS) return 0;
+    if (registers > CARD_THREAD_REGISTERS || shared > card->shared_block) return 0;
     int warps = (threads + CARD_WARP - 1) / CARD_WARP;
     int most = card->blocks;
     int by_warps = card->threads / CARD_WARP / warps;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 // A limit is what CUDA states for this compute capability; sizes of memory are bytes.
-struct card {
+struct known_card {
     const char* id;    // for CARD=
     const char* name;  // as its driver says it
     int major, minor;  // compute capability
@@ -18,6 +18,7 @@ struct card {
 enum {
     CARD_WARP = 32,
     CARD_BLOCK_THREADS = 1024,    // at most in one block, on every card
+    CARD_THREAD_REGISTERS = 255,  // at most of one thread
     CARD_REGISTER_UNIT = 256,     // a warp gets registers in units of so many
     CARD_SHARED_UNIT = 128,       // a block gets shared memory in units of so many bytes
     CARD_SHARED_RESERVED = 1024,  // bytes that CUDA takes of every block's
@@ -25,14 +26,14 @@ enum {
 };
 
 // All of them; the last one has no id.
-extern const struct card cards[];
+extern const struct known_card cards[];
 
 // The card of this id; the first one for NULL or ""; NULL if there is none.
-const struct card* card_named(const char* id);
+const struct known_card* card_named(const char* id);
 
 // How many blocks of `threads` threads, each with `registers` registers, and of `shared` bytes of
 // static and dynamic shared memory a multiprocessor holds at once; 0 if not even one. registers = 0
 // leaves them out: it is not known how many the kernel has.
-int card_blocks(const struct card* card, int threads, int registers, size_t shared);
+int card_blocks(const struct known_card* card, int threads, int registers, size_t shared);
 
 #endif

@@ -44,7 +44,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
     if (!prop) return cudev_null(__func__);
     cudaError_t error = check_device(__func__, device);
     if (error != cudaSuccess) return error;
-    const struct card* card = cudev_card();
+    const struct known_card* card = cudev_card();
     *prop = (struct cudaDeviceProp){
         .totalGlobalMem = GLOBAL_MEMORY,
         .sharedMemPerBlock = STATIC_SHARED_LIMIT,

@@ -121,7 +121,7 @@ int cudev_worker_count(void);
 // and dynamic memory together (measured on an H100). A kernel that the rewriter could not name gets
 // the largest limit of all.
 // The card that the device poses as: CUDEV_CARD in the environment, or the first of the table.
-const struct card* cudev_card(void);
+const struct known_card* cudev_card(void);
 
 bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit);
 

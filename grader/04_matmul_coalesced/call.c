@@ -1,0 +1,48 @@
+// call.c: how lesson 04's functions are called. `function` says which one (check.c has the same
+// enum). A matrix may begin `first` elements into its array.
+#include "matmul_coalesced.h"
+#include "run/run.h"
+
+enum function { ONE_EACH, GRID, WAVES };
+
+static float* matrix(const char* name, const char* first) {
+    float* array_gpu = run_gpu(name);
+    return array_gpu == NULL ? NULL : array_gpu + run_int(first);
+}
+
+// Numbers beyond 2^31 come, and go, in two halves.
+enum { HALF = 30 };  // bits of the lower one
+
+static int64_t whole(const int32_t* halves) {
+    return (int64_t)halves[0] * ((int64_t)1 << HALF) + halves[1];
+}
+
+// A row of "grids" is a card and a grid on it, a row of "answers" what the function says.
+static int waves(void) {
+    const int32_t* in = run_cpu("grids");
+    int32_t* out = run_cpu("answers");
+    for (int64_t i = 0; i < run_int("count"); i++, in += 12, out += 3) {
+        const struct card card = {.multiprocessors = in[0],
+                                  .threads = in[1],
+                                  .blocks = in[2],
+                                  .registers = in[3],
+                                  .shared = (size_t)in[4],
+                                  .shared_block = (size_t)in[5]};
+        int per_multiprocessor = -1;
+        int64_t waves = matmul_coalesced_waves(&card, in[6], in[7], (size_t)whole(in + 8),
+                                               whole(in + 10), &per_multiprocessor);
+        out[0] = per_multiprocessor;
+        out[1] = (int32_t)(waves >> HALF);
+        out[2] = (int32_t)(waves & (((int64_t)1 << HALF) - 1));
+    }
+    return COURSE_OK;
+}
+
+int call(void) {
+    if (run_int("function") == WAVES) return waves();
+    float *C = matrix("C", "first_C"), *A = matrix("A", "first_A"), *B = matrix("B", "first_B");
+    int M = (int)run_int("M"), N = (int)run_int("N"), K = (int)run_int("K");
+    if (run_int("function") == GRID)
+        return matmul_coalesced_grid(C, A, B, M, N, K, (int)run_int("blocks"));
+    return matmul_coalesced(C, A, B, M, N, K);
+}

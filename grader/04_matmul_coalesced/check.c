@@ -1,0 +1,403 @@
+// check.c: what lesson 04, matmul_coalesced, is graded on.
+//
+// Each item sets one trap. Sizes that are no item's trap are whole blocks (multiples of 32), M = N
+// unless M and N are to be told apart, and K >= N, so that a K mistaken for N stays inside A and B.
+// A case of the grid that strides has a number of blocks that covers the elements neither once nor
+// a whole number of times.
+#include "check/check.h"
+#include "check/reach.h"
+#include "matmul/cases.h"
+#include "matmul/mistakes.h"
+#include "matmul_coalesced.h"
+#include "wall/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum function { ONE_EACH, GRID, WAVES };  // call.c has the same
+
+#include "waves.h"
+
+enum { WHOLE = 32, SMALLEST_BLOCK = 8, BLOCKS = 3 };
+
+static void one_each(struct check* c) {
+    check_int(c, "function", ONE_EACH);
+    check_int(c, "blocks", 0);
+}
+
+static void on_a_grid(struct check* c) {
+    check_int(c, "function", GRID);
+    check_int(c, "blocks", BLOCKS);
+}
+
+#define LIKE_ALL                                                                             \
+    .dtype = F32, .max_size = MATMUL_COALESCED_MAX_SIZE, .whole_M = WHOLE, .whole_N = WHOLE, \
+    .whole_K = 2 * WHOLE, .largest = 4, .smallest_tile = SMALLEST_BLOCK
+static const struct matmul contract = {LIKE_ALL, .more = one_each};
+static const struct matmul with_blocks = {LIKE_ALL, .more = on_a_grid};
+static const struct matmul of_blocks = {LIKE_ALL};  // a case declares both itself
+static const struct matmul* const both[] = {&contract, &with_blocks};
+
+static void sizes(struct check* c, int64_t M, int64_t N, int64_t K) {
+    multiply(c, &contract, M, N, K);
+}
+
+static struct product begin_grid(struct check* c, int64_t M, int64_t N, int64_t K, int64_t blocks) {
+    check_case(c, "M = %lld, N = %lld, K = %lld, blocks = %lld", (long long)M, (long long)N,
+               (long long)K, (long long)blocks);
+    check_int(c, "function", GRID);
+    check_int(c, "blocks", blocks);
+    return product_of(c, &of_blocks, M, N, K);
+}
+
+static void asked_blocks(struct check* c) {
+    int64_t blocks = check_int_of(c, "blocks");
+    if (check_blocks(c) != blocks)
+        check_fail(c, CAUSE_blocks_ignored, "%lld blocks were launched, %lld were asked for",
+                   (long long)check_blocks(c), (long long)blocks);
+}
+
+static void stride(struct check* c, int64_t M, int64_t N, int64_t K, int64_t blocks) {
+    struct product p = begin_grid(c, M, N, K, blocks);
+    product_declare(&p);
+    product_fill(&p, -of_blocks.largest, of_blocks.largest);
+    check_run(c);
+    product_compare(&p);
+    asked_blocks(c);
+}
+
+// 17 to 63, and no multiple of 16.
+static int64_t ragged_size(struct check* c) {
+    return 16 * check_pick(c, 1, 3) + check_pick(c, 1, 15);
+}
+
+// ---- items: a thread for each element
+
+// All three sizes differ, so each has to be taken from the right parameter. First in whole blocks,
+// then ragged in all directions at once.
+static void all_different(struct check* c) {
+    sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
+    sizes(c, WHOLE, 3 * WHOLE, 2 * WHOLE);
+    int64_t M = ragged_size(c), N = ragged_size(c);
+    sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
+    sizes(c, 17, 4321, 33);
+    sizes(c, 4321, 17, 33);
+}
+
+// Below, K = 1 and no multiple of anything, too.
+static void any_size(struct check* c) {
+    int64_t size = ragged_size(c);
+    sizes(c, size, size, 2 * WHOLE);
+    static const int64_t hard[] = {33, 15, 1, 34, 129};
+    for (int i = 0; i < 5; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
+    sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
+    sizes(c, WHOLE, WHOLE, 1);
+    multiply_reaches(c, &contract);
+}
+
+// ---- items: a grid of a given size
+
+// 2^25 blocks: from 128 threads on, their number is 0 in 32 bits, or negative. A few of them run.
+// What they have stored is right, and that may be all.
+static void far_more_blocks(struct check* c) {
+    struct product p = begin_grid(c, 15, 15, 15, 1 << 25);
+    product_declare(&p);
+    product_fill(&p, 1, of_blocks.largest);
+    check_run_few_blocks(c);
+    check_run(c);
+    product_want(&p);
+    for (int64_t e = 0; e < p.C.t->count; e++)
+        if (check_was_written(p.C.t, e) && p.C.t->got[e] != p.C.t->want[e])
+            check_fail(c, CAUSE_count_wraps, "C[%lld, %lld] is %g, expected %g",
+                       (long long)(e / p.N), (long long)(e % p.N), p.C.t->got[e], p.C.t->want[e]);
+    asked_blocks(c);
+}
+
+// Of one block, of a few, of as many as there are elements for, of more than there are elements.
+static void any_blocks(struct check* c) {
+    enum { SIZE = 2 * WHOLE };
+    const int64_t blocks[] = {1, 3, check_pick(c, 5, 15), 32, check_pick(c, 33, 300), 5000};
+    for (int i = 0; i < 6; i++) stride(c, SIZE, SIZE, SIZE, blocks[i]);
+    far_more_blocks(c);
+}
+
+static void grid_sizes(struct check* c) {
+    stride(c, 2 * WHOLE, WHOLE, 3 * WHOLE, BLOCKS);
+    stride(c, WHOLE, 4 * WHOLE, 2 * WHOLE, 5);
+    stride(c, ragged_size(c), 64 + ragged_size(c), ragged_size(c), check_pick(c, 2, 9));
+    stride(c, 128 + ragged_size(c), ragged_size(c), ragged_size(c), check_pick(c, 2, 9));
+    static const int64_t hard[][3] = {{1, 1, 1},   {1, 300, 5},   {300, 1, 5},  {17, 1021, 3},
+                                      {33, 33, 1}, {70001, 1, 1}, {1, 70001, 1}};
+    for (int i = 0; i < 7; i++) stride(c, hard[i][0], hard[i][1], hard[i][2], BLOCKS + i % 2);
+}
+
+// ---- items: both
+
+static void precise(struct check* c) {
+    for (int i = 0; i < 2; i++) multiply_reals(c, both[i]);
+}
+
+static void not_finite(struct check* c) {
+    for (int i = 0; i < 2; i++) multiply_not_finite(c, both[i], 2 * WHOLE, 8, true);
+}
+
+static void three_calls(struct check* c) {
+    for (int i = 0; i < 2; i++) multiply_again(c, both[i], 3);
+}
+
+static void sizes_of_0(struct check* c) {
+    for (int i = 0; i < 2; i++) multiply_sizes_of_0(c, both[i]);
+}
+
+static void declare(struct check* c, void* product) {
+    (void)c;
+    product_declare(product);
+}
+
+static void bad_arguments(struct check* c) {
+    static const struct idle_call blocks[] = {
+        {COURSE_BAD_ARGUMENT, {{"blocks", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"blocks", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"blocks", 0}, {"M", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"blocks", -1}, {"K", with_blocks.max_size + 1}}},
+        {0},
+    };
+    for (int i = 0; i < 2; i++) multiply_bad_arguments(c, both[i]);
+    struct product p = product_of(c, &with_blocks, WHOLE, WHOLE, 2 * WHOLE);
+    check_idle_calls(c, blocks, declare, &p);
+}
+
+// Whole blocks, and ragged ones in every direction.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    int64_t size = ragged_size(c), K = ragged_size(c);
+    for (int i = 0; i < 2; i++) {
+        multiply_whole(c, both[i]);
+        multiply(c, both[i], size, size, K);
+        multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, check_pick(c, 1, 3));
+    }
+    stride(c, WHOLE, WHOLE, WHOLE, 40);
+}
+
+// ---- items: cost
+
+// Memory moves sectors of 32 bytes. A warp whose lanes stand side by side along a row of C asks for
+// 1 number of A and for 128 bytes of B, which lie in 4 sectors: none in vain. Lanes in several rows
+// ask for as many numbers of A, each in a sector of its own. The budget allows 8 lanes side by
+// side: 4 sectors of A where one could hold the 4 numbers, 3 in vain for two requests. With lanes
+// down a column it is 28 of 32. Only as many requests count as a thread for each element makes:
+// loads that nobody needs could hide the others.
+enum { COST_M = 2 * WHOLE, COST_N = 3 * WHOLE, COST_K = 2 * WHOLE };
+
+static void judge_sectors(struct check* c) {
+    const struct arena_traffic* t = check_traffic(c);
+    double needed = 2.0 * COST_M * COST_N * COST_K / 32, stores = COST_M * COST_N / 32.0;
+    double loads = fmin((double)t->global_load_requests, needed);
+    check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp, of A and B",
+                  (double)t->global_load_excess_sectors / loads, 2);
+    stores = fmin((double)t->global_store_requests, stores);
+    check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each store of a warp, to C",
+                  (double)t->global_store_excess_sectors / stores, 1);
+    check_stored_once(c, "C");
+}
+
+static void coalesced(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    sizes(c, COST_M, COST_N, COST_K);
+    judge_sectors(c);
+}
+
+static void coalesced_grid(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    static const int64_t blocks[] = {1, 7, 40};
+    for (int i = 0; i < 3; i++) {
+        stride(c, COST_M, COST_N, COST_K, blocks[i]);
+        judge_sectors(c);
+    }
+}
+
+// ---- items: how a grid runs
+
+static void ask_and_free(struct check* c, const char* about, struct grids* g, enum cause cause) {
+    ask(c, about, g, cause);
+    free(g);
+}
+
+// Nothing else limits them, but the number of blocks.
+static void warps(struct check* c) {
+    static const int hard[] = {1,   31,  32,  33,  63,  65,  96,  97,   127, 128,
+                               129, 160, 224, 255, 257, 352, 480, 511,  512, 513,
+                               640, 736, 767, 768, 769, 992, 993, 1023, 1024};
+    struct grids* g = new_grids(c);
+    struct known_card card;
+    for (int i = 0; card_at(c, i, &card); i++) {
+        for (size_t k = 0; k < sizeof hard / sizeof hard[0]; k++)
+            add_whole(c, g, (struct grid){card, hard[k], 0, 0, 0});
+        for (int k = 0; k < 9; k++)
+            add_whole(c, g, (struct grid){card, (int)check_pick(c, 1, 1024), 0, 0, 0});
+    }
+    ask_and_free(c, "threads that are no whole warps", g, CAUSE_partial_warp);
+}
+
+static void registers(struct check* c) {
+    static const int hard[] = {1,  8,  16, 24, 25,  31,  32,  33,  40,  41,  48,  56,  63, 64,
+                               65, 72, 80, 96, 128, 129, 136, 168, 169, 200, 224, 254, 255};
+    struct grids* g = new_grids(c);
+    struct known_card card;
+    for (int i = 0; card_at(c, i, &card); i++)
+        for (size_t k = 0; k < sizeof hard / sizeof hard[0]; k++)
+            for (int warps = 1; warps <= 32; warps += (int)check_pick(c, 1, 4))
+                add_whole(c, g, (struct grid){card, 32 * warps, hard[k], 0, 0});
+    ask_and_free(c, "registers", g, CAUSE_register_unit);
+}
+
+// As much as n blocks can have each, and what is a little more or less than that.
+static void shared_memory(struct check* c) {
+    static const int beside[] = {-129, -128, -127, -1, 0, 1, 127, 128, 129};
+    struct grids* g = new_grids(c);
+    struct known_card card;
+    for (int i = 0; card_at(c, i, &card); i++)
+        for (int n = 1; n <= 24; n++)
+            for (int k = 0; k < 9; k++) {
+                int64_t shared = (int64_t)card.shared / n / 128 * 128 - 1024 + beside[k];
+                int threads = 32 * (int)check_pick(c, 1, n < 4 ? 8 : 2);
+                add_whole(c, g, (struct grid){card, threads, 0, shared, 0});
+            }
+    ask_and_free(c, "shared memory", g, CAUSE_shared_unit);
+}
+
+// What limits the blocks are threads, registers, and shared memory.
+static void whole_and_partial_waves(struct check* c) {
+    struct grids* g = new_grids(c);
+    struct known_card card;
+    for (int i = 0; card_at(c, i, &card); i++) {
+        const struct grid kinds[] = {
+            {card, 256, 0, 0, 0},
+            {card, 128, 128, 0, 0},
+            {card, 64, 0, (int64_t)card.shared_block / 3, 0},
+            {card, 1024, 0, 0, 0},
+        };
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+            struct grid at = kinds[k];
+            int64_t wave = right_answer(&at).per * card.multiprocessors;
+            const int64_t blocks[] = {1,
+                                      card.multiprocessors - 1,
+                                      card.multiprocessors,
+                                      wave - 1,
+                                      wave,
+                                      wave + 1,
+                                      7 * wave - 1,
+                                      7 * wave,
+                                      7 * wave + check_pick(c, 1, wave - 1),
+                                      65536,
+                                      ((int64_t)1 << 31) - 1,
+                                      ((int64_t)1 << 31) + check_pick(c, 0, 99),
+                                      ((int64_t)1 << 32) + check_pick(c, 1, 99),
+                                      wave * 12345678 + 1,
+                                      ((int64_t)1 << 45) + 1};
+            for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
+                at.blocks = blocks[b];
+                add(g, &at);
+            }
+        }
+    }
+    ask_and_free(c, "whole waves, and a last one that is not", g, CAUSE_last_wave);
+}
+
+static void fits_nowhere(struct check* c) {
+    struct grids* g = new_grids(c);
+    struct known_card card;
+    for (int i = 0; card_at(c, i, &card); i++) {
+        const int64_t most = (int64_t)card.shared_block, all = (int64_t)card.shared;
+        const struct grid kinds[] = {
+            {card, 0, 32, 0, 0},        {card, -32, 32, 0, 0},
+            {card, 1025, 0, 0, 0},      {card, 1056, 16, 0, 0},
+            {card, 2048, 0, 0, 0},      {card, 32, 256, 0, 0},
+            {card, 32, 300, 0, 0},      {card, 1024, 255, 0, 0},
+            {card, 32, 0, most + 1, 0}, {card, 32, 0, all - 1023, 0},
+            {card, 32, 0, all, 0},      {card, 32, 0, ((int64_t)1 << 32) + 64, 0},
+            {card, 256, 0, 0, 0},  // these fit
+            {card, 32, 255, most, 0},
+        };
+        const int64_t blocks[] = {0, card.multiprocessors};
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+            for (int b = 0; b < 2; b++) {
+                struct grid at = kinds[k];
+                at.blocks = blocks[b];
+                add(g, &at);
+            }
+    }
+    ask_and_free(c, "blocks that fit nowhere, grids of no blocks", g, CAUSE_never_fits);
+}
+
+static const struct item items[] = {
+    {5, "M, N and K all different", all_different},
+    {5, "any M and N: blocks reach past the edge", any_size},
+    {6, "a fixed grid of 1, 3, or far too many blocks", any_blocks},
+    {4, "a fixed grid, any M, N and K", grid_sizes},
+    {3, "real numbers, in full float precision", precise},
+    {3, "NaN and infinity stay in their row and column", not_finite},
+    {3, "three calls, new data each time", three_calls},
+    {3, "sizes of 0", sizes_of_0},
+    {3, "bad arguments are refused", bad_arguments},
+    {5, "no races, no stray accesses", safe},
+    {20, "cost: neighbouring lanes, neighbouring addresses", coalesced},
+    {20, "cost: the same on a fixed grid", coalesced_grid},
+    {4, "waves: threads come as warps, blocks are limited", warps},
+    {4, "waves: registers", registers},
+    {4, "waves: shared memory", shared_memory},
+    {4, "waves: the last one may be partly filled", whole_and_partial_waves},
+    {4, "waves: what fits nowhere, and no blocks", fits_nowhere},
+    {0},
+};
+
+// ---- diagnosis
+
+static const struct hypothesis sums[] = {
+    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
+    SUM(stale_state, 1, stale_B, all_terms),
+    SUM(zero_skipped, 1, nonzero_term, all_terms),
+    {CAUSE_transposed, make_turned, 1, NULL},
+    {0},
+};
+
+// Elements are right or were not written at all.
+static bool some_are_missing(const struct suspect* s) {
+    for (int64_t i = 0; i < s->tensor->count; i++)
+        if (element_is_wrong(s, i) && check_was_written(s->tensor, i)) return false;
+    return true;
+}
+
+// Every wrong element is NaN, and the inputs hold NaN.
+static bool nan_has_leaked(const struct suspect* s) {
+    bool wanted = false;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        if (element_is_wrong(s, i) && !isnan(s->tensor->got[i])) return false;
+        wanted |= isnan(s->tensor->want[i]);
+    }
+    return wanted;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct product* p = check_description(c);
+    if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    enum cause cause = hypothesis_search(&s, sums);
+    if (cause) return cause;
+    if (check_int_of(c, "function") == GRID) {
+        if (some_are_missing(&s)) return CAUSE_stride_loop;
+    } else if ((cause = explain_cut(&s))) {
+        return cause;
+    }
+    return nan_has_leaked(&s) ? CAUSE_nan_leak : CAUSE_NONE;
+}
+
+const struct lesson lesson = {.name = "04_matmul_coalesced",
+                              .items = items,
+                              .idea = {.what = "neighbouring lanes read and write neighbouring "
+                                               "elements",
+                                       .paid_by = {coalesced, coalesced_grid},
+                                       .naive = "solutions/04_matmul_coalesced/steps/1_naive.cu"},
+                              .explain = explain};
