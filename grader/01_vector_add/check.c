@@ -159,7 +159,7 @@ static void errors_reported(struct check* c) {
 static void expect_no_leak(struct check* c) {
     int64_t bytes = check_leaked(c);
     if (bytes == 0) return;
-    check_fail(c, CAUSE_leak, "the launcher returned and left %lld bytes allocated on the device",
+    check_fail(c, CAUSE_leak, "the launcher returned and left %lld bytes allocated",
                (long long)bytes);
 }
 

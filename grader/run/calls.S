@@ -1,17 +1,24 @@
 // calls.S: where the student's calls through a pointer arrive. They are compiled with
-// -mindirect-branch=thunk-extern: the address is in a register. It has to be that of one of the
-// student's own functions, which lie between the C library's _start and border_text. The functions
-// of the runner and of the library cannot be reached by arithmetic.
+// -mindirect-branch=thunk-extern: the address is in a register. It has to be where one of the
+// student's own functions begins: of all of these gate.c has set the bit. The functions of the runner
+// and of the library cannot be reached by arithmetic, nor can bytes that lie in a function, as those
+// of a constant do: they were instructions that nobody watches.
 #ifdef __x86_64__
+#include "run/starts.h"
+
         .text
+foreign:
+        andq    $-16, %rsp      // a goto brings another stack than a call
+        call    gate_foreign_call
+
         .macro arrive register
         .globl __x86_indirect_thunk_\register
         .type __x86_indirect_thunk_\register, @function
 __x86_indirect_thunk_\register:
-        cmpq    $_start, %\register
-        jbe     gate_foreign_call
-        cmpq    $border_text, %\register
-        jae     gate_foreign_call
+        cmpq    $STARTS_REACH, %\register
+        jae     foreign
+        btq     %\register, gate_starts
+        jnc     foreign
         jmp     *%\register
         .endm
 

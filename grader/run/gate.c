@@ -11,21 +11,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cpu/include/cudev.h"
 #include "run/host.h"
+#include "run/starts.h"
 
 static struct { char *tensors, *tensors_end; } own;  // NULL: none of the student's code has run
 
+// Where the student's functions begin: the compiler lists these addresses, and nobody else's
+// (-fpatchable-function-entry). The linker names the ends of the list.
+#pragma weak __start___patchable_function_entries
+#pragma weak __stop___patchable_function_entries
+extern const uintptr_t __start___patchable_function_entries[];
+extern const uintptr_t __stop___patchable_function_entries[];
+_Alignas(4096) unsigned char gate_starts[STARTS_REACH / 8];
+
+static void note_starts(void) {
+    const uintptr_t* end = __stop___patchable_function_entries;
+    for (const uintptr_t* at = __start___patchable_function_entries; at < end; at++)
+        if (*at < STARTS_REACH) gate_starts[*at / 8] |= (unsigned char)(1 << *at % 8);
+    if (mprotect(gate_starts, sizeof gate_starts, PROT_READ) != 0) abort();
+}
+
 void gate_start(void* tensors, size_t bytes) {
+    static bool noted;
+    if (!noted) note_starts();
+    noted = true;
     own.tensors = tensors;
     own.tensors_end = own.tensors + bytes;
 }
 
-// A call through a pointer that leads to no code of the student (calls.S).
+// A call through a pointer that is not the beginning of a function of the student (calls.S). The
+// address of a label comes here as well: CUDA has none.
 void gate_foreign_call(void) {
-    cudev_refuse("a call through a pointer that is no function of this file",
-                 "use the name of the function");
+    cudev_refuse("a call through a pointer that is no function of this file, or a goto *",
+                 "use the name of the function, or a switch");
 }
 
 // ---- memory of the host

@@ -26,7 +26,7 @@ enum { WHOLE_COPIES = 16 };  // of arrays on the device, in a round
 
 struct live {
     void* address;
-    uint64_t bytes : 63, shared : 1;  // shared: both sides reach it; it is no device memory
+    uint64_t bytes : 63, shared : 1;  // shared: both sides reach it
 };
 
 // All that is counted, in the vault.
@@ -35,6 +35,7 @@ static _Alignas(VAULT_PAGE) union {
         struct live* live;
         size_t live_count;
         int64_t allocated;  // device memory, now
+        int64_t shared;     // memory that both sides reach, now
         int whole_copies;   // on the device
         bool on;
         bool fails;  // some call does
@@ -65,6 +66,7 @@ void meter_start(const char* fail_call, int fail_at) {
     book.live_count = 0;
     book.whole_copies = 0;
     book.allocated = 0;
+    book.shared = 0;
     memset(&book.meter, 0, sizeof book.meter);
     book.on = true;
     vault_close();
@@ -72,7 +74,7 @@ void meter_start(const char* fail_call, int fail_at) {
 
 struct meter meter_stop(void) {
     vault_open();
-    book.meter.leaked = book.allocated;
+    book.meter.leaked = book.allocated + book.shared;
     book.on = false;
     struct meter meter = book.meter;
     vault_close();
@@ -105,10 +107,8 @@ static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool sh
     vault_open();
     if (book.on && error == cudaSuccess && bytes > 0 && book.live_count < ALLOCATIONS) {
         book.live[book.live_count++] = (struct live){address, bytes, shared};
-        if (shared)
-            book.meter.to_host += (int64_t)bytes;
-        else
-            book.allocated += (int64_t)bytes;
+        *(shared ? &book.shared : &book.allocated) += (int64_t)bytes;
+        if (shared) book.meter.to_host += (int64_t)bytes;
         if (book.allocated > book.meter.allocated) book.meter.allocated = book.allocated;
     }
     vault_close();
@@ -121,7 +121,7 @@ static void note_free(const void* address) {
     while (i > 0 && book.live[i - 1].address != address) i--;
     if (address && i > 0) {
         struct live* l = &book.live[i - 1];
-        if (!l->shared) book.allocated -= (int64_t)l->bytes;
+        *(l->shared ? &book.shared : &book.allocated) -= (int64_t)l->bytes;
         *l = book.live[--book.live_count];
     }
     vault_close();
@@ -155,19 +155,19 @@ WRAP(cudaMallocPitch, (void** address, size_t* pitch, size_t width, size_t heigh
 
 // Memory that the host reaches without a copy.
 WRAP(cudaMallocManaged, (void** address, size_t bytes, unsigned flags)) {
-    if (!has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaMallocManaged(address, bytes, flags);
     return noted(error, address ? *address : NULL, bytes, true);
 }
 
 WRAP(cudaMallocHost, (void** address, size_t bytes)) {
-    if (!has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaMallocHost(address, bytes);
     return noted(error, address ? *address : NULL, bytes, true);
 }
 
 WRAP(cudaHostAlloc, (void** address, size_t bytes, unsigned flags)) {
-    if (!has_room()) return cudaErrorMemoryAllocation;
+    if (fails_now("cudaMalloc") || !has_room()) return cudaErrorMemoryAllocation;
     cudaError_t error = __real_cudaHostAlloc(address, bytes, flags);
     return noted(error, address ? *address : NULL, bytes, true);
 }
@@ -282,12 +282,14 @@ WRAP(cudaMemcpy, (void* to, const void* from, size_t bytes, enum cudaMemcpyKind 
 
 WRAP(cudaMemcpyAsync,
      (void* to, const void* from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(__real_cudaMemcpyAsync(to, from, bytes, kind, stream),
                   (struct copy){to, bytes, from, bytes, bytes, 1, kind});
 }
 
 WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                     size_t height, enum cudaMemcpyKind kind)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(__real_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind),
                   (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
 }
@@ -295,6 +297,7 @@ WRAP(cudaMemcpy2D, (void* to, size_t to_pitch, const void* from, size_t from_pit
 WRAP(cudaMemcpy2DAsync,
      (void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
       enum cudaMemcpyKind kind, cudaStream_t stream)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(
         __real_cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, stream),
         (struct copy){to, to_pitch, from, from_pitch, width, height, kind});
@@ -304,12 +307,14 @@ WRAP(cudaMemcpy2DAsync,
 #ifdef CPU_DEVICE
 WRAP(cudev_from_symbol, (void* to, const void* symbol, size_t symbol_bytes, size_t bytes,
                          size_t offset, enum cudaMemcpyKind kind)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(__real_cudev_from_symbol(to, symbol, symbol_bytes, bytes, offset, kind),
                   (struct copy){to, bytes, symbol, bytes, bytes, 1, kind});
 }
 
 WRAP(cudev_to_symbol, (void* symbol, size_t symbol_bytes, const void* from, size_t bytes,
                        size_t offset, enum cudaMemcpyKind kind)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(__real_cudev_to_symbol(symbol, symbol_bytes, from, bytes, offset, kind),
                   (struct copy){symbol, bytes, from, bytes, bytes, 1, kind});
 }
@@ -325,12 +330,14 @@ static enum cudaMemcpyKind with_symbol(enum cudaMemcpyKind kind, const void* oth
 
 WRAP(cudaMemcpyFromSymbol,
      (void* to, const void* symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(__real_cudaMemcpyFromSymbol(to, symbol, bytes, offset, kind),
                   (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
 }
 
 WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, size_t offset,
                           enum cudaMemcpyKind kind)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
     return copied(
         __real_cudaMemcpyToSymbol(symbol, from, bytes, offset, kind),
         (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});

@@ -7,6 +7,7 @@
 # names. CONTROL, in its environment too, is the name of a contract: instead of FILE the smallest
 # file is compiled that defines its functions. What goes wrong then is not a submission's fault.
 file=$1 arch=$2
+export LC_ALL=C # what g++ says is read below
 ulimit -f 131072 # 64 MB a file
 # names ARGUMENT...: nm with the compiler's own plugin alone. Else it loads those of all compilers
 # here, and LLVM's takes ten times as long as the rest.
@@ -21,8 +22,10 @@ if [ -n "${CONTROL:-}" ]; then
         $1 == f || index($1, f "_") == 1 { print "extern \"C\" int " $1 "() { return 0; }" }' >$file
 fi
 include='-Iinclude -Iinclude/cpu' calls=
-# Calls through pointers arrive in run/calls.S.
-[ "$(uname -m)" != x86_64 ] || calls='-fcf-protection=none -mindirect-branch=thunk-extern'
+# Calls through pointers arrive in run/calls.S, which knows where functions begin. A jump through a
+# table would be one into a function.
+[ "$(uname -m)" != x86_64 ] ||
+    calls='-fcf-protection=none -mindirect-branch=thunk-extern -fpatchable-function-entry=1 -fno-jump-tables'
 
 # compiler ARGUMENT...: g++. What it compiled is wrong (4: it took too much time or memory), or it
 # could not be started at all; then it has no times to write.

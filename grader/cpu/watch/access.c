@@ -58,8 +58,9 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
     const char* address = (const char*)p;
     if (cudev_is_far(p)) return cudev_bounds_far(watch, p, bytes, access, pc);
     if (is_local(watch->worker, p, bytes)) return WATCHED_BYTES;
-    if (within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
-        within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx))
+    if (!is_write(access) &&
+        (within(p, &blockDim, sizeof blockDim) || within(p, &gridDim, sizeof gridDim) ||
+         within(p, &threadIdx, sizeof threadIdx) || within(p, &blockIdx, sizeof blockIdx)))
         return WATCHED_BYTES;
     uint64_t image = (uint64_t)(address - __executable_start);
     // of the program's own data a kernel reaches constants and the variables of the device
