@@ -171,7 +171,8 @@ static void run_wide_numbers(struct check* c, int64_t cols) {
     batch_begin(&b, "numbers of 12 bits");
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e += one_of)
-        b.x->value[e] = (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
+        b.x->value[e] =
+            (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
     run(c, &b);
 }
 

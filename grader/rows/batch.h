@@ -92,15 +92,14 @@ struct batch_call {
 
 // Two calls in the same arrays, packed. The first takes half of the rows and half of the columns.
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
-                     struct batch_call call);
+                 struct batch_call call);
 
 // ---- rows that are not computed
 
 // More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; and few
 // blocks of that, which take one row after another, for an item that is watched: is there a
 // barrier between two rows? Those have as many numbers as make a block work on one row.
-void batch_many_rows(struct check* c, const struct rows* of, int64_t cols,
-                     struct batch_call call);
+void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call);
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
