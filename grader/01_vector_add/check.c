@@ -119,15 +119,8 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"c", 0}}},
         {0},
     };
-    // More elements than an int can count: no memory, so nobody reads them.
-    static const struct idle_call large[] = {
-        {COURSE_CUDA_ERROR, {{"n", (int64_t)1 << 31}}},
-        {COURSE_CUDA_ERROR, {{"n", (int64_t)1 << 32}}},
-        {0},
-    };
     add_and_compare(c, whole_blocks(c), 1);
     check_idle_calls(c, calls, declare_whole, NULL);
-    check_large_calls(c, large, "cudaMalloc", declare_whole, NULL);
 }
 
 // A valid call in which the nth call of `function` fails. False if the design has fewer.

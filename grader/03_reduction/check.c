@@ -100,8 +100,7 @@ static void wide(struct check* c) {
 static void any_rows(struct check* c) {
     run_digits(c, "many rows", 8 * check_pick(c, 4, 6) + check_pick(c, 1, 7), COLS);
     run_digits(c, "one row", 1, COLS);
-    run_digits(c, "more than 1024 rows", 1024 + check_pick(c, 1, 40), 64);
-    batch_many_rows(c, &contract, (struct batch_call){fill_rows, judge});
+    batch_many_rows(c, &contract, COLS / 2, (struct batch_call){fill_rows, judge});
     batch_reaches(c, &contract);
 }
 
@@ -166,13 +165,14 @@ static float pairwise(const double* x, int64_t n) {
 // Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any sum of
 // 5000. In a wider row those are here and there among smaller ones.
 static void run_wide_numbers(struct check* c, int64_t cols) {
-    enum { MANY = 4, LARGE = 4500 };
-    struct batch b = batch_of(c, &contract, MANY, cols);
+    enum { LARGE = 4500 };
+    struct batch b = batch_of(c, &contract, ROWS, cols);
     const int64_t one_of = 1 + cols / LARGE;
     batch_begin(&b, "numbers of 12 bits");
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e += one_of)
-        b.x->value[e] = (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
+        b.x->value[e] =
+            (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
     run(c, &b);
 }
 
@@ -208,7 +208,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         judge(c, &b);
     }
-    batch_grows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill_rows, judge});
+    batch_grows(c, &contract, 8 * ROWS, 2 * COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {
@@ -279,6 +279,11 @@ static void judge_coalesced(struct check* c, const struct arena_traffic* t) {
                   1.25);
 }
 
+// More than two sweeps of 8192: a kernel that ends after the first is not one that drops a rest.
+static int64_t ragged_wide(struct check* c) {
+    return 2 * check_pick(c, 8250, 9000) + 1;
+}
+
 static void reads_once(struct check* c) {
     const struct arena_traffic* t = moved(c);
     check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
@@ -286,12 +291,14 @@ static void reads_once(struct check* c) {
     judge_coalesced(c, t);
     check_at_most(c, CAUSE_too_much_written, "numbers stored for each row",
                   (double)(t->global_store_bytes + t->filled_bytes) / (4.0 * ROWS), 2.0);
-    const int64_t other[] = {check_pick(c, 65, 500), 2 * check_pick(c, 2100, 6000) + 1};
+    // Threads without an element in the last sweep may load one that another has.
+    const int64_t other[] = {COLS / 2, ragged_wide(c)};
+    const double limit[] = {1.01, 1.01 + 1024.0 / (double)other[1]};
     for (int i = 0; i < 2; i++)
         check_at_most(c, CAUSE_too_much_read, "times that each element of x is loaded",
                       (double)moved_of(c, other[i])->global_load_bytes /
                           (4.0 * ROWS * (double)other[i]),
-                      1.01 + 20.0 / (double)other[i]);
+                      limit[i]);
 }
 
 // A thread that sums a row alone needs no barrier, and earns nothing for that: its loads are not
@@ -301,7 +308,7 @@ static void few_barriers(struct check* c) {
     judge_coalesced(c, t);
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
-    t = moved_of(c, 2 * check_pick(c, 2100, 6000) + 1);
+    t = moved_of(c, ragged_wide(c));
     check_at_most(c, CAUSE_too_many_barriers, "barriers for each row", (double)t->barriers / ROWS,
                   2.0);
 }

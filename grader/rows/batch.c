@@ -150,8 +150,8 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 
 // ---- rows that are not computed
 
-void batch_many_rows(struct check* c, const struct rows* of, struct batch_call call) {
-    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 1, 40), 1);
+void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call) {
+    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 1, 40), cols);
     batch_begin(&b, "more rows than a fixed grid has blocks");
     call.fill(c, &b);
     check_run(c);

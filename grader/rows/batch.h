@@ -96,10 +96,10 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 
 // ---- rows that are not computed
 
-// More rows of one number than any fixed grid has blocks; and few blocks of that, which take one
-// row after another, for an item that is watched: is there a barrier between two rows? Those have
-// `cols` numbers, as many as make a block work on one row.
-void batch_many_rows(struct check* c, const struct rows* of, struct batch_call call);
+// More rows than any fixed grid has blocks, of `cols` numbers, as many as are no trap; and few
+// blocks of that, which take one row after another, for an item that is watched: is there a
+// barrier between two rows? Those have as many numbers as make a block work on one row.
+void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call);
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
 // More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().

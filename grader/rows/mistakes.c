@@ -21,8 +21,11 @@ static bool make(const struct suspect* s, const struct hypothesis* h, int varian
     const struct pair_mistake* mistake = h->like;
     int i = s->tensor == b->out[1];
     const struct suspect other = batch_suspect(b, b->out[!i]);
-    double* beside = check_allocate(b->check, b->rows, sizeof *beside);
+    // A call with fewer rows leaves the end of the outputs alone.
+    const int64_t count = s->tensor->count;
+    double* beside = check_allocate(b->check, count, sizeof *beside);
     bool possible = true;
+    for (int64_t row = b->rows; row < count; row++) guess[row] = beside[row] = ANYTHING;
     for (int64_t row = 0; row < b->rows && possible; row++) {
         struct pair pair = mistake->left(b, row, variant);
         guess[row] = pair.number[i];
