@@ -44,7 +44,9 @@ struct tensor {
     double* value;  // inputs: what the kernel reads. Set it (or fill_*), then check_run() rounds it
     double* want;   // outputs: what it should hold; set it after check_run()
     double* got;    // outputs: what it holds after check_run()
-    bool* untouched;  // outputs: elements (gaps between rows, say) that must not be written
+    // Elements (gaps between rows, say) that must not be written, of an output, or that nobody has
+    // to read, of an input (check_traffic).
+    bool* untouched;
     struct tensor_state* state;  // check/'s own
 };
 

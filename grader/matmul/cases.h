@@ -28,8 +28,8 @@ void multiply_range(struct check* c, const struct matmul* of);
 
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
 // must know nothing of it. All else is positive, so that infinity times anything is infinity; A's
-// is -infinity. A's NaN stands among the first `among` elements of a row. So does A's infinity; with at_end the
-// infinity is a row's last element.
+// is -infinity. A's NaN stands among the first `among` elements of a row. So does A's infinity;
+// with at_end the infinity is a row's last element.
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
 

@@ -80,12 +80,18 @@ static void want_row(const struct product* p, int64_t i) {
         C[j] = dtype_round(p->of->dtype, C[j]);
 }
 
-void product_want(const struct product* p) {
-    for (int64_t e = 0; e < p->C.t->count; e++) {
-        int64_t place = e - p->C.first;
-        p->C.t->untouched[e] =
-            place < 0 || place % p->C.stride >= p->N || place / p->C.stride >= p->M;
+// What lies before, between and behind the rows: nobody may write it, and nobody has to read it.
+static void mark_gaps(const struct matrix* m) {
+    for (int64_t e = 0; e < m->t->count; e++) {
+        int64_t place = e - m->first;
+        m->t->untouched[e] =
+            place < 0 || place % m->stride >= m->cols || place / m->stride >= m->rows;
     }
+}
+
+void product_want(const struct product* p) {
+    mark_gaps(&p->C);
+    if (p->K > 0) mark_gaps(&p->A), mark_gaps(&p->B);
     for (int64_t i = 0; i < p->M; i++) want_row(p, i);
 }
 
