@@ -146,11 +146,11 @@ static double read_for(struct problem p, const char* mask) {
     return read[1] - read[0];
 }
 
-// A short block beside rows and columns without any costs what it costs alone: they walk over lists
-// of their own, not over what some row of the head needs.
+// A block beside rows and columns without any costs what it costs alone: they walk over lists of
+// their own, not over what some row of the head needs.
 static void judge_beside(struct check* c, const struct contract* of) {
-    double alone = read_for(sizes(c, of, 1, 16, 16), "1");
-    double beside = read_for(sizes(c, of, 1, BLOCK + 16, BLOCK + 16), "00/01");
+    double alone = read_for(sizes(c, of, 1, 16, BLOCK), "1");
+    double beside = read_for(sizes(c, of, 1, BLOCK + 16, 2 * BLOCK), "00/01");
     check_at_most(c, CAUSE_inactive_read, "bytes read for a block beside others, of those alone",
                   beside / alone, 1.5);
 }
@@ -168,6 +168,8 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
+    // Its block is short, too: a kernel that drops such a block was found above.
+    forward_case_one_key(sizes(c, &of_forward, 1, 32, 1));
 }
 
 static void forward_unseen(struct check* c) {
@@ -179,7 +181,6 @@ static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
     p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
-    forward_case_one_key(sizes(c, &of_forward, 1, 32, 1));
 }
 
 static void forward_heads(struct check* c) {
@@ -312,6 +313,7 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
+    backward_case_empty(sizes(c, &of_backward, 1, 0, 0));
     problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
     problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }

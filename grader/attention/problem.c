@@ -287,6 +287,7 @@ void problem_too_many_heads(struct problem p) {
     problem_refused(p, bad);
     p.N_q = p.N_k = 0;
     p.H = 65535;
+    if (p.group > 1) p.group = p.H;
     problem_begin(&p, PACKED, ", which is allowed");
     check_null_if_empty(p.check);
     check_expect(p.check, COURSE_OK, CAUSE_wrong_status);
