@@ -72,7 +72,6 @@ static void masked(struct check* c) {
     // by 1 the corners look like an error by one
     struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
-    forward_case(with_d(causal(c, 96, 96), 128), PACKED, "", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }

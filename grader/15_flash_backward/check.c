@@ -217,6 +217,7 @@ static const struct item items[] = {
 };
 
 const struct lesson lesson = {.name = "15_flash_backward",
+                              .promises = ALLOCATES_NOTHING,
                               .items = items,
                               .idea = {.what = "the right answer: gradients from O and LSE alone"},
                               .explain = backward_explain};

@@ -12,6 +12,10 @@
 // a NaN there delta would be NaN for every mistake.
 void backward_fill(const struct problem* p);
 
+// After backward_fill(): pairs of equal keys of the first head, `apart` from each other, whose values
+// are large, `common`, and of opposite signs. So the sums for dQ cancel, and show their order.
+void backward_spread_keys(struct problem* p, double common, double apart);
+
 // New rows of another size in one input.
 void backward_fill_rows(const struct problem* p, enum which a, double deviation);
 

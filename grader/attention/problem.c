@@ -312,11 +312,6 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     return t;
 }
 
-void problem_allocates_nothing(const struct problem* p) {
-    check_at_most(p->check, CAUSE_allocated, "bytes of memory that the launcher takes",
-                  (double)check_traffic(p->check)->allocated_bytes, 0);
-}
-
 void judge_conflicts(struct check* c, double most) {
     const struct arena_traffic* t = check_traffic(c);
     double lost = (double)(t->shared_load_conflicts + t->shared_store_conflicts);

@@ -154,9 +154,6 @@ void problem_launches_fail(struct problem p);
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 
-// After problem_traffic(): fails if the launcher allocated anything, though it be little.
-void problem_allocates_nothing(const struct problem* p);
-
 // After a case with WATCH_PROFILE that was judged: fails if for ten useful wavefronts more than one
 // is lost to bank conflicts. More than `most` do not count as useful: loads that nobody needs could
 // hide the conflicts of others.

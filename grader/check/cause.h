@@ -190,8 +190,6 @@
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
     COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \
-    COST(allocated,                                                                                \
-         "the launcher takes memory of its own: the caller's arrays and workspace are all it has") \
     COST(row_kept, "a row is kept in memory of the kernel's own, and read there once more")        \
     COST(expanded,                                                                                 \
          "memory of K's size is taken for each query head: the heads of a group can share it")     \
