@@ -55,8 +55,8 @@ struct share {
     int begin;      // this thread has pieces begin, begin + THREADS, ...; begin may be below 0
     int column;     // of the first logit of piece 0
     uint4* rest;    // where the pieces are that are not in registers: piece k at rest[k + at]
-    int at;
-    int edge;  // column of the one logit outside of whole pieces that this thread has, or -1
+    int at, after;  // after: the first piece of this thread that is not in registers
+    int edge;       // column of the one logit outside of whole pieces that this thread has, or -1
 };
 
 // What the gradient of a row is made of, all of it divided by N already.
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
     // The row comes onto the chip. A thread later uses what it has sent for itself: no barrier.
     uint4 piece[PIECES];
-    int after = s.begin + PIECES * THREADS;  // this thread's first piece of the rest
+    s.after = s.begin + PIECES * THREADS;
     float x_edge = s.edge >= 0 ? __bfloat162float(x[s.edge]) : 0.0f;
     float x_label = NAN;  // of a label that is none
     // your code goes here (about 9 lines): if KEPT, send for the rest by cp_async16(); fill piece; x_label

@@ -55,8 +55,8 @@ struct share {
     int begin;      // this thread has pieces begin, begin + THREADS, ...; begin may be below 0
     int column;     // of the first logit of piece 0
     uint4* rest;    // where the pieces are that are not in registers: piece k at rest[k + at]
-    int at;
-    int edge;  // column of the one logit outside of whole pieces that this thread has, or -1
+    int at, after;  // after: the first piece of this thread that is not in registers
+    int edge;       // column of the one logit outside of whole pieces that this thread has, or -1
 };
 
 // What the gradient of a row is made of, all of it divided by N already.
@@ -249,11 +249,11 @@ __global__ void __launch_bounds__(THREADS, 2)
 
     // The row comes onto the chip. A thread later uses what it has sent for itself: no barrier.
     uint4 piece[PIECES];
-    int after = s.begin + PIECES * THREADS;  // this thread's first piece of the rest
+    s.after = s.begin + PIECES * THREADS;
     float x_edge = s.edge >= 0 ? __bfloat162float(x[s.edge]) : 0.0f;
     float x_label = NAN;  // of a label that is none
     // BEGIN SOLUTION (about 9 lines): if KEPT, send for the rest by cp_async16(); fill piece; x_label
-    for (int k = after; REST == KEPT && k < s.count; k += THREADS)
+    for (int k = s.after; REST == KEPT && k < s.count; k += THREADS)
         cp_async16(&s.rest[k + s.at], &s.pieces[k]);
 #pragma unroll
     for (int i = 0; i < PIECES; i++) {
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
     if (REST == KEPT) cp_async_wait_all();
     // BEGIN SOLUTION (about 2 lines): then the rest
-    for (int k = after; REST != NONE && k < s.count; k += THREADS) r = fold(r, s.rest[k + s.at]);
+    for (int k = s.after; REST != NONE && k < s.count; k += THREADS) r = fold(r, s.rest[k + s.at]);
     // END SOLUTION
     r = merge_block(r, s_warp);
     if (threadIdx.x == 0) store_loss(&LSE[row], &losses[row], r, x_label, V, eps);
@@ -295,7 +295,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         if (0 <= k && k < s.count) s.pieces[k] = gradient_of(piece[i], s.column + k * PIECE, t);
     }
     // BEGIN SOLUTION (about 6 lines): of the rest, and of the edge
-    for (int k = after; REST != NONE && k < s.count; k += THREADS)
+    for (int k = s.after; REST != NONE && k < s.count; k += THREADS)
         s.pieces[k] = gradient_of(s.rest[k + s.at], s.column + k * PIECE, t);
     if (s.edge >= 0) {
         float p = exp_difference(x_edge, t.m) * t.factor - t.uniform;
