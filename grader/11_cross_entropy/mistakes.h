@@ -202,12 +202,12 @@ static bool ignored_are_wrong(const struct head* h, const struct tensor* t, doub
 // are NaN or infinite, or 0.
 struct wrong_rows {
     double high, low;
-    bool lost, any, right;
+    bool lost, any, right, ruled_out;  // ruled_out: all of these rows hold -inf
 };
 
 static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor* t,
                                        double allowed) {
-    struct wrong_rows w = {.high = -INFINITY, .low = INFINITY, .lost = true};
+    struct wrong_rows w = {.high = -INFINITY, .low = INFINITY, .lost = true, .ruled_out = true};
     for (int64_t row = 0; row < h->rows; row++) {
         const bool one = t == h->LSE;
         const int64_t at = one ? row : place_of(h, row, 0);
@@ -219,6 +219,9 @@ static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor
             wrong = true;
             w.lost &= !isfinite(got) || got == 0;
         }
+        bool infinite = false;
+        for (int64_t j = 0; j < h->V; j++) infinite |= logits_of(h, row)[j] == -INFINITY;
+        if (wrong) w.ruled_out &= infinite;
         w.any |= wrong;
         w.right |= !wrong && counts(h, row);
         if (wrong) w.high = fmax(w.high, m), w.low = fmin(w.low, m);
@@ -282,6 +285,8 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
                                  double share) {
     const struct suspect s = {
         .tensor = t, .budget = budget, .slack = {.of_element = share}, .problem = h};
+    if (rows_that_count(h) == 0 && isnan(t->got[t == h->logits ? h->first : 0]))
+        return CAUSE_none_count;
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;
     if (t == h->loss) {
@@ -292,6 +297,7 @@ static enum cause explain_within(const struct head* h, const struct tensor* t, s
     }
     if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
     struct wrong_rows w = wrong_rows_of(h, t, budget.max);
+    if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
     if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
     if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
     if (t == h->LSE) return from_LSE(h, budget.max);
