@@ -14,8 +14,8 @@
 //     .. 140000    8 in registers                   in shared memory, if it fits (227 KB: H100)
 //     more         8 in registers                   is read again
 //
-// The versions on the way: steps/1_softmax_stored.cu, as libraries compose it; steps/2_two_passes.cu,
-// the online softmax and then the gradient, which reads the row again.
+// The versions on the way: steps/1_softmax_stored.cu, as libraries compose it;
+// steps/2_two_passes.cu, the online softmax and then the gradient, which reads the row again.
 
 #include "cross_entropy.h"
 
@@ -144,8 +144,8 @@ inline __device__ double sum_of_block(double v, double* v_warp) {  // shared, (W
     return v;
 }
 
-// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the row
-// begins (lesson 09).
+// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the
+// row begins (lesson 09).
 inline __device__ struct share share_of(bf16* x, int V) {
     struct share s;
     int later = (int)((size_t)x / sizeof(bf16) % PIECE);  // logits behind a multiple of 16 bytes
@@ -164,7 +164,7 @@ inline __device__ struct share share_of(bf16* x, int V) {
 inline __device__ uint4 gradient_of(uint4 piece, int column, struct target t) {
     float x[PIECE];
     unpack(x, piece);
-    // your code goes here (about 4 lines): (softmax - eps / V) / N; at the label, less (1 - eps) / N
+    // your code goes here (about 4 lines): (softmax - eps / V) / N; at the label, - (1 - eps) / N
     return pack(x);
 }
 
@@ -172,7 +172,7 @@ inline __device__ uint4 gradient_of(uint4 piece, int column, struct target t) {
 inline __device__ void store_loss(float* LSE, float* loss, struct state r,
                                   float x_label,  // the label's logit; NaN if there is none
                                   int V, float eps) {
-    // your code goes here (about 4 lines): with eps = 0 nobody asks for the sum, it may be -infinity
+    // your code goes here (about 4 lines): with eps = 0 nobody needs the sum; it may be -inf
 }
 
 // ---- GPU kernels -------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     s.after = s.begin + PIECES * THREADS;
     float x_edge = s.edge >= 0 ? __bfloat162float(x[s.edge]) : 0.0f;
     float x_label = NAN;  // of a label that is none
-    // your code goes here (about 9 lines): if KEPT, send for the rest by cp_async16(); fill piece; x_label
+    // your code goes here (about 9 lines): if KEPT, cp_async16() for the rest; fill piece; x_label
 
     // m, l and sum of the share, then of the row                          (README eq. 6, 7)
     struct state r = {-INFINITY, 0.0f, 0.0f};

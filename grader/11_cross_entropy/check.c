@@ -359,8 +359,8 @@ static void safe(struct check* c) {
 // ---- what is moved
 
 // How often each logit is loaded. Beside the logits each of up to 1024 threads of a block may load
-// its row's label, how many rows count, and a logit: 16 bytes. What the lanes of a warp load together
-// from one place is one sector: where that makes less than their bytes, it is what counts.
+// its row's label, how many rows count, and a logit: 16 bytes. What the lanes of a warp load
+// together from one place is one sector: where that makes less than their bytes, it is what counts.
 static double times_loaded(const struct arena_traffic* t, double bytes) {
     return fmin((double)t->global_load_bytes, 32.0 * (double)t->global_load_sectors) / bytes;
 }
@@ -381,8 +381,8 @@ static const struct arena_traffic* moved(struct check* c, int64_t rows, int64_t 
     return t;
 }
 
-// By lanes side by side, too. A sector is 32 bytes: they move what they load, and where a row begins
-// anywhere and a warp takes 64 bytes, half as much again.
+// By lanes side by side, too. A sector is 32 bytes: they move what they load, and where a row
+// begins anywhere and a warp takes 64 bytes, half as much again.
 static void moves(struct check* c, int64_t rows, int64_t V, double times) {
     const struct arena_traffic* t = moved(c, rows, V, times);
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",

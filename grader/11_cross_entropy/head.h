@@ -1,5 +1,5 @@
-// head.h: a case of lesson 11: its arguments and data, what is wanted, and how exact it must be. For
-// check.c.
+// head.h: a case of lesson 11: its arguments and data, what is wanted, and how exact it must be.
+// For check.c.
 //
 //     struct head h = head_of(c, 8, 1024);
 //     h.smoothing = 0.1;
@@ -114,8 +114,8 @@ static void head_begin(struct head* h, const char* what) {
     declare(h->check, h);
 }
 
-// Rows so far apart that an index of 32 bits does not reach from one to the next. False, and nothing
-// has begun, if this machine has no addresses for that.
+// Rows so far apart that an index of 32 bits does not reach from one to the next. False, and
+// nothing has begun, if this machine has no addresses for that.
 static bool head_begin_far(struct head* h) {
     if (!check_can_be_far(h->check)) return false;
     check_case(h->check,
@@ -185,8 +185,8 @@ static int64_t rows_that_count(const struct head* h) {
 
 // ---- how exact
 
-// The errors that a right kernel may make, in units of 2^-24, half an ulp of a float. Relative to l,
-// whose summands are all positive, and to softmax:
+// The errors that a right kernel may make, in units of 2^-24, half an ulp of a float. Relative to
+// l, whose summands are all positive, and to softmax:
 //   8           the fastest exp the hardware has, 2 ulp, in the numerator and in l; the division
 //   8           the fastest logarithm near 1, 2^-21.4
 //   sqrt(V)/3   a sum of V floats one after another, the worst order, rounded up or down by chance

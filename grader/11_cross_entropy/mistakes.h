@@ -1,4 +1,4 @@
-// mistakes.h: what the known mistakes of lesson 11 leave in loss, LSE and the gradient. For check.c.
+// mistakes.h: what known mistakes of lesson 11 leave in loss, LSE and the gradient. For check.c.
 #ifndef MISTAKES_H
 #define MISTAKES_H
 

@@ -26,8 +26,8 @@ COURSE_BEGIN_C
 // between the rows (stride > V) may hold anything, do not count, and stay as they are.
 //
 // A row that does not count gets gradient 0 and LSE 0, and adds nothing to the loss, whatever its
-// logits are: NaN as well. If no row counts (N = 0), the loss is 0 and so are all gradients: a batch
-// of padding must not end a training. (PyTorch divides 0 by 0 and returns NaN.)
+// logits are: NaN as well. If no row counts (N = 0), the loss is 0 and so are all gradients: a
+// batch of padding must not end a training. (PyTorch divides 0 by 0 and returns NaN.)
 //
 // A label that is neither ignore_index nor one of 0 .. V - 1 is an error that no kernel can return.
 // Its row counts; the loss is NaN, and so is the gradient in this row, so that nobody overlooks it.
@@ -39,7 +39,7 @@ COURSE_BEGIN_C
 // logits are below 2^90 in size. In a row that counts, with NaN or +inf, or with nothing but -inf,
 // the row's gradient and LSE are unspecified, and the loss.
 //
-// The rows' losses are added up in any order: the last bits of the loss may differ from call to call.
+// Rows are added up in any order: the last bits of the loss may differ from call to call.
 //
 // Alignment: the logits and the workspace to 2 and 4 bytes, no more: a row may begin anywhere. The
 // labels to 8. Memory: everything is in device memory and belongs to the caller; the arrays do not

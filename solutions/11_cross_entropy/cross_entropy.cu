@@ -14,8 +14,8 @@
 //     .. 140000    8 in registers                   in shared memory, if it fits (227 KB: H100)
 //     more         8 in registers                   is read again
 //
-// The versions on the way: steps/1_softmax_stored.cu, as libraries compose it; steps/2_two_passes.cu,
-// the online softmax and then the gradient, which reads the row again.
+// The versions on the way: steps/1_softmax_stored.cu, as libraries compose it;
+// steps/2_two_passes.cu, the online softmax and then the gradient, which reads the row again.
 
 #include "cross_entropy.h"
 
@@ -158,8 +158,8 @@ inline __device__ double sum_of_block(double v, double* v_warp) {  // shared, (W
     return v;
 }
 
-// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the row
-// begins (lesson 09).
+// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the
+// row begins (lesson 09).
 inline __device__ struct share share_of(bf16* x, int V) {
     struct share s;
     int later = (int)((size_t)x / sizeof(bf16) % PIECE);  // logits behind a multiple of 16 bytes
@@ -178,7 +178,7 @@ inline __device__ struct share share_of(bf16* x, int V) {
 inline __device__ uint4 gradient_of(uint4 piece, int column, struct target t) {
     float x[PIECE];
     unpack(x, piece);
-    // BEGIN SOLUTION (about 4 lines): (softmax - eps / V) / N; at the label, less (1 - eps) / N
+    // BEGIN SOLUTION (about 4 lines): (softmax - eps / V) / N; at the label, - (1 - eps) / N
     int at = t.label - column;  // where the label is in this piece, if it is
     for (int e = 0; e < PIECE; e++) x[e] = exp_difference(x[e], t.m) * t.factor - t.uniform;
     if (0 <= at && at < PIECE)
@@ -191,7 +191,7 @@ inline __device__ uint4 gradient_of(uint4 piece, int column, struct target t) {
 inline __device__ void store_loss(float* LSE, float* loss, struct state r,
                                   float x_label,  // the label's logit; NaN if there is none
                                   int V, float eps) {
-    // BEGIN SOLUTION (about 4 lines): with eps = 0 nobody asks for the sum, it may be -infinity
+    // BEGIN SOLUTION (about 4 lines): with eps = 0 nobody needs the sum; it may be -inf
     float ln_l = logf(r.l);
     float off = r.m - x_label;  // by which the label is below the maximum
     if (eps > 0.0f) off = (1.0f - eps) * off + eps * (r.m - r.sum / (float)V);
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     s.after = s.begin + PIECES * THREADS;
     float x_edge = s.edge >= 0 ? __bfloat162float(x[s.edge]) : 0.0f;
     float x_label = NAN;  // of a label that is none
-    // BEGIN SOLUTION (about 9 lines): if KEPT, send for the rest by cp_async16(); fill piece; x_label
+    // BEGIN SOLUTION (about 9 lines): if KEPT, cp_async16() for the rest; fill piece; x_label
     for (int k = s.after; REST == KEPT && k < s.count; k += THREADS)
         cp_async16(&s.rest[k + s.at], &s.pieces[k]);
 #pragma unroll

@@ -1,5 +1,5 @@
-// Fewer threads with 20 pieces each, and the losses added up by atomics in a cleared cell, in the order
-// of chance.
+// Fewer threads with 20 pieces each, and the losses added up by atomics in a cleared cell, in
+// the order of chance.
 
 #include "cross_entropy.h"
 
@@ -138,8 +138,8 @@ inline __device__ double sum_of_block(double v, double* v_warp) {  // shared, (W
     return v;
 }
 
-// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the row
-// begins (lesson 09).
+// This thread's share of a row. Lane 0 of a warp stores at a multiple of 128 bytes, wherever the
+// row begins (lesson 09).
 inline __device__ struct share share_of(bf16* x, int V) {
     struct share s;
     int later = (int)((size_t)x / sizeof(bf16) % PIECE);  // logits behind a multiple of 16 bytes

@@ -1,5 +1,5 @@
-// The whole row as it is, in shared memory, one logit a thread and step; where it does not fit it is
-// read again. Few blocks take row after row.
+// The whole row as it is, in shared memory, one logit a thread and step; where it does not fit it
+// is read again. Few blocks take row after row.
 
 #include "cross_entropy.h"
 

@@ -1,7 +1,7 @@
 // Step 1: as libraries compose it. Softmax is a kernel, its result an array; the loss is another
 // kernel, the gradient a third. The row of logits is read three times and P written, then P is read
-// and the gradient written: 4 bytes of a P in fp32 beside 2 of a logit, 16 bytes a logit in all, and
-// 4 V rows bytes of memory that nobody needs afterwards.
+// and the gradient written: 4 bytes of a P in fp32 beside 2 of a logit, 16 bytes a logit in all,
+// and 4 V rows bytes of memory that nobody needs afterwards.
 
 #include "cross_entropy.h"
 

@@ -1,5 +1,5 @@
-// Step 2: nothing is stored but the result. A block for each row folds it (lesson 10) and then walks
-// along it once more, now with m and l at hand, and writes the gradient: 6 bytes a logit.
+// Step 2: nothing is stored but the result. A block for each row folds it (lesson 10) and then
+// walks along it once more, now with m and l at hand, and writes the gradient: 6 bytes a logit.
 
 #include "cross_entropy.h"
 
