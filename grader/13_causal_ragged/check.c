@@ -106,14 +106,10 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_o.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {0},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},          {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}}, {COURSE_BAD_ARGUMENT, {{"stride_o.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},           {0},
     };
     forward_arguments(all_keys(c, 32, 32), bad);
 }

@@ -140,8 +140,7 @@
           "rows whose label is ignore_index, and only they, do not count: gradient and LSE 0, "    \
           "no part in the mean")                                                                   \
     CAUSE(none_count, "no row counts: the loss is 0, and so are the gradients; 0 / 0 is NaN")      \
-    CAUSE(smoothing,                                                                               \
-          "the target is eps / V of every token, and 1 - eps more of the label")                   \
+    CAUSE(smoothing, "the target is eps / V of every token, and 1 - eps more of the label")        \
     CAUSE(target_missing, "the gradient is softmax minus the target, and the target is missing")   \
     CAUSE(label_bits, "a label has 64 bits: all of them are compared and used")                    \
     CAUSE(label_range,                                                                             \

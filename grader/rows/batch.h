@@ -92,7 +92,7 @@ struct batch_call {
 
 // Two calls in the same arrays, packed. The first takes half of the rows and half of the columns.
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
-                     struct batch_call call);
+                 struct batch_call call);
 
 // ---- rows that are not computed
 
