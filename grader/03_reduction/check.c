@@ -163,8 +163,8 @@ static float pairwise(const double* x, int64_t n) {
     return pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
 
-// Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any sum of
-// 5000. In a wider row those are here and there among smaller ones.
+// Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any
+// sum of 5000. In a wider row those are here and there among smaller ones.
 static void run_wide_numbers(struct check* c, int64_t cols) {
     enum { MANY = 4, LARGE = 4500 };
     struct batch b = batch_of(c, &contract, MANY, cols);
@@ -172,7 +172,8 @@ static void run_wide_numbers(struct check* c, int64_t cols) {
     batch_begin(&b, "numbers of 12 bits");
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e += one_of)
-        b.x->value[e] = (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
+        b.x->value[e] =
+            (double)((2 * check_pick(c, 1024, 1535) + 1) * (check_pick(c, 0, 1) * 2 - 1));
     run(c, &b);
 }
 
