@@ -162,8 +162,8 @@ static float pairwise(const double* x, int64_t n) {
     return pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
 }
 
-// Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any sum of
-// 5000. In a wider row those are here and there among smaller ones.
+// Whole numbers of 12 bits, of either sign: 11 bits cannot hold one of them, a float holds any
+// sum of 5000. In a wider row those are here and there among smaller ones.
 static void run_wide_numbers(struct check* c, int64_t cols) {
     enum { LARGE = 4500 };
     struct batch b = batch_of(c, &contract, ROWS, cols);

@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static const struct format16* format_of(enum dtype dtype) {
 }
 
 int dtype_size(enum dtype dtype) {
-    return dtype == U8 ? 1 : dtype == F16 || dtype == BF16 ? 2 : 4;
+    return dtype == U8 ? 1 : dtype == F16 || dtype == BF16 ? 2 : dtype == I64 ? 8 : 4;
 }
 
 // All numbers of a grade pass here: ilogb() and ldexp() would take longer than the rest.
@@ -41,8 +42,12 @@ static double power_of_2(int e) {
     return power;
 }
 
+static bool is_whole(enum dtype dtype) {
+    return dtype == I32 || dtype == U8 || dtype == I64;
+}
+
 double dtype_ulp(enum dtype dtype, double x) {
-    if (dtype == I32 || dtype == U8) return 1.0;
+    if (is_whole(dtype)) return 1.0;
     if (isinf(x)) return INFINITY;
     if (dtype == F32) return power_of_2(exponent(x, -126) - 23);
     const struct format16* f = format_of(dtype);
@@ -51,7 +56,7 @@ double dtype_ulp(enum dtype dtype, double x) {
 
 double dtype_round(enum dtype dtype, double x) {
     if (dtype == F32) return (double)(float)x;
-    if (dtype == I32 || dtype == U8) return nearbyint(x);
+    if (is_whole(dtype)) return nearbyint(x);
     if (!isfinite(x)) return x;
     if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
     double ulp = dtype_ulp(dtype, x);
@@ -85,12 +90,21 @@ static double decode16(const struct format16* f, uint16_t bits) {
     return bits & 0x8000 ? -magnitude : magnitude;
 }
 
+// The nearest of all int64_t. Neither 2^63 nor NaN is one, and converting them is undefined.
+static int64_t to_int64(double x) {
+    if (x >= 0x1p63) return INT64_MAX;
+    return x > -0x1p63 ? (int64_t)nearbyint(x) : INT64_MIN;
+}
+
 void dtype_store(enum dtype dtype, void* to, double x) {
     if (dtype == F32) {
         float v = (float)x;
         memcpy(to, &v, sizeof v);
     } else if (dtype == I32) {
         int32_t v = (int32_t)nearbyint(x);
+        memcpy(to, &v, sizeof v);
+    } else if (dtype == I64) {
+        int64_t v = to_int64(x);
         memcpy(to, &v, sizeof v);
     } else if (dtype == U8) {
         *(uint8_t*)to = (uint8_t)nearbyint(x);
@@ -110,6 +124,11 @@ double dtype_load(enum dtype dtype, const void* from) {
         int32_t v;
         memcpy(&v, from, sizeof v);
         return v;
+    }
+    if (dtype == I64) {
+        int64_t v;
+        memcpy(&v, from, sizeof v);
+        return (double)v;
     }
     if (dtype == U8) return *(const uint8_t*)from;
     uint16_t v;

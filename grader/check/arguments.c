@@ -31,7 +31,7 @@ static void run(struct check* c, int status) {
     check_run(c);
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];
-        for (int64_t e = 0; t->state->role == ARENA_OUTPUT && e < t->count; e++)
+        for (int64_t e = 0; arena_is_written(t->state->role) && e < t->count; e++)
             if (!t->state->poison[e])
                 check_fail(c, otherwise, "there is nothing to do, but %s was written", t->name);
     }

@@ -213,6 +213,11 @@ struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
     return pass_tensor(c, name, dtype, shape, ARENA_OUTPUT);
 }
 
+struct tensor* check_in_place(struct check* c, const char* name, enum dtype dtype,
+                              struct shape shape) {
+    return pass_tensor(c, name, dtype, shape, ARENA_IN_PLACE);
+}
+
 void check_workspace(struct check* c, const char* name, int64_t bytes) {
     pass_tensor(c, name, F32, SHAPE((bytes + 3) / 4), ARENA_WORKSPACE);
 }

@@ -131,6 +131,21 @@
     CAUSE(not_repeatable,                                                                          \
           "the same inputs give other bits: the order of a sum depends on who comes first")        \
     CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
+    /* cross-entropy */                                                                            \
+    CAUSE(label_late,                                                                              \
+          "the label's logit is read where the gradient stands already: read it before")           \
+    CAUSE(mean_divisor,                                                                            \
+          "loss and gradient are a mean: divide both by the number of rows that count")            \
+    CAUSE(ignore_index,                                                                            \
+          "rows whose label is ignore_index, and only they, do not count: gradient and LSE 0, "    \
+          "no part in the mean")                                                                   \
+    CAUSE(none_count, "no row counts: the loss is 0, and so are the gradients; 0 / 0 is NaN")      \
+    CAUSE(smoothing, "the target is eps / V of every token, and 1 - eps more of the label")        \
+    CAUSE(target_missing, "the gradient is softmax minus the target, and the target is missing")   \
+    CAUSE(label_bits, "a label has 64 bits: all of them are compared and used")                    \
+    CAUSE(label_range,                                                                             \
+          "a label that is no token: the loss and the row's gradient are NaN, the row counts")     \
+    CAUSE(cut_off, "numbers are cut off to 16 bits: round to the nearest")                         \
     /* pooled scores */                                                                            \
     CAUSE(pool_sum, "R is a sum where a mean belongs: divide by the pool's rows times columns")    \
     CAUSE(pool_largest, "R is the largest weight of a pool, not the mean")                         \

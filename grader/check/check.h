@@ -72,6 +72,10 @@ void check_real(struct check* c, const char* name, double value);
 struct tensor* check_input(struct check* c, const char* name, enum dtype dtype, struct shape shape);
 struct tensor* check_output(struct check* c, const char* name, enum dtype dtype,
                             struct shape shape);
+// An input that the launcher overwrites with an output. Its elements count as never written while
+// they hold what they held, unless that is what is wanted.
+struct tensor* check_in_place(struct check* c, const char* name, enum dtype dtype,
+                              struct shape shape);
 void check_null(struct check* c, const char* name);
 void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // On the host, and of an output: host code is to compute it. Only for what the contract asks of a

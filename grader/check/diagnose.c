@@ -143,7 +143,7 @@ static enum cause nonfinite(const struct picture* p) {
     }
     for (int i = 0; i < p->c->tensor_count; i++) {
         const struct tensor* in = &p->c->tensor[i];
-        if (in->state->role != ARENA_INPUT) continue;
+        if (!arena_is_read(in->state->role)) continue;
         int64_t large = large_rows(in), rows, columns;
         tensor_matrix(in, &rows, &columns);
         if (large > 0 && (bad < p->rows || large == rows)) return CAUSE_overflow;

@@ -42,7 +42,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     if (arena_open(a, &map) != 0) check_error(c, "no shared memory: %s", strerror(errno));
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];
-        if (t->state->role != ARENA_INPUT) continue;
+        if (!arena_is_read(t->state->role)) continue;
         for (int r = 0; r < c->rounds; r++) {
             double* value = t->state->value + t->state->per_round * r;
             unsigned char* to = map + a->layout.tensor[i].offset[r];
@@ -93,6 +93,17 @@ static bool seal(struct check* c) {
     return false;
 }
 
+// Does an element of the arena hold what the grader put there? This is the poison, or in an array
+// that is overwritten in place the input.
+static bool is_unwritten(const struct arena* a, const struct tensor* t, uint64_t at, int64_t k) {
+    const int size = dtype_size(t->dtype);
+    unsigned char before[8];
+    if (t->state->role != ARENA_IN_PLACE || at >= a->layout.seconds)
+        return arena_is_poison(a, at, size);
+    dtype_store(t->dtype, before, t->state->value[k]);
+    return memcmp(before, a->bytes + at, (size_t)size) == 0;
+}
+
 // Reads an array of tensor i from the arena, which begins in each round at an offset of its own.
 static void take(struct check* c, const struct arena* a, int i, const uint64_t offset[ARENA_ROUNDS],
                  double* got, bool* poison) {
@@ -103,7 +114,7 @@ static void take(struct check* c, const struct arena* a, int i, const uint64_t o
         int64_t first = t->state->per_round * r;
         for (int64_t k = first; k < first + t->count; k++, at += (uint64_t)size) {
             got[k] = dtype_load(t->dtype, a->bytes + at);
-            poison[k] = arena_is_poison(a, at, size);
+            poison[k] = is_unwritten(a, t, at, k);
         }
     }
 }
@@ -122,7 +133,7 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
     for (int i = 0; i < c->tensor_count; i++) {
         struct tensor_state* s = &c->state[i];
         const struct arena_tensor* from = &a->layout.tensor[i];
-        if (s->role != ARENA_OUTPUT) continue;
+        if (!arena_is_written(s->role)) continue;
         if (run == ALTERED) keep(c, a, i, from->offset, &s->altered);
         if (run == REAL) take(c, a, i, from->offset, s->got, s->poison);
         if (run == REAL && c->expected == 0) keep(c, a, i, from->second, &s->second);
@@ -364,8 +375,9 @@ static void judge_host(struct check* c, int round) {
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor_state* s = c->tensor[i].state;
         const bool* untouched = s->untouched + s->per_round * round;
-        if (s->role == ARENA_INPUT) to_read += s->per_round;
-        for (int64_t k = 0; s->role == ARENA_OUTPUT && !s->by_host && k < s->per_round; k++) {
+        if (arena_is_read(s->role)) to_read += s->per_round;
+        bool written_here = arena_is_written(s->role) && !s->by_host;
+        for (int64_t k = 0; written_here && k < s->per_round; k++) {
             to_write += !untouched[k];
             written |= !s->poison[s->per_round * round + k];
         }
@@ -452,7 +464,7 @@ void check_run(struct check* c) {
             if (role == ARENA_NULL) continue;
             judge_guards(c, i, round);
             if (role == ARENA_INPUT) judge_input(c, i, round);
-            if (role == ARENA_OUTPUT && c->expected != 0) judge_refused(c, i, round);
+            if (arena_is_written(role) && c->expected != 0) judge_refused(c, i, round);
         }
     }
     free(r.output);
@@ -463,12 +475,12 @@ void check_run(struct check* c) {
 
 // ---- what the instrumented build counted
 
-static int64_t bytes_of(const struct check* c, uint32_t role) {
+static int64_t bytes_of(const struct check* c, bool (*has)(uint32_t role)) {
     int64_t bytes = 0;
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];
         const bool* gap = t->state->untouched + t->state->per_round * c->round;
-        if (t->state->role != role) continue;
+        if (!has(t->state->role)) continue;
         for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
     }
     return bytes;
@@ -480,7 +492,7 @@ void trial_demand(struct check* c, const struct tensor* t) {
     const struct arena_traffic* traffic = &c->answer.traffic[c->round];
     int64_t in = 0, out = 0;
     for (int i = 0; i < c->tensor_count; i++)
-        if (c->state[i].role == ARENA_INPUT) in += c->tensor[i].count;
+        if (arena_is_read(c->state[i].role)) in += c->tensor[i].count;
     for (int64_t k = 0; k < t->count; k++) out += !t->untouched[k];
     if (c->watch != WATCH_CHECK || c->expected != 0 || in == 0 || out == 0) return;
     if (traffic->launches < 1 || traffic->unique_read_bytes < 1 ||
@@ -501,7 +513,7 @@ bool check_error_left(const struct check* c) {
 
 const struct arena_traffic* check_traffic(struct check* c) {
     const struct arena_traffic* t = &c->answer.traffic[c->round];
-    int64_t in = bytes_of(c, ARENA_INPUT), out = bytes_of(c, ARENA_OUTPUT);
+    int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
     if (c->watch != WATCH_PROFILE || !c->judged)
         check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
     if (!c->session->judges_costs) return t;

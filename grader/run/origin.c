@@ -90,7 +90,7 @@ static size_t part_of(uint32_t tensor, const void* to, size_t bytes, size_t* at,
     const struct arena_tensor* t = &own.layout->tensor[tensor];
     uintptr_t first = (uintptr_t)to, begin = (uintptr_t)own.device[tensor];
     uintptr_t last = first + bytes, end = begin + t->bytes;
-    if (t->role != ARENA_OUTPUT || !begin) return 0;
+    if (!arena_is_written(t->role) || !begin) return 0;
     uintptr_t from = first > begin ? first : begin, until = last < end ? last : end;
     *at = from - begin;
     *skip = from - first;
@@ -129,7 +129,7 @@ void origin_start(const struct arena_layout* layout, unsigned char* arena, uint3
     own.words = false;
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         own.device[i] = device[i];
-        own.words |= layout->tensor[i].role == ARENA_OUTPUT && layout->tensor[i].on_host;
+        own.words |= arena_is_written(layout->tensor[i].role) && layout->tensor[i].on_host;
     }
     if (!own.words) return;
     if (!own.taken) make_sets();
@@ -139,7 +139,7 @@ void origin_start(const struct arena_layout* layout, unsigned char* arena, uint3
 void origin_stop(void) {
     for (uint32_t i = 0; i < own.layout->tensor_count; i++) {
         const struct arena_tensor* t = &own.layout->tensor[i];
-        if (t->role != ARENA_OUTPUT || !t->on_host) continue;
+        if (!arena_is_written(t->role) || !t->on_host) continue;
         const unsigned char* got = own.arena + t->offset[own.round];
         for (size_t k = 0; k + 4 <= t->bytes; k += 4) {
             uint32_t word = word_at(got, k);

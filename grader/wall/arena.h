@@ -49,7 +49,15 @@ static inline uint64_t arena_far_rows(const struct arena_far* far) {
     return far->count[0] * far->count[1] * far->count[2];
 }
 
-enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL };
+// ARENA_IN_PLACE: an input in whose place the launcher leaves an output.
+enum arena_role { ARENA_INPUT, ARENA_OUTPUT, ARENA_WORKSPACE, ARENA_NULL, ARENA_IN_PLACE };
+
+static inline bool arena_is_read(uint32_t role) {
+    return role == ARENA_INPUT || role == ARENA_IN_PLACE;
+}
+static inline bool arena_is_written(uint32_t role) {
+    return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
+}
 
 struct arena_tensor {
     char name[ARENA_NAME];

@@ -1,5 +1,6 @@
 // dtype.c: rounding to fp16 and bf16, against every value the formats have.
 #include <check.h>
+#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,13 @@ START_TEST(test_whole_numbers) {
     ck_assert(whole == -7 && dtype_load(I32, &whole) == -7 && dtype_round(I32, 2.5) == 2);
     dtype_store(U8, &byte, 254.6);
     ck_assert(byte == 255 && dtype_load(U8, &byte) == 255);
+    int64_t wide;
+    dtype_store(I64, &wide, -0x1p40 - 1);
+    ck_assert(wide == -(INT64_C(1) << 40) - 1 && dtype_load(I64, &wide) == -0x1p40 - 1);
+    dtype_store(I64, &wide, 0x1p63);
+    ck_assert(wide == INT64_MAX);
+    dtype_store(I64, &wide, -0x1p70);
+    ck_assert(wide == INT64_MIN && dtype_size(I64) == 8 && dtype_ulp(I64, 5) == 1);
     ck_assert(dtype_size(I32) == 4 && dtype_size(U8) == 1 && dtype_ulp(U8, 3) == 1);
 }
 END_TEST

@@ -1,0 +1,447 @@
+// check.c: what lesson 11, cross_entropy, is graded on.
+//
+// Each item sets one trap. Except for an item's trap, cases have 128 or 1024 logits a row, rows in
+// multiples of 8 that begin at multiples of 128 bytes, tokens for labels, ignore_index -100, no
+// smoothing, a positive logit in every row, and no gaps.
+#include "check/check.h"
+#include "head.h"
+#include "mistakes.h"
+#include "wall/arena.h"
+
+enum { ROWS = 8, FEW = 128, COLS = 1024, VOCABULARY = 50257 };
+
+// ---- judging
+
+// The first element that is off by more than its own share.
+static void compare_each(struct check* c, const struct head* h, const struct tensor* t,
+                         const double* allowed, double least) {
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e] || !isfinite(t->want[e])) continue;
+        if (fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
+        enum cause cause = explain_within(h, t, (struct budget){.max = least},
+                                          t->dtype == BF16 ? 0x1p-7 : 0x1p-20);
+        check_fail(c, cause ? cause : CAUSE_low_precision, "%s[%lld] is %.9g, expected %.9g",
+                   t->name, (long long)e, t->got[e], t->want[e]);
+    }
+}
+
+static void compare_all(struct check* c, const struct head* h, struct tensor* t,
+                        const double* allowed) {
+    double most = 0, sum = 0, count = 0, least = INFINITY;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        most = fmax(most, allowed[e]);
+        if (allowed[e] > 0) least = fmin(least, allowed[e]);
+        sum += allowed[e];
+        count += 1;
+    }
+    check_compare(c, t, (struct budget){.max = most, .mean = sum / count});
+    compare_each(c, h, t, allowed, least);
+}
+
+static void compare(struct check* c, struct head* h) {
+    struct allowed a = {.LSE = check_allocate(c, h->rows, sizeof(double)),
+                        .gradient = check_allocate(c, h->logits->count, sizeof(double))};
+    want(h, &a);
+    compare_all(c, h, h->LSE, a.LSE);
+    compare_all(c, h, h->logits, a.gradient);
+    compare_all(c, h, h->loss, &a.loss);
+    free(a.LSE), free(a.gradient);
+}
+
+static void run(struct check* c, struct head* h) {
+    check_run(c);
+    compare(c, h);
+}
+
+static void run_random(struct check* c, int64_t rows, int64_t V) {
+    struct head h = head_of(c, rows, V);
+    head_begin(&h, "random");
+    head_fill(&h, -9.0, 1.0);
+    run(c, &h);
+}
+
+// ---- items
+
+// No whole piece of 16 bytes, or one or two, with logits before and behind. With one logit softmax
+// is 1 and so is the target: gradient and loss are 0, exactly.
+static void narrow(struct check* c) {
+    int64_t V[] = {31, check_pick(c, 16, 30), check_pick(c, 9, 15), check_pick(c, 2, 8), 1, 33};
+    for (int i = 0; i < 6; i++) {
+        struct head h = head_of(c, ROWS, V[i]);
+        head_begin(&h, "narrow");
+        head_fill(&h, 0.5, 5.5);
+        set_label(&h, 0, 0);
+        set_label(&h, 1, V[i] - 1);
+        run(c, &h);
+    }
+    struct head h = head_of(c, ROWS, 1);
+    head_begin(&h, "one logit near 0");
+    head_fill(&h, -0.01, 0.01);
+    run(c, &h);
+}
+
+// 50257 is the vocabulary of GPT-2: a row may begin at any even address. The label is the first or
+// the last logit of some rows.
+static void any_width(struct check* c) {
+    int64_t V[] = {2 * check_pick(c, 130, 500) + 1,
+                   check_pick(c, 1041, 1055),
+                   2 * check_pick(c, 2100, 7000) + 1,
+                   2 * check_pick(c, 8200, 15000) + 1,
+                   VOCABULARY,
+                   1002,
+                   1004};
+    for (int i = 0; i < 7; i++) {
+        struct head h = head_of(c, V[i] > 5000 ? 3 : ROWS, V[i]);
+        head_begin(&h, "wide");
+        head_fill_rising(&h);
+        set_label(&h, 0, V[i] - 1);
+        set_label(&h, 1, 0);
+        run(c, &h);
+    }
+    // Logits that just fit into 48 KB of shared memory, or beside 8 pieces in each of 512 threads
+    // into the 227 KB that a block may ask for.
+    const int64_t limits[] = {48 * 512, 48 * 512 - 8, 227 * 512, 227 * 512 - 8};
+    for (int i = 0; i < 4; i++) {
+        struct head h = head_of(c, 1, limits[i]);
+        head_begin(&h, "at a limit");
+        head_fill_rising(&h);
+        run(c, &h);
+    }
+    struct head h = head_of(c, ROWS, 1040);  // does a GPU take each of the launches?
+    h.narrower = 32;
+    head_begin(&h, "every V from 1008 on");
+    head_fill(&h, -9.0, 1.0);
+    check_run_few_blocks(c);
+    check_run(c);
+}
+
+// More than the registers and the shared memory of any multiprocessor hold, 483 KB on an H200.
+static void too_wide(struct check* c) {
+    struct head h = head_of(c, 1, 2 * check_pick(c, 131000, 135000) + 1);
+    head_begin(&h, "too wide to be kept");
+    head_fill_rising(&h);
+    run(c, &h);
+    h = head_of(c, 1, 227 * 512 + 8 * 8 * 512 - 8);
+    head_begin(&h, "at a limit");
+    head_fill_rising(&h);
+    run(c, &h);
+}
+
+static bool reached(struct check* c, const void* unused, int64_t rows) {
+    struct head h = head_of(c, rows, 1);
+    (void)unused;
+    head_begin(&h, "the last of many rows");
+    for (int64_t row = 0; row < rows; row++) logits_of(&h, row)[0] = (double)(1 + row % 251);
+    check_run_few_blocks(c);
+    check_run(c);
+    for (int64_t row = 0; row < rows; row++) h.LSE->want[row] = *logits_of(&h, row);
+    return check_end_is_right(h.LSE);
+}
+
+static void any_rows(struct check* c) {
+    run_random(c, 8 * check_pick(c, 4, 5) + check_pick(c, 1, 7), COLS);
+    run_random(c, 1, COLS);
+    run_random(c, 1024 + check_pick(c, 1, 40), 64);
+    check_reaches(c, (1 << 16) + check_pick(c, 8, 40), reached, NULL);
+}
+
+// The numbers between the rows are large, then NaN.
+static void strided(struct check* c) {
+    for (int i = 0; i < 2; i++) {
+        struct head h = head_of(c, ROWS, COLS);
+        h.stride += check_pick(c, 1, 40);
+        h.first = check_pick(c, 1, 31);
+        head_begin(&h, "gaps");
+        for (int64_t k = 0; k < h.logits->count; k++)
+            h.logits->value[k] = i == 0 ? check_uniform(c, 10.0, 20.0) : NAN;
+        head_fill(&h, -9.0, 1.0);
+        run(c, &h);
+    }
+    struct head h = head_of(c, ROWS, COLS);
+    if (!head_begin_far(&h)) return;
+    head_fill(&h, -9.0, 1.0);
+    run(c, &h);
+}
+
+// Some rows do not count, and hold NaN then; ignore_index is any number, also a token.
+static void ignored(struct check* c) {
+    const int64_t index[] = {-100, check_pick(c, 0, COLS - 1), -1, (int64_t)5 << 32};
+    for (int i = 0; i < 4; i++) {
+        struct head h = head_of(c, 3 * ROWS, COLS);
+        h.ignore_index = index[i];
+        char what[60];
+        snprintf(what, sizeof what, "ignore_index %lld", (long long)h.ignore_index);
+        head_begin(&h, what);
+        head_fill(&h, -9.0, 1.0);
+        for (int64_t row = 0; row < h.rows; row++) {
+            if (check_pick(c, 0, 2) > 0 && row != 5) continue;
+            set_label(&h, row, h.ignore_index);
+            for (int64_t j = 0; j < h.V && i > 0; j++) logits_of(&h, row)[j] = NAN;
+        }
+        run(c, &h);
+    }
+}
+
+static void none(struct check* c) {
+    run_random(c, ROWS, FEW);
+    struct head h = head_of(c, ROWS, FEW);
+    head_begin(&h, "no row counts");
+    head_fill(&h, -9.0, 1.0);
+    for (int64_t row = 0; row < ROWS; row++) set_label(&h, row, h.ignore_index);
+    run(c, &h);
+}
+
+// Few tokens, so that the share of each shows.
+static void smoothed(struct check* c) {
+    const int64_t V[] = {check_pick(c, 3, 9), check_pick(c, 10, 40), COLS};
+    for (int i = 0; i < 3; i++) {
+        struct head h = head_of(c, ROWS, V[i]);
+        h.smoothing = check_uniform(c, 0.1, 0.4);
+        head_begin(&h, "smoothed");
+        head_fill(&h, -3.0, 1.0);
+        run(c, &h);
+    }
+}
+
+// A label that is no token, each in a case of its own: the numbers beside 0 and V; far ones; and
+// those whose lower 32 bits are a token.
+static void bad_labels(struct check* c) {
+    const int64_t token = check_pick(c, 0, COLS - 1);
+    const int64_t bad[] = {
+        COLS, -1, ((int64_t)1 << 32) + token, -((int64_t)1 << 40), -101, (int64_t)1 << 62};
+    for (int i = 0; i < 6; i++) {
+        struct head h = head_of(c, ROWS, COLS);
+        h.first = 8 * COLS;  // nothing that a wrong index finds there is outside of the array
+        char what[60];
+        snprintf(what, sizeof what, "label %lld", (long long)bad[i]);
+        head_begin(&h, what);
+        head_fill(&h, -9.0, 1.0);
+        set_label(&h, check_pick(c, 0, ROWS - 2), bad[i]);
+        run(c, &h);
+    }
+}
+
+// Rows around 145, -65 and -20005. exp of these is infinite, small, and 0. A row of equal logits of
+// any size; one logit far above the others, or a little above very many.
+static void far_from_zero(struct check* c) {
+    int64_t V[] = {COLS, 4 * COLS};
+    for (int i = 0; i < 2; i++) {
+        struct head h = head_of(c, ROWS, V[i]);
+        head_begin(&h, "around 145, -65 and -20005");
+        head_fill(&h, -9.0, 1.0);
+        for (int64_t row = 0; row < ROWS; row++) {
+            double high = row % 3 == 0 ? 150.0 : row % 3 == 1 ? -60.0 : -20000.0;
+            fill_row(&h, row, high - 10.0, high);
+        }
+        run(c, &h);
+    }
+    struct head h = head_of(c, ROWS, COLS);
+    head_begin(&h, "all equal, near 1, 1e25, -1e25");
+    head_fill(&h, -9.0, 1.0);
+    for (int64_t row = 0; row < ROWS; row++) {
+        static const double sizes[] = {1.0, 1e25, -1e25};
+        double x = check_uniform(c, 1.0, 9.0) * sizes[row % 3];
+        fill_row(&h, row, x, x);
+    }
+    run(c, &h);
+
+    h = head_of(c, ROWS, COLS);
+    head_begin(&h, "normal, times 30");
+    head_fill(&h, -9.0, 1.0);
+    fill_normal(c, h.logits, 0.0, 30.0);
+    run(c, &h);
+
+    h = head_of(c, ROWS, 4 * COLS);
+    head_begin(&h, "one outlier");
+    head_fill(&h, -9.0, 1.0);
+    for (int64_t row = 0; row < ROWS; row++)
+        logits_of(&h, row)[row % 2 ? check_pick(c, 1, h.V - 1) : label_of(&h, row)] =
+            check_uniform(c, 120.0, 200.0);
+    run(c, &h);
+
+    // The others weigh a millionth each and a hundredth together. Added up one by one each may be
+    // rounded by half an ulp of l: V 2^-24 at worst, 0.05 %.
+    h = head_of(c, 4, 8 * COLS);
+    h.more = ldexp((double)h.V, -24);
+    head_begin(&h, "one logit 14 above all others");
+    head_fill(&h, -9.0, -9.0);
+    for (int64_t row = 0; row < h.rows; row++)
+        logits_of(&h, row)[row * (h.V - 1) / (h.rows - 1)] = 5.0;
+    run(c, &h);
+}
+
+// Whole stretches of a row are -inf, but not the label; then the label of one row as well.
+static void ruled_out(struct check* c) {
+    for (int i = 0; i < 2; i++) {
+        struct head h = head_of(c, ROWS, COLS);
+        head_begin(&h, i == 0 ? "with -inf" : "with -inf, one as a label");
+        head_fill(&h, 0.5, 10.5);
+        for (int64_t row = 0; row < ROWS; row++)
+            for (int64_t j = 0; j < COLS; j++) {
+                const int64_t percent = check_pick(c, 1, 100);
+                const bool out[ROWS] = {j != 700,      j < COLS - 24, j >= 24,    percent <= 95,
+                                        j % 512 >= 16, percent <= 50, j % 2 == 0, false};
+                bool label = j == label_of(&h, row);
+                if (label ? i == 1 && row == 3 : out[row]) logits_of(&h, row)[j] = -INFINITY;
+            }
+        run(c, &h);
+    }
+}
+
+// The first calls' rows count, so that a count or a sum that is kept shows.
+static void three_calls(struct check* c) {
+    struct head h = head_of(c, ROWS, COLS);
+    h.calls = 3;
+    head_begin(&h, "three calls");
+    for (int call = 0; call < h.calls; call++) {
+        check_round(c, call);
+        head_fill(&h, -1.0, 9.0 - 3.0 * call);
+        for (int row = 0; row < 1 + 2 * call; row++) set_label(&h, row, h.ignore_index);
+    }
+    check_run(c);
+    for (int call = 0; call < h.calls; call++) {
+        check_round(c, call);
+        compare(c, &h);
+    }
+}
+
+static void arguments(struct check* c) {
+    enum { BEYOND = CROSS_ENTROPY_MAX_V + 1 };
+    static const struct idle_call calls[] = {
+        {COURSE_OK, {{"rows", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"logits", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride", FEW - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride", FEW - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"smoothing", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"loss", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"logits", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"labels", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
+        {COURSE_UNSUPPORTED, {{"V", BEYOND}, {"stride", BEYOND}}},
+        {0},
+    };
+    run_random(c, ROWS, COLS);
+    struct head h = head_of(c, 4, FEW);
+    check_idle_calls(c, calls, declare, &h);
+    check_launches_fail(c, declare, &h);
+}
+
+// Tokens for labels, but for one label that is none: of each item above only the accesses count.
+static void safe(struct check* c) {
+    const int64_t odd_rows = 8 * check_pick(c, 1, 2) + check_pick(c, 1, 7);
+    const int64_t odd = 2 * check_pick(c, 600, 1500) + 1,
+                  wide = 2 * check_pick(c, 17000, 19000) + 1;
+    const int64_t fours = 4 * check_pick(c, 100, 200), gap = check_pick(c, 1, 40);
+    const int64_t shapes[][4] = {{odd_rows, 1, 1, 0},
+                                 {odd_rows, fours - check_pick(c, 1, 3), fours, 0},
+                                 {ROWS, 4 * check_pick(c, 1, 7), 30, 1},
+                                 {odd_rows, odd, odd + gap, 2 * gap + 1},
+                                 {2, wide, wide, 0}};
+    check_watch(c, WATCH_CHECK);
+    run_random(c, ROWS, COLS);
+    for (int i = 0; i < 5; i++) {
+        struct head h = head_of(c, shapes[i][0], shapes[i][1]);
+        h.stride = shapes[i][2];
+        h.first = shapes[i][3];
+        head_begin(&h, "accesses");
+        head_fill(&h, -9.0, 1.0);
+        if (i == 3) set_label(&h, 0, h.ignore_index), set_label(&h, 2, odd);
+        check_run(c);
+    }
+}
+
+// ---- what is moved
+
+// How often each logit is loaded. Beside the logits each of up to 1024 threads of a block may load
+// its row's label, how many rows count, and a logit: 16 bytes. What the lanes of a warp load
+// together from one place is one sector: where that makes less than their bytes, it is what counts.
+static double times_loaded(const struct arena_traffic* t, double bytes) {
+    return fmin((double)t->global_load_bytes, 32.0 * (double)t->global_load_sectors) / bytes;
+}
+
+static const struct arena_traffic* moved(struct check* c, int64_t rows, int64_t V, double times) {
+    enum { BESIDE = 16 * 1024 };
+    const double bytes = 2.0 * (double)(rows * V);
+    struct head h = head_of(c, rows, V);
+    check_watch(c, WATCH_PROFILE);
+    head_begin(&h, "random");
+    head_fill(&h, -9.0, 1.0);
+    run(c, &h);
+    const struct arena_traffic* t = check_traffic(c);
+    check_stored_once(c, "logits");
+    check_at_most(c, CAUSE_too_much_read, "times that each logit is loaded", times_loaded(t, bytes),
+                  times + fmin(0.4, 0.02 + BESIDE / (2.0 * (double)V)));
+    check_kept(c, CAUSE_row_kept, "logit", (double)(rows * V), 0.5, 3000);
+    return t;
+}
+
+// By lanes side by side, too. A sector is 32 bytes: they move what they load, and where a row
+// begins anywhere and a warp takes 64 bytes, half as much again.
+static void moves(struct check* c, int64_t rows, int64_t V, double times) {
+    const struct arena_traffic* t = moved(c, rows, V, times);
+    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
+                  32.0 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.8);
+    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte stored",
+                  32.0 * (double)t->global_store_sectors / (double)t->global_store_bytes, 1.6);
+}
+
+static void cheap(struct check* c) {
+    moves(c, 2, 4 * COLS, 1);
+    moves(c, 2, 64 * check_pick(c, 65, 120), 1);
+    moves(c, 1, check_pick(c, 18000, 30000), 1);
+}
+
+static void cheap_wide(struct check* c) {
+    moves(c, 2, VOCABULARY, 1);
+    moves(c, 1, check_pick(c, 33000, 48000), 1);
+}
+
+static void cheap_wider(struct check* c) {
+    moves(c, 1, 128256, 2);
+    moves(c, 1, 2 * check_pick(c, 131000, 133000) + 1, 2);
+}
+
+// Of four rows of an odd V three begin inside of a sector. Stores that follow the row from there
+// move 1.06 times their bytes if a warp stores 512 of them, and more if less.
+static void whole_sectors(struct check* c) {
+    const int64_t V = 16 * check_pick(c, 380, 620) + 1;
+    const struct arena_traffic* t = moved(c, 4, V, 3);
+    check_at_most(c, CAUSE_partial_sectors, "bytes moved in 32-byte sectors for each logit stored",
+                  32.0 * (double)t->global_store_sectors / (4.0 * 2 * (double)V), 1.015);
+}
+
+static const struct item items[] = {
+    {5, "narrow rows: 1 to 33 logits", narrow},
+    {6, "any V up to 50257, rows that begin anywhere", any_width},
+    {3, "rows wider than a multiprocessor can keep", too_wide},
+    {4, "any number of rows", any_rows},
+    {4, "rows apart: stride > V", strided},
+    {6, "rows that do not count", ignored},
+    {3, "no row counts", none},
+    {6, "label smoothing", smoothed},
+    {4, "labels that are no tokens", bad_labels},
+    {6, "logits far from 0, equal ones, outliers", far_from_zero},
+    {4, "-inf: tokens that are ruled out", ruled_out},
+    {2, "three calls, new data each time", three_calls},
+    {2, "empty and bad arguments", arguments},
+    {5, "no races, no stray accesses", safe},
+    {12, "4096 logits: read once, written once", cheap},
+    {18, "50257 logits: read once, written once", cheap_wide},
+    {4, "128256 logits and more: read twice at most", cheap_wider},
+    {6, "an odd V: sectors are stored whole", whole_sectors},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "11_cross_entropy",
+    .items = items,
+    .idea = {.what = "each logit is read once, and its gradient written in its place",
+             .paid_by = {cheap, cheap_wide, cheap_wider, whole_sectors},
+             .naive = "solutions/11_cross_entropy/steps/1_softmax_stored.cu"},
+    .explain = explain};

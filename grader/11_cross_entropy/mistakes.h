@@ -1,0 +1,312 @@
+// mistakes.h: what known mistakes of lesson 11 leave in loss, LSE and the gradient. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "head.h"
+
+// How a kernel differs from a right one. All 0: it does not.
+struct twist {
+    enum { BY_COUNT, BY_ROWS, BY_ONE, BY_ELEMENTS } loss_by, gradient_by;  // the mean's divisor
+    enum target {
+        RIGHT_TARGET,
+        OTHERS_ALONE,  // eps is spread over the V - 1 other tokens
+        UNSMOOTHED,
+        LABEL_WHOLE,  // the label keeps 1, and gets its share of eps
+        LABEL_LESS,   // the label's share of eps is missing
+        EPS_WHOLE,    // each token gets eps, not eps / V
+        NO_TARGET,    // nothing is taken away from softmax
+    } loss_target,
+        gradient_target;
+    enum { LSE_RIGHT, LSE_BASE_2, LSE_NO_MAX, LSE_NO_LOG, EXP_BASE_2, SCORES_BASE_2 } lse;
+    bool packed;          // rows are addressed without their stride
+    bool half_labels;     // labels are read as numbers of 32 bits
+    bool cut_labels;      // a label's upper 32 bits are lost
+    bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
+    bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
+    bool bad_ignored;     // rows with a label that is none do not count
+    bool bad_clamped;     // such a label is taken for the last token
+    bool bad_counted;     // such a row counts, with no label at all
+    bool V_allowed;       // label V passes for a token
+    bool late;            // the label's logit is read when the gradient stands there
+    bool NaN_of_nothing;  // 0 / 0 if no row counts
+};
+
+static struct weights weights_of(enum target target, double eps, double V) {
+    const double others = eps / V, rest = eps / (V - 1);
+    switch (target) {
+    case OTHERS_ALONE:
+        return (struct weights){rest, 1 - eps - rest};
+    case UNSMOOTHED:
+        return (struct weights){0, 1};
+    case LABEL_WHOLE:
+        return (struct weights){others, 1};
+    case LABEL_LESS:
+        return (struct weights){others, 1 - eps - others};
+    case EPS_WHOLE:
+        return (struct weights){eps, 1 - eps};
+    case NO_TARGET:
+        return (struct weights){0, 0};
+    default:
+        return (struct weights){others, 1 - eps};
+    }
+}
+
+// What a twisted kernel takes for a row's label, and whether the row counts for it.
+static int64_t twisted_label(const struct head* h, const struct twist* w, int64_t row,
+                             bool* counted) {
+    int64_t label = label_of(h, row);
+    if (w->half_labels) {
+        uint64_t whole = (uint64_t)label_of(h, row / 2);
+        label = (int32_t)(uint32_t)(row % 2 ? whole >> 32 : whole);
+    }
+    if (w->cut_labels) label = (int32_t)(uint32_t)(uint64_t)label;
+    *counted = label != h->ignore_index;
+    if (w->below_zero) *counted = label >= 0;
+    if (w->ignored_taken) *counted |= is_token(h, label);
+    if (w->bad_ignored) *counted &= is_token(h, label);
+    if (w->bad_clamped && *counted && !is_token(h, label)) label = label < 0 ? 0 : h->V - 1;
+    return label;
+}
+
+static double divisor(int by, double N, const struct head* h) {
+    const double rows = (double)h->rows;
+    return by == BY_ROWS ? rows : by == BY_ONE ? 1 : by == BY_ELEMENTS ? N * (double)h->V : N;
+}
+
+static double twisted_LSE(const struct twist* w, struct sums s) {
+    double LSE = s.m + log(s.l);
+    switch (w->lse) {
+    case LSE_BASE_2:
+        return LSE / log(2);
+    case LSE_NO_MAX:
+        return log(s.l);
+    case LSE_NO_LOG:
+        return s.m + s.l;
+    default:
+        return LSE;
+    }
+}
+
+// What the kernel leaves. Any of the arrays may be NULL.
+static void twisted(const struct head* h, const struct twist* w, double* loss, double* LSE,
+                    double* gradient) {
+    const double V = (double)h->V, eps = (double)(float)h->smoothing;
+    const struct weights t = weights_of(w->loss_target, eps, V);
+    const struct weights u = weights_of(w->gradient_target, eps, V);
+    double sum = 0, N = 0;
+    bool counted;
+    for (int64_t row = 0; row < h->rows; row++) {
+        twisted_label(h, w, row, &counted);
+        N += counted;
+    }
+    for (int64_t row = 0; row < h->rows; row++) {
+        const int64_t stride = w->packed ? h->V : h->stride, at = h->first + row * stride;
+        const double* x = h->logits->value + at;
+        int64_t label = twisted_label(h, w, row, &counted);
+        bool token = is_token(h, label);
+        if (LSE) LSE[row] = 0;
+        for (int64_t j = 0; j < h->V && gradient; j++) gradient[at + j] = 0;
+        if (!counted) continue;
+        struct sums s = sums_of(x, h->V);
+        if (w->lse == EXP_BASE_2 || w->lse == SCORES_BASE_2) {
+            s.l = 0;
+            for (int64_t j = 0; j < h->V; j++) s.l += exp2(x[j] - s.m);
+        }
+        if (LSE) LSE[row] = twisted_LSE(w, s);
+        double x_label = token ? x[label] : w->V_allowed && label == h->V ? ANYTHING : NAN;
+        double g = token ? exp(x_label - s.m) / s.l - u.others - u.hit : 0;
+        if (w->late) x_label = dtype_round(BF16, g / divisor(w->gradient_by, N, h));
+        if (w->bad_counted && !token) x_label = s.m + log(s.l);
+        sum += (t.others > 0 ? t.others * (V * (s.m + log(s.l)) - s.sum) : 0);
+        if (t.hit > 0) sum += t.hit * (twisted_LSE(w, s) - x_label);
+        for (int64_t j = 0; j < h->V && gradient; j++) {
+            double p = w->lse == EXP_BASE_2 ? exp2(x[j] - s.m) / s.l : exp(x[j] - s.m) / s.l;
+            p -= u.others + (j == label ? u.hit : 0);
+            gradient[at + j] =
+                token || w->bad_counted || w->V_allowed ? p / divisor(w->gradient_by, N, h) : NAN;
+        }
+    }
+    if (loss) *loss = N > 0 || w->NaN_of_nothing ? sum / divisor(w->loss_by, N, h) : 0;
+}
+
+// A hypothesis' make(): like is a struct twist.
+static bool make_twisted(const struct suspect* s, const struct hypothesis* h, int variant,
+                         double* guess) {
+    const struct head* head = s->problem;
+    const struct twist* w = h->like;
+    (void)variant;
+    if (w->packed && head->stride == head->V) return false;
+    if (s->tensor == head->logits)
+        for (int64_t e = 0; e < s->tensor->count; e++)
+            if (w->packed) guess[e] = ANYTHING;
+    twisted(head, w, s->tensor == head->loss ? guess : NULL, s->tensor == head->LSE ? guess : NULL,
+            s->tensor == head->logits ? guess : NULL);
+    return true;
+}
+
+#define TWIST(cause, ...) \
+    { CAUSE_##cause, make_twisted, 1, LIKE(twist, __VA_ARGS__) }
+
+static const struct hypothesis mistakes[] = {
+    TWIST(stride_ignored, .packed = true),
+    TWIST(label_late, .late = true),
+    TWIST(label_late, .late = true, .gradient_target = NO_TARGET),
+    TWIST(mean_divisor, .loss_by = BY_ROWS, .gradient_by = BY_ROWS),
+    TWIST(mean_divisor, .loss_by = BY_ONE, .gradient_by = BY_ONE),
+    TWIST(mean_divisor, .loss_by = BY_ELEMENTS, .gradient_by = BY_ELEMENTS),
+    TWIST(smoothing, .loss_target = OTHERS_ALONE, .gradient_target = OTHERS_ALONE),
+    TWIST(smoothing, .loss_target = UNSMOOTHED, .gradient_target = UNSMOOTHED),
+    TWIST(smoothing, .loss_target = LABEL_WHOLE, .gradient_target = LABEL_WHOLE),
+    TWIST(smoothing, .loss_target = LABEL_LESS, .gradient_target = LABEL_LESS),
+    TWIST(smoothing, .loss_target = EPS_WHOLE, .gradient_target = EPS_WHOLE),
+    TWIST(target_missing, .gradient_target = NO_TARGET, .loss_target = NO_TARGET),
+    TWIST(lse_base2, .lse = LSE_BASE_2),
+    TWIST(lse_no_max, .lse = LSE_NO_MAX),
+    TWIST(lse_no_log, .lse = LSE_NO_LOG),
+    TWIST(exp2_base, .lse = EXP_BASE_2),
+    TWIST(exp2_base, .lse = SCORES_BASE_2),
+    TWIST(label_bits, .half_labels = true),
+    TWIST(label_bits, .cut_labels = true),
+    TWIST(ignore_index, .below_zero = true),
+    TWIST(ignore_index, .below_zero = true, .bad_ignored = true),
+    TWIST(ignore_index, .ignored_taken = true),
+    TWIST(label_range, .bad_ignored = true),
+    TWIST(label_range, .bad_clamped = true),
+    TWIST(label_range, .bad_counted = true),
+    TWIST(label_range, .V_allowed = true),
+    TWIST(none_count, .NaN_of_nothing = true),
+    {0},
+};
+
+static bool differs(double got, double want, double allowed) {
+    if (isnan(want)) return !isnan(got);
+    return !(got == want || fabs(got - want) <= allowed);
+}
+
+// Rows that do not count: is their LSE or gradient other than 0, and nothing else wrong?
+static bool ignored_are_wrong(const struct head* h, const struct tensor* t, double allowed) {
+    bool any = false;
+    for (int64_t row = 0; row < h->rows; row++) {
+        const bool one = t == h->LSE;
+        const int64_t at = one ? row : place_of(h, row, 0);
+        for (int64_t j = 0; j < (one ? 1 : h->V); j++) {
+            if (!differs(t->got[at + j], t->want[at + j], allowed)) continue;
+            if (counts(h, row)) return false;
+            any = true;
+        }
+    }
+    return any;
+}
+
+// The largest and the smallest maximum of rows that have a wrong element, and whether all of these
+// are NaN or infinite, or 0.
+struct wrong_rows {
+    double high, low;
+    bool lost, any, right, ruled_out;  // ruled_out: all of these rows hold -inf
+};
+
+static struct wrong_rows wrong_rows_of(const struct head* h, const struct tensor* t,
+                                       double allowed) {
+    struct wrong_rows w = {.high = -INFINITY, .low = INFINITY, .lost = true, .ruled_out = true};
+    for (int64_t row = 0; row < h->rows; row++) {
+        const bool one = t == h->LSE;
+        const int64_t at = one ? row : place_of(h, row, 0);
+        double m = row_max(logits_of(h, row), h->V);
+        bool wrong = false;
+        for (int64_t j = 0; j < (one ? 1 : h->V); j++) {
+            double got = t->got[at + j];
+            if (!differs(got, t->want[at + j], allowed)) continue;
+            wrong = true;
+            w.lost &= !isfinite(got) || got == 0;
+        }
+        bool infinite = false;
+        for (int64_t j = 0; j < h->V; j++) infinite |= logits_of(h, row)[j] == -INFINITY;
+        if (wrong) w.ruled_out &= infinite;
+        w.any |= wrong;
+        w.right |= !wrong && counts(h, row);
+        if (wrong) w.high = fmax(w.high, m), w.low = fmin(w.low, m);
+    }
+    return w;
+}
+
+// LSE lacks some logits, or has numbers too many: as the end of a row, or its first logits, or what
+// a row is filled up with would make it.
+static enum cause from_LSE(const struct head* h, double allowed) {
+    bool less = true, dropped[16], padded[16], nan = false;
+    for (int k = 0; k < 16; k++) dropped[k] = padded[k] = true;
+    for (int64_t row = 0; row < h->rows; row++) {
+        double got = h->LSE->got[row];
+        if (!counts(h, row)) continue;
+        nan |= !isfinite(got);
+        less &= got <= h->LSE->want[row] + allowed;
+        for (int k = 0; k < 16; k++) {
+            const double* x = logits_of(h, row);
+            int64_t piece = (int64_t)1 << k, left = h->V - h->V % piece,
+                    pad = (piece - h->V % piece) % piece;
+            struct sums s = sums_of(x, left), all = sums_of(x, h->V);
+            double m = fmax(all.m, 0), l = all.l * exp(all.m - m) + (double)pad * exp(-m);
+            dropped[k] &= !differs(got, s.m + log(s.l), allowed);
+            padded[k] &= !differs(got, m + log(l), allowed);
+        }
+    }
+    for (int k = 1; k < 16; k++)
+        if (dropped[k] || padded[k]) return CAUSE_inner_tail;
+    return less && !nan ? CAUSE_merge_lost : CAUSE_NONE;
+}
+
+// Logits at the end of rows still stand where the gradient belongs.
+static enum cause from_unwritten(const struct head* h) {
+    int64_t most = 0, before = 0;
+    for (int64_t row = 0; row < h->rows; row++) {
+        int64_t n = 0;
+        while (n < h->V && !check_was_written(h->logits, place_of(h, row, h->V - 1 - n))) n++;
+        most = n > most ? n : most;
+        for (int64_t j = 0; j < h->V - n; j++)
+            before += !check_was_written(h->logits, place_of(h, row, j));
+    }
+    return most > 0 && most < h->V && before == 0 ? CAUSE_inner_tail : CAUSE_NONE;
+}
+
+// Every wrong element is the next bf16 towards 0, or every one towards -infinity, and so on: not
+// the nearest.
+static bool is_cut_off(const struct head* h, double allowed) {
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < h->rows; row++)
+        for (int64_t j = 0; j < h->V; j++) {
+            const int64_t e = place_of(h, row, j);
+            double want = h->logits->want[e], off = fabs(h->logits->got[e] - want);
+            if (!(off <= 1.01 * dtype_ulp(BF16, fabs(want)) + allowed)) return false;
+            wrong += off > 0.51 * dtype_ulp(BF16, fabs(want)) + allowed;
+        }
+    return wrong > 0;
+}
+
+static enum cause explain_within(const struct head* h, const struct tensor* t, struct budget budget,
+                                 double share) {
+    const struct suspect s = {
+        .tensor = t, .budget = budget, .slack = {.of_element = share}, .problem = h};
+    if (rows_that_count(h) == 0 && isnan(t->got[t == h->logits ? h->first : 0]))
+        return CAUSE_none_count;
+    enum cause cause = hypothesis_search(&s, mistakes);
+    if (cause) return cause;
+    if (t == h->loss) {
+        bool near = fabs(t->got[0] - t->want[0]) <= 0.02 * fabs(t->want[0]);
+        if (near) return CAUSE_low_precision;
+        if (isnan(t->got[0]) && isfinite(t->want[0])) return CAUSE_nan_leak;
+        return CAUSE_NONE;
+    }
+    if (ignored_are_wrong(h, t, budget.max)) return CAUSE_ignore_index;
+    struct wrong_rows w = wrong_rows_of(h, t, budget.max);
+    if (w.any && w.lost && w.ruled_out) return CAUSE_empty_state;
+    if (w.any && w.lost && w.high > 80.0) return CAUSE_overflow;
+    if (w.any && w.lost && w.right && w.high < -80.0) return CAUSE_max_init;
+    if (t == h->LSE) return from_LSE(h, budget.max);
+    cause = from_unwritten(h);
+    return cause ? cause : is_cut_off(h, 0) ? CAUSE_cut_off : CAUSE_NONE;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    return explain_within(check_description(c), t, budget, t->dtype == BF16 ? 0x1p-7 : 0x1p-20);
+}
+
+#endif
