@@ -269,18 +269,12 @@ static void twice(struct check* c) {
 static void arguments(struct check* c) {
     plain(c, 1, 32, 32, 16);
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 48}}},
-        {COURSE_UNSUPPORTED, {{"N_k", 24}}},
-        {COURSE_UNSUPPORTED, {{"N_q", 8}}},
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}},
-        {COURSE_UNSUPPORTED, {{"N_q", 48}}},
-        {COURSE_UNSUPPORTED, {{"B", 65536}}},
-        {0},
+        {COURSE_UNSUPPORTED, {{"d", 48}}},          {COURSE_UNSUPPORTED, {{"N_k", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 8}}},         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}}, {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},          {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}}, {COURSE_UNSUPPORTED, {{"N_q", 48}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}}},       {0},
     };
     struct problem p = sizes(c, 0, 32, 32, 16);
     forward_idle(p, "B = 0");
