@@ -104,7 +104,10 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
-    struct problem p = all_keys(c, 19, 16);
+    struct problem p = all_keys(c, 16 + pick_ragged(c, 49, 63), 80);
+    p.rounded_once = true;
+    backward_case(p);
+    p = all_keys(c, 19, 16);
     problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);
     backward_fill_rows(&p, ARRAY_dO, 1.0 / 64);
@@ -118,8 +121,7 @@ static void gradients_of_any_size(struct check* c) {
 
 static void own_scale(struct check* c) {
     static const double factors[] = {0.3, 0.6, 1.7, 2.5};
-    struct problem p = all_keys(c, 16 + pick_ragged(c, 49, 63), 80);
-    p.rounded_once = true;
+    struct problem p = all_keys(c, pick_ragged(c, 17, 31), 16);
     backward_case(with_scale(p, factors[check_pick(c, 0, 3)]));
     backward_case(with_scale(all_keys(c, 17, 16), -1.3));
     backward_case(with_scale(all_keys(c, 17, 16), 0));
@@ -128,7 +130,7 @@ static void own_scale(struct check* c) {
 static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
-    backward_case_after(with_d(all_keys(c, N, 35), 24), 16, 11, 8);
+    backward_case_after(with_d(all_keys(c, N, 35), 24), 11, 16, 24);
 }
 
 static void arguments(struct check* c) {
@@ -147,6 +149,7 @@ static void arguments(struct check* c) {
     problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
     problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
     problem_too_many_heads(all_keys(c, 16, 16));
+    problem_most_heads(all_keys(c, 16, 16));
     problem_launches_fail(all_keys(c, 16, 16));
 }
 

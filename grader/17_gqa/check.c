@@ -269,6 +269,7 @@ static void arguments(struct check* c) {
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     problem_refused(with_d(sizes(c, &of_backward, 4, 1, 16, 16, false), 8), of_gradients);
     problem_too_many_heads(backward_of(c, 2, 16, 16, false));
+    problem_most_heads(backward_of(c, 2, 16, 16, false));
     problem_launches_fail(backward_of(c, 2, 16, 16, false));
 }
 

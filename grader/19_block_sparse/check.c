@@ -313,7 +313,6 @@ static void arguments(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
-    backward_case_empty(sizes(c, &of_backward, 1, 0, 0));
     problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
     problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
 }

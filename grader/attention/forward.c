@@ -272,6 +272,7 @@ void forward_arguments(struct problem p, const struct idle_call* bad) {
     forward_idle(no_batches, "B = 0");
     problem_refused(p, bad);
     problem_too_many_heads(p);
+    problem_most_heads(p);
     problem_launches_fail(p);
 }
 

@@ -285,6 +285,9 @@ void problem_too_many_heads(struct problem p) {
         {0},
     };
     problem_refused(p, bad);
+}
+
+void problem_most_heads(struct problem p) {
     p.N_q = p.N_k = 0;
     p.H = 65535;
     if (p.group > 1) p.group = p.H;

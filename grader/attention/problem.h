@@ -141,9 +141,11 @@ void problem_refused(struct problem p, const struct idle_call* bad);
 void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
-// batches, which are 0 in 32 bits. The most that a grid has, 65535, are not refused: without rows,
-// which would take their time.
+// batches, which are 0 in 32 bits.
 void problem_too_many_heads(struct problem p);
+
+// The most heads that a grid has, 65535, must be taken: without rows, which would take their time.
+void problem_most_heads(struct problem p);
 
 // check_launches_fail() with packed arrays.
 void problem_launches_fail(struct problem p);

@@ -159,7 +159,7 @@
           "the launcher returns an error and leaves it for the next cudaGetLastError() to find")   \
     CAUSE(written_on_error, "an output was written before it was clear that the call succeeds")    \
     CAUSE(leak, "device memory is still allocated when the launcher returns")                      \
-    CAUSE(allocates, "the launcher allocates device memory; the contract says that it does not")   \
+    COST(allocates, "the launcher allocates device memory; the contract says that it does not")    \
     CAUSE(waits, "the launcher waits for the device; the contract has it return at once")          \
     CAUSE(other_stream, "a kernel is not in the default stream, which does not wait for it")       \
     CAUSE(host_computed, "the result does not come from a kernel: host code made it")              \
