@@ -104,7 +104,7 @@ static void extreme(struct check* c) {
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
-    struct problem p = all_keys(c, 16 + pick_ragged(c, 49, 63), 80);
+    struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 80), 24);
     p.rounded_once = true;
     backward_case(p);
     p = all_keys(c, 19, 16);
@@ -130,7 +130,7 @@ static void own_scale(struct check* c) {
 static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
-    backward_case_after(with_d(all_keys(c, N, 35), 24), 11, 16, 24);
+    backward_case_after(with_d(all_keys(c, N, 35), 24), 16, 11, 24);
 }
 
 static void arguments(struct check* c) {

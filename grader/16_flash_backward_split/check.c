@@ -158,7 +158,7 @@ static void repeatable(struct check* c) {
 
 static void again(struct check* c) {
     backward_case_again(all_keys(c, 64, 64), 3, NULL);
-    backward_case_after(with_d(all_keys(c, 64, 72), 128), 31, 33, 64);
+    backward_case_after(with_d(all_keys(c, 64, 72), 128), 33, 31, 64);
 }
 
 static void arguments(struct check* c) {

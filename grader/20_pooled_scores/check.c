@@ -153,8 +153,6 @@ static void head_dimensions(struct check* c) {
         struct problem p = with_d(sizes(c, 32, 32, false, &pooling), d[n]);
         judge(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
-    judge(with_d(sizes(c, 100, 3, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
-          JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {

@@ -234,7 +234,6 @@ void backward_case_after(struct problem p, int64_t N_q, int64_t N_k, int64_t d) 
              (int)N_k, (int)d, (int)p.d);
     struct problem alone[CALLS] = {p, p, p};
     problem_set_d(&alone[0], d);
-    alone[0].causal = !p.causal;
     for (int r = 0; r < CALLS; r++) {
         if (r < CALLS - 1) alone[r].N_q = N_q, alone[r].N_k = N_k;
         backward_case(alone[r]);  // what is wrong in a first call, too, is not left of another
@@ -243,13 +242,12 @@ void backward_case_after(struct problem p, int64_t N_q, int64_t N_k, int64_t d) 
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);
     struct problem call[CALLS] = {p, p, p};
-    call[0].d = d, call[0].causal = !p.causal;
+    call[0].d = d;
     for (int r = 0; r < CALLS; r++) {
         if (r < CALLS - 1) call[r].N_q = N_q, call[r].N_k = N_k;
         check_vary(p.check, "N_q", r, call[r].N_q);
         check_vary(p.check, "N_k", r, call[r].N_k);
         check_vary(p.check, "d", r, call[r].d);
-        check_vary(p.check, "causal", r, call[r].causal);
         check_round(p.check, r);
         backward_fill(&call[r]);
         backward_forward(&call[r]);

@@ -12,8 +12,9 @@
 // a NaN there delta would be NaN for every mistake.
 void backward_fill(const struct problem* p);
 
-// After backward_fill(): pairs of equal keys of the first head, `apart` from each other, whose values
-// are large, `common`, and of opposite signs. So the sums for dQ cancel, and show their order.
+// After backward_fill(): pairs of equal keys of the first head, `apart` from each other, whose
+// values are large, `common`, and of opposite signs. So the sums for dQ cancel, and show their
+// order.
 void backward_spread_keys(struct problem* p, double common, double apart);
 
 // New rows of another size in one input.
@@ -88,7 +89,7 @@ void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
 // A call of p, of one batch and one head, after two calls of N_q queries and N_k keys: the first
-// has another d, and a mask if p has none. None of these sizes is above p's.
+// has this d. None of these sizes is above p's.
 void backward_case_after(struct problem p, int64_t N_q, int64_t N_k, int64_t d);
 
 #endif
