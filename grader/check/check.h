@@ -215,8 +215,8 @@ struct budget budget_from(const struct tensor* t, const double* standard);
 // diagnose.c).
 void check_compare(struct check* c, struct tensor* t, struct budget budget);
 
-// Was the call made that check_fail_call() wanted to fail? And, if it was a launch, has the launcher
-// left its error for the next cudaGetLastError()? Of the first round, after check_run().
+// Was the call made that check_fail_call() wanted to fail? And, if it was a launch, has the
+// launcher left its error for the next cudaGetLastError()? Of the first round, after check_run().
 bool check_call_failed(const struct check* c);
 bool check_error_left(const struct check* c);
 

@@ -75,7 +75,8 @@ void batch_fill(const struct batch* b, double low, double high);
 void batch_fill_rising(const struct batch* b);
 
 // One score, 5, in each of several rows, above others of -9: they weigh a millionth each, and in
-// thousands of columns a hundredth together. It is the first of the first row, the last of the last.
+// thousands of columns a hundredth together. It is the first of the first row, the last of the
+// last.
 void batch_fill_long_tail(const struct batch* b);
 
 // For 8 rows of at least 701: -infinity in place of all elements, all but one, all but the last

@@ -66,7 +66,8 @@ bool opens_namespace(size_t i);
 
 void note_kernel(size_t global);  // reads the declaration whose __global__ is there
 bool is_kernel(size_t name);
-// Does the expression that ends at `last` name a kernel of this file, with template arguments or not?
+// Does the expression that ends at `last` name a kernel of this file, with or without template
+// arguments?
 bool named_at(size_t last);
 // Can `(const void *)(expression)` be written for a kernel expression that ends at `last`? Only if
 // it names one function for certain; the launch then knows the kernel's shared memory limit.
