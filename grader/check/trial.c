@@ -415,21 +415,25 @@ static void note_promises(struct check* c, int round) {
 }
 
 void trial_promises(struct check* c) {
+    static const struct {
+        enum cause cause;
+        const char *said, *next;
+    } broken_by[] = {
+        {CAUSE_allocates, "the launcher called cudaMalloc or one of its relatives",
+         "what the kernel needs between its blocks has to fit into the outputs"},
+        {CAUSE_other_stream, "the launcher launched a kernel in a stream that it had created",
+         "launch in the default stream: leave the fourth number of <<< >>> away"},
+        {CAUSE_waits,
+         "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",
+         "leave it away: who needs the result waits for the stream"},
+    };
     const struct session* s = c->session;
     int broken = c->record->broken ? c->record->broken : s->broken;
-    const char* text = broken == CAUSE_allocates
-                           ? "the launcher called cudaMalloc or one of its relatives"
-                       : broken == CAUSE_other_stream
-                           ? "the launcher launched a kernel in a stream that it had created"
-                           : "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or "
-                             "cudaEventSynchronize";
-    if (!broken || (c->watch != WATCH_CHECK && !(s->safe && c->record->broken))) return;
-    check_fail(c, (enum cause)broken, "%s\n  next: %s\n", text,
-               broken == CAUSE_allocates
-                   ? "what the kernel needs between its blocks has to fit into the outputs"
-               : broken == CAUSE_other_stream
-                   ? "launch in the default stream: leave the fourth number of <<< >>> away"
-                   : "leave it away: who needs the result waits for the stream");
+    if (c->watch != WATCH_CHECK && !(s->safe && c->record->broken)) return;
+    for (size_t i = 0; i < sizeof broken_by / sizeof *broken_by; i++)
+        if (broken == (int)broken_by[i].cause)
+            check_fail(c, broken_by[i].cause, "%s\n  next: %s\n", broken_by[i].said,
+                       broken_by[i].next);
 }
 
 // The outputs of the case have been taken from its arena, which this run gets.
