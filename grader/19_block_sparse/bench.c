@@ -44,7 +44,7 @@ static void prepare(struct bench_run* run, const int64_t* n) {
     if (!mask) abort();
     for (int64_t e = 0; e < count; e++)
         mask[e] = is_active(n, e / (T * T), e / T % T * SPARSE_BLOCK, e % T * SPARSE_BLOCK);
-    bench_input_bytes(run, "mask", mask, count);
+    bench_input_given(run, "mask", U8, mask, count);
     free(mask);
     attention_prepare(run, n);
 }

@@ -28,6 +28,15 @@ static void* allocate(struct bench_run* run, size_t bytes, const char* what) {
     return gpu;
 }
 
+// The whole array, in stream order.
+static void copy(const struct bench_array* a, void* to, const void* from, size_t bytes) {
+    if (bytes != a->bytes) {
+        fprintf(stderr, "bench: %s has %zu bytes, not %zu\n", a->name, a->bytes, bytes);
+        exit(2);
+    }
+    bench_must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), a->name);
+}
+
 // An array without contents; NULL where there is no memory for it.
 static struct bench_array* add(struct bench_run* run, const char* name, enum dtype dtype,
                                int64_t count, int element, enum bench_role role) {
@@ -50,15 +59,24 @@ void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int6
     if (a) bench_must(device_fill(a->gpu, device_type(dtype), count, (uint64_t)run->count), name);
 }
 
-void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
-                       int64_t count) {
-    struct bench_array* a = add(run, name, U8, count, dtype_size(U8), BENCH_INPUT);
-    if (a) bench_must(cudaMemcpy(a->gpu, bytes, a->bytes, cudaMemcpyHostToDevice), name);
+void bench_input_given(struct bench_run* run, const char* name, enum dtype dtype,
+                       const void* elements, int64_t count) {
+    struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_INPUT);
+    if (a) bench_must(cudaMemcpy(a->gpu, elements, a->bytes, cudaMemcpyHostToDevice), name);
 }
 
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
     struct bench_array* a = add(run, name, dtype, count, dtype_size(dtype), BENCH_OUTPUT);
     if (a) a->agreed_gpu = allocate(run, a->bytes, name);
+}
+
+void bench_in_place(struct bench_run* run, const char* name, enum dtype dtype, int64_t count) {
+    bench_input(run, name, dtype, count);
+    struct bench_array* a = &run->array[run->count - 1];
+    a->role = BENCH_IN_PLACE;
+    a->original_gpu = allocate(run, a->bytes, name);
+    a->agreed_gpu = allocate(run, a->bytes, name);
+    if (!run->no_memory) copy(a, a->original_gpu, a->gpu, a->bytes);
 }
 
 void bench_workspace(struct bench_run* run, const char* name, int64_t bytes) {
@@ -72,44 +90,55 @@ static struct bench_array* find(const struct bench_run* run, const char* name) {
     exit(2);
 }
 
+void bench_each(struct bench_run* run, const char* name, double each) {
+    find(run, name)->each = (float)each;
+}
+
 void* bench_gpu(const struct bench_run* run, const char* name) {
     return find(run, name)->gpu;
+}
+
+static void read_elements(const struct bench_array* a, const void* from_gpu, int64_t first,
+                          int64_t stride, int64_t rows, int64_t width, double* to) {
+    size_t size = (size_t)dtype_size(a->dtype), row = (size_t)width * size;
+    unsigned char* bytes = malloc((size_t)rows * row);
+    if (!bytes || first < 0 || first + (rows - 1) * stride + width > a->count) {
+        fprintf(stderr, "bench: cannot read %lld elements of %s from %lld on\n",
+                (long long)(rows * width), a->name, (long long)first);
+        exit(2);
+    }
+    size_t pitch = rows > 1 ? (size_t)stride * size : row;  // CUDA wants at least a row
+    bench_must(cudaMemcpy2D(bytes, row, (const char*)from_gpu + (size_t)first * size, pitch, row,
+                            (size_t)rows, cudaMemcpyDeviceToHost),
+               a->name);
+    for (int64_t i = 0; i < rows * width; i++)
+        to[i] = dtype_load(a->dtype, bytes + (size_t)i * size);
+    free(bytes);
 }
 
 void bench_read(struct bench_run* run, const char* name, int64_t first, int64_t stride,
                 int64_t rows, int64_t width, double* to) {
     const struct bench_array* a = find(run, name);
-    size_t size = (size_t)dtype_size(a->dtype), row = (size_t)width * size;
-    unsigned char* bytes = malloc((size_t)rows * row);
-    if (!bytes || first < 0 || first + (rows - 1) * stride + width > a->count) {
-        fprintf(stderr, "bench: cannot read %lld elements of %s from %lld on\n",
-                (long long)(rows * width), name, (long long)first);
+    read_elements(a, a->gpu, first, stride, rows, width, to);
+}
+
+void bench_read_original(struct bench_run* run, const char* name, int64_t first, int64_t stride,
+                         int64_t rows, int64_t width, double* to) {
+    const struct bench_array* a = find(run, name);
+    if (!a->original_gpu) {
+        fprintf(stderr, "bench: %s is no array in place\n", name);
         exit(2);
     }
-    size_t pitch = rows > 1 ? (size_t)stride * size : row;  // CUDA wants at least a row
-    bench_must(cudaMemcpy2D(bytes, row, (char*)a->gpu + (size_t)first * size, pitch, row,
-                            (size_t)rows, cudaMemcpyDeviceToHost),
-               name);
-    for (int64_t i = 0; i < rows * width; i++)
-        to[i] = dtype_load(a->dtype, bytes + (size_t)i * size);
-    free(bytes);
+    read_elements(a, a->original_gpu, first, stride, rows, width, to);
 }
 
 size_t bench_bytes(const struct bench_run* run, const char* name) {
     return find(run, name)->bytes;
 }
 
-static void copy(const struct bench_array* a, void* to, const void* from, size_t bytes) {
-    if (bytes != a->bytes) {
-        fprintf(stderr, "bench: %s has %zu bytes, not %zu\n", a->name, a->bytes, bytes);
-        exit(2);
-    }
-    bench_must(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), a->name);
-}
-
 void bench_get(const struct bench_run* run, const char* name, void* to_gpu, size_t bytes) {
     const struct bench_array* a = find(run, name);
-    copy(a, to_gpu, a->gpu, bytes);
+    copy(a, to_gpu, a->original_gpu ? a->original_gpu : a->gpu, bytes);
 }
 
 void bench_put(const struct bench_run* run, const char* name, const void* from_gpu, size_t bytes) {
@@ -128,17 +157,20 @@ int64_t bench_pick(struct bench_run* run, int64_t below) {
     return (int64_t)((run->random >> 33) % (uint64_t)below);
 }
 
-void arrays_poison(const struct bench_run* run) {
-    for (int i = 0; i < run->count; i++)
-        if (run->array[i].role != BENCH_INPUT)  // all ones are a NaN in every format
-            bench_must(cudaMemsetAsync(run->array[i].gpu, 0xff, run->array[i].bytes, NULL),
-                       "poisoning");
+void arrays_restore(const struct bench_run* run) {
+    for (int i = 0; i < run->count; i++) {
+        const struct bench_array* a = &run->array[i];
+        if (a->role == BENCH_IN_PLACE)
+            copy(a, a->gpu, a->original_gpu, a->bytes);
+        else if (a->role != BENCH_INPUT)  // all ones are a NaN in every format
+            bench_must(cudaMemsetAsync(a->gpu, 0xff, a->bytes, NULL), "poisoning");
+    }
 }
 
 void arrays_keep(struct bench_run* run, double spread) {
     for (int i = 0; i < run->count; i++) {
         struct bench_array* a = &run->array[i];
-        if (a->role != BENCH_OUTPUT) continue;
+        if (!a->agreed_gpu) continue;
         float largest = 0;
         bench_must(cudaMemcpy(a->agreed_gpu, a->gpu, a->bytes, cudaMemcpyDeviceToDevice), a->name);
         bench_must(
@@ -146,16 +178,16 @@ void arrays_keep(struct bench_run* run, double spread) {
             a->name);
         bench_must(cudaMemcpy(&largest, run->scratch_gpu, sizeof largest, cudaMemcpyDeviceToHost),
                    a->name);
-        a->tolerance = (float)spread * largest;
+        a->tolerance = a->each > 0 ? 0 : (float)spread * largest;
     }
 }
 
 void arrays_compare(const struct bench_run* run, double looser, unsigned* wrong_gpu) {
     for (int i = 0; i < run->count; i++) {
         const struct bench_array* a = &run->array[i];
-        if (a->role != BENCH_OUTPUT) continue;
+        if (!a->agreed_gpu) continue;
         bench_must(device_differs(wrong_gpu, a->gpu, a->agreed_gpu, device_type(a->dtype), a->count,
-                                  (float)looser * a->tolerance),
+                                  (float)looser * a->tolerance, (float)looser * a->each),
                    a->name);
     }
 }
@@ -163,6 +195,7 @@ void arrays_compare(const struct bench_run* run, double looser, unsigned* wrong_
 void arrays_free(struct bench_run* run) {
     for (int i = 0; i < run->count; i++) {
         cudaFree(run->array[i].gpu);
+        cudaFree(run->array[i].original_gpu);
         cudaFree(run->array[i].agreed_gpu);
     }
     run->count = 0;

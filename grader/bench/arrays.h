@@ -8,7 +8,7 @@
 #include "bench/device.h"
 
 enum { BENCH_ARRAYS = 16 };
-enum bench_role { BENCH_INPUT, BENCH_OUTPUT, BENCH_WORKSPACE };
+enum bench_role { BENCH_INPUT, BENCH_OUTPUT, BENCH_IN_PLACE, BENCH_WORKSPACE };
 
 struct bench_array {
     const char* name;
@@ -17,8 +17,10 @@ struct bench_array {
     int64_t count;
     size_t bytes;
     void* gpu;
-    void* agreed_gpu;  // outputs: what the first right version wrote
-    float tolerance;   // outputs: between agreed_gpu and any other run
+    void* original_gpu;  // in place: what it holds before a call
+    void* agreed_gpu;    // outputs, in place: what the first right version wrote
+    float tolerance;     // these: between agreed_gpu and any other run
+    float each;          // ... and what is added of an element's own size
 };
 
 struct bench_run {
@@ -32,10 +34,11 @@ struct bench_run {
 // Ends the program with the CUDA error's name if there is one.
 void bench_must(int error, const char* what);
 
-void arrays_poison(const struct bench_run* run);  // outputs, workspace; in stream order
-void arrays_keep(struct bench_run* run,
-                 double spread);  // outputs: all others are compared with these
-// Counts the elements that differ from these by more than `looser` times the tolerance.
+// Before a call, in stream order: NaN in outputs and workspace, the original in what is in place.
+void arrays_restore(const struct bench_run* run);
+// The outputs as they are now: all others are compared with these.
+void arrays_keep(struct bench_run* run, double spread);
+// Counts the elements that differ from these by more than `looser` times what is allowed.
 void arrays_compare(const struct bench_run* run, double looser, unsigned* wrong_gpu);
 void arrays_free(struct bench_run* run);
 

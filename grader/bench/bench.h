@@ -46,6 +46,7 @@ struct bench {
     double (*error)(struct bench_run* run, const int64_t* n);
     // How far two right outputs may differ, relative to the largest element: every element of every
     // timed run is compared with the output of the first right version. 0: not in a single bit.
+    // bench_each() says otherwise of an output.
     double spread;
 };
 
@@ -54,11 +55,17 @@ extern const struct bench bench;  // a lesson's bench.c defines it
 // For prepare(). Inputs hold random numbers, normal with mean 0 and variance 1. Outputs and
 // workspace hold NaN before every call. count > 0.
 void bench_input(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
-// An input of U8 that holds these bytes; they belong to the caller.
-void bench_input_bytes(struct bench_run* run, const char* name, const uint8_t* bytes,
-                       int64_t count);
+// An input that holds these `count` elements; they belong to the caller.
+void bench_input_given(struct bench_run* run, const char* name, enum dtype dtype,
+                       const void* elements, int64_t count);
 void bench_output(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
+// An output that takes an input's place: before every call it holds the same random numbers,
+// afterwards it is compared as an output.
+void bench_in_place(struct bench_run* run, const char* name, enum dtype dtype, int64_t count);
 void bench_workspace(struct bench_run* run, const char* name, int64_t bytes);
+// Two right values of this output differ by at most `each` times their own size, in place of
+// `spread` times the largest: for elements of very different size.
+void bench_each(struct bench_run* run, const char* name, double each);
 
 // The array of that name on the GPU.
 void* bench_gpu(const struct bench_run* run, const char* name);
@@ -66,6 +73,10 @@ void* bench_gpu(const struct bench_run* run, const char* name);
 // to[r * width + x] = element first + r * stride + x of the array, for `rows` rows.
 void bench_read(struct bench_run* run, const char* name, int64_t first, int64_t stride,
                 int64_t rows, int64_t width, double* to);
+
+// The same of an array in place as it was before the call.
+void bench_read_original(struct bench_run* run, const char* name, int64_t first, int64_t stride,
+                         int64_t rows, int64_t width, double* to);
 
 // A number of 0 .. below - 1, the same sequence in every process: which elements error() looks at.
 int64_t bench_pick(struct bench_run* run, int64_t below);

@@ -43,12 +43,13 @@ __global__ void fill_kernel(void* x, enum device_type type, int64_t count, uint6
 }
 
 __global__ void differs_kernel(unsigned* wrong, const void* x, const void* y, enum device_type type,
-                               int64_t count, float tolerance) {
+                               int64_t count, float tolerance, float each) {
     int64_t step = (int64_t)gridDim.x * blockDim.x;
     unsigned found = 0;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
         float a = load(x, type, i), b = load(y, type, i);
-        found += !(a == b || fabsf(a - b) <= tolerance);  // NaN is neither
+        float allowed = tolerance + each * fminf(fabsf(a), fabsf(b));  // finite unless both are not
+        found += !(a == b || fabsf(a - b) <= allowed);                 // NaN is neither
     }
     if (found) atomicAdd(wrong, found);
 }
@@ -71,8 +72,9 @@ extern "C" int device_fill(void* x_gpu, enum device_type type, int64_t count, ui
 }
 
 extern "C" int device_differs(unsigned* wrong_gpu, const void* x_gpu, const void* y_gpu,
-                              enum device_type type, int64_t count, float tolerance) {
-    differs_kernel<<<blocks_for(count), THREADS>>>(wrong_gpu, x_gpu, y_gpu, type, count, tolerance);
+                              enum device_type type, int64_t count, float tolerance, float each) {
+    differs_kernel<<<blocks_for(count), THREADS>>>(wrong_gpu, x_gpu, y_gpu, type, count, tolerance,
+                                                   each);
     return cudaGetLastError();
 }
 

@@ -23,6 +23,8 @@ struct bench_peers {
     // Before anything is timed at a size, with its inputs filled; and after all is.
     void (*prepare)(struct bench_run* run, const struct bench_size* size);
     void (*finish)(void);
+    // Before every call, not timed: bench_get() again of what the call overwrites. NULL: nothing.
+    void (*ready)(int peer);
     int (*call)(int peer);      // timed: puts its work into the default stream
     void (*deliver)(int peer);  // not timed: bench_put() for every output of the lesson
 };
@@ -30,8 +32,8 @@ struct bench_peers {
 // The program `bench`, its usage in timing.c; with the peers, if not NULL, after the versions.
 int bench_main(int argc, char** argv, const struct bench_peers* peers);
 
-// Copies a whole array, all `bytes` of it, to or from memory on the GPU; anything but the array's
-// size ends the program.
+// Copies a whole array, all `bytes` of it, to or from memory on the GPU, in stream order; anything
+// but the array's size ends the program. Of an array in place one gets what it holds before a call.
 void bench_get(const struct bench_run* run, const char* name, void* to_gpu, size_t bytes);
 void bench_put(const struct bench_run* run, const char* name, const void* from_gpu, size_t bytes);
 

@@ -7,8 +7,9 @@ check of every element of every run. The peers are further versions.
 A lesson's peers.py has a class Peers. Its names and kinds ("pytorch" or "triton") are one for each peer; a peer's
 error may be `looser` times that of a course's kernel. An object is made for each size from the bench and
 the size's numbers; call(peer) puts the peer's work into the default stream, deliver(peer, result) its outputs where
-the bench looks for them; layouts, one for each peer, tell the record how their memory is laid out. A method warm(),
-if there is one, compiles without timing.
+the bench looks for them; layouts, one for each peer, tell the record how their memory is laid out. What a call
+overwrites is an input again after ready(peer), which is called before each and not timed. A method warm() compiles
+without timing. The last three need not be there.
 
 usage: peers.py                                             is there PyTorch with a GPU? 0 or 2
        peers.py LESSON warm                                 compiles what the lesson's peers will need
@@ -51,8 +52,11 @@ class Bench:
     def get(self, name, shape, dtype):
         """A copy of an input."""
         tensor = torch.empty(shape, dtype=dtype, device=DEVICE)
-        self.functions.bench_get(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
+        self.get_again(name, tensor)
         return tensor
+
+    def get_again(self, name, tensor):
+        self.functions.bench_get(self.run, name.encode(), tensor.data_ptr(), tensor.nbytes)
 
     def put(self, name, tensor):
         tensor = tensor.contiguous()
@@ -74,8 +78,8 @@ class Peers(ctypes.Structure):
                 ("kinds", ctypes.POINTER(ctypes.c_char_p)), ("layouts", ctypes.POINTER(ctypes.c_char_p)),
                 ("software", ctypes.c_char_p), ("looser", ctypes.c_double),
                 ("prepare", ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Size))),
-                ("finish", ctypes.CFUNCTYPE(None)), ("call", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)),
-                ("deliver", ctypes.CFUNCTYPE(None, ctypes.c_int)))
+                ("finish", ctypes.CFUNCTYPE(None)), ("ready", ctypes.CFUNCTYPE(None, ctypes.c_int)),
+                ("call", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)), ("deliver", ctypes.CFUNCTYPE(None, ctypes.c_int)))
 
 
 OK, NOT_OFFERED, NO_MEMORY = 0, 1, 2
@@ -116,8 +120,11 @@ class Callbacks:
         gc.collect()  # the size and its functions hold each other
         torch.cuda.empty_cache()  # the bench allocates on its own
 
-    def call(self, peer):
+    def ready(self, peer):
         self.result = None  # its memory serves again
+        getattr(self.size, "ready", lambda peer: None)(peer)
+
+    def call(self, peer):
         try:
             self.result = self.size.call(peer) if self.size else None
         except torch.OutOfMemoryError:

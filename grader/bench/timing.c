@@ -134,14 +134,15 @@ static enum outcome outcome_of(const struct version* v, int status) {
                                           : REFUSES_ARGUMENTS;
 }
 
-// One call between two events. Before it, in stream order, the outputs are poisoned and the cache
-// is made cold. Waits for the call, and until its results are in the run's outputs. Returns
+// One call between two events. Before it, in stream order, the arrays are made what they are before
+// a call, and the cache is made cold. Waits for the call, and until its results are in the run's outputs. Returns
 // VERIFIED, or why there are none. *late: the GPU reached the call before all of it was in the
 // stream, so the time may be the processor's, not the GPU's. With `sample` the clock is read
 // meanwhile.
 static enum outcome run_once(const struct version* v, struct bench_run* run, const int64_t* n,
                              bool sample, double* ms, bool* late) {
-    arrays_poison(run);
+    arrays_restore(run);
+    if (!v->launch[0] && peers->ready) peers->ready(v->peer);
     for (int i = 0; i < flushes; i++) ceiling_flush();
     bench_must(cudaEventRecord(begin, NULL), "event");
     int status =

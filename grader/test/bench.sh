@@ -25,7 +25,7 @@ for program in main peers; do
         build/libcpu.a -Wl,--no-whole-archive -lpthread -ldl -lm -o "$out/$program" || failed=1
 done
 versions=
-for name in right first_element last_element forgets refuses; do
+for name in right first_element last_element forgets refuses leaves leaves_end once small_ones nearly; do
     compile $here/version.cu "$out/$name.so.o" -fPIC "-DMISTAKE=$(echo $name | tr '[:lower:]' '[:upper:]')" &&
         g++ -shared "$out/$name.so.o" -o "$out/$name.so" || failed=1
     versions="$versions step:$name=$out/$name.so"
@@ -48,6 +48,11 @@ row forgets 4321 verified
 row refuses 1000 verified
 row refuses 4321 "does not take this size"
 row right huge "out of memory"
+row leaves 1000 "WRONG in a sample"
+row leaves_end 1000 "WRONG: differs from the first version"
+row once 1000 "WRONG in a timed run"
+row small_ones 1000 "WRONG: differs from the first version"
+row nearly 1000 verified
 expect "bench: clock and what limits it are noted" grep -q '^4321,right,step,.*,verified,1700,power,' "$out/bench.csv"
 expect "bench: ... and in the table" sh -c \
     "awk -f grader/make/bench_table.awk '$out/bench.csv' | grep -q 'Clock at least 1700 MHz, limited by power'"
@@ -72,6 +77,7 @@ for size in 1000 4321; do
     row agreed $size verified
     row last_element $size "WRONG: differs from the first version"
     row nearly $size "WRONG in a sample"
+    row not_ready $size "WRONG in a timed run"
     row no_memory $size "out of memory"
     row runs_out $size "out of memory"
     row not_offered $size "not offered"

@@ -4,30 +4,47 @@
 
 #include <cuda_runtime_api.h>
 
-enum { RIGHT, AGREED, LAST_ELEMENT, NEARLY, NO_MEMORY, RUNS_OUT, NOT_OFFERED, PEERS };
+// NOT_READY does not get z again, which the call before it has doubled.
+enum { RIGHT, AGREED, LAST_ELEMENT, NEARLY, NO_MEMORY, RUNS_OUT, NOT_OFFERED, NOT_READY, PEERS };
 static const char* const names[] = {"right",     "agreed",   "last_element", "nearly",
-                                    "no_memory", "runs_out", "not_offered"};
+                                    "no_memory", "runs_out", "not_offered",  "not_ready"};
 static const char* const kinds[] = {"pytorch", "pytorch", "pytorch", "triton",
-                                    "pytorch", "pytorch", "pytorch"};
+                                    "pytorch", "pytorch", "pytorch", "pytorch"};
 static const char* layouts[PEERS] = {"N"};
 
 enum { MOST = 4321 };
 static struct bench_run* run;
 static int64_t n;
-static float x[MOST], y[MOST];
+static float x[MOST], y[MOST], z[MOST];
+
+static void get(const char* name, float* to) {
+    void* gpu;
+    cudaMalloc(&gpu, bench_bytes(run, name));
+    bench_get(run, name, gpu, (size_t)n * sizeof(float));
+    cudaMemcpy(to, gpu, (size_t)n * sizeof(float), cudaMemcpyDeviceToHost);
+    cudaFree(gpu);
+}
+
+static void put(const char* name, const float* from) {
+    void* gpu;
+    cudaMalloc(&gpu, bench_bytes(run, name));
+    cudaMemcpy(gpu, from, (size_t)n * sizeof(float), cudaMemcpyHostToDevice);
+    bench_put(run, name, gpu, (size_t)n * sizeof(float));
+    cudaFree(gpu);
+}
 
 static void prepare(struct bench_run* of, const struct bench_size* size) {
     run = of;
     n = size->n[0];
-    void* x_gpu;
-    cudaMalloc(&x_gpu, bench_bytes(run, "x"));
-    bench_get(run, "x", x_gpu, (size_t)n * sizeof(float));
-    cudaMemcpy(x, x_gpu, (size_t)n * sizeof(float), cudaMemcpyDeviceToHost);
-    cudaFree(x_gpu);
+    get("x", x);
 }
 
 static void finish(void) {
     run = NULL;
+}
+
+static void ready(int peer) {
+    if (peer != NOT_READY) get("z", z);
 }
 
 static int call(int peer) {
@@ -35,6 +52,7 @@ static int call(int peer) {
     if (peer == NO_MEMORY || (peer == RUNS_OUT && ++calls % 4 == 0)) return BENCH_PEER_NO_MEMORY;
     if (peer == NOT_OFFERED) return BENCH_PEER_NOT_OFFERED;
     for (int64_t i = 0; i < n; i++) y[i] = 2 * x[i];
+    for (int64_t i = 0; i < n; i++) z[i] *= 2;
     if (peer == LAST_ELEMENT) y[n - 1] = -1;
     if (peer == NEARLY) y[0] = 2.5f * x[0];
     return BENCH_PEER_OK;
@@ -43,17 +61,15 @@ static int call(int peer) {
 static void deliver(int peer) {
     if (peer == AGREED) {
         bench_put_agreed(run, "y");
+        bench_put_agreed(run, "z");
         return;
     }
-    void* y_gpu;
-    cudaMalloc(&y_gpu, bench_bytes(run, "y"));
-    cudaMemcpy(y_gpu, y, (size_t)n * sizeof(float), cudaMemcpyHostToDevice);
-    bench_put(run, "y", y_gpu, (size_t)n * sizeof(float));
-    cudaFree(y_gpu);
+    put("y", y);
+    put("z", z);
 }
 
 int main(int argc, char** argv) {
-    const struct bench_peers peers = {PEERS, names,   kinds,  layouts, "none 1.0",
-                                      1,     prepare, finish, call,    deliver};
+    const struct bench_peers peers = {PEERS,   names,  kinds, layouts, "none 1.0", 1,
+                                      prepare, finish, ready, call,    deliver};
     return bench_main(argc, argv, &peers);
 }
