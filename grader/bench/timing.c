@@ -135,10 +135,10 @@ static enum outcome outcome_of(const struct version* v, int status) {
 }
 
 // One call between two events. Before it, in stream order, the arrays are made what they are before
-// a call, and the cache is made cold. Waits for the call, and until its results are in the run's outputs. Returns
-// VERIFIED, or why there are none. *late: the GPU reached the call before all of it was in the
-// stream, so the time may be the processor's, not the GPU's. With `sample` the clock is read
-// meanwhile.
+// a call, and the cache is made cold. Waits for the call, and until its results are in the run's
+// outputs. Returns VERIFIED, or why there are none. *late: the GPU reached the call before all of
+// it was in the stream, so the time may be the processor's, not the GPU's. With `sample` the clock
+// is read meanwhile.
 static enum outcome run_once(const struct version* v, struct bench_run* run, const int64_t* n,
                              bool sample, double* ms, bool* late) {
     arrays_restore(run);
