@@ -55,7 +55,8 @@ for rows, V, ignored in ((5, 1000, 0), (3, 32768, 1), (3, 50257, 0), (2, 70001, 
             peers.ready(peer)
             peers.deliver(peer, peers.call(peer))
         got = bench.got
-        # The gradient is rounded to bf16: half an ulp is at most 2^-8 of it. Triton's interpreter cuts off the bits.
+        # The gradient is rounded to bf16: half an ulp is at most 2^-8 of it. Triton's interpreter
+        # cuts off the bits.
         rounding = 2 ** (-7 if "Triton" in name else -8)
         errors = [largest(got["loss"] - loss), largest((got["logits"] - gradient) / gradient.abs().clamp_min(1e-30))]
         if got["LSE"] is not None:
