@@ -1,8 +1,8 @@
 // tiled_matmul.cu: C = A B, each block working from two small tiles in shared memory.
 //
 // A block owns one TILE x TILE tile of C. It walks along K; at each stop its threads fetch one tile
-// of A and one of B together, and every number fetched is then used TILE times. Slower versions on
-// the way here: steps/1_naive.cu, steps/2_coalesced.cu.
+// of A and one of B together, and every number fetched is then used TILE times. The slower version
+// on the way here: steps/1_coalesced.cu.
 //
 //     make grade LESSON=05
 #include "tiled_matmul.h"

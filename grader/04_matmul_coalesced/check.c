@@ -395,6 +395,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "04_matmul_coalesced",
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
                               .items = items,
                               .idea = {.what = "neighbouring lanes read and write neighbouring "
                                                "elements",

@@ -213,5 +213,5 @@ const struct lesson lesson = {.name = "05_tiled_matmul",
                               .items = items,
                               .idea = {.what = "global memory is read once per tile",
                                        .paid_by = {cheap},
-                                       .naive = "solutions/05_tiled_matmul/steps/1_naive.cu"},
+                                       .naive = "solutions/05_tiled_matmul/steps/1_coalesced.cu"},
                               .explain = explain};

@@ -168,7 +168,7 @@ else
     tell FAIL "a profile as CSV and as JSON" "$(diff profile.csv profile.json | head -n 20)"
 fi
 name="a profile of a wrong kernel" says 0 "The result of this case is wrong" make -s profile LESSON=5
-if make -s profile LESSON=5 FILE=solutions/05_tiled_matmul/steps/1_naive.cu 2>&1 | grep -q wrong; then
+if make -s profile LESSON=5 FILE=solutions/05_tiled_matmul/steps/1_coalesced.cu 2>&1 | grep -q wrong; then
     tell FAIL "a costly one is not wrong"
 else
     tell ok "a costly one is not wrong"

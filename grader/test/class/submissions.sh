@@ -39,7 +39,7 @@ one() { # one NUMBER: its kind is the number modulo 26
         ;;
     2) cp $hostile/endless_kernel.cu "$to/endless$n.cu" && expect "endless$n" 0 "0 of 100" ;;
     3) cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/stub$n.cu" && expect "stub$n" 0 "0 of 100" ;;
-    4) cp solutions/05_tiled_matmul/steps/1_naive.cu "$to/naive$n.cu" && expect "naive$n" 60 "60 of 100" ;;
+    4) cp solutions/05_tiled_matmul/steps/1_coalesced.cu "$to/naive$n.cu" && expect "naive$n" 60 "60 of 100" ;;
     5) cp $hostile/fork_bomb.cu "$to/forks$n.cu" && expect "forks$n" 0 "0 of 100" ;;
     6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100" ;;
     7) archive "zip$n.zip" zip -q "zip$n.zip" tiled_matmul.cu && expect "zip$n" 100 "100 of 100" ;;

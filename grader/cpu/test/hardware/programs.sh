@@ -19,7 +19,7 @@ programs() {
 03_reduction steps/3_warp_tree
 03_reduction steps/2_shared_tree
 05_tiled_matmul tiled_matmul
-05_tiled_matmul steps/2_coalesced
+05_tiled_matmul steps/1_coalesced
 05_tiled_matmul right/double_buffer
 05_tiled_matmul right/async_copies
 10_online_softmax online_softmax

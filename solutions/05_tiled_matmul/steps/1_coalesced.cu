@@ -1,8 +1,7 @@
-// 1_naive.cu: one thread per element of C, straight from the definition.
+// 1_coalesced.cu: the solution of lesson 04: a thread per element of C, lanes along a row.
 //
-// Threads that are neighbours in a warp own neighbours in a column of C. In each round of the loop
-// they read A, and at the end write C, in as many rows as there are threads: every access is a
-// piece of memory of its own, of which 4 bytes in 32 are wanted. Next: 2_coalesced.cu.
+// Every thread fetches 2 K numbers for itself: each number of A is fetched N times in all, each of
+// B M times. Next: fetch once per block, share, tiled_matmul.cu.
 #include "tiled_matmul.h"
 
 enum {
@@ -16,8 +15,8 @@ __global__ void tiled_matmul_kernel(float* __restrict__ C,        // (M, N)  out
                                     const float* __restrict__ A,  // (M, K)
                                     const float* __restrict__ B,  // (K, N)
                                     int M, int N, int K) {
-    int row = blockIdx.x * BLOCK + threadIdx.x;  // [0, M rounded up to BLOCK)
-    int col = blockIdx.y * BLOCK + threadIdx.y;  // [0, N rounded up to BLOCK)
+    int row = blockIdx.y * BLOCK + threadIdx.y;  // [0, M rounded up to BLOCK)
+    int col = blockIdx.x * BLOCK + threadIdx.x;  // [0, N rounded up to BLOCK)
     if (row >= M || col >= N) return;            // no barrier follows: leaving early is fine
 
     // C[row][col] = sum_k A[row][k] * B[k][col]
@@ -37,7 +36,7 @@ extern "C" int tiled_matmul(float* C_gpu, const float* A_gpu, const float* B_gpu
     if (C_gpu == NULL) return COURSE_BAD_ARGUMENT;
     if (K > 0 && (A_gpu == NULL || B_gpu == NULL)) return COURSE_BAD_ARGUMENT;
 
-    dim3 grid(CEIL_DIV(M, BLOCK), CEIL_DIV(N, BLOCK));
+    dim3 grid(CEIL_DIV(N, BLOCK), CEIL_DIV(M, BLOCK));  // x runs along a row, as in memory
     dim3 block(BLOCK, BLOCK);
     tiled_matmul_kernel<<<grid, block>>>(C_gpu, A_gpu, B_gpu, M, N, K);
     COURSE_TRY(cudaGetLastError());
