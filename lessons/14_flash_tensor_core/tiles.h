@@ -11,7 +11,7 @@
 //                       BLOCK_Q, BLOCK_K, WARPS, Q_IN_REGISTERS, BLOCKS
 #define TILES_64 128, 64, 4, 0, 2
 #define TILES_64_CAUSAL 128, 64, 4, 0, 2
-#define TILES_128 64, 128, 4, 1, 2
-#define TILES_128_CAUSAL 64, 112, 4, 1, 2
+#define TILES_128 128, 64, 4, 0, 2
+#define TILES_128_CAUSAL 128, 64, 4, 0, 2
 
 #endif
