@@ -95,6 +95,7 @@ static const struct hypothesis of_tiles[] = {
 };
 
 static const struct hypothesis others[] = {
+    SUM(tile_skipped, 1, right_term, first_of_long),
     SUM(tile_skipped, STEPS, later_term, beyond_a_step),
     SUM(tile_skipped, STEPS, right_term, last_step),
     SUM(tile_skipped, STEPS, last_tile_term, beyond_a_step),
@@ -173,12 +174,14 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (p->K == 0) return hypothesis_search(&s, of_zeros);  // nothing was to be multiplied
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     if (has_unset(&p->C)) return CAUSE_uninitialised;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
     if (!cause && has_numbers(&p->C)) cause = hypothesis_search(&s, row_lengths);
     if (!cause) cause = hypothesis_search(&s, of_C);
     if (!cause && nan_leaked(p)) cause = CAUSE_nan_leak;
+    if (!cause) cause = explain_counted(&s);
     return !cause && is_moved(c, &p->C, budget) ? CAUSE_sums_moved : cause;
 }
 

@@ -57,12 +57,15 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE_M, WHOLE_N, 8 + 16 * check_pick(c, 4, 7));
     static const int64_t hard[] = {1, 15, 33, 34, 36};
     for (int i = 0; i < 5; i++) sizes(c, WHOLE_M, WHOLE_N, hard[i]);
+    // More than 14 bits can count where rows are aligned, than 12 where they are not.
+    multiply_long(c, &contract, 4, 8, 16384 + 8 * check_pick(c, 9, 15));
+    multiply_long(c, &contract, 3, 5, 4096 + 8 * check_pick(c, 9, 15) + 1);
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{129, 33}, {15, 17}, {1, 1}, {34, 70}, {68, 36}};
+    static const int64_t hard[][2] = {{129, 33}, {15, 17}, {34, 70}, {68, 36}, {1, 40}, {40, 1}, {1, 1}};
     sizes(c, check_pick(c, 18, 127), check_pick(c, 18, 127), WHOLE_K);
-    for (int i = 0; i < 5; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    for (int i = 0; i < 7; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
     multiply_reaches(c, &contract);
 }
 
@@ -70,7 +73,16 @@ static void outer_ragged(struct check* c) {
 static void rounded_once(struct check* c) {
     // As many elements along K as a tile has, or fewer; more tiles than 12 bits of K can count.
     enum { SAME = 16, MANY = 65 * WHOLE_K };
+    const int64_t odd = 2 * check_pick(c, 16, 31) + 1, K = 2 * check_pick(c, 30, 60) + 1;
     struct product p = begin(c, "numbers of up to 16");
+    product_declare(&p);
+    product_fill(&p, -16, 16);
+    check_run(c);
+    product_compare(&p);
+
+    // Where rows are not aligned, results may be stored in another way.
+    p = product_of(c, &contract, WHOLE_M, odd, K);
+    check_case(c, "M = %d, N = %d, K = %d, numbers of up to 16", WHOLE_M, (int)odd, (int)K);
     product_declare(&p);
     product_fill(&p, -16, 16);
     check_run(c);
@@ -113,6 +125,7 @@ static void whole_range(struct check* c) {
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3) + 3, 8, false);
     multiply_not_finite(c, &contract, 16 * check_pick(c, 1, 3) + 3, 8, true);
+    multiply_zeros(c, &contract);
 }
 
 static void two_calls(struct check* c) {
@@ -214,7 +227,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "07_tensor_core_matmul",
-    .promises = ALLOCATES_NOTHING,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
     .items = items,
     .idea = {.what = "the tensor cores make every product, from tiles in shared memory",
              .paid_by = {on_tensor_cores, read_once_per_tile, no_conflicts},

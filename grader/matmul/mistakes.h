@@ -45,6 +45,8 @@ enum { TILES = 5, SIZES = 6, STEPS = 6, OF_PACKED = 3 };  // the first SIZES are
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // Without the part of K beyond whole tiles.
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
+// Of a long K, only the terms at its beginning: see multiply_long().
+bool first_of_long(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T; up to the end of the last tile.
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = 1, 2, 4, ..., if K is larger: STEPS variants.
@@ -70,6 +72,11 @@ double in_memory(const struct matrix* m, int64_t distance);
 // ---- terms
 
 double right_term(const struct product* p, struct term at);
+// Beyond K, the last element of a row of A, and the last row of B, again.
+double last_again(const struct product* p, struct term at);
+// The row of A is that of the column in its square of `size`; the column of B that of the row.
+double A_of_the_column(const struct product* p, struct term at);
+double B_of_the_row(const struct product* p, struct term at);
 // No term if an operand is 0.
 double nonzero_term(const struct product* p, struct term at);
 // None before `size`.
@@ -104,6 +111,14 @@ double unguarded(const struct product* p, struct term at);
 
 // A hypothesis' make(): the sum for (i, j) stands at element j * M + i. Of a packed C.
 bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// A hypothesis' make(): rows of C, which is not wider than its array, are M, N, K or a stride of
+// elements long: SIZES variants.
+bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// Terms that are left out, or count several times, the same in all sums that are wrong, if K is not
+// too large: tile_skipped, or tile_twice if none is left out.
+enum cause explain_counted(const struct suspect* s);
 
 bool element_is_wrong(const struct suspect* s, int64_t i);
 
