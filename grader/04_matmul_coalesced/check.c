@@ -370,7 +370,6 @@ static const struct hypothesis sums[] = {
     SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
-    SUM(tile_skipped, 1, right_term, first_of_long),
     {CAUSE_transposed, make_turned, 1, NULL},
     {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
     {0},
@@ -396,7 +395,7 @@ static bool nan_has_leaked(const struct suspect* s) {
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
-    if (p->M * p->N < 3) return CAUSE_NONE;         // a few sums are like many a mistake's by chance
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     enum cause cause = hypothesis_search(&s, sums);
     if (cause) return cause;

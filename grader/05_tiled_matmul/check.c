@@ -169,7 +169,6 @@ static const struct hypothesis others[] = {
 
 // A loop that ends at N may look like one that leaves out a tile: these come after `others`.
 static const struct hypothesis of_skipped_tiles[] = {
-    SUM(tile_skipped, 1, right_term, first_of_long),
     SUM(tile_skipped, TILES, right_term, whole_tiles_before),
     SUM(tile_skipped, TILES, later_term, beyond_a_tile),
     SUM(tile_skipped, TILES, last_tile_term, beyond_a_tile),

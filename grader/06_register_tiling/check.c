@@ -72,13 +72,14 @@ static void surround(const struct matrix* m) {
 }
 
 // Matrices that are some columns of wider arrays: the numbers around them do not belong to them.
-static void parts_of(struct check* c, int64_t M, int64_t N, int64_t K, struct part C,
-                     struct part A, struct part B) {
+static void parts_of(struct check* c, int64_t M, int64_t N, int64_t K, struct part C, struct part A,
+                     struct part B) {
     struct product p = product_of(c, &contract, M, N, K);
     p.C_part = C;
     p.A_part = A;
     p.B_part = B;
-    check_case(c, "M = %d, N = %d, K = %d; columns from %d of %d in C, %d of %d in A, %d of %d in B",
+    check_case(c,
+               "M = %d, N = %d, K = %d; columns from %d of %d in C, %d of %d in A, %d of %d in B",
                (int)M, (int)N, (int)K, (int)C.first, (int)(N + C.gap), (int)A.first,
                (int)(K + A.gap), (int)B.first, (int)(N + B.gap));
     product_declare(&p);
@@ -100,13 +101,16 @@ static void strided(struct check* c) {
     const struct part aligned[3] = {{wide, 4}, {wide + 4, 0}, {wide + 8, 8}};
     parts(c, aligned[0], aligned[1], aligned[2]);
     for (int matrix = 0; matrix < 3; matrix++) {
-        struct part begins[3], rows[3];
+        struct part begins[3], rows[3], half[3];
         memcpy(begins, aligned, sizeof aligned);
         memcpy(rows, aligned, sizeof aligned);
+        memcpy(half, aligned, sizeof aligned);
         begins[matrix].first += 1;
         rows[matrix].gap += 2;
+        half[matrix].first += 2;
         parts(c, begins[0], begins[1], begins[2]);
         parts(c, rows[0], rows[1], rows[2]);
+        parts(c, half[0], half[1], half[2]);
     }
     // Rows begin at multiples of 16 bytes, but do not end there: of N, of K, of both.
     for (int ends = 1; ends < 4; ends++) {

@@ -176,7 +176,6 @@ static const struct hypothesis others[] = {
     SUM(fragment_order, 1, A_exchanged, whole_mma),
     SUM(fragment_order, 1, B_exchanged, whole_mma),
     SUM(fragment_order, 1, B_overlapping, whole_mma),
-    SUM(tile_skipped, 1, right_term, first_of_long),
     SUM(piece_cut, 3, cut_term, cut_pieces),
     SUM(half_range, 1, in_half, all_terms),
     SUM(stale_state, 1, stale_B, all_terms),

@@ -14,8 +14,8 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
-// One product along a long K: between LONG_ENDS terms at both ends all are 0. Nothing cancels:
-// whoever ends before the end, or counts K in too few bits, lacks terms.
+// One product along a long K: between 64 terms at both ends all are 0. Nothing cancels: whoever ends
+// before the end, or counts K in too few bits, lacks terms.
 void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 
 // `calls` calls in the same arrays, with new numbers each time, that allocate nothing. Then two

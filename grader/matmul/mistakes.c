@@ -53,12 +53,6 @@ bool whole_tiles(const struct product* p, const struct sum* sum, int variant, st
     return true;
 }
 
-bool first_of_long(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
-    (void)sum, (void)variant;
-    e->terms = LONG_ENDS;
-    return p->K > 16 * LONG_ENDS;
-}
-
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e) {
     (void)sum;
     e->size = tile_of(p, variant);
@@ -286,7 +280,11 @@ bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int varian
 
 // ---- how often each term counts
 
-enum { MOST_TERMS = 400, EACH = 3 };  // sums that are looked at for each unknown number
+enum {
+    FEWEST = 3,        // sums; fewer are like another's by chance
+    MOST_TERMS = 400,  // whose number is looked for
+    EACH = 3,          // sums that are looked at for each unknown number
+};
 
 // The right terms of element e of C; what stands there.
 static double terms_of(const struct suspect* s, int64_t e, double x[MOST_TERMS]) {
@@ -352,23 +350,46 @@ static enum cause cause_of_counts(const double* w, int64_t n) {
     return none > 0 ? CAUSE_tile_skipped : CAUSE_tile_twice;
 }
 
+// Are all wrong sums those of the first terms, or of the last ones? Some numbers more or less may
+// be 0, so any number of terms is tried.
+static bool is_part(const struct suspect* s, const int64_t* wrong, int64_t count, bool last) {
+    const struct product* p = s->problem;
+    double* sum = check_allocate(p->check, count, sizeof *sum);
+    bool found = false;
+    for (int64_t n = 0; n < p->K - 1 && !found; n++) {
+        int64_t like = 0, k = last ? p->K - 1 - n : n;
+        for (int64_t u = 0; u < count; u++) {
+            int64_t i = (wrong[u] - p->C.first) / p->C.stride;
+            int64_t j = (wrong[u] - p->C.first) % p->C.stride;
+            sum[u] += right_term(p, (struct term){0, i, k, j});
+            like += fabs(rounded(p, sum[u]) - s->tensor->got[wrong[u]]) <= s->budget.max;
+        }
+        found = like == count;
+    }
+    free(sum);
+    return found;
+}
+
 enum cause explain_counted(const struct suspect* s) {
     const struct product* p = s->problem;
     const int64_t n = p->K, elements = s->tensor->count;
     enum cause cause = CAUSE_NONE;
     int64_t count = 0;
-    if (n < 2 || n > MOST_TERMS) return CAUSE_NONE;
     int64_t* wrong = check_allocate(p->check, elements, sizeof *wrong);
-    double* G = check_allocate(p->check, n * n + n, sizeof *G);
     bool numbers = true;
     for (int64_t e = 0; e < elements; e++) {
         if (s->tensor->untouched[e] || !element_is_wrong(s, e)) continue;
         numbers &= isfinite(s->tensor->got[e]) && check_was_written(s->tensor, e);
         wrong[count++] = e;
     }
-    if (numbers && count >= 2 * n && fit_counts(s, wrong, count, G, G + n * n))
-        cause = cause_of_counts(G + n * n, n);
-    free(G);
+    if (numbers && count >= FEWEST &&
+        (is_part(s, wrong, count, false) || is_part(s, wrong, count, true))) {
+        cause = CAUSE_tile_skipped;
+    } else if (numbers && n > 1 && n <= MOST_TERMS && count >= 2 * n) {
+        double* G = check_allocate(p->check, n * n + n, sizeof *G);
+        if (fit_counts(s, wrong, count, G, G + n * n)) cause = cause_of_counts(G + n * n, n);
+        free(G);
+    }
     free(wrong);
     return cause;
 }

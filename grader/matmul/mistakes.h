@@ -45,8 +45,6 @@ enum { TILES = 5, SIZES = 6, STEPS = 6, OF_PACKED = 3 };  // the first SIZES are
 bool all_terms(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // Without the part of K beyond whole tiles.
 bool whole_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
-// Of a long K, only the terms at its beginning: see multiply_long().
-bool first_of_long(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = T; up to the end of the last tile.
 bool all_tiles(const struct product* p, const struct sum* sum, int variant, struct extent* e);
 // size = 1, 2, 4, ..., if K is larger: STEPS variants.
@@ -116,8 +114,9 @@ bool make_turned(const struct suspect* s, const struct hypothesis* h, int varian
 // elements long: SIZES variants.
 bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
 
-// Terms that are left out, or count several times, the same in all sums that are wrong, if K is not
-// too large: tile_skipped, or tile_twice if none is left out.
+// Terms that are left out, the same in all sums that are wrong: at the end or at the beginning; or
+// anywhere, and then they may also count several times, if K is small and many sums are wrong.
+// tile_skipped, or tile_twice if none is left out.
 enum cause explain_counted(const struct suspect* s);
 
 bool element_is_wrong(const struct suspect* s, int64_t i);

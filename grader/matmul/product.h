@@ -29,9 +29,6 @@ struct matmul {
     void (*more)(struct check* c);  // declares arguments that only this lesson has; may be NULL
 };
 
-// In a case that is about a long K, so many terms at its beginning and at its end are not 0.
-enum { LONG_ENDS = 64 };
-
 // Columns first .. first + cols of an array with `stride` columns.
 struct matrix {
     struct tensor* t;  // (rows, stride); NULL if the case passes NULL
