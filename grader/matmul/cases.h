@@ -14,8 +14,8 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
-// One product along a long K: between 64 terms at both ends all are 0. Nothing cancels: whoever ends
-// before the end, or counts K in too few bits, lacks terms.
+// One product along a long K: between 64 terms at both ends all are 0. Nothing cancels: whoever
+// ends before the end, or counts K in too few bits, lacks terms.
 void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 
 // `calls` calls in the same arrays, with new numbers each time, that allocate nothing. Then two
@@ -27,8 +27,8 @@ void multiply_again(struct check* c, const struct matmul* of, int calls);
 void multiply_reals(struct check* c, const struct matmul* of);
 
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
-// below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127, and with fewer bits
-// what is smaller: every third row is of the smallest numbers that the type has.
+// below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127, and with fewer
+// bits what is smaller: every third row is of the smallest numbers that the type has.
 void multiply_range(struct check* c, const struct matmul* of);
 
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
