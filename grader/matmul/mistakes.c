@@ -379,7 +379,8 @@ enum cause explain_counted(const struct suspect* s) {
     bool numbers = true;
     for (int64_t e = 0; e < elements; e++) {
         if (s->tensor->untouched[e] || !element_is_wrong(s, e)) continue;
-        numbers &= isfinite(s->tensor->got[e]) && check_was_written(s->tensor, e);
+        numbers &= isfinite(s->tensor->want[e]) && isfinite(s->tensor->got[e]) &&
+                   check_was_written(s->tensor, e);
         wrong[count++] = e;
     }
     if (numbers && count >= FEWEST &&
