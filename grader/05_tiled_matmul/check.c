@@ -36,13 +36,14 @@ static int64_t ragged_size(struct check* c) {
 // All three sizes differ, so each has to be taken from the right parameter. First in whole tiles,
 // then ragged in all directions at once.
 static void all_different(struct check* c) {
-    sizes(c, WHOLE, 3 * WHOLE, 2 * WHOLE);
+    sizes(c, WHOLE, 3 * WHOLE, 3 * WHOLE + 8);  // rows of K in B end a little behind B
     sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
     int64_t M = ragged_size(c), N = ragged_size(c);
     sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
     sizes(c, 129, 17, 33);
     sizes(c, 17, 4321, 33);
     sizes(c, 4321, 17, 33);
+    multiply_long(c, &contract, 1, 3, contract.max_size - check_pick(c, 0, 15));
 }
 
 static void inner_ragged(struct check* c) {
@@ -50,15 +51,15 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
     static const int64_t hard[] = {17, 15, 1, 4321, 34, 36, 1000};
     for (int i = 0; i < 7; i++) sizes(c, WHOLE, WHOLE, hard[i]);
-    // More terms than 16 bits can count, and as many as there may be.
+    // More terms than 16 bits can count.
     multiply_long(c, &contract, WHOLE / 2, WHOLE / 2, 65536 + check_pick(c, 33, 63));
-    multiply_long(c, &contract, 1, 3, contract.max_size - check_pick(c, 0, 15));
 }
 
 static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {36, 36}, {1, 1}};
+    // So far apart that a grid of M columns and N rows does not look like one without the last tile.
     int64_t M = ragged_size(c);
-    sizes(c, M, M + 16, 2 * WHOLE);
+    sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     multiply_reaches(c, &contract);
 }
@@ -199,7 +200,10 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
-    if (!cause) cause = hypothesis_search(&s, others);
+    // NaN throughout may come from anywhere, so it is no sign of a wrong index.
+    struct suspect by_numbers = s;
+    by_numbers.slack.nan_proves_nothing = true;
+    if (!cause) cause = hypothesis_search(&by_numbers, others);
     if (!cause) cause = hypothesis_search_variants(&s, of_skipped_tiles);
     if (!cause) cause = explain_counted(&s);
     if (!cause) cause = explain_cut(&s);

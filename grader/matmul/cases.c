@@ -268,7 +268,7 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_UNSUPPORTED, {{"A", 0}, {"B", 0}, {"M", beyond}}},
         {0},
     };
-    // Columns are all that is long, so that there is little to lay out.
+    // Along K alone, so that there is little to lay out.
     const struct idle_call largest[] = {
         {COURSE_CUDA_ERROR, {{"M", 1}, {"N", 1}, {"K", of->max_size}}},
         {0},
@@ -277,14 +277,14 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     idle_calls(c, of, negative);
     idle_calls(c, of, of->strides ? strides : packed);
     idle_calls(c, of, null);
-    struct product line = product_of(c, of, 1, 1, of->max_size);
-    check_large_calls(c, largest, "launch", declare, &line);
     struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
     check_launches_fail(c, declare, &p);
     // Other kernels may be launched where no row is aligned.
     p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K + 1);
     p.C_part.first = p.A_part.first = p.B_part.first = 1;
     check_launches_fail(c, declare, &p);
+    p = product_of(c, of, 1, 1, of->max_size);
+    check_large_calls(c, largest, "launch", declare, &p);
 }
 
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most) {
