@@ -87,7 +87,7 @@ static void all_different(struct check* c) {
 // Below, K = 1 and no multiple of anything, too.
 static void any_size(struct check* c) {
     static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {129, 129}, {1, 1}};
-    // So far apart that a grid of M columns and N rows does not look like one without the last block.
+    // So far apart that a grid of M columns and N rows is not like one without the last block.
     int64_t M = ragged_size(c);
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);

@@ -57,7 +57,7 @@ static void inner_ragged(struct check* c) {
 
 static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {36, 36}, {1, 1}};
-    // So far apart that a grid of M columns and N rows does not look like one without the last tile.
+    // So far apart that a grid of M columns and N rows is not like one without the last tile.
     int64_t M = ragged_size(c);
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
