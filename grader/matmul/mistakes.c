@@ -242,7 +242,7 @@ static bool is_cut(const struct suspect* s, int64_t N, int64_t rows, int64_t col
 enum cause explain_cut(const struct suspect* s) {
     const struct product* p = s->problem;
     if (p->M != p->N && is_cut(s, p->N, p->N, p->M)) return CAUSE_swapped_sizes;
-    for (int i = 0; p->M < p->N && i < TILES; i++)
+    for (int i = 0; p->M < p->N && i < TILES && tile_of(p, i) <= p->M; i++)
         if (is_cut(s, p->N, round_up(p->N, tile_of(p, i)), round_up(p->M, tile_of(p, i))))
             return CAUSE_swapped_sizes;
     for (int i = 0; i < TILES; i++)
