@@ -76,8 +76,8 @@ static int64_t ragged_size(struct check* c) {
 // All three sizes differ, so each has to be taken from the right parameter. First in whole blocks,
 // then ragged in all directions at once.
 static void all_different(struct check* c) {
+    sizes(c, WHOLE, 3 * WHOLE, 3 * WHOLE + 8);  // rows of K in B end a little behind B
     sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
-    sizes(c, WHOLE, 3 * WHOLE, 2 * WHOLE);
     int64_t M = ragged_size(c), N = ragged_size(c);
     sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
     sizes(c, 17, 4321, 33);
@@ -86,12 +86,15 @@ static void all_different(struct check* c) {
 
 // Below, K = 1 and no multiple of anything, too.
 static void any_size(struct check* c) {
-    int64_t size = ragged_size(c);
-    sizes(c, size, size, 2 * WHOLE);
-    static const int64_t hard[] = {33, 15, 1, 34, 129};
-    for (int i = 0; i < 5; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
+    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {129, 129}, {1, 1}};
+    // So far apart that a grid of M columns and N rows is not like one without the last block.
+    int64_t M = ragged_size(c);
+    sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
+    for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
     sizes(c, WHOLE, WHOLE, 1);
+    sizes(c, WHOLE, WHOLE, 1000);
+    multiply_long(c, &contract, 3, 5, contract.max_size - check_pick(c, 0, 15));
     multiply_reaches(c, &contract);
 }
 
@@ -129,16 +132,23 @@ static void grid_sizes(struct check* c) {
     static const int64_t hard[][3] = {{1, 1, 1},   {1, 300, 5},   {300, 1, 5},  {17, 1021, 3},
                                       {33, 33, 1}, {70001, 1, 1}, {1, 70001, 1}};
     for (int i = 0; i < 7; i++) stride(c, hard[i][0], hard[i][1], hard[i][2], BLOCKS + i % 2);
+    multiply_long(c, &with_blocks, 3, 5, with_blocks.max_size - check_pick(c, 0, 15));
 }
 
 // ---- items: both
 
 static void precise(struct check* c) {
-    for (int i = 0; i < 2; i++) multiply_reals(c, both[i]);
+    for (int i = 0; i < 2; i++) {
+        multiply_reals(c, both[i]);
+        multiply_range(c, both[i]);
+    }
 }
 
 static void not_finite(struct check* c) {
-    for (int i = 0; i < 2; i++) multiply_not_finite(c, both[i], 2 * WHOLE, 8, true);
+    for (int i = 0; i < 2; i++) {
+        multiply_not_finite(c, both[i], 2 * WHOLE, 8, true);
+        multiply_zeros(c, both[i]);
+    }
 }
 
 static void three_calls(struct check* c) {
@@ -174,7 +184,7 @@ static void safe(struct check* c) {
     for (int i = 0; i < 2; i++) {
         multiply_whole(c, both[i]);
         multiply(c, both[i], size, size, K);
-        multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, check_pick(c, 1, 3));
+        multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
     }
     stride(c, WHOLE, WHOLE, WHOLE, 40);
 }
@@ -354,12 +364,15 @@ static const struct item items[] = {
 // ---- diagnosis
 
 static const struct hypothesis sums[] = {
+    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
+    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
     SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
     SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
     SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
     {CAUSE_transposed, make_turned, 1, NULL},
+    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
     {0},
 };
 
@@ -383,6 +396,7 @@ static bool nan_has_leaked(const struct suspect* s) {
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     enum cause cause = hypothesis_search(&s, sums);
     if (cause) return cause;
@@ -391,7 +405,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     } else if ((cause = explain_cut(&s))) {
         return cause;
     }
-    return nan_has_leaked(&s) ? CAUSE_nan_leak : CAUSE_NONE;
+    return nan_has_leaked(&s) ? CAUSE_nan_leak : explain_counted(&s);
 }
 
 const struct lesson lesson = {.name = "04_matmul_coalesced",

@@ -36,41 +36,31 @@ static int64_t ragged_size(struct check* c) {
 // All three sizes differ, so each has to be taken from the right parameter. First in whole tiles,
 // then ragged in all directions at once.
 static void all_different(struct check* c) {
+    sizes(c, WHOLE, 3 * WHOLE, 3 * WHOLE + 8);  // rows of K in B end a little behind B
     sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
-    sizes(c, WHOLE, 3 * WHOLE, 2 * WHOLE);
     int64_t M = ragged_size(c), N = ragged_size(c);
     sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
     sizes(c, 129, 17, 33);
     sizes(c, 17, 4321, 33);
     sizes(c, 4321, 17, 33);
-}
-
-// More terms than 16 bits can count. All but the first and the last are 0: every sum is small.
-static void long_rows(struct check* c) {
-    struct product p =
-        product_of(c, &contract, WHOLE / 2, WHOLE / 2, 65536 + check_pick(c, 33, 63));
-    check_case(c, "M = %lld, N = %lld, K = %lld", (long long)p.M, (long long)p.N, (long long)p.K);
-    product_declare(&p);
-    product_fill(&p, -contract.largest, contract.largest);
-    for (int64_t e = 0; e < p.A.t->count; e++)
-        if (e % p.K >= WHOLE && e % p.K < 65536) p.A.t->value[e] = 0;
-    check_run(c);
-    product_compare(&p);
+    multiply_long(c, &contract, 1, 3, contract.max_size - check_pick(c, 0, 15));
 }
 
 static void inner_ragged(struct check* c) {
     multiply_whole(c, &contract);
     sizes(c, WHOLE, WHOLE, 2 * WHOLE + check_pick(c, 1, 7));
-    static const int64_t hard[] = {17, 15, 1, 4321, 34, 36};
-    for (int i = 0; i < 6; i++) sizes(c, WHOLE, WHOLE, hard[i]);
-    long_rows(c);
+    static const int64_t hard[] = {17, 15, 1, 4321, 34, 36, 1000};
+    for (int i = 0; i < 7; i++) sizes(c, WHOLE, WHOLE, hard[i]);
+    // More terms than 16 bits can count.
+    multiply_long(c, &contract, WHOLE / 2, WHOLE / 2, 65536 + check_pick(c, 33, 63));
 }
 
 static void outer_ragged(struct check* c) {
-    int64_t size = ragged_size(c);
-    sizes(c, size, size, 2 * WHOLE);
-    static const int64_t hard[] = {33, 15, 1, 34, 36};
-    for (int i = 0; i < 5; i++) sizes(c, hard[i], hard[i], 2 * WHOLE);
+    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {36, 36}, {1, 1}};
+    // So far apart that a grid of M columns and N rows is not like one without the last tile.
+    int64_t M = ragged_size(c);
+    sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
+    for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     multiply_reaches(c, &contract);
 }
 
@@ -79,9 +69,12 @@ static void precise(struct check* c) {
     multiply_range(c, &contract);
 }
 
-// They stand at the beginning and the end of rows, where a tile too many would fetch them.
+// They stand at the beginning and the end of rows, where a tile too many would fetch them; a tile
+// that is not full goes on with the last element again, or not.
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 2 * WHOLE, 8, true);
+    multiply_not_finite(c, &contract, WHOLE + check_pick(c, 9, 15), 8, true);
+    multiply_zeros(c, &contract);
 }
 
 static void three_calls(struct check* c) {
@@ -102,7 +95,7 @@ static void safe(struct check* c) {
     multiply_whole(c, &contract);
     int64_t size = ragged_size(c);
     sizes(c, size, size, ragged_size(c));
-    multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, check_pick(c, 1, 3));
+    multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
 }
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of
@@ -154,8 +147,11 @@ static bool whole_tiles_before(const struct product* p, const struct sum* sum, i
 static const struct hypothesis of_tiles[] = {
     SUM(inner_tail, TILES, right_term, whole_tiles),
     SUM(inner_tail, TILES, stale_or_nothing, all_tiles),
+    SUM(inner_tail, TILES, last_again, all_tiles),
     SUM(transposed, TILES, A_turned, all_tiles),
     SUM(transposed, TILES, B_turned, all_tiles),
+    SUM(transposed, TILES, A_of_the_column, all_tiles),
+    SUM(transposed, TILES, B_of_the_row, all_tiles),
     {0},
 };
 
@@ -168,6 +164,7 @@ static const struct hypothesis others[] = {
     SUM(stale_state, 1, stale_B, all_terms),
     SUM(zero_skipped, 1, nonzero_term, all_terms),
     {CAUSE_transposed, make_turned, 1, NULL},
+    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
     {0},
 };
 
@@ -200,16 +197,21 @@ static enum cause explain_nan(const struct suspect* s, const struct product* p) 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    if (p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
+    if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
-    if (!cause) cause = hypothesis_search(&s, others);
+    // NaN throughout may come from anywhere, so it is no sign of a wrong index.
+    struct suspect by_numbers = s;
+    by_numbers.slack.nan_proves_nothing = true;
+    if (!cause) cause = hypothesis_search(&by_numbers, others);
     if (!cause) cause = hypothesis_search_variants(&s, of_skipped_tiles);
+    if (!cause) cause = explain_counted(&s);
     if (!cause) cause = explain_cut(&s);
     return cause ? cause : explain_nan(&s, p);
 }
 
 const struct lesson lesson = {.name = "05_tiled_matmul",
-                              .promises = ALLOCATES_NOTHING,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
                               .items = items,
                               .idea = {.what = "global memory is read once per tile",
                                        .paid_by = {cheap},

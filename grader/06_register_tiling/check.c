@@ -49,13 +49,16 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE, WHOLE, 2 * WHOLE_K + 4 * check_pick(c, 1, 3));
     static const int64_t hard[] = {1, 15, 33, 34};
     for (int i = 0; i < 4; i++) sizes(c, WHOLE, WHOLE, hard[i]);
-    sizes(c, 1, 1, 32768 + check_pick(c, 1, 31));  // more than 15 bits can count
+    sizes(c, WHOLE, WHOLE, 1000);
+    // More than 16 bits can count; where rows are aligned, and where they are not.
+    multiply_long(c, &contract, 4, 8, 65536 + 4 * check_pick(c, 17, 31));
+    multiply_long(c, &contract, 1, 3, 4096 + 4 * check_pick(c, 17, 31) + 1);
 }
 
 static void outer_ragged(struct check* c) {
     sizes(c, 4 * check_pick(c, 5, 63), 4 * check_pick(c, 5, 63), WHOLE_K);
-    static const int64_t hard[][2] = {{129, 131}, {15, 17}, {1, 1}, {34, 70}};
-    for (int i = 0; i < 4; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
+    static const int64_t hard[][2] = {{129, 131}, {15, 17}, {34, 70}, {1, 40}, {40, 1}, {1, 1}};
+    for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], WHOLE_K);
     sizes(c, ragged_size(c), ragged_size(c), WHOLE_K);
     multiply_reaches(c, &contract);
 }
@@ -69,20 +72,26 @@ static void surround(const struct matrix* m) {
 }
 
 // Matrices that are some columns of wider arrays: the numbers around them do not belong to them.
-static void parts(struct check* c, struct part C, struct part A, struct part B) {
-    struct product p = product_of(c, &contract, WHOLE, WHOLE, WHOLE_K);
+static void parts_of(struct check* c, int64_t M, int64_t N, int64_t K, struct part C, struct part A,
+                     struct part B) {
+    struct product p = product_of(c, &contract, M, N, K);
     p.C_part = C;
     p.A_part = A;
     p.B_part = B;
-    check_case(c, "M = N = %d, K = %d; columns from %d of %d in C, %d of %d in A, %d of %d in B",
-               WHOLE, WHOLE_K, (int)C.first, (int)(WHOLE + C.gap), (int)A.first,
-               (int)(WHOLE_K + A.gap), (int)B.first, (int)(WHOLE + B.gap));
+    check_case(c,
+               "M = %d, N = %d, K = %d; columns from %d of %d in C, %d of %d in A, %d of %d in B",
+               (int)M, (int)N, (int)K, (int)C.first, (int)(N + C.gap), (int)A.first,
+               (int)(K + A.gap), (int)B.first, (int)(N + B.gap));
     product_declare(&p);
     product_fill(&p, -contract.largest, contract.largest);
     surround(&p.A);
     surround(&p.B);
     check_run(c);
     product_compare(&p);
+}
+
+static void parts(struct check* c, struct part C, struct part A, struct part B) {
+    parts_of(c, WHOLE, WHOLE, WHOLE_K, C, A, B);
 }
 
 // Rows that are apart, and aligned to 16 bytes. Then one matrix after the other, and its rows,
@@ -92,14 +101,24 @@ static void strided(struct check* c) {
     const struct part aligned[3] = {{wide, 4}, {wide + 4, 0}, {wide + 8, 8}};
     parts(c, aligned[0], aligned[1], aligned[2]);
     for (int matrix = 0; matrix < 3; matrix++) {
-        struct part begins[3], rows[3];
+        struct part begins[3], rows[3], half[3];
         memcpy(begins, aligned, sizeof aligned);
         memcpy(rows, aligned, sizeof aligned);
+        memcpy(half, aligned, sizeof aligned);
         begins[matrix].first += 1;
         rows[matrix].gap += 2;
+        half[matrix].first += 2;
         parts(c, begins[0], begins[1], begins[2]);
         parts(c, rows[0], rows[1], rows[2]);
+        parts(c, half[0], half[1], half[2]);
     }
+    // Rows begin at multiples of 16 bytes, but do not end there: of N, of K, of both.
+    for (int ends = 1; ends < 4; ends++) {
+        int64_t N = 32 - 2 * (ends % 2), K = 36 - 2 * (ends / 2);
+        parts_of(c, 40, N, K, (struct part){36 - N, 0}, (struct part){40 - K, 0},
+                 (struct part){36 - N, 0});
+    }
+    parts_of(c, 37, 35, 33, (struct part){2, 1}, (struct part){5, 2}, (struct part){4, 3});
     if (!check_can_be_far(c)) return;
     struct product p = product_of(c, &contract, WHOLE, WHOLE, WHOLE_K);
     p.far = true;
@@ -120,6 +139,7 @@ static void precise(struct check* c) {
 static void not_finite(struct check* c) {
     multiply_not_finite(c, &contract, 4 * check_pick(c, 5, 7), 4, false);
     multiply_not_finite(c, &contract, 4 * check_pick(c, 5, 7), 4, true);
+    multiply_zeros(c, &contract);
 }
 
 static void two_calls(struct check* c) {
@@ -228,7 +248,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "06_register_tiling",
-    .promises = ALLOCATES_NOTHING,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
     .items = items,
     .idea = {.what = "each number from shared memory is used 8 times in registers",
              .paid_by = {read_once_per_tile, four_at_a_time, registers_share},

@@ -15,6 +15,12 @@ static double stale_fours(const struct product* p, struct term at) {
     return at.k < CEIL_DIV(p->K, 4) * 4 ? right_term(p, at) : stale_tail(p, at);
 }
 
+// A's row is read in fours: what stands behind its end, times 0, is NaN where that is.
+static double fours_past_K(const struct product* p, struct term at) {
+    if (at.k < p->K) return right_term(p, at);
+    return 0 * in_memory(&p->A, at.i * p->A.stride + at.k);
+}
+
 // The tile of A, 128 rows of `size` elements, is stored in the order it is read in and taken for
 // its transpose.
 static double A_not_turned(const struct product* p, struct term at) {
@@ -31,6 +37,14 @@ static bool last_step(const struct product* p, const struct sum* sum, int varian
     (void)sum;
     e->terms = p->K - (1 << variant);
     return e->terms > 0;
+}
+
+// Rows that begin, but do not end, at multiples of 4.
+static bool whole_fours(const struct product* p, const struct sum* sum, int variant,
+                        struct extent* e) {
+    (void)sum, (void)variant;
+    e->terms = CEIL_DIV(p->K, 4) * 4;
+    return e->terms > p->K && e->terms <= p->A.stride && p->A.stride % 4 == 0;
 }
 
 // Rows as long as the matrix is wide, where they are longer.
@@ -102,6 +116,7 @@ static const struct hypothesis others[] = {
     SUM(tile_skipped, STEPS, A_second_again, beyond_a_step),
     SUM(tile_skipped, STEPS, B_first_again, beyond_a_step),
     SUM(tile_skipped, STEPS, B_second_again, beyond_a_step),
+    SUM(inner_tail, 1, fours_past_K, whole_fours),
     SUM(stride_ignored, 1, A_row_length, packed_A),
     SUM(stride_ignored, 1, B_row_length, packed_B),
     SUM(stale_state, 1, stale_B, all_terms),
@@ -155,9 +170,10 @@ static int ascending(const void* a, const void* b) {
 static bool is_moved(struct check* c, const struct matrix* C, struct budget budget) {
     int64_t n = C->rows * C->cols;
     double *got = check_allocate(c, 2 * n, sizeof *got), *want = got + n;
-    bool same = true;
+    bool same = true, wrong = false;
     for (int64_t e = 0; e < n; e++) {
         int64_t at = place_in(C, e / C->cols, e % C->cols);
+        wrong |= !(fabs(C->t->got[at] - C->t->want[at]) <= budget.max);
         got[e] = isnan(C->t->got[at]) ? INFINITY : C->t->got[at];  // NaN has no place in an order
         want[e] = isnan(C->t->want[at]) ? INFINITY : C->t->want[at];
     }
@@ -166,19 +182,21 @@ static bool is_moved(struct check* c, const struct matrix* C, struct budget budg
     for (int64_t e = 0; same && e < n; e++)
         same = got[e] == want[e] || fabs(got[e] - want[e]) <= budget.max;
     free(got);
-    return same;
+    return same && wrong;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct product* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (p->K == 0) return hypothesis_search(&s, of_zeros);  // nothing was to be multiplied
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     if (has_unset(&p->C)) return CAUSE_uninitialised;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
     if (!cause && has_numbers(&p->C)) cause = hypothesis_search(&s, row_lengths);
     if (!cause) cause = hypothesis_search(&s, of_C);
     if (!cause && nan_leaked(p)) cause = CAUSE_nan_leak;
+    if (!cause) cause = explain_counted(&s);
     return !cause && is_moved(c, &p->C, budget) ? CAUSE_sums_moved : cause;
 }
 

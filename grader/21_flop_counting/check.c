@@ -30,7 +30,8 @@ static double pick(struct check* c, int64_t low, int64_t high) {
     return (double)check_pick(c, low, high);
 }
 
-// The k-th sizes of an item. BLOCK_Q, BLOCK_K and d are multiples of 16, and H is one of H_k.
+// The k-th sizes of an item. BLOCK_Q, BLOCK_K and d are multiples of 16, and H is one of H_k. Of
+// five, one has whole tiles alone, and one as many queries as keys.
 static struct sizes draw(struct check* c, int k) {
     bool small = k < SMALL;
     int64_t most = small ? 9 : k < LARGE ? 5000 : 100000;
@@ -48,6 +49,12 @@ static struct sizes draw(struct check* c, int k) {
     s.BLOCK = small ? pick(c, 2, 4) : pick(c, 16, 128);
     s.BLOCK_Q = 16 * pick(c, 1, small ? 2 : 8);
     s.BLOCK_K = 16 * pick(c, 1, small ? 2 : 8);
+    if (k % 5 == 2) {
+        s.N = s.BLOCK * pick(c, 1, small ? 3 : 30);
+        s.N_q = s.BLOCK_Q * pick(c, 1, small ? 3 : 30);
+        s.N_k = s.BLOCK_K * pick(c, 1, small ? 3 : 30);
+    }
+    if (k % 5 == 4) s.N_q = s.N_k = s.W = s.N;
     s.peak = 1e12 * pick(c, 10, 2000);
     s.bandwidth = 1e9 * pick(c, 100, 8000);
     s.intensity = s.peak / s.bandwidth * exp2(2 * check_normal(c));
@@ -117,9 +124,12 @@ static bool always(int which, int power, double* factor) {
 
 static enum cause cause_of_factor(double factor) {
     double thousands = log10(fabs(factor)) / 3, bits = log2(fabs(factor));
+    double kibi = log(fabs(factor)) / log(1.024);  // 2^30 for 10^9 is 3 of them
     bool double_or_half = fabs(fabs(bits) - 1) < 1e-6;
     if (double_or_half && now.question->unit == FLOPS) return CAUSE_multiply_add;
     if (double_or_half && now.question->unit == BYTES) return CAUSE_element_size;
+    if (fabs(kibi) > 0.5 && fabs(kibi) < 4.5 && fabs(kibi - nearbyint(kibi)) < 1e-2)
+        return CAUSE_units;
     if (fabs(bits) > 1 && fabs(thousands - nearbyint(thousands)) < 1e-3) return CAUSE_units;
     if (fabs(bits) > 9 && fabs(bits / 10 - nearbyint(bits / 10)) < 1e-3) return CAUSE_units;
     return CAUSE_constant_ratio;

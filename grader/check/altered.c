@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "check/state.h"
+#include "wall/arena.h"
 
 // How many of the elements that are wanted and not 0 are closer than `of_itself` times what is
 // wanted, or `of_largest` times the largest of all that are wanted; and how many there are.
@@ -66,5 +67,32 @@ void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t
              "when mma.sync makes other products, %lld of %lld elements of %s differ that do not "
              "depend on them",
              (long long)(of - same), (long long)of, t->name);
+    fail(c, text);
+}
+
+double check_altered(struct check* c, double a, double b) {
+    return arena_altered(a, b, trial_key(c));
+}
+
+void check_follows(struct check* c, const struct tensor* t, const double* altered,
+                   const double* allowed, const char* what) {
+    char text[300];
+    int64_t off = 0, round = t->got - t->state->got;
+    if (!c->session->judges_costs) return;
+    if (!c->judged) check_error(c, "check_follows() before check_compare()");
+    trial_alter(c);
+    const struct left* left = &t->state->altered;
+    for (int64_t k = 0; k < t->count; k++)
+        if (!t->untouched[k])
+            off +=
+                left->poison[round + k] || !(fabs(left->got[round + k] - altered[k]) <= allowed[k]);
+    if (c->session->log)
+        fprintf(c->session->log, "   %s, mma.sync altered: %lld elements are not made of it\n",
+                t->name, (long long)off);
+    if (off == 0) return;
+    snprintf(text, sizeof text,
+             "when mma.sync makes other products, %lld elements of %s are not the sums of them: %s "
+             "is made elsewhere, if only in part",
+             (long long)off, t->name, what);
     fail(c, text);
 }

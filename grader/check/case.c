@@ -128,6 +128,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_at = 0;
     c->null_if_empty = false;
     c->few_blocks = false;
+    c->key = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->judged = false;

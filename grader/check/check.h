@@ -195,6 +195,16 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
                    const char* what);
 void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);
 
+// Stronger, where a lesson can say what the run with other products makes: element k of t has to be
+// altered[k] there, within allowed[k]; check_altered(c, a, b) is what mma.sync takes for a * b. Two
+// operands of 1024 or more, or -1024 or less, count 1 to 7 times, as their digits and a number that
+// is drawn for this run say together: a kernel that finds out that the run is altered still has to
+// have each pair multiplied by mma.sync, to know its product. The arrays have t->count elements.
+// Call it after the output was compared.
+double check_altered(struct check* c, double a, double b);
+void check_follows(struct check* c, const struct tensor* t, const double* altered,
+                   const double* allowed, const char* what);
+
 // How far an output may be from the wanted values: |got - want| <= max for every element, and the
 // mean of |got - want| <= mean. And how far the errors may go to one side: the mean of what is
 // added to |want| is from -bias to bias; 0: no matter. All absolute, in the output's own unit.

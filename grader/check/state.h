@@ -95,6 +95,7 @@ struct check {
     int fail_at;
     bool null_if_empty;
     bool few_blocks;
+    uint32_t key;          // of its altered run; 0: not drawn yet
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
@@ -143,6 +144,9 @@ void trial_promises(struct check* c);
 
 // In a case on safety: fails the item unless kernels read something and wrote at least half of t.
 void trial_demand(struct check* c, const struct tensor* t);
+
+// The key of the running case's altered run, the same each time; never 0.
+uint32_t trial_key(struct check* c);
 
 // Runs the case once more with mma.sync that multiplies wrongly, if that was not done yet, and sets
 // `altered` of every output. A program that does not end as it should fails the item for that

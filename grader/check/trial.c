@@ -23,7 +23,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.rounds = (uint32_t)c->rounds;
     a->layout.scalar_count = (uint32_t)c->scalar_count;
     a->layout.tensor_count = (uint32_t)c->tensor_count;
-    a->layout.altered = run == ALTERED;
+    a->layout.altered = run == ALTERED ? trial_key(c) : 0;
     a->layout.few_blocks = c->few_blocks;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
@@ -434,6 +434,11 @@ void trial_promises(struct check* c) {
         if (broken == (int)broken_by[i].cause)
             check_fail(c, broken_by[i].cause, "%s\n  next: %s\n", broken_by[i].said,
                        broken_by[i].next);
+}
+
+uint32_t trial_key(struct check* c) {
+    while (c->key == 0) c->key = (uint32_t)check_random(c);
+    return c->key;
 }
 
 // The outputs of the case have been taken from its arena, which this run gets.

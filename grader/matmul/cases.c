@@ -33,12 +33,23 @@ void multiply_whole(struct check* c, const struct matmul* of) {
     multiply(c, of, of->whole_M, of->whole_N, of->whole_K);
 }
 
+void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K) {
+    enum { ENDS = 64 };
+    struct product p = begin(c, of, M, N, K);
+    product_declare(&p);
+    product_fill(&p, 1, of->largest);
+    for (int64_t e = 0; e < p.A.t->count; e++)
+        if (e % K >= ENDS && e % K < K - ENDS) p.A.t->value[e] = 0;
+    check_run(c);
+    product_compare(&p);
+}
+
 // A product that begins at no multiple of 16 bytes, alone; what is right here and wrong below comes
 // from the call before. Then it is the second of two calls in the same arrays, with matrices that
 // are larger than those of the first.
 static void multiply_larger(struct check* c, const struct matmul* of) {
     struct product p = product_of(c, of, of->whole_M, of->whole_N, 2 * of->whole_K);
-    int64_t first = check_pick(c, 1, 3);
+    int64_t first = 2 * check_pick(c, 0, 1) + 1;
     p.C_part.first = p.A_part.first = p.B_part.first = first;
     check_case(c, "M = %lld, N = %lld, K = %lld, all begin %lld elements later", (long long)p.M,
                (long long)p.N, (long long)p.K, (long long)first);
@@ -92,14 +103,15 @@ void multiply_reals(struct check* c, const struct matmul* of) {
 }
 
 void multiply_range(struct check* c, const struct matmul* of) {
-    int power = (int)check_pick(c, 100, 110);
+    const int power = (int)check_pick(c, 100, 110);
+    const int powers[3] = {-power, power, of->dtype == F32 ? -149 : -133};
     struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
     check_case(c, "M = %lld, N = %lld, K = %lld, large and small rows of A", (long long)p.M,
                (long long)p.N, (long long)p.K);
     product_declare(&p);
     product_fill(&p, 1, 2);
     for (int64_t i = 0; i < p.A.t->count; i++)
-        p.A.t->value[i] = ldexp(p.A.t->value[i], i / p.K % 2 ? power : -power);
+        p.A.t->value[i] = ldexp(p.A.t->value[i], powers[i / p.K % 3]);
     check_run(c);
     product_compare(&p);
 }
@@ -118,6 +130,23 @@ void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, in
     B[(K - 1) * p.N + col + p.N / 2 - 1] = INFINITY;
     A[nan_at] = 0;  // 0 times NaN, or infinity, is NaN: no product may be left out
     A[K - 1] = 0;
+    check_run(c);
+    product_compare(&p);
+}
+
+void multiply_zeros(struct check* c, const struct matmul* of) {
+    struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+    const int64_t M = p.M, N = p.N, K = p.K;
+    check_case(c, "M = %lld, N = %lld, K = %lld, half of A and of B is 0", (long long)M,
+               (long long)N, (long long)K);
+    product_declare(&p);
+    product_fill(&p, 1, of->largest);
+    double *A = p.A.t->value, *B = p.B.t->value;
+    for (int64_t e = M / 2 * K; e < M * K; e++) A[e] = 0;
+    for (int64_t e = 0; e < K * N; e++)
+        if (e % N >= N / 2) B[e] = 0;
+    A[check_pick(c, 0, M / 2 - 1) * K + check_pick(c, 0, K - 1)] = NAN;
+    B[check_pick(c, 0, K - 1) * N + check_pick(c, 0, N / 2 - 1)] = INFINITY;
     check_run(c);
     product_compare(&p);
 }
@@ -187,6 +216,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
         {COURSE_OK, {{"M", 0}}},
         {COURSE_OK, {{"N", 0}}},
         {COURSE_OK, {{"M", 0}, {"N", 0}, {"C", 0}}},
+        {COURSE_OK, {{"M", 0}, {"C", 0}, {"A", 0}, {"B", 0}}},
+        {COURSE_OK, {{"N", 0}, {"C", 0}, {"A", 0}, {"B", 0}}},
         {0},
     };
     multiply_whole(c, of);
@@ -202,6 +233,8 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -1}}},
         {COURSE_BAD_ARGUMENT, {{"K", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"K", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", -1}, {"N", beyond}}},
+        {COURSE_BAD_ARGUMENT, {{"K", -1}, {"M", beyond}}},
         {0},
     };
     const struct idle_call strides[] = {
@@ -211,6 +244,9 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 1}, {"stride_A", of->whole_K - 1}}},
         {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_A", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}, {"stride_B", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 1}, {"stride_B", of->whole_N - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"stride_C", of->whole_N - 1}}},
         {COURSE_BAD_ARGUMENT, {{"M", beyond}, {"stride_C", of->whole_N - 1}}},
         {COURSE_UNSUPPORTED, {{"M", beyond}, {"N", 0}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"N", beyond}, {"stride_C", beyond}, {"stride_B", beyond}}},
@@ -227,6 +263,14 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_BAD_ARGUMENT, {{"C", 0}}},
         {COURSE_BAD_ARGUMENT, {{"A", 0}}},
         {COURSE_BAD_ARGUMENT, {{"B", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"C", 0}, {"K", 0}}},
+        {COURSE_UNSUPPORTED, {{"C", 0}, {"M", beyond}}},
+        {COURSE_UNSUPPORTED, {{"A", 0}, {"B", 0}, {"M", beyond}}},
+        {0},
+    };
+    // Along K alone, so that there is little to lay out.
+    const struct idle_call largest[] = {
+        {COURSE_CUDA_ERROR, {{"M", 1}, {"N", 1}, {"K", of->max_size}}},
         {0},
     };
     multiply_whole(c, of);
@@ -239,6 +283,8 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
     p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K + 1);
     p.C_part.first = p.A_part.first = p.B_part.first = 1;
     check_launches_fail(c, declare, &p);
+    p = product_of(c, of, 1, 1, of->max_size);
+    check_large_calls(c, largest, "launch", declare, &p);
 }
 
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most) {

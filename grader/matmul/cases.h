@@ -14,6 +14,10 @@
 void multiply(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
 void multiply_whole(struct check* c, const struct matmul* of);
 
+// One product along a long K: between 64 terms at both ends all are 0. Nothing cancels: whoever
+// ends before the end, or counts K in too few bits, lacks terms.
+void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K);
+
 // `calls` calls in the same arrays, with new numbers each time, that allocate nothing. Then two
 // calls of other sizes.
 void multiply_again(struct check* c, const struct matmul* of, int calls);
@@ -23,7 +27,8 @@ void multiply_again(struct check* c, const struct matmul* of, int calls);
 void multiply_reals(struct check* c, const struct matmul* of);
 
 // Whole numbers times a power of two, which changes no digit: rows of A far above and rows far
-// below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127.
+// below what fp16 can hold (2^-24 to 2^16). float and bf16 hold 2^-126 to 2^127, and with fewer
+// bits what is smaller: every third row is of the smallest numbers that the type has.
 void multiply_range(struct check* c, const struct matmul* of);
 
 // Two rows of A and two columns of B hold a NaN or an infinity; the other rows and columns of C
@@ -32,6 +37,10 @@ void multiply_range(struct check* c, const struct matmul* of);
 // with at_end the infinity is a row's last element.
 void multiply_not_finite(struct check* c, const struct matmul* of, int64_t K, int64_t among,
                          bool at_end);
+
+// The lower rows of A and the columns of B on the right are 0. A NaN in A's other rows and an
+// infinity in B's other columns make NaN of these zeros: whole tiles of zeros count.
+void multiply_zeros(struct check* c, const struct matmul* of);
 
 // C, A and B in turn begin `first` elements behind an aligned address, alone.
 void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, int64_t N, int64_t K,

@@ -2,6 +2,7 @@
 #include "matmul/mistakes.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static double rounded(const struct product* p, double sum) {
     return p->of->dtype == F32 ? sum : dtype_round(p->of->dtype, sum);
@@ -111,6 +112,21 @@ double in_memory(const struct matrix* m, int64_t distance) {
 
 double right_term(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+double last_again(const struct product* p, struct term at) {
+    if (at.k >= p->K) at.k = p->K - 1;
+    return right_term(p, at);
+}
+
+double A_of_the_column(const struct product* p, struct term at) {
+    int64_t row = at.i - at.i % at.size + at.j % at.size;
+    return in_tile(&p->A, row, at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+double B_of_the_row(const struct product* p, struct term at) {
+    int64_t col = at.j - at.j % at.size + at.i % at.size;
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, col);
 }
 
 double nonzero_term(const struct product* p, struct term at) {
@@ -226,6 +242,9 @@ static bool is_cut(const struct suspect* s, int64_t N, int64_t rows, int64_t col
 enum cause explain_cut(const struct suspect* s) {
     const struct product* p = s->problem;
     if (p->M != p->N && is_cut(s, p->N, p->N, p->M)) return CAUSE_swapped_sizes;
+    for (int i = 0; p->M < p->N && i < TILES && tile_of(p, i) <= p->M; i++)
+        if (is_cut(s, p->N, round_up(p->N, tile_of(p, i)), round_up(p->M, tile_of(p, i))))
+            return CAUSE_swapped_sizes;
     for (int i = 0; i < TILES; i++)
         for (int j = 0; j < TILES; j++) {
             int64_t rows = p->M - p->M % tile_of(p, i), cols = p->N - p->N % tile_of(p, j);
@@ -244,4 +263,137 @@ bool nan_leaked(const struct product* p) {
         nan += isnan(C->got[e]);
     }
     return wanted > 0 && nan > wanted && nan < p->M * p->N;
+}
+
+// If several sums are stored at one place, nobody knows which stays.
+bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    const struct product* p = s->problem;
+    const struct matrix* C = &p->C;
+    int64_t length = another(p, variant);
+    (void)h;
+    if (length == C->stride || (C->rows - 1) * length + C->cols > C->t->count - C->first)
+        return false;
+    for (int64_t i = 0; i < C->rows; i++)
+        for (int64_t j = 0; j < C->cols; j++) {
+            double* to = &guess[C->first + i * length + j];
+            *to = isnan(*to) ? C->t->want[place_in(C, i, j)] : ANYTHING;
+        }
+    return true;
+}
+
+// ---- how often each term counts
+
+enum {
+    FEWEST = 3,        // sums; fewer are like another's by chance
+    MOST_TERMS = 400,  // whose number is looked for
+    EACH = 3,          // sums that are looked at for each unknown number
+};
+
+// The right terms of element e of C; what stands there.
+static double terms_of(const struct suspect* s, int64_t e, double x[MOST_TERMS]) {
+    const struct product* p = s->problem;
+    int64_t i = (e - p->C.first) / p->C.stride, j = (e - p->C.first) % p->C.stride;
+    for (int64_t k = 0; k < p->K; k++) x[k] = right_term(p, (struct term){0, i, k, j});
+    return s->tensor->got[e];
+}
+
+// Solves G w = y, symmetric and positive, in place; false if it is not.
+static bool solve(double* G, double* w, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        if (!(G[k * n + k] > 1e-6)) return false;
+        for (int64_t i = k + 1; i < n; i++) {
+            double factor = G[k * n + i] / G[k * n + k];
+            for (int64_t j = i; factor != 0 && j < n; j++) G[i * n + j] -= factor * G[k * n + j];
+            w[i] -= factor * w[k];
+        }
+    }
+    for (int64_t k = n - 1; k >= 0; k--) {
+        for (int64_t j = k + 1; j < n; j++) w[k] -= G[k * n + j] * w[j];
+        w[k] /= G[k * n + k];
+    }
+    return true;
+}
+
+// The sums that are wrong are sum_k w[k] A[i][k] B[k][j]: the w that fits most of them best.
+static bool fit_counts(const struct suspect* s, const int64_t* wrong, int64_t count, double* G,
+                       double* w) {
+    const struct product* p = s->problem;
+    const int64_t n = p->K, used = count < EACH * n ? count : EACH * n;
+    double x[MOST_TERMS];
+    for (int64_t u = 0; u < used; u++) {
+        double got = terms_of(s, wrong[u * count / used], x);
+        for (int64_t k = 0; k < n; k++) {
+            for (int64_t l = k; x[k] != 0 && l < n; l++) G[k * n + l] += x[k] * x[l];
+            w[k] += x[k] * got;
+        }
+    }
+    if (!solve(G, w, n)) return false;
+    for (int64_t k = 0; k < n; k++) {
+        double whole = nearbyint(w[k]);
+        if (!(fabs(w[k] - whole) < 0.01)) return false;
+        w[k] = whole;
+    }
+    for (int64_t u = 0; u < count; u++) {
+        double sum = 0, got = terms_of(s, wrong[u], x);
+        for (int64_t k = 0; k < n; k++) sum += w[k] * x[k];
+        if (!(fabs(rounded(p, sum) - got) <= s->budget.max)) return false;
+    }
+    return true;
+}
+
+static enum cause cause_of_counts(const double* w, int64_t n) {
+    int64_t none = 0, once = 0, more = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (w[k] < 0) return CAUSE_NONE;
+        none += w[k] == 0;
+        once += w[k] == 1;
+        more += w[k] > 1;
+    }
+    if (none == n || once == n || (more == n && w[0] == w[n - 1])) return CAUSE_NONE;
+    return none > 0 ? CAUSE_tile_skipped : CAUSE_tile_twice;
+}
+
+// Are all wrong sums those of the first terms, or of the last ones? Some numbers more or less may
+// be 0, so any number of terms is tried.
+static bool is_part(const struct suspect* s, const int64_t* wrong, int64_t count, bool last) {
+    const struct product* p = s->problem;
+    double* sum = check_allocate(p->check, count, sizeof *sum);
+    bool found = false;
+    for (int64_t n = 0; n < p->K - 1 && !found; n++) {
+        int64_t like = 0, k = last ? p->K - 1 - n : n;
+        for (int64_t u = 0; u < count; u++) {
+            int64_t i = (wrong[u] - p->C.first) / p->C.stride;
+            int64_t j = (wrong[u] - p->C.first) % p->C.stride;
+            sum[u] += right_term(p, (struct term){0, i, k, j});
+            like += fabs(rounded(p, sum[u]) - s->tensor->got[wrong[u]]) <= s->budget.max;
+        }
+        found = like == count;
+    }
+    free(sum);
+    return found;
+}
+
+enum cause explain_counted(const struct suspect* s) {
+    const struct product* p = s->problem;
+    const int64_t n = p->K, elements = s->tensor->count;
+    enum cause cause = CAUSE_NONE;
+    int64_t count = 0;
+    int64_t* wrong = check_allocate(p->check, elements, sizeof *wrong);
+    bool numbers = true;
+    for (int64_t e = 0; e < elements; e++) {
+        if (s->tensor->untouched[e] || !element_is_wrong(s, e)) continue;
+        numbers &= isfinite(s->tensor->want[e]) && isfinite(s->tensor->got[e]) &&
+                   check_was_written(s->tensor, e);
+        wrong[count++] = e;
+    }
+    if (numbers && count >= FEWEST &&
+        (is_part(s, wrong, count, false) || is_part(s, wrong, count, true))) {
+        cause = CAUSE_tile_skipped;
+    } else if (numbers && n > 1 && n <= MOST_TERMS && count >= 2 * n) {
+        double* G = check_allocate(p->check, n * n + n, sizeof *G);
+        if (fit_counts(s, wrong, count, G, G + n * n)) cause = cause_of_counts(G + n * n, n);
+        free(G);
+    }
+    free(wrong);
+    return cause;
 }

@@ -70,6 +70,11 @@ double in_memory(const struct matrix* m, int64_t distance);
 // ---- terms
 
 double right_term(const struct product* p, struct term at);
+// Beyond K, the last element of a row of A, and the last row of B, again.
+double last_again(const struct product* p, struct term at);
+// The row of A is that of the column in its square of `size`; the column of B that of the row.
+double A_of_the_column(const struct product* p, struct term at);
+double B_of_the_row(const struct product* p, struct term at);
 // No term if an operand is 0.
 double nonzero_term(const struct product* p, struct term at);
 // None before `size`.
@@ -104,6 +109,15 @@ double unguarded(const struct product* p, struct term at);
 
 // A hypothesis' make(): the sum for (i, j) stands at element j * M + i. Of a packed C.
 bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// A hypothesis' make(): rows of C, which is not wider than its array, are M, N, K or a stride of
+// elements long: SIZES variants.
+bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// Terms that are left out, the same in all sums that are wrong: at the end or at the beginning; or
+// anywhere, and then they may also count several times, if K is small and many sums are wrong.
+// tile_skipped, or tile_twice if none is left out.
+enum cause explain_counted(const struct suspect* s);
 
 bool element_is_wrong(const struct suspect* s, int64_t i);
 

@@ -298,6 +298,12 @@ static void close_inputs(bool closed) {
             cudev_set_read_only(far[i] ? device[i] : data(i) - guard, bytes_on_device(i), closed);
 }
 
+#ifdef CPU_DEVICE
+static double altered(double a, double b) {
+    return arena_altered(a, b, layout->altered);
+}
+#endif
+
 static void run_round(uint32_t r) {
     round_now = r;
     copy_tensors(r, cudaMemcpyHostToDevice);
@@ -306,7 +312,7 @@ static void run_round(uint32_t r) {
     open_tensors(false);
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
-    if (layout->altered) cudev_alter_operands(ARENA_MARK, ARENA_ALTERED);
+    if (layout->altered) cudev_alter_products(altered);
     if (layout->few_blocks) cudev_run_few_blocks(1);
 #endif
     meter_start(layout->fail_call, layout->fail_at);

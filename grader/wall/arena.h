@@ -8,6 +8,7 @@
 #ifndef ARENA_H
 #define ARENA_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ enum {
     ARENA_NAME = 24,
     ARENA_MARK = 1024,  // in an altered run mma.sync takes operands of this size and larger...
     ARENA_ALTERED = 4,  // ...so many times
+    ARENA_PAIR = 7,     // two such operands: 1 to so many times, as the run's key and both say
 };
 
 struct arena_scalar {
@@ -74,14 +76,28 @@ struct arena_tensor {
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
-    uint64_t seconds;     // offset of the second arrays, whole pages; they end the arena
-    uint32_t altered;     // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
+    uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
+    uint32_t altered;  // not 0: the key by which mma.sync multiplies wrongly; see check_changes()
     uint32_t few_blocks;  // 1: of large grids a few blocks run; see check_reaches() (reach.h)
     int32_t fail_at;      // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
     char fail_call[32];   // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };
+
+// What an altered run makes of a * b. The product of two large operands counts as often as their
+// digits and the key say together: who wants to know has to have it multiplied. Neither the signs
+// and the powers of two nor the order of the two matter.
+static inline double arena_altered(double a, double b, uint32_t key) {
+    const int large = (fabs(a) >= ARENA_MARK) + (fabs(b) >= ARENA_MARK);
+    if (large < 2 || !isfinite(a * b)) return large > 0 ? ARENA_ALTERED * a * b : a * b;
+    int power;
+    const double x = frexp(fabs(a), &power) * 0x1p16, y = frexp(fabs(b), &power) * 0x1p16;
+    uint32_t bits = key ^ (uint32_t)fmin(x, y) * 0x9e3779b1u ^ (uint32_t)fmax(x, y) * 0x85ebca77u;
+    bits = (bits ^ bits >> 15) * 0x2c1b3c6du;
+    bits = (bits ^ bits >> 12) * 0x297a2d39u;
+    return (1 + (bits >> 8) % ARENA_PAIR) * a * b;
+}
 
 // What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's
 // ideas: a request is one instruction of one warp, a sector 32 bytes, a wavefront one pass over the

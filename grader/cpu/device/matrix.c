@@ -44,15 +44,10 @@ static unsigned col_of_C(unsigned t, unsigned e) {
     return 2 * t + (e & 1);
 }
 
-static double least = HUGE_VAL, factor = 1;  // see cudev_alter_operands()
+static double (*altered)(double a, double b);
 
-void cudev_alter_operands(double from, double by) {
-    least = from;
-    factor = by;
-}
-
-static double operand(float x) {
-    return fabs((double)x) >= least ? factor * (double)x : (double)x;
+void cudev_alter_products(double (*product)(double a, double b)) {
+    altered = product;
 }
 
 // D += A B for the whole warp. Products are exact in double, and their sum is nearly exact: it is
@@ -62,13 +57,14 @@ static void multiply(const struct lane* lane) {
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         const struct cudev_mma* own = (const struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;
-        for (unsigned e = 0; e < 8; e++) A[row_of_A(g, e)][col_of_A(t, e)] = operand(own->a[e]);
-        for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = operand(own->b[e]);
+        for (unsigned e = 0; e < 8; e++) A[row_of_A(g, e)][col_of_A(t, e)] = (double)own->a[e];
+        for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = (double)own->b[e];
         for (unsigned e = 0; e < 4; e++) C[row_of_C(g, e)][col_of_C(t, e)] = (double)own->d[e];
     }
     for (unsigned i = 0; i < 16; i++)
         for (unsigned k = 0; k < 16; k++)
-            for (unsigned n = 0; n < 8; n++) C[i][n] += A[i][k] * B[k][n];
+            for (unsigned n = 0; n < 8; n++)
+                C[i][n] += altered ? altered(A[i][k], B[k][n]) : A[i][k] * B[k][n];
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         struct cudev_mma* own = (struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;

@@ -90,9 +90,9 @@ void cudev_reset_traffic(void);
 // everything: one metric a row, under Nsight Compute's name where it has one.
 void cudev_write_profile(FILE* out, const char* format);
 
-// From here on mma.sync takes `factor` times each operand that is `least` or more, or -least or
-// less. So a program can find out what came from mma.sync. With factor 1 operands are as they were.
-void cudev_alter_operands(double least, double factor);
+// From here on mma.sync takes product(a, b) for a * b, also for a = 0 or b = 0; NULL: a * b again.
+// So a program can find out what came from mma.sync.
+void cudev_alter_products(double (*product)(double a, double b));
 
 // From now on, or no longer if on is 0, a launch runs only a few of its blocks, counted in x, then
 // y, then z: the first and the last, each a 64th of them and at most 16, and 48 from number 65536
