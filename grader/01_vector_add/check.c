@@ -8,6 +8,7 @@
 // WHOLE, so that every usual block size divides it.
 #include "check/arguments.h"
 #include "check/check.h"
+#include "check/reach.h"
 #include "vector_add.h"
 #include "wall/arena.h"
 
@@ -27,11 +28,19 @@ static struct tensor* on_host(struct tensor* t) {
     return t;
 }
 
-static struct vectors declare(struct check* c, int64_t n) {
+// The last `shown` of n elements are the case's: check_ends().
+static struct vectors declare_end(struct check* c, int64_t n, int64_t shown) {
     check_int(c, "n", n);
-    return (struct vectors){.c = on_host(check_output(c, "c", F32, SHAPE(n))),
-                            .a = on_host(check_input(c, "a", F32, SHAPE(n))),
-                            .b = on_host(check_input(c, "b", F32, SHAPE(n)))};
+    struct vectors v = {.c = on_host(check_output(c, "c", F32, SHAPE(shown))),
+                        .a = on_host(check_input(c, "a", F32, SHAPE(shown))),
+                        .b = on_host(check_input(c, "b", F32, SHAPE(shown)))};
+    struct tensor* const all[] = {v.c, v.a, v.b};
+    for (int i = 0; i < 3 && shown < n; i++) check_ends(c, all[i], 1, n);
+    return v;
+}
+
+static struct vectors declare(struct check* c, int64_t n) {
+    return declare_end(c, n, n);
 }
 
 static void declare_whole(struct check* c, void* problem) {
@@ -90,9 +99,27 @@ static void ragged(struct check* c) {
     add_and_compare(c, 1, 1);
 }
 
-// More blocks than anybody would type in by hand.
+// The end of a sum.
+static bool reached(struct check* c, const void* unused, int64_t n) {
+    const int64_t shown = check_shown(n), before = n - shown;
+    (void)unused;
+    check_case(c, "the last of n = %lld", (long long)n);
+    struct vectors v = declare_end(c, n, shown);
+    for (int64_t i = 0; i < shown; i++) {
+        v.a->value[i] = (double)((before + i) % 1021 + 1);
+        v.b->value[i] = 0.5;
+        v.c->want[i] = v.a->value[i] + v.b->value[i];
+    }
+    check_run_few_blocks(c);
+    check_run(c);
+    return check_end_is_right(v.c);
+}
+
+// More blocks than anybody would type in by hand; and more elements than 32 bits count.
 static void many_blocks(struct check* c) {
     add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
+    check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31), reached,
+                  NULL);
 }
 
 static void twice(struct check* c) {

@@ -17,7 +17,7 @@
 
 enum { ROWS = 8, COLS = 1024 };
 
-static const struct rows contract = {.out = {"sum", "max"}, .of_one = {ITSELF, ITSELF}};
+static const struct rows contract = {.out = {"sum", "max"}, .of_equal = {SUM, ITSELF}};
 
 // ---- cases
 

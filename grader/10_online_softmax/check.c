@@ -12,7 +12,7 @@
 
 enum { ROWS = 8, COLS = 1024 };
 
-static const struct rows contract = {.out = {"m", "l"}, .of_one = {ITSELF, ONE}};
+static const struct rows contract = {.out = {"m", "l"}, .of_equal = {ITSELF, COUNT}};
 
 // ---- cases
 

@@ -131,7 +131,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
     c->judged = false;
-    c->far = false;
+    c->far = c->huge = false;
 }
 
 void check_watch(struct check* c, enum watch watch) {
@@ -250,6 +250,13 @@ void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_
     for (int axis = 2; axis >= 0; near *= far->count[axis--])
         step[axis] = (int64_t)(near + arena_far_unit(far) / element);
     c->far = true;
+}
+
+void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length) {
+    if (t->count == 0 || t->count % rows) check_error(c, "%s has no such ends", t->name);
+    t->state->ends = rows;
+    t->state->length = length;
+    c->huge = true;
 }
 
 // The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.

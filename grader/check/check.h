@@ -97,6 +97,12 @@ void check_begin_later(struct tensor* t, int64_t elements);
 // nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
 
+// The launcher gets an array of `rows` rows of `length` elements, one behind the other, of which t
+// holds the ends: t->count / rows elements of each. The others hold anything, take no memory and do
+// not count. For a case in which few blocks run (reach.h); it runs on the CPU device. On the host
+// an array is one row.
+void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length);
+
 // Can this machine map memory so? If not, the log says that the case is left out.
 bool check_can_be_far(struct check* c);
 

@@ -6,26 +6,116 @@
 #include "check/state.h"
 #include "course.h"
 
+typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
+
 void check_run_few_blocks(struct check* c) {
-    c->few_blocks = true;
+    enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
+    c->few_blocks = !c->all_blocks;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
+    if (c->counting) check_fail_call(c, "launch", NONE);
+}
+
+int64_t check_shown(int64_t size) {
+    enum { MOST = 4096 };
+    return size < 2 * MOST ? size : MOST;
 }
 
 bool check_end_is_right(const struct tensor* t) {
     enum { LAST = 8 };  // fewer than the blocks that run, of which each may have one
-    for (int64_t i = t->count - LAST; i < t->count; i++)
+    for (int64_t i = t->count > LAST ? t->count - LAST : 0; i < t->count; i++)
         if (!(fabs(t->got[i] - t->want[i]) <= 1e-3 * fabs(t->want[i]))) return false;
     return true;
 }
 
-void check_reaches(struct check* c, int64_t size,
-                   bool (*reached)(struct check* c, const void* problem, int64_t size),
-                   const void* problem) {
+// A size that every index can hold, and many blocks.
+enum { BELOW_32_BITS = 1 << 20 };
+
+// ---- how many blocks there are
+
+struct grid {
+    int64_t blocks, launches;
+};
+
+static struct grid grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    const enum watch watch = c->watch;
+    c->counting = true;
+    c->watch = WATCH_NONE;
+    (void)reached(c, problem, size);
+    c->watch = watch;
+    c->counting = false;
+    return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
+}
+
+int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    return grid_at(c, reached, problem, size).blocks;
+}
+
+// The largest size with fewer than `most` blocks, which `size` has; 0 if there is none.
+static int64_t last_below(struct check* c, reached_fn reached, const void* problem, int64_t most,
+                          int64_t size) {
+    int64_t low = 0, high = 1;
+    while (high < size && check_blocks_at(c, reached, problem, high) < most) low = high, high *= 2;
+    if (high > size) high = size;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(check_blocks_at(c, reached, problem, middle) < most ? &low : &high) = middle;
+    }
+    return low;
+}
+
+// ---- the two kinds of grids
+
+static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t right, int64_t size) {
+    check_fail(c, cause, "with %lld the last elements are right, with %lld they are not\n",
+               (long long)right, (long long)size);
+}
+
+// `size` has twice the rows that a grid of `blocks` blocks takes, `rows` each, without going on.
+// With few blocks it is not known whether others would have come to the last ones: all run.
+static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+                         int64_t rows) {
+    enum { FEW = 64, MANY = 1 << 14 };  // few rows have been seen whole; for many blocks nobody waits
+    const int64_t whole = blocks * rows;
+    if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
+    c->all_blocks = true;
+    bool right = blocks <= MANY && reached(c, problem, 2 * whole);
+    c->all_blocks = false;
+    if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
+}
+
+static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+                          int64_t size) {
+    enum { MOST_ROWS = 1024 };  // that a block takes, of a grid that has always the same blocks
+    if (blocks < 2) return;
+    const int64_t below = last_below(c, reached, problem, blocks, size);
+    if (below > 0) judge_capped(c, reached, problem, blocks, CEIL_DIV(below, blocks - 1));
+    for (int64_t rows = 1; below == 0 && rows <= MOST_ROWS && 2 * blocks * rows < size; rows *= 2)
+        judge_capped(c, reached, problem, blocks, rows);
+}
+
+static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
-    if (reached(c, problem, size) || c->answer.blocks[0] <= REACH_WHOLE) return;
+    if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
-    if (reached(c, problem, size)) return;
-    check_fail(c, CAUSE_grid_limit,
-               "the last elements are not right; with sizes below 65536 they are\n");
+    if (size / BELOW_32_BITS >= 64 && reached(c, problem, BELOW_32_BITS))
+        fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+    if (!reached(c, problem, size)) fail_beyond(c, CAUSE_grid_limit, smaller[0], size);
+}
+
+void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { MOST = 65600, FEWER = 1 << 12 };
+    // Who launches anew for every so many rows would need thousands of launches.
+    if (size > MOST * FEWER / 64 &&
+        grid_at(c, reached, problem, MOST * 16).launches >
+            grid_at(c, reached, problem, FEWER).launches)
+        size = MOST;
+    const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
+    if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
+        blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))
+        fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+    if (10 * blocks >= 19 * check_blocks_at(c, reached, problem, size / 2))
+        judge_growing(c, reached, problem, size);
+    else
+        judge_grid_of(c, reached, problem, blocks, size);
 }

@@ -26,6 +26,7 @@ struct tensor_state {
     bool by_host;   // of an output: no kernel is asked for it
     int64_t later;  // bytes: see check_begin_later()
     struct arena_far far;
+    int64_t ends, length;  // see check_ends()
     int64_t per_round;  // elements
     double* value;      // all rounds, one after another; likewise below
     double* want;
@@ -98,7 +99,9 @@ struct check {
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
-    bool far;  // an array of the case is
+    bool far;       // an array of the case is
+    bool huge;      // of an array the case has the ends alone
+    bool counting, all_blocks;  // cases of few blocks run no kernel, or all blocks: reach.c
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

@@ -25,6 +25,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.tensor_count = (uint32_t)c->tensor_count;
     a->layout.altered = run == ALTERED;
     a->layout.few_blocks = c->few_blocks;
+    a->layout.few_bytes = c->huge;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -36,6 +37,8 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->on_host = t->state->on_host;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
+        to->ends = (uint64_t)t->state->ends;
+        to->pitch = (uint64_t)(t->state->length * dtype_size(t->dtype));
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
     }
     unsigned char* map;
@@ -164,10 +167,10 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
     const char* const environment[] = {launch, clock, s->card,
                                        watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
-    bool gpu = s->gpu && !watched;
+    bool gpu = s->gpu && !watched && !c->huge;
     struct wall_job job = {
         .argv = argv,
-        .program = watched ? s->watched : s->program,
+        .program = watched || (s->gpu && c->huge) ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
         .seconds = left < s->seconds ? left : s->seconds,
