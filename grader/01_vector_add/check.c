@@ -8,6 +8,7 @@
 // WHOLE, so that every usual block size divides it.
 #include "check/arguments.h"
 #include "check/check.h"
+#include "check/hypothesis.h"
 #include "check/reach.h"
 #include "vector_add.h"
 #include "wall/arena.h"
@@ -68,6 +69,7 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
     check_case(c, rounds > 1 ? "n = %lld, %d calls" : "n = %lld", (long long)n, rounds);
     check_rounds(c, rounds);
     struct vectors v = declare(c, n);
+    check_describe(c, &v);
     for (int round = 0; round < rounds; round++) {
         check_round(c, round);
         fill_uniform(c, v.a, -8.0, 8.0);
@@ -118,8 +120,8 @@ static bool reached(struct check* c, const void* unused, int64_t n) {
 // More blocks than anybody would type in by hand; and more elements than 32 bits count.
 static void many_blocks(struct check* c) {
     add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
-    check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31), reached,
-                  NULL);
+    check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31),
+                  reached, NULL);
 }
 
 static void twice(struct check* c) {
@@ -242,6 +244,24 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
+// What c would hold.
+static double other(int variant, double a, double b) {
+    const double with[] = {a, b, a + a, b + b, a - b, b - a, a * b, fmax(a, b), fmin(a, b)};
+    return dtype_round(F32, with[variant]);
+}
+
+static bool make_other(const struct suspect* s, const struct hypothesis* h, int variant,
+                       double* guess) {
+    const struct vectors* v = s->problem;
+    for (int64_t i = 0; i < s->tensor->count; i++)
+        guess[i] = other(variant + (h->cause == CAUSE_other_operation ? 4 : 0), v->a->value[i],
+                         v->b->value[i]);
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {
+    {CAUSE_wrong_array, make_other, 4, NULL}, {CAUSE_other_operation, make_other, 5, NULL}, {0}};
+
 // The picture of the errors tells what a copy that is too short leaves: cudaMemcpy was given n as
 // the number of bytes, and a quarter of the floats came back. A NaN where one is wanted tells
 // nothing.
@@ -259,6 +279,8 @@ const struct lesson lesson = {
     .name = "01_vector_add",
     .items = items,
     .promises = DEFAULT_STREAM,
+    .without_exp = true,
     .idea = {.what = "the right answer: memory, a launch, and what comes back"},
+    .mistakes = mistakes,
     .explain = explain,
 };

@@ -144,7 +144,11 @@ static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"cols", 0}, {"out", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"out", 0}, {"in", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"cols", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}, {"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}, {"out", 0}, {"in", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", -1}}},
         {COURSE_BAD_ARGUMENT, {{"out", 0}}},
         {COURSE_BAD_ARGUMENT, {{"in", 0}}},
@@ -224,9 +228,9 @@ static void any_cols(struct check* c) {
 
 static void any_both(struct check* c) {
     turn(c, ragged(c, ROWS), ragged(c, COLS));
-    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1}, {1, 4321},
-                                      {1, 1},   {34, 70},   {68, 36}};
-    for (int i = 0; i < 7; i++) turn(c, hard[i][0], hard[i][1]);
+    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1},  {1, 4321}, {1, 1},
+                                      {34, 70}, {68, 36},   {31, 1025}, {63, 32},  {1023, 31}};
+    for (int i = 0; i < 10; i++) turn(c, hard[i][0], hard[i][1]);
 }
 
 // ---- item: memory safety
@@ -369,6 +373,7 @@ const struct lesson lesson = {
     .name = "02_transpose",
     .items = items,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+    .without_exp = true,
     .idea = {.what = "a tile in shared memory, so that loads and stores are both coalesced",
              .paid_by = {coalesced, conflicts},
              .naive = "solutions/02_transpose/steps/1_naive.cu"},

@@ -130,6 +130,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->few_blocks = false;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
+    c->crashes = CAUSE_NONE;
     c->judged = false;
     c->far = c->huge = false;
 }

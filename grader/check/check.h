@@ -278,6 +278,7 @@ struct lesson {
     int promises;              // enum promise
     const struct item* items;  // ends with {0}
     struct idea idea;
+    bool without_exp;  // nothing in it is an exponential that could leave its range
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;

@@ -12,6 +12,7 @@ void check_run_few_blocks(struct check* c) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
     c->few_blocks = !c->all_blocks;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
+    c->crashes = c->beyond;
     if (c->counting) check_fail_call(c, "launch", NONE);
 }
 
@@ -70,12 +71,14 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// `size` has twice the rows that a grid of `blocks` blocks takes, `rows` each, without going on.
-// With few blocks it is not known whether others would have come to the last ones: all run.
+// A grid of so many blocks takes `whole` rows without going on, and is given twice as many. With few
+// blocks it is not known whether others would have come to the last ones: all run.
 static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
-                         int64_t rows) {
-    enum { FEW = 64, MANY = 1 << 14 };  // few rows have been seen whole; for many blocks nobody waits
-    const int64_t whole = blocks * rows;
+                         int64_t whole) {
+    enum {
+        FEW = 64,
+        MANY = 1 << 14
+    };  // few rows have been seen whole; for many blocks nobody waits
     if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
     c->all_blocks = true;
     bool right = blocks <= MANY && reached(c, problem, 2 * whole);
@@ -88,27 +91,30 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
     enum { MOST_ROWS = 1024 };  // that a block takes, of a grid that has always the same blocks
     if (blocks < 2) return;
     const int64_t below = last_below(c, reached, problem, blocks, size);
-    if (below > 0) judge_capped(c, reached, problem, blocks, CEIL_DIV(below, blocks - 1));
+    if (below > 0) judge_capped(c, reached, problem, blocks, below + CEIL_DIV(below, blocks - 1));
     for (int64_t rows = 1; below == 0 && rows <= MOST_ROWS && 2 * blocks * rows < size; rows *= 2)
-        judge_capped(c, reached, problem, blocks, rows);
+        judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
-    if (reached(c, problem, size)) return;
+    const bool huge = size / BELOW_32_BITS >= 64,
+               before = huge && reached(c, problem, BELOW_32_BITS);
+    c->beyond = before ? CAUSE_wrapped_index : CAUSE_NONE;
+    const bool right = reached(c, problem, size);
+    c->beyond = CAUSE_NONE;
+    if (right) return;
+    if (before) fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
-    if (size / BELOW_32_BITS >= 64 && reached(c, problem, BELOW_32_BITS))
-        fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
     if (!reached(c, problem, size)) fail_beyond(c, CAUSE_grid_limit, smaller[0], size);
 }
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { MOST = 65600, FEWER = 1 << 12 };
     // Who launches anew for every so many rows would need thousands of launches.
-    if (size > MOST * FEWER / 64 &&
-        grid_at(c, reached, problem, MOST * 16).launches >
-            grid_at(c, reached, problem, FEWER).launches)
+    if (size > MOST * FEWER / 64 && grid_at(c, reached, problem, MOST * 16).launches >
+                                        grid_at(c, reached, problem, FEWER).launches)
         size = MOST;
     const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&

@@ -78,6 +78,12 @@ static void excerpt(const char* text, char* to, size_t size) {
     to[n] = '\0';
 }
 
+// An access outside of arrays has another cause where it is known what the program cannot do: bad
+// arguments, or a size.
+static void fail_crash(struct check* c, const char* text) {
+    if (c->crashes) check_fail(c, c->crashes, "%s", text);
+}
+
 static enum cause device_cause(const char* kind) {
     if (strcmp(kind, "assert") == 0) return CAUSE_assertion;
     if (strcmp(kind, "read_only") == 0) return CAUSE_input_changed;
@@ -259,6 +265,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
+    if (c->answer.kind[0] || r->end == WALL_SIGNALED)
+        fail_crash(c, c->answer.kind[0] ? text : said);
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);

@@ -68,8 +68,8 @@ void batch_begin(struct batch* b, const char* what) {
     if (b->of->writes_rows)
         snprintf(out, sizeof out, "stride_y = %lld, ", (long long)b->stride_out);
     check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld%s", what,
-               (long long)(b->before + b->rows), (long long)b->cols, out, b->of->writes_rows ? "stride_x" : "stride_row",
-               (long long)b->stride, first);
+               (long long)(b->before + b->rows), (long long)b->cols, out,
+               b->of->writes_rows ? "stride_x" : "stride_row", (long long)b->stride, first);
     check_rounds(b->check, b->calls);
     declare(b->check, b);
 }
@@ -128,28 +128,32 @@ static void leave_rest(struct tensor* t, int64_t used) {
 
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
+    enum { CALLS = 3, PART = 16 };
     struct batch b = batch_of(c, of, rows, cols);
-    b.calls = 2;
-    batch_begin(&b, "after a call with half of the rows and columns");
-    struct batch fewer = b;
-    fewer.rows /= 2;
-    fewer.cols = fewer.stride = fewer.stride_out = cols / 2;
-    check_vary(c, "rows", 0, fewer.rows);
-    check_vary(c, "cols", 0, fewer.cols);
-    check_vary(c, of->writes_rows ? "stride_x" : "stride_row", 0, fewer.cols);
-    if (of->writes_rows) check_vary(c, "stride_y", 0, fewer.cols);
-    for (int i = 0; i < 2 && b.out[i]; i++)
-        leave_rest(b.out[i], of->writes_rows ? fewer.rows * fewer.cols : fewer.rows);
-    struct batch* const calls[] = {&fewer, &b};
-    for (int i = 0; i < 2; i++) {
+    b.calls = CALLS;
+    batch_begin(&b, "a call with a part of the rows and columns before it, and one behind it");
+    struct batch size[CALLS] = {b, b, b};
+    for (int i = 0; i < CALLS; i += 2) {
+        struct batch* part = &size[i];
+        part->rows = rows / (i ? 4 : 2);
+        part->cols = part->stride = part->stride_out = cols / (i ? PART / 2 : PART);
+        check_vary(c, "rows", i, part->rows);
+        check_vary(c, "cols", i, part->cols);
+        check_vary(c, of->writes_rows ? "stride_x" : "stride_row", i, part->cols);
+        if (of->writes_rows) check_vary(c, "stride_y", i, part->cols);
         check_round(c, i);
-        call.fill(c, calls[i]);
+        for (int k = 0; k < 2 && b.out[k]; k++)
+            leave_rest(b.out[k], of->writes_rows ? part->rows * part->cols : part->rows);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.fill(c, &size[i]);
     }
     check_run(c);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < CALLS; i++) {
         check_round(c, i);
-        check_describe(c, calls[i]);
-        call.judge(c, calls[i]);
+        check_describe(c, &size[i]);
+        call.judge(c, &size[i]);
     }
 }
 

@@ -83,13 +83,13 @@ static inline uint64_t arena_before(const struct arena_tensor* t) {
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
-    uint64_t seconds;     // offset of the second arrays, whole pages; they end the arena
-    uint32_t altered;     // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
+    uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
+    uint32_t altered;  // 1: mma.sync multiplies wrongly; see check_changes() (check.h)
     // 1: of large grids a few blocks run; of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
-    int32_t fail_at;      // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];   // "cudaMalloc", "cudaMemcpy", "launch"
+    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };

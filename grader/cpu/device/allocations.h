@@ -44,7 +44,7 @@ static inline size_t cudev_round_up(size_t n, size_t multiple) {
 
 // In the address space of the heap or of hollow allocations, allocated or not.
 bool cudev_is_device_address(const void* p);
-struct pool* cudev_pool_of(const void* p);    // NULL: in no pool's address space
+struct pool* cudev_pool_of(const void* p);  // NULL: in no pool's address space
 // The allocation with p inside it or its guards; NULL if there is none.
 const struct allocation* cudev_allocation_at(const void* p);
 // The allocation that p was in, or that began at p, before it was freed; NULL if it is not

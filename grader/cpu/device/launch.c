@@ -56,9 +56,8 @@ int cudev_only_ends(size_t bytes) {
 static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
     enum { MOST = 16, ONE_OF = 8, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
     const uint64_t edge = blocks / ONE_OF < MOST ? blocks / ONE_OF : MOST;
-    const uint64_t part[3][2] = {{0, edge},
-                                 {BEYOND_16_BITS, BEYOND_16_BITS + FROM_THERE},
-                                 {blocks - edge, blocks}};
+    const uint64_t part[3][2] = {
+        {0, edge}, {BEYOND_16_BITS, BEYOND_16_BITS + FROM_THERE}, {blocks - edge, blocks}};
     for (int i = 0; i < 3; i++) {
         uint64_t begin = block > part[i][0] ? block : part[i][0];
         uint64_t end = part[i][1] < blocks ? part[i][1] : blocks;

@@ -65,8 +65,7 @@ static cudaError_t allocate_hollow(void** p, size_t bytes, const char* file, int
 
 static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cudaMemoryType type,
                             const char* file, int line) {
-    if (pool == &cudev_heap && cudev_only_ends(bytes))
-        return allocate_hollow(p, bytes, file, line);
+    if (pool == &cudev_heap && cudev_only_ends(bytes)) return allocate_hollow(p, bytes, file, line);
     struct allocation a = {.bytes = bytes, .file = file, .line = line, .type = type};
     size_t position;
     if (bytes > pool->limit - pool->used)
