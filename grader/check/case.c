@@ -273,6 +273,16 @@ static bool maps_far(void) {
     return again == high;
 }
 
+// Likewise (cpu/device/malloc.c): room for a few such arrays.
+bool check_can_be_huge(void) {
+    void* const high = (void*)(((uintptr_t)1 << 46) - ((uintptr_t)1 << 43));
+    const size_t room = (size_t)1 << 40;
+    void* got = mmap(high, room, PROT_NONE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED) munmap(got, room);
+    return got == high;
+}
+
 bool check_can_be_far(struct check* c) {
     bool can = maps_far();
     if (!can && c->session->log)

@@ -103,6 +103,9 @@ void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_
 // an array is one row.
 void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length);
 
+// Has this machine addresses for arrays of which little is there?
+bool check_can_be_huge(void);
+
 // Can this machine map memory so? If not, the log says that the case is left out.
 bool check_can_be_far(struct check* c);
 
