@@ -230,7 +230,7 @@ static void cheap(struct check* c) {
 
 static const struct item items[] = {
     {20, "any n: the last block is partly filled", ragged},
-    {8, "a million elements", many_blocks},
+    {8, "a million elements; more than 32 bits count", many_blocks},
     {8, "n = 0", empty},
     {8, "three calls, new data each time", twice},
     {8, "bad arguments are refused", bad_arguments},
