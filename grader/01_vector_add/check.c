@@ -8,6 +8,8 @@
 // WHOLE, so that every usual block size divides it.
 #include "check/arguments.h"
 #include "check/check.h"
+#include "check/hypothesis.h"
+#include "check/reach.h"
 #include "vector_add.h"
 #include "wall/arena.h"
 
@@ -27,11 +29,19 @@ static struct tensor* on_host(struct tensor* t) {
     return t;
 }
 
-static struct vectors declare(struct check* c, int64_t n) {
+// The last `shown` of n elements are the case's: check_ends().
+static struct vectors declare_end(struct check* c, int64_t n, int64_t shown) {
     check_int(c, "n", n);
-    return (struct vectors){.c = on_host(check_output(c, "c", F32, SHAPE(n))),
-                            .a = on_host(check_input(c, "a", F32, SHAPE(n))),
-                            .b = on_host(check_input(c, "b", F32, SHAPE(n)))};
+    struct vectors v = {.c = on_host(check_output(c, "c", F32, SHAPE(shown))),
+                        .a = on_host(check_input(c, "a", F32, SHAPE(shown))),
+                        .b = on_host(check_input(c, "b", F32, SHAPE(shown)))};
+    struct tensor* const all[] = {v.c, v.a, v.b};
+    for (int i = 0; i < 3 && shown < n; i++) check_ends(c, all[i], 1, n);
+    return v;
+}
+
+static struct vectors declare(struct check* c, int64_t n) {
+    return declare_end(c, n, n);
 }
 
 static void declare_whole(struct check* c, void* problem) {
@@ -59,6 +69,7 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
     check_case(c, rounds > 1 ? "n = %lld, %d calls" : "n = %lld", (long long)n, rounds);
     check_rounds(c, rounds);
     struct vectors v = declare(c, n);
+    check_describe(c, &v);
     for (int round = 0; round < rounds; round++) {
         check_round(c, round);
         fill_uniform(c, v.a, -8.0, 8.0);
@@ -90,9 +101,27 @@ static void ragged(struct check* c) {
     add_and_compare(c, 1, 1);
 }
 
-// More blocks than anybody would type in by hand.
+// The end of a sum.
+static bool reached(struct check* c, const void* unused, int64_t n) {
+    const int64_t shown = check_shown(n), before = n - shown;
+    (void)unused;
+    check_case(c, "the last of n = %lld", (long long)n);
+    struct vectors v = declare_end(c, n, shown);
+    for (int64_t i = 0; i < shown; i++) {
+        v.a->value[i] = (double)((before + i) % 1021 + 1);
+        v.b->value[i] = 0.5;
+        v.c->want[i] = v.a->value[i] + v.b->value[i];
+    }
+    check_run_few_blocks(c);
+    check_run(c);
+    return check_end_is_right(v.c);
+}
+
+// More blocks than anybody would type in by hand; and more elements than 32 bits count.
 static void many_blocks(struct check* c) {
     add_and_compare(c, WHOLE * check_pick(c, 970, 1010), 1);
+    check_reaches(c, ((int64_t)1 << 32) + WHOLE * check_pick(c, 5, 9) + check_pick(c, 1, 31),
+                  reached, NULL);
 }
 
 static void twice(struct check* c) {
@@ -201,7 +230,7 @@ static void cheap(struct check* c) {
 
 static const struct item items[] = {
     {20, "any n: the last block is partly filled", ragged},
-    {8, "a million elements", many_blocks},
+    {8, "a million elements; more than 32 bits count", many_blocks},
     {8, "n = 0", empty},
     {8, "three calls, new data each time", twice},
     {8, "bad arguments are refused", bad_arguments},
@@ -214,6 +243,24 @@ static const struct item items[] = {
 };
 
 // ---- diagnosis
+
+// What c would hold.
+static double other(int variant, double a, double b) {
+    const double with[] = {a, b, a + a, b + b, a - b, b - a, a * b, fmax(a, b), fmin(a, b)};
+    return dtype_round(F32, with[variant]);
+}
+
+static bool make_other(const struct suspect* s, const struct hypothesis* h, int variant,
+                       double* guess) {
+    const struct vectors* v = s->problem;
+    for (int64_t i = 0; i < s->tensor->count; i++)
+        guess[i] = other(variant + (h->cause == CAUSE_other_operation ? 4 : 0), v->a->value[i],
+                         v->b->value[i]);
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {
+    {CAUSE_wrong_array, make_other, 4, NULL}, {CAUSE_other_operation, make_other, 5, NULL}, {0}};
 
 // The picture of the errors tells what a copy that is too short leaves: cudaMemcpy was given n as
 // the number of bytes, and a quarter of the floats came back. A NaN where one is wanted tells
@@ -232,6 +279,8 @@ const struct lesson lesson = {
     .name = "01_vector_add",
     .items = items,
     .promises = DEFAULT_STREAM,
+    .without_exp = true,
     .idea = {.what = "the right answer: memory, a launch, and what comes back"},
+    .mistakes = mistakes,
     .explain = explain,
 };

@@ -144,7 +144,11 @@ static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"cols", 0}, {"out", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"out", 0}, {"in", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"cols", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}, {"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", -1}, {"out", 0}, {"in", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", -1}}},
         {COURSE_BAD_ARGUMENT, {{"out", 0}}},
         {COURSE_BAD_ARGUMENT, {{"in", 0}}},
@@ -167,24 +171,38 @@ static void run_vector(struct check* c, struct matrices* m) {
     check_run(c);
 }
 
+// The end of a transposed matrix: its last rows, or its last columns, are shown.
 static bool reached(struct check* c, int64_t rows, int64_t cols) {
-    struct matrices m = {.rows = rows, .cols = cols};
-    run_vector(c, &m);
+    const int64_t shown = check_shown(rows > cols ? rows : cols);
+    struct matrices m = {.rows = rows < shown ? rows : shown, .cols = cols < shown ? cols : shown};
+    check_case(c, "the last of rows = %lld, cols = %lld", (long long)rows, (long long)cols);
+    check_int(c, "rows", rows);
+    check_int(c, "cols", cols);
+    m.out = check_output(c, "out", F32, SHAPE(m.cols, m.rows));
+    m.in = check_input(c, "in", F32, SHAPE(m.rows, m.cols));
+    if (m.rows < rows) check_ends(c, m.in, 1, rows * cols), check_ends(c, m.out, cols, rows);
+    if (m.cols < cols) check_ends(c, m.in, rows, cols), check_ends(c, m.out, 1, rows * cols);
+    for (int64_t e = 0; e < m.in->count; e++) {
+        m.in->value[e] = (double)(e % 1021 + 1);
+        m.out->want[e % m.cols * m.rows + e / m.cols] = m.in->value[e];
+    }
+    check_run_few_blocks(c);
+    check_run(c);
     return check_end_is_right(m.out);
 }
 
-static bool last_row_reached(struct check* c, const void* problem, int64_t rows) {
-    (void)problem;
-    return reached(c, rows, 1);
+// So many columns, or rows, that a matrix has more than 2^32 elements.
+enum { FEW = 5 };
+
+static bool last_row_reached(struct check* c, const void* unused, int64_t rows) {
+    (void)unused;
+    return reached(c, rows, FEW);
 }
 
-static bool last_column_reached(struct check* c, const void* problem, int64_t cols) {
-    (void)problem;
-    return reached(c, 1, cols);
+static bool last_column_reached(struct check* c, const void* unused, int64_t cols) {
+    (void)unused;
+    return reached(c, FEW, cols);
 }
-
-// One more than a grid has blocks in y or z, each of as many rows or columns as tiles usually have.
-static const int64_t BEYOND_Y = 64 * 65535 + 1;
 
 // More tiles of 64 than a fixed grid has blocks: they take one after another.
 enum { MANY_TILES = 64 * (REACH_WHOLE + 4) };
@@ -198,21 +216,21 @@ static void any_rows(struct check* c) {
     turn(c, ragged(c, ROWS), COLS);
     static const int64_t hard[] = {129, 33, 1};
     for (int i = 0; i < 3; i++) turn(c, hard[i], COLS);
-    check_reaches(c, BEYOND_Y, last_row_reached, NULL);
+    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_row_reached, NULL);
 }
 
 static void any_cols(struct check* c) {
     turn(c, 384, ragged(c, COLS));
     static const int64_t hard[] = {33, 15, 1};
     for (int i = 0; i < 3; i++) turn(c, ROWS, hard[i]);
-    check_reaches(c, BEYOND_Y, last_column_reached, NULL);
+    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_column_reached, NULL);
 }
 
 static void any_both(struct check* c) {
     turn(c, ragged(c, ROWS), ragged(c, COLS));
-    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1}, {1, 4321},
-                                      {1, 1},   {34, 70},   {68, 36}};
-    for (int i = 0; i < 7; i++) turn(c, hard[i][0], hard[i][1]);
+    static const int64_t hard[][2] = {{33, 65}, {113, 203}, {4321, 1},  {1, 4321}, {1, 1},
+                                      {34, 70}, {68, 36},   {31, 1025}, {63, 32},  {1023, 31}};
+    for (int i = 0; i < 10; i++) turn(c, hard[i][0], hard[i][1]);
 }
 
 // ---- item: memory safety
@@ -355,6 +373,7 @@ const struct lesson lesson = {
     .name = "02_transpose",
     .items = items,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+    .without_exp = true,
     .idea = {.what = "a tile in shared memory, so that loads and stores are both coalesced",
              .paid_by = {coalesced, conflicts},
              .naive = "solutions/02_transpose/steps/1_naive.cu"},

@@ -17,7 +17,7 @@
 
 enum { ROWS = 8, COLS = 1024 };
 
-static const struct rows contract = {.out = {"sum", "max"}, .of_one = {ITSELF, ITSELF}};
+static const struct rows contract = {.out = {"sum", "max"}, .of_equal = {SUM, ITSELF}};
 
 // ---- cases
 
@@ -68,8 +68,8 @@ static void run_digits(struct check* c, const char* what, int64_t rows, int64_t 
 }
 
 // Rows wider than a block can keep, of 1, -1 and their maximum: digits would add up to more.
-static void run_ones(struct check* c, int64_t cols) {
-    struct batch b = batch_of(c, &contract, ROWS, cols);
+static void run_ones(struct check* c, int64_t rows, int64_t cols) {
+    struct batch b = batch_of(c, &contract, rows, cols);
     batch_begin(&b, "very wide");
     fill_rows(c, &b);
     for (int64_t e = 0; e < b.x->count; e++)
@@ -81,8 +81,7 @@ static void run_ones(struct check* c, int64_t cols) {
 
 // Fewer elements than a block has threads, or a warp has lanes: most have none.
 static void narrow(struct check* c) {
-    run_digits(c, "narrow", ROWS, 31);
-    run_digits(c, "narrow", ROWS, 33);
+    for (int64_t cols = 31; cols <= 33; cols++) run_digits(c, "narrow", ROWS, cols);
     run_digits(c, "narrow", ROWS, check_pick(c, 2, 30));
     run_digits(c, "narrow", ROWS, 1);
 }
@@ -91,9 +90,10 @@ static void narrow(struct check* c) {
 static void wide(struct check* c) {
     run_digits(c, "wide", ROWS, 4321);
     run_digits(c, "wide", ROWS, 2 * check_pick(c, 1030, 3000) + 1);
-    static const int64_t even[] = {1000, 1002, 1004};
-    for (int i = 0; i < 3; i++) run_digits(c, "wide", ROWS, even[i]);
-    run_ones(c, 2 * check_pick(c, 33000, 40000) + 1);
+    static const int64_t hard[] = {1000, 1002, 1004, 1023, 1025};
+    for (int i = 0; i < 5; i++) run_digits(c, "wide", ROWS, hard[i]);
+    run_ones(c, ROWS, 2 * check_pick(c, 33000, 40000) + 1);
+    run_ones(c, 1, ((int64_t)1 << 20) + 1);
     batch_launches(c, &contract, 1008, 1040);
 }
 
@@ -138,6 +138,19 @@ static void negative(struct check* c) {
     run(c, &b);
 }
 
+// A row of nothing but NaN, or of one, has no number for a maximum.
+static void nothing_but_nan(struct check* c) {
+    const int64_t cols[] = {COLS, 1};
+    for (int i = 0; i < 2; i++) {
+        struct batch b = batch_of(c, &contract, ROWS, cols[i]);
+        batch_begin(&b, "rows of NaN");
+        fill_rows(c, &b);
+        for (int64_t row = 0; row < ROWS; row += 3)
+            for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = NAN;
+        run(c, &b);
+    }
+}
+
 // All other rows must not know of it. In row 6 the numbers come first, the largest among them. In
 // row 7 there is none.
 static void not_finite(struct check* c) {
@@ -153,6 +166,7 @@ static void not_finite(struct check* c) {
     for (int64_t j = COLS / 2; j < COLS; j++) batch_row(&b, 6)[j] = NAN;
     batch_row(&b, 6)[check_pick(c, 0, COLS / 2 - 1)] = 10.0;
     run(c, &b);
+    nothing_but_nan(c);
 }
 
 // sum_j x_j in float, halving: the error grows with log n.
@@ -207,13 +221,14 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         judge(c, &b);
     }
-    batch_grows(c, &contract, 8 * ROWS, 2 * COLS, (struct batch_call){fill_rows, judge});
+    batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill_rows, judge});
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"x", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"sum", 0}, {"max", 0}, {"x", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_row", 127}}},
@@ -223,6 +238,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"max", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
+        {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {0},
     };
     run_digits(c, "good arguments", ROWS, COLS);
@@ -332,6 +348,7 @@ const struct lesson lesson = {
     .name = "03_reduction",
     .items = items,
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .without_exp = true,
     .idea = {.what = "the threads of a warp share a row, and shuffles add it up",
              .paid_by = {reads_once, few_barriers},
              .naive = "solutions/03_reduction/steps/1_serial.cu"},

@@ -3,6 +3,7 @@
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
+#include "base/dtype.h"
 #include "rows/mistakes.h"
 
 // sum and max of n numbers.
@@ -87,8 +88,12 @@ static struct pair bits_compared(const struct batch* b, int64_t row, int variant
     struct pair p = pair_wanted(b, row);
     const double* x = batch_row(b, row);
     double max = variant / 2 ? -INFINITY : x[0];
-    for (int64_t j = 0; j < b->cols; j++) max = larger_bits(max, x[j], variant % 2);
-    p.number[1] = max;
+    bool any_nan = false;
+    for (int64_t j = 0; j < b->cols; j++) {
+        max = larger_bits(max, x[j], variant % 2);
+        any_nan |= isnan(x[j]);
+    }
+    p.number[1] = any_nan ? ANYTHING : max;  // a NaN has other ways to get there
     return p;
 }
 
@@ -100,13 +105,40 @@ static struct pair nothing(const struct batch* b, int64_t row, int variant) {
     return p;
 }
 
+// The numbers are put together in another way: their squares, sizes or products by the others' sum,
+// the smallest, the mean, the largest size.
+enum { OPERATIONS = 7 };
+static struct pair other_operation(const struct batch* b, int64_t row, int variant) {
+    struct pair p = pair_wanted(b, row);
+    const double* x = batch_row(b, row);
+    double squares = 0, sizes = 0, least = INFINITY, largest = 0;
+    for (int64_t j = 0; j < b->cols; j++) {
+        squares += x[j] * x[j];
+        sizes += fabs(x[j]);
+        least = fmin(least, x[j]);
+        largest = fmax(largest, fabs(x[j]));
+    }
+    const double sum = p.number[0], max = p.number[1];
+    const struct pair other[OPERATIONS] = {
+        {{squares, max}}, {{sizes, max}},   {{sizes, largest}},
+        {{sum, least}},   {{sum, largest}}, {{dtype_round(F32, sum / (double)b->cols), max}},
+        {{max, sum}}};
+    return other[variant];
+}
+
 // In this order: of 31 columns, 16 lanes take the same elements as one sweep of 16.
 static const struct hypothesis mistakes[] = {
-    PAIR_OR_ONE(stride_ignored, 1, rows_packed),   PAIR_OR_ONE(bits_compared, 4, bits_compared),
-    PAIR_OR_ONE(merge_lost, LOSSES, threads_lost), PAIR_OR_ONE(inner_tail, 14, rest_dropped),
-    PAIR_OR_ONE(inner_tail, 14, rest_repeated),    PAIR_OR_ONE(merge_lost, 17, first_only),
-    PAIR_OR_ONE(constant_ratio, 11, times),        PAIR_OR_ONE(max_init, 1, max_started),
-    PAIR_OR_ONE(merge_lost, 1, nothing),           {0},
+    PAIR_OR_ONE(stride_ignored, 1, rows_packed),
+    PAIR_OR_ONE(bits_compared, 4, bits_compared),
+    PAIR_OR_ONE(merge_lost, LOSSES, threads_lost),
+    PAIR_OR_ONE(inner_tail, 14, rest_dropped),
+    PAIR_OR_ONE(inner_tail, 14, rest_repeated),
+    PAIR_OR_ONE(merge_lost, 17, first_only),
+    PAIR_OR_ONE(constant_ratio, 11, times),
+    PAIR(other_operation, OPERATIONS, other_operation),
+    PAIR_OR_ONE(max_init, 1, max_started),
+    PAIR_OR_ONE(merge_lost, 1, nothing),
+    {0},
 };
 
 static bool same(double want, double got, double tolerance) {
@@ -134,9 +166,35 @@ static bool leaked(const struct batch* b) {
     return false;
 }
 
+// In every row the first so many elements alone reach the results: as many as row 0 says.
+static bool is_prefix(const struct batch* b) {
+    enum { MOST = 64 };  // of the numbers that row 0 allows
+    const struct tensor *sum = b->out[0], *max = b->out[1];
+    struct pair first = reduce(NULL, 0);
+    int tried = 0;
+    for (int64_t n = 1; n < b->cols && tried < MOST; n++) {
+        const double x = batch_row(b, 0)[n - 1];
+        first.number[0] += x;
+        first.number[1] = fmax(first.number[1], x);
+        if (!same(first.number[0], sum->got[0], b->tolerance[0]) ||
+            !same(first.number[1], max->got[0], 0))
+            continue;
+        bool all = true;
+        tried++;
+        for (int64_t row = 1; row < b->rows && all; row++) {
+            struct pair p = reduce(batch_row(b, row), n);
+            all = same(p.number[0], sum->got[row], b->tolerance[0]) &&
+                  same(p.number[1], max->got[row], 0);
+        }
+        if (all) return true;
+    }
+    return false;
+}
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)t, (void)budget;
-    return leaked(check_description(c)) ? CAUSE_nan_leak : CAUSE_NONE;
+    const struct batch* b = check_description(c);
+    return leaked(b) ? CAUSE_nan_leak : is_prefix(b) ? CAUSE_merge_lost : CAUSE_NONE;
 }
 
 #endif

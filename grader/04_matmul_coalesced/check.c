@@ -411,6 +411,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 const struct lesson lesson = {.name = "04_matmul_coalesced",
                               .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
                               .items = items,
+                              .without_exp = true,
                               .idea = {.what = "neighbouring lanes read and write neighbouring "
                                                "elements",
                                        .paid_by = {coalesced, coalesced_grid},

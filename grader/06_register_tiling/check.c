@@ -250,6 +250,7 @@ const struct lesson lesson = {
     .name = "06_register_tiling",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
     .items = items,
+    .without_exp = true,
     .idea = {.what = "each number from shared memory is used 8 times in registers",
              .paid_by = {read_once_per_tile, four_at_a_time, registers_share},
              .naive = "solutions/06_register_tiling/steps/1_one_sum_each.cu"},

@@ -254,6 +254,7 @@ const struct lesson lesson = {
     .name = "07_tensor_core_matmul",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
     .items = items,
+    .without_exp = true,
     .idea = {.what = "the tensor cores make every product, from tiles in shared memory",
              .paid_by = {on_tensor_cores, read_once_per_tile, no_conflicts},
              .naive = "grader/07_tensor_core_matmul/naive.cu"},

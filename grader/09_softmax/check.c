@@ -104,8 +104,8 @@ static void run_random(struct check* c, int64_t rows, int64_t cols) {
 
 // Fewer elements than a warp has lanes, and one more.
 static void narrow(struct check* c) {
-    int64_t cols[] = {31, check_pick(c, 17, 30), check_pick(c, 2, 15), 1, 33};
-    for (int i = 0; i < 5; i++) {
+    int64_t cols[] = {31, check_pick(c, 17, 30), check_pick(c, 2, 15), 1, 32, 33};
+    for (int i = 0; i < 6; i++) {
         struct batch b = batch_of(c, &contract, ROWS, cols[i]);
         batch_begin(&b, "narrow");
         batch_fill(&b, 0.5, 5.5);
@@ -126,8 +126,10 @@ static void any_width(struct check* c) {
                       2 * check_pick(c, 3000, 12000) + 1,
                       VOCABULARY,
                       1002,
-                      1004};
-    for (int i = 0; i < 7; i++) {
+                      1004,
+                      1023,
+                      1025};
+    for (int i = 0; i < 9; i++) {
         struct batch b = batch_of(c, &contract, ROWS, cols[i]);
         batch_begin(&b, "wide");
         batch_fill_rising(&b);
@@ -274,7 +276,7 @@ static void three_calls(struct check* c) {
         check_round(c, call);
         compare(c, &b);
     }
-    batch_grows(c, &contract, 8 * ROWS, COLS, (struct batch_call){fill, compare});
+    batch_grows(c, &contract, 2 * ROWS, 8 * COLS, (struct batch_call){fill, compare});
 }
 
 static void arguments(struct check* c) {
@@ -282,6 +284,7 @@ static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"x", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"y", 0}, {"x", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"cols", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride_y", 127}}},
@@ -290,6 +293,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"y", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
+        {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_UNSUPPORTED, {{"cols", BEYOND}, {"stride_y", BEYOND}, {"stride_x", BEYOND}}},
         {0},
     };

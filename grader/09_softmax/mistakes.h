@@ -4,6 +4,8 @@
 
 #include "rows/mistakes.h"
 
+#include <stdlib.h>
+
 // m = max_j x_j,  l = sum_j exp(x_j - m),  y_j = exp(x_j - m) / l         (README eq. 1 to 3)
 static void softmax_of(double* y, const double* x, int64_t n) {
     double m = row_max(x, n), l = row_sum_exp(x, n, m);
@@ -58,8 +60,26 @@ static bool base_two(const struct suspect* s, const struct hypothesis* h, int va
     return true;
 }
 
-static const struct hypothesis mistakes[] = {
-    {CAUSE_stride_ignored, other_strides, 9, NULL}, {CAUSE_exp2_base, base_two, 1, NULL}, {0}};
+// The logarithm of the softmax; the softmax of -x.
+static bool other_operation(const struct suspect* s, const struct hypothesis* h, int variant,
+                            double* guess) {
+    const struct batch* b = s->problem;
+    double* negative = check_allocate(b->check, b->cols, sizeof *negative);
+    (void)h;
+    for (int64_t row = 0; row < b->rows; row++) {
+        double* y = guess + (want_of(b, row) - b->out[0]->want);
+        for (int64_t j = 0; j < b->cols; j++) negative[j] = -batch_row(b, row)[j];
+        if (variant == 1) softmax_of(y, negative, b->cols);
+        for (int64_t j = 0; j < b->cols && variant == 0; j++) y[j] = log(want_of(b, row)[j]);
+    }
+    free(negative);
+    return true;
+}
+
+static const struct hypothesis mistakes[] = {{CAUSE_stride_ignored, other_strides, 9, NULL},
+                                             {CAUSE_exp2_base, base_two, 1, NULL},
+                                             {CAUSE_other_operation, other_operation, 2, NULL},
+                                             {0}};
 
 static bool row_right(const struct batch* b, int64_t row) {
     for (int64_t j = 0; j < b->cols; j++)

@@ -83,6 +83,16 @@ static struct pair max_stale(const struct batch* b, int64_t row, int variant) {
     return written(got, row_sum_exp(batch_row(b, row), b->cols, got));
 }
 
+// The state is put together in another way: logarithms, or the inverse.
+enum { OPERATIONS = 6 };
+static struct pair other_operation(const struct batch* b, int64_t row, int variant) {
+    const struct pair p = pair_wanted(b, row);
+    const double m = p.number[0], l = p.number[1], LSE = m + log(l);
+    const double other[OPERATIONS][2] = {{m, log(l)},   {m, LSE},   {LSE, l},
+                                         {LSE, log(l)}, {m, 1 / l}, {m, l - 1}};
+    return written(dtype_round(F32, other[variant][0]), other[variant][1]);
+}
+
 // The sum starts at 1 in some threads; it shows where nothing follows.
 static struct pair sum_started(const struct batch* b, int64_t row, int variant) {
     struct pair p = pair_wanted(b, row);
@@ -136,19 +146,13 @@ static struct pair rest_low(const struct batch* b, int64_t row, int variant) {
 }
 
 static const struct hypothesis mistakes[] = {
-    PAIR(stride_ignored, 1, rows_packed),
-    PAIR(overflow, 1, max_kept),
-    PAIR(exp2_base, 1, base_two),
-    PAIR(bits_compared, 1, bits_compared),
-    PAIR(max_stale, 1, max_stale),
-    PAIR(max_init, 1, max_started),
-    PAIR(sum_init, 11, sum_started),
-    PAIR(inner_tail, 15, rest_dropped),
-    PAIR(inner_tail, 15, rest_from_next),
-    PAIR(inner_tail, 15, rest_zero),
-    PAIR(inner_tail, 15, rest_low),
-    PAIR(inner_tail, 15, rest_from_before),
-    {0},
+    PAIR(stride_ignored, 1, rows_packed),   PAIR(overflow, 1, max_kept),
+    PAIR(exp2_base, 1, base_two),           PAIR(bits_compared, 1, bits_compared),
+    PAIR(max_stale, 1, max_stale),          PAIR(other_operation, OPERATIONS, other_operation),
+    PAIR(max_init, 1, max_started),         PAIR(sum_init, 11, sum_started),
+    PAIR(inner_tail, 15, rest_dropped),     PAIR(inner_tail, 15, rest_from_next),
+    PAIR(inner_tail, 15, rest_zero),        PAIR(inner_tail, 15, rest_low),
+    PAIR(inner_tail, 15, rest_from_before), {0},
 };
 
 // From the smallest to the largest finite score.

@@ -153,6 +153,7 @@ static void strided(struct check* c) {
         h.stride += check_pick(c, 1, 40);
         h.first = check_pick(c, 1, 31);
         head_begin(&h, "gaps");
+        check_begin_later(check_tensor(c, i ? "LSE" : "workspace"), 1);
         for (int64_t k = 0; k < h.logits->count; k++)
             h.logits->value[k] = i == 0 ? check_uniform(c, 10.0, 20.0) : NAN;
         head_fill(&h, -9.0, 1.0);
@@ -306,11 +307,47 @@ static void three_calls(struct check* c) {
     }
 }
 
+// A call with a part of the rows and logits before it, and one behind it.
+static void other_sizes(struct check* c) {
+    enum { CALLS = 3 };
+    struct head h = head_of(c, ROWS, 16 * COLS);
+    h.calls = CALLS;
+    head_begin(&h, "calls of other sizes");
+    struct head size[CALLS] = {h, h, h};
+    for (int i = 0; i < CALLS; i++) {
+        struct head* part = &size[i];
+        if (i != 1) {
+            part->rows = i ? ROWS / 4 : ROWS / 2;
+            part->V = part->stride = i ? COLS : FEW;
+        }
+        check_vary(c, "rows", i, part->rows);
+        check_vary(c, "V", i, part->V);
+        check_vary(c, "stride", i, part->stride);
+        check_round(c, i);
+        for (int64_t e = 0; e < h.logits->count; e++)
+            h.logits->untouched[e] = e >= part->rows * part->V;
+        for (int64_t e = 0; e < h.LSE->count; e++) h.LSE->untouched[e] = e >= part->rows;
+        head_fill(part, -9.0, 1.0);
+    }
+    check_run(c);
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        check_describe(c, &size[i]);
+        compare(c, &size[i]);
+    }
+}
+
+static void calls(struct check* c) {
+    three_calls(c);
+    other_sizes(c);
+}
+
 static void arguments(struct check* c) {
     enum { BEYOND = CROSS_ENTROPY_MAX_V + 1 };
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"logits", 0}}},
+        {COURSE_OK, {{"rows", 0}, {"loss", 0}, {"labels", 0}, {"workspace", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {COURSE_BAD_ARGUMENT, {{"stride", FEW - 1}}},
@@ -323,6 +360,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"labels", 0}}},
         {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
+        {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_UNSUPPORTED, {{"V", BEYOND}, {"stride", BEYOND}}},
         {0},
     };
@@ -428,7 +466,7 @@ static const struct item items[] = {
     {4, "labels that are no tokens", bad_labels},
     {6, "logits far from 0, equal ones, outliers", far_from_zero},
     {4, "-inf: tokens that are ruled out", ruled_out},
-    {2, "three calls, new data each time", three_calls},
+    {2, "three calls, new data each time", calls},
     {2, "empty and bad arguments", arguments},
     {5, "no races, no stray accesses", safe},
     {12, "4096 logits: read once, written once", cheap},
@@ -441,6 +479,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "11_cross_entropy",
     .items = items,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .idea = {.what = "each logit is read once, and its gradient written in its place",
              .paid_by = {cheap, cheap_wide, cheap_wider, whole_sectors},
              .naive = "solutions/11_cross_entropy/steps/1_softmax_stored.cu"},

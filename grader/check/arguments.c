@@ -28,6 +28,7 @@ static void run(struct check* c, int status) {
     for (int i = 0; i < c->tensor_count; i++)
         for (int64_t e = 0; e < c->tensor[i].count; e++) c->tensor[i].untouched[e] = true;
     check_expect(c, status, otherwise);
+    if (status != COURSE_OK) c->crashes = otherwise;
     check_run(c);
     for (int i = 0; i < c->tensor_count; i++) {
         const struct tensor* t = &c->tensor[i];

@@ -131,8 +131,9 @@ void check_case(struct check* c, const char* format, ...) {
     c->key = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
+    c->crashes = CAUSE_NONE;
     c->judged = false;
-    c->far = false;
+    c->far = c->huge = false;
 }
 
 void check_watch(struct check* c, enum watch watch) {
@@ -253,6 +254,13 @@ void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_
     c->far = true;
 }
 
+void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length) {
+    if (t->count == 0 || t->count % rows) check_error(c, "%s has no such ends", t->name);
+    t->state->ends = rows;
+    t->state->length = length;
+    c->huge = true;
+}
+
 // The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.
 static bool maps_far(void) {
     void *const high = (void*)((uintptr_t)1 << 46), *again = MAP_FAILED;
@@ -264,6 +272,16 @@ static bool maps_far(void) {
     munmap(page, ARENA_GUARD);
     if (room != MAP_FAILED) munmap(room, ARENA_GUARD);
     return again == high;
+}
+
+// Likewise (cpu/device/malloc.c): room for a few such arrays.
+bool check_can_be_huge(void) {
+    void* const high = (void*)(((uintptr_t)1 << 46) - ((uintptr_t)1 << 43));
+    const size_t room = (size_t)1 << 40;
+    void* got = mmap(high, room, PROT_NONE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != MAP_FAILED) munmap(got, room);
+    return got == high;
 }
 
 bool check_can_be_far(struct check* c) {

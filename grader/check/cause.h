@@ -38,6 +38,9 @@
     CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
     CAUSE(wrapped_index,                                                                           \
           "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
+    CAUSE(other_operation,                                                                         \
+          "the numbers are put together in another way than the contract says: compare your "      \
+          "formula with its equation")                                                             \
     CAUSE(wrong_array, "one array is read where another belongs")                                  \
     CAUSE(swapped_sizes, "M, N and K are mixed up: in a row length, in the grid, or in a loop")    \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \

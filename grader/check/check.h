@@ -97,6 +97,15 @@ void check_begin_later(struct tensor* t, int64_t elements);
 // nowhere. t is not empty. The case runs the instrumented build, on the CPU device.
 void check_far(struct check* c, struct tensor* t, const int64_t count[3], int64_t step[3]);
 
+// The launcher gets an array of `rows` rows of `length` elements, one behind the other, of which t
+// holds the ends: t->count / rows elements of each. The others hold anything, take no memory and do
+// not count. For a case in which few blocks run (reach.h); it runs on the CPU device. On the host
+// an array is one row.
+void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length);
+
+// Has this machine addresses for arrays of which little is there?
+bool check_can_be_huge(void);
+
 // Can this machine map memory so? If not, the log says that the case is left out.
 bool check_can_be_far(struct check* c);
 
@@ -282,6 +291,7 @@ struct lesson {
     int promises;              // enum promise
     const struct item* items;  // ends with {0}
     struct idea idea;
+    bool without_exp;  // nothing in it is an exponential that could leave its range
     // The mistakes that are tried when check_compare() found an output wrong, if check_describe()
     // has described the case: see hypothesis.h. May be NULL.
     const struct hypothesis* mistakes;

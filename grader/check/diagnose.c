@@ -134,7 +134,7 @@ static int64_t large_rows(const struct tensor* in) {
 // right. So if no row is right, all rows of some input hold large numbers.
 static enum cause nonfinite(const struct picture* p) {
     int64_t bad = 0;
-    if (p->found->nonfinite == 0) return CAUSE_NONE;
+    if (p->found->nonfinite == 0 || lesson.without_exp) return CAUSE_NONE;
     for (int64_t i = 0; i < p->rows; i++) {
         if (row_all(p, i, false)) continue;
         bad++;

@@ -6,26 +6,138 @@
 #include "check/state.h"
 #include "course.h"
 
+typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
+
 void check_run_few_blocks(struct check* c) {
-    c->few_blocks = true;
+    enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
+    c->few_blocks = !c->all_blocks;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
+    c->crashes = c->beyond;
+    if (c->counting) check_fail_call(c, "launch", NONE);
+}
+
+int64_t check_shown(int64_t size) {
+    enum { MOST = 4096 };
+    return size < 2 * MOST ? size : MOST;
 }
 
 bool check_end_is_right(const struct tensor* t) {
     enum { LAST = 8 };  // fewer than the blocks that run, of which each may have one
-    for (int64_t i = t->count - LAST; i < t->count; i++)
+    for (int64_t i = t->count > LAST ? t->count - LAST : 0; i < t->count; i++)
         if (!(fabs(t->got[i] - t->want[i]) <= 1e-3 * fabs(t->want[i]))) return false;
     return true;
 }
 
-void check_reaches(struct check* c, int64_t size,
-                   bool (*reached)(struct check* c, const void* problem, int64_t size),
-                   const void* problem) {
+// A size that every index can hold, and many blocks.
+enum { BELOW_32_BITS = 1 << 20 };
+
+static bool is_huge(int64_t size) {
+    return size / BELOW_32_BITS >= 64;
+}
+
+// ---- how many blocks there are
+
+struct grid {
+    int64_t blocks, launches;
+};
+
+static struct grid grid_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    const enum watch watch = c->watch;
+    c->counting = true;
+    c->watch = WATCH_NONE;
+    (void)reached(c, problem, size);
+    c->watch = watch;
+    c->counting = false;
+    return (struct grid){c->answer.blocks[0], c->answer.launches[0]};
+}
+
+int64_t check_blocks_at(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    return grid_at(c, reached, problem, size).blocks;
+}
+
+// The largest size with fewer than `most` blocks, which `size` has; 0 if there is none.
+static int64_t last_below(struct check* c, reached_fn reached, const void* problem, int64_t most,
+                          int64_t size) {
+    int64_t low = 0, high = 1;
+    while (high < size && check_blocks_at(c, reached, problem, high) < most) low = high, high *= 2;
+    if (high > size) high = size;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(check_blocks_at(c, reached, problem, middle) < most ? &low : &high) = middle;
+    }
+    return low;
+}
+
+// ---- the two kinds of grids
+
+static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t right, int64_t size) {
+    check_fail(c, cause, "with %lld the last elements are right, with %lld they are not\n",
+               (long long)right, (long long)size);
+}
+
+// A grid of so many blocks takes `whole` rows without going on, and is given twice as many. With few
+// blocks it is not known whether others would have come to the last ones: all run.
+static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+                         int64_t whole) {
+    enum { FEW = 64, MANY = 1 << 14 };  // few have been seen whole; of many blocks no one waits
+    if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
+    c->all_blocks = true;
+    bool right = blocks <= MANY && reached(c, problem, 2 * whole);
+    c->all_blocks = false;
+    if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
+}
+
+static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+                          int64_t size) {
+    enum { MOST_ROWS = 1024 };  // that a block takes, of a grid that has always the same blocks
+    if (blocks < 2) return;
+    const int64_t below = last_below(c, reached, problem, blocks, size);
+    if (below > 0) judge_capped(c, reached, problem, blocks, below + CEIL_DIV(below, blocks - 1));
+    for (int64_t rows = 1; below == 0 && rows <= MOST_ROWS && 2 * blocks * rows < size; rows *= 2)
+        judge_capped(c, reached, problem, blocks, blocks * rows);
+}
+
+// Of a size that 32 bits do not count, are the last results wrong, though of a million they are
+// right? At several sizes: it is not known how the blocks are counted, and few of them run.
+static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    static const int64_t less[] = {0, 13, 1001, 3000};
+    for (int i = 0; i < 4; i++) {
+        const int64_t huge = size - less[i], small = BELOW_32_BITS + huge % BELOW_32_BITS;
+        if (i == 0 && !reached(c, problem, small)) return;
+        c->beyond = CAUSE_wrapped_index;
+        const bool right = reached(c, problem, huge);
+        c->beyond = CAUSE_NONE;
+        if (right || (i > 0 && !reached(c, problem, small))) return;
+    }
+    fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+}
+
+static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
-    if (reached(c, problem, size) || c->answer.blocks[0] <= REACH_WHOLE) return;
+    enum { LARGE = 65600 };
+    if (is_huge(size)) judge_huge(c, reached, problem, size), size = LARGE;
+    if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
-    if (reached(c, problem, size)) return;
-    check_fail(c, CAUSE_grid_limit,
-               "the last elements are not right; with sizes below 65536 they are\n");
+    if (!reached(c, problem, size)) fail_beyond(c, CAUSE_grid_limit, smaller[0], size);
+}
+
+// Who launches anew for every so many rows would need thousands of launches for the largest size.
+static bool launches_grow(struct check* c, reached_fn reached, const void* problem) {
+    enum { FEW = 1 << 12 };
+    return grid_at(c, reached, problem, BELOW_32_BITS).launches >
+           grid_at(c, reached, problem, FEW).launches;
+}
+
+void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { LARGE = 65600 };
+    if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem))) size = LARGE;
+    const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
+    if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
+        blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))
+        fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+    if (10 * blocks >= 19 * check_blocks_at(c, reached, problem, size / 2))
+        judge_growing(c, reached, problem, size);
+    else
+        judge_grid_of(c, reached, problem, blocks, size);
 }

@@ -1,27 +1,41 @@
-// reach.h: does a kernel reach the end of its largest inputs? All their blocks would take seconds,
-// so on the CPU device only a few run: see cudev_run_few_blocks(). On a GPU all run.
+// reach.h: does a kernel reach the end of its largest inputs? All their blocks would take hours, so
+// on the CPU device only a few run: see cudev_run_few(). On a GPU all run, unless the arrays are
+// shown by their ends alone.
 //
 //     static bool reached(struct check* c, const void* problem, int64_t n) {
+//         const int64_t shown = check_shown(n);
 //         check_case(c, "n = %lld", (long long)n);
-//         ... declares and fills
+//         ... declares arrays of the last `shown` elements, of which
+//         if (shown < n) check_ends(c, y, 1, n);
+//         ... fills
 //         check_run_few_blocks(c);
 //         check_run(c);
 //         return check_end_is_right(y);
 //     }
-//     check_reaches(c, 1000000, reached, &sizes);
+//     check_reaches(c, (int64_t)1 << 30, reached, &sizes);
 #ifndef REACH_H
 #define REACH_H
 
 #include "check/check.h"
 
-// Runs cases of `size` rows or columns, more than 65536. The item fails if the last results are not
-// right, though with sizes below 65536 they are: then it is the size that the kernel cannot do. It
-// is not known which rows a block takes; a kernel whose last blocks have others than the last rows
-// is not judged, nor one whose blocks are few, which take one row after another.
+// Runs cases of `size` rows or columns, more than 65536, and of fewer. The item fails if the last
+// results are not right, though with smaller sizes they are: then it is the size that the kernel
+// cannot do. The cause is wrapped_index if it can do a million; else grid_limit. It is not known
+// which rows a block takes; a kernel whose last blocks have others than the last rows is not
+// judged. A grid that does not grow any more has to go on: it is judged at twice the rows that it
+// takes at once.
 enum { REACH_WHOLE = 2200 };  // blocks that a case of its own runs all, with more rows than that
 void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
+
+// The blocks that the launcher launches for a size: no kernel runs.
+int64_t check_blocks_at(struct check* c,
+                        bool (*reached)(struct check* c, const void* problem, int64_t size),
+                        const void* problem, int64_t size);
+
+// How many rows of so many a case may show: all, or the last few thousand (check_ends()).
+int64_t check_shown(int64_t size);
 
 // In the running case few blocks run. Call it before check_run(), which ends the item as bad_launch
 // if a launch is refused or the launcher does not return COURSE_OK.

@@ -26,8 +26,9 @@ struct tensor_state {
     bool by_host;   // of an output: no kernel is asked for it
     int64_t later;  // bytes: see check_begin_later()
     struct arena_far far;
-    int64_t per_round;  // elements
-    double* value;      // all rounds, one after another; likewise below
+    int64_t ends, length;  // see check_ends()
+    int64_t per_round;     // elements
+    double* value;         // all rounds, one after another; likewise below
     double* want;
     double* got;
     bool* untouched;
@@ -98,8 +99,12 @@ struct check {
     uint32_t key;          // of its altered run; 0: not drawn yet
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
+    enum cause crashes;    // the cause if an access ends the program; CAUSE_NONE: what it is
     enum watch watch;
-    bool far;  // an array of the case is
+    bool far;                   // an array of the case is
+    bool huge;                  // of an array the case has the ends alone
+    enum cause beyond;          // crashes of cases of few blocks: reach.c
+    bool counting, all_blocks;  // cases of few blocks run no kernel, or all blocks: reach.c
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

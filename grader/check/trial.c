@@ -25,6 +25,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
     a->layout.tensor_count = (uint32_t)c->tensor_count;
     a->layout.altered = run == ALTERED ? trial_key(c) : 0;
     a->layout.few_blocks = c->few_blocks;
+    a->layout.few_bytes = c->huge;
     a->layout.fail_at = c->fail_at;
     memcpy(a->layout.fail_call, c->fail_call, sizeof c->fail_call);
     memcpy(a->layout.scalar, c->scalar, sizeof c->scalar);
@@ -36,6 +37,8 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         to->on_host = t->state->on_host;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
+        to->ends = (uint64_t)t->state->ends;
+        to->pitch = (uint64_t)(t->state->length * dtype_size(t->dtype));
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));
     }
     unsigned char* map;
@@ -73,6 +76,12 @@ static void excerpt(const char* text, char* to, size_t size) {
     for (; text[n] && n + 1 < size && lines < 12; n++) lines += text[n] == '\n';
     memcpy(to, text, n);
     to[n] = '\0';
+}
+
+// An access outside of arrays has another cause where it is known what the program cannot do: bad
+// arguments, or a size.
+static void fail_crash(struct check* c, const char* text) {
+    if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
 
 static enum cause device_cause(const char* kind) {
@@ -164,10 +173,10 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
     const char* const environment[] = {launch, clock, s->card,
                                        watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
-    bool gpu = s->gpu && !watched;
+    bool gpu = s->gpu && !watched && !c->huge;
     struct wall_job job = {
         .argv = argv,
-        .program = watched ? s->watched : s->program,
+        .program = watched || (s->gpu && c->huge) ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
         .seconds = left < s->seconds ? left : s->seconds,
@@ -256,6 +265,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
+    if (c->answer.kind[0] || r->end == WALL_SIGNALED)
+        fail_crash(c, c->answer.kind[0] ? text : said);
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);

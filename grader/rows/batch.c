@@ -39,7 +39,7 @@ static int64_t stride_of(const struct batch* b, struct tensor* t, int64_t stride
 static void declare(struct check* c, void* batch) {
     struct batch* b = batch;
     check_describe(c, b);
-    check_int(c, "rows", b->rows);
+    check_int(c, "rows", b->before + b->rows);
     check_int(c, "cols", b->cols);
     check_int(c, "narrower", b->narrower);
     check_int(c, "step", b->step);
@@ -53,6 +53,11 @@ static void declare(struct check* c, void* batch) {
     if (b->of->writes_rows) check_int(c, "stride_y", stride_of(b, b->out[0], b->stride_out));
     check_int(c, b->of->writes_rows ? "stride_x" : "stride_row", stride_of(b, b->x, b->stride));
     if (b->of->writes_rows && b->out[0]) guard_gaps(b);
+    const int64_t rows_all = b->before + b->rows;
+    if (b->before == 0) return;
+    check_ends(c, b->x, 1, rows_all * b->cols);
+    for (int i = 0; i < 2 && b->out[i]; i++)
+        check_ends(c, b->out[i], 1, rows_all * (b->of->writes_rows ? b->cols : 1));
 }
 
 void batch_begin(struct batch* b, const char* what) {
@@ -62,9 +67,9 @@ void batch_begin(struct batch* b, const char* what) {
                  (long long)b->first_out);
     if (b->of->writes_rows)
         snprintf(out, sizeof out, "stride_y = %lld, ", (long long)b->stride_out);
-    check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld%s", what, (long long)b->rows,
-               (long long)b->cols, out, b->of->writes_rows ? "stride_x" : "stride_row",
-               (long long)b->stride, first);
+    check_case(b->check, "%s: rows = %lld, cols = %lld, %s%s = %lld%s", what,
+               (long long)(b->before + b->rows), (long long)b->cols, out,
+               b->of->writes_rows ? "stride_x" : "stride_row", (long long)b->stride, first);
     check_rounds(b->check, b->calls);
     declare(b->check, b);
 }
@@ -123,28 +128,32 @@ static void leave_rest(struct tensor* t, int64_t used) {
 
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
+    enum { CALLS = 3, PART = 16 };
     struct batch b = batch_of(c, of, rows, cols);
-    b.calls = 2;
-    batch_begin(&b, "after a call with half of the rows and columns");
-    struct batch fewer = b;
-    fewer.rows /= 2;
-    fewer.cols = fewer.stride = fewer.stride_out = cols / 2;
-    check_vary(c, "rows", 0, fewer.rows);
-    check_vary(c, "cols", 0, fewer.cols);
-    check_vary(c, of->writes_rows ? "stride_x" : "stride_row", 0, fewer.cols);
-    if (of->writes_rows) check_vary(c, "stride_y", 0, fewer.cols);
-    for (int i = 0; i < 2 && b.out[i]; i++)
-        leave_rest(b.out[i], of->writes_rows ? fewer.rows * fewer.cols : fewer.rows);
-    struct batch* const calls[] = {&fewer, &b};
-    for (int i = 0; i < 2; i++) {
+    b.calls = CALLS;
+    batch_begin(&b, "a call with a part of the rows and columns before it, and one behind it");
+    struct batch size[CALLS] = {b, b, b};
+    for (int i = 0; i < CALLS; i += 2) {
+        struct batch* part = &size[i];
+        part->rows = rows / (i ? 4 : 2);
+        part->cols = part->stride = part->stride_out = cols / (i ? PART / 2 : PART);
+        check_vary(c, "rows", i, part->rows);
+        check_vary(c, "cols", i, part->cols);
+        check_vary(c, of->writes_rows ? "stride_x" : "stride_row", i, part->cols);
+        if (of->writes_rows) check_vary(c, "stride_y", i, part->cols);
         check_round(c, i);
-        call.fill(c, calls[i]);
+        for (int k = 0; k < 2 && b.out[k]; k++)
+            leave_rest(b.out[k], of->writes_rows ? part->rows * part->cols : part->rows);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        check_round(c, i);
+        call.fill(c, &size[i]);
     }
     check_run(c);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < CALLS; i++) {
         check_round(c, i);
-        check_describe(c, calls[i]);
-        call.judge(c, calls[i]);
+        check_describe(c, &size[i]);
+        call.judge(c, &size[i]);
     }
 }
 
@@ -158,31 +167,45 @@ void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struc
     call.judge(c, &b);
 }
 
-void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols) {
-    struct batch b = batch_of(c, of, REACH_WHOLE + check_pick(c, 24, 40), cols);
-    batch_begin(&b, "row after row");
-    check_run_few_blocks(c);
-    check_run(c);
-}
-
+// The end of an output for rows of equal numbers.
 static bool reached(struct check* c, const void* of, int64_t rows) {
-    struct batch b = batch_of(c, of, rows, 1);
+    enum { COLS = 5 };  // so that the numbers are more than 2^32
+    const int64_t shown = check_shown(rows);
+    struct batch b = batch_of(c, of, shown, COLS);
     bool right = true;
+    b.before = rows - shown;
     batch_begin(&b, "the last of many rows");
-    for (int64_t row = 0; row < rows; row++) *batch_row(&b, row) = (double)(1 + row % 251);
+    for (int64_t row = 0; row < shown; row++) {
+        double x = (double)(1 + (b.before + row) % 251);
+        batch_fill_row(&b, row, x, x);
+        const double equal[] = {1.0 / COLS, x, COLS, COLS * x};
+        for (int i = 0; i < 2 && b.out[i]; i++) {
+            int64_t each = b.of->writes_rows ? COLS : 1;
+            for (int64_t j = 0; j < each; j++)
+                b.out[i]->want[row * each + j] = equal[b.of->of_equal[i]];
+        }
+    }
     check_run_few_blocks(c);
     check_run(c);
-    for (int i = 0; i < 2 && b.out[i]; i++) {
-        for (int64_t row = 0; row < rows; row++)
-            b.out[i]->want[row] = b.of->of_one[i] == ITSELF ? *batch_row(&b, row) : 1;
-        right &= check_end_is_right(b.out[i]);
-    }
+    for (int i = 0; i < 2 && b.out[i]; i++) right &= check_end_is_right(b.out[i]);
     return right;
 }
 
 void batch_reaches(struct check* c, const struct rows* of) {
-    enum { BEYOND_16_BITS = 1 << 16 };
-    check_reaches(c, BEYOND_16_BITS + check_pick(c, 8, 40), reached, of);
+    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), reached, of);
+}
+
+// Blocks that take one row after another: twice as many rows as there are blocks, if the grid is
+// one that does not grow.
+void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols) {
+    enum { MANY = 1 << 16, MOST = 8192 };
+    int64_t rows = REACH_WHOLE;
+    const int64_t blocks = check_blocks_at(c, reached, of, MANY);
+    if (rows < 2 * blocks && blocks <= MOST) rows = 2 * blocks;
+    struct batch b = batch_of(c, of, rows + check_pick(c, 24, 40), cols);
+    batch_begin(&b, "row after row");
+    check_run_few_blocks(c);
+    check_run(c);
 }
 
 // The launcher is called for each width from narrowest to widest.

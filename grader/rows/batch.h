@@ -22,8 +22,9 @@
 struct rows {
     // Its outputs: one number of a row each, and a NULL if there is but one.
     const char* out[2];
-    // What each is for a row of one number.
-    enum { ONE, ITSELF } of_one[2];
+    // What each is for a row of equal numbers: 1 divided by how many there are, the number, how
+    // many, or their sum.
+    enum { SHARE, ITSELF, COUNT, SUM } of_equal[2];
     // out[0] has rows of cols numbers instead: the launcher takes "stride_y" and "stride_x", else
     // "stride_row".
     bool writes_rows;
@@ -35,6 +36,7 @@ struct batch {
     const struct rows* of;
     int64_t rows, cols;
     int64_t stride, stride_out;  // elements from row to row of x and of an output's rows; >= cols
+    int64_t before;              // rows before these, of which nothing is looked at: check_ends()
     int64_t first, first_out;    // elements of x's and an output's array before their first row
     int64_t narrower, step;      // calls for rows of fewer numbers, too: see batch_launches()
     bool far;   // rows 2^32 elements apart, where the launcher finds them: see batch_far()
@@ -91,7 +93,8 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Two calls in the same arrays, packed. The first takes half of the rows and half of the columns.
+// Three calls in the same arrays, packed. The first takes half of the rows and a 16th of the
+// columns, the last a quarter and an eighth. rows: a multiple of 4; cols: of 16.
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call);
 
@@ -103,7 +106,8 @@ void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t c
 void batch_many_rows(struct check* c, const struct rows* of, int64_t cols, struct batch_call call);
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 
-// More rows of one number than a grid has blocks in y or z, or 16 bits can count: check_reaches().
+// More rows than a grid has blocks in y or z, or 16 bits can count, and more numbers than 32 bits:
+// check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
 // Rows of every width from `narrowest` to `widest`: does a GPU take each of the launches? A

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "cpu/include/cudev.h"
 #include "run/host.h"
 #include "run/origin.h"
 #include "run/vault.h"
@@ -249,6 +250,29 @@ static bool does_kernels_work(const struct copy* c) {
     return !whole || to_output || ++book.whole_copies > WHOLE_COPIES;
 }
 
+// What a copy puts where the words are noted: of a large one the ends alone are made in some cases.
+static void note_row(void (*note)(void* to, const void* from, size_t bytes), void* to,
+                     const void* from, size_t bytes) {
+#ifdef CPU_DEVICE
+    if (cudev_only_ends(bytes)) {
+        const size_t rest = bytes - CUDEV_END;
+        note(to, from, CUDEV_END);
+        note((char*)to + rest, (const char*)from + rest, CUDEV_END);
+        return;
+    }
+#endif
+    note(to, from, bytes);
+}
+
+static void note_written(void* to, const void* from, size_t bytes) {
+    origin_written(to, from, bytes);
+}
+
+static void note_brought(void* to, const void* from, size_t bytes) {
+    (void)from;
+    origin_brought(to, bytes);
+}
+
 // Notes a copy that was made.
 static cudaError_t copied(cudaError_t error, struct copy c) {
     enum cudaMemcpyKind way = direction(&c);
@@ -266,9 +290,9 @@ static cudaError_t copied(cudaError_t error, struct copy c) {
     }
     for (size_t row = 0; book.on && row < c.height; row++) {
         char* to = (char*)c.to + row * c.to_pitch;
-        if (way == cudaMemcpyHostToDevice)
-            origin_written(to, (const char*)c.from + row * c.from_pitch, c.width);
-        if (way == cudaMemcpyDeviceToHost) origin_brought(to, c.width);
+        const char* from = (const char*)c.from + row * c.from_pitch;
+        if (way == cudaMemcpyHostToDevice) note_row(note_written, to, from, c.width);
+        if (way == cudaMemcpyDeviceToHost) note_row(note_brought, to, from, c.width);
     }
     vault_close();
     return error;
@@ -382,11 +406,13 @@ static void look_at_shared(void (*look)(const void* shared, size_t bytes)) {
 }
 
 // Where a launch is made to fail, no kernel runs.
-static enum launch next_launch(void) {
+static enum launch next_launch(dim3 grid) {
+    const int64_t blocks = (int64_t)grid.x * grid.y * grid.z;
     bool fails = fails_now("launch");
     vault_open();
     bool failing = book.on && strcmp(book.failing, "launch") == 0 && book.fails;
     book.meter.launches += fails || (failing && book.calls_left > 0);
+    if (failing && !fails) book.meter.blocks += blocks;
     vault_close();
     if (!failing) look_at_shared(origin_before_launch);
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
@@ -412,10 +438,10 @@ int __real_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
                         size_t bytes);
 int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                         size_t bytes) {
-    enum launch l = next_launch();
+    const dim3 grid = {site->grid[0], site->grid[1], site->grid[2]};
+    enum launch l = next_launch(grid);
     if (l == FAILS) return (int)cudev_error(cudaErrorLaunchOutOfResources);
     if (l == RUNS_NOT) return cudaSuccess;
-    const dim3 grid = {site->grid[0], site->grid[1], site->grid[2]};
     return (int)launched((cudaError_t)host_launch(__real_cudev_launch, site, run, body, bytes),
                          grid, site->stream);
 }
@@ -423,8 +449,8 @@ int __wrap_cudev_launch(const struct cudev_launch_site* site, void (*run)(void*)
 static const dim3 no_threads = {0, 1, 1};  // of a block: the runtime refuses it, and remembers that
 
 // How the launch shall go on.
-static enum launch begin_launch(dim3* block) {
-    enum launch l = next_launch();
+static enum launch begin_launch(dim3 grid, dim3* block) {
+    enum launch l = next_launch(grid);
     if (l == FAILS) *block = no_threads;
     return l;
 }
@@ -432,7 +458,7 @@ static enum launch begin_launch(dim3* block) {
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
-    if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
+    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
     return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
                     grid, stream);
 }
@@ -440,7 +466,7 @@ WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** argume
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
-    if (begin_launch(&block) == RUNS_NOT) return cudaSuccess;
+    if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
     return launched(__real___cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
                     grid, stream);
 }

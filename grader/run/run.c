@@ -116,7 +116,7 @@ void* run_gpu(const char* name) {
 
 void* run_cpu(const char* name) {
     const struct arena_tensor* t = &layout->tensor[find_tensor(name)];
-    return t->role == ARENA_NULL ? NULL : arena + t->offset[round_now];
+    return t->role == ARENA_NULL ? NULL : arena + t->offset[round_now] - arena_before(t);
 }
 
 int64_t run_int(const char* name) {
@@ -251,12 +251,38 @@ static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direct
         must(cudaMemcpy2D(here, row, device[i], pitch, row, rows, direction), "after the launcher");
 }
 
+// The same for an array of which the case has the ends of rows alone.
+static void make_ends(uint32_t i) {
+#ifdef CPU_DEVICE
+    const struct arena_tensor* t = &layout->tensor[i];
+    cudev_run_few(0, 1);  // so the memory is taken where it is used
+    must(cudaMalloc((void**)&far[i], t->ends * t->pitch), "making room for the case");
+    cudev_run_few(0, 0);
+    device[i] = far[i] + arena_before(t);
+    cudev_name_allocation(far[i], t->ends * t->pitch, t->name);
+#endif
+    if (!far[i]) give_up("unsupported", "an array so large does not fit into the address space");
+}
+
+static void copy_ends(uint32_t i, unsigned char* here, enum cudaMemcpyKind direction) {
+    const struct arena_tensor* t = &layout->tensor[i];
+    const size_t end = t->bytes / t->ends;
+    if (direction == cudaMemcpyHostToDevice)
+        must(cudaMemcpy2D(device[i], t->pitch, here, end, end, t->ends, direction),
+             "copying the inputs");
+    else
+        must(cudaMemcpy2D(here, end, device[i], t->pitch, end, t->ends, direction),
+             "after the launcher");
+}
+
 static void copy_tensors(uint32_t r, enum cudaMemcpyKind direction) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (!device[i]) continue;
         unsigned char *here = arena + t->offset[r] - guard, *on_device = data(i) - guard;
-        if (far[i])
+        if (t->ends)
+            copy_ends(i, arena + t->offset[r], direction);
+        else if (far[i])
             copy_far(i, arena + t->offset[r], direction);
         else if (direction == cudaMemcpyHostToDevice)
             must(cudaMemcpy(on_device, here, with_guards(t), direction), "copying the inputs");
@@ -287,6 +313,7 @@ static void start_origin(uint32_t r) {
 
 static size_t bytes_on_device(uint32_t i) {
     const struct arena_tensor* t = &layout->tensor[i];
+    if (t->ends) return t->ends * t->pitch - arena_before(t);
     return far[i] ? arena_far_pitch(&t->far) * arena_far_rows(&t->far) : with_guards(t);
 }
 
@@ -313,7 +340,7 @@ static void run_round(uint32_t r) {
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
     if (layout->altered) cudev_alter_products(altered);
-    if (layout->few_blocks) cudev_run_few_blocks(1);
+    cudev_run_few(layout->few_blocks, layout->few_bytes);
 #endif
     meter_start(layout->fail_call, layout->fail_at);
     close_inputs(true);
@@ -323,6 +350,9 @@ static void run_round(uint32_t r) {
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
+#ifdef CPU_DEVICE
+    cudev_run_few(0, 0);
+#endif
     if (status == 0 && layout->few_blocks && cudaGetLastError() != cudaSuccess)
         give_up("bad_launch", "the launcher returned COURSE_OK, but a launch was refused");
     if (status == 0 && layout->fail_at == 0) must(cudaGetLastError(), "after the launcher");
@@ -359,8 +389,8 @@ int main(int argc, char** argv) {
     for (uint32_t i = 0; i < layout->tensor_count; i++) {
         const struct arena_tensor* t = &layout->tensor[i];
         if (t->role == ARENA_NULL || t->on_host) continue;
-        if (t->far.row_bytes) {
-            make_far(i);
+        if (t->far.row_bytes || t->ends) {
+            (t->ends ? make_ends : make_far)(i);
             continue;
         }
         must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");

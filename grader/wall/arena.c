@@ -38,7 +38,7 @@ static void place_tensors(struct arena* arena) {
         struct arena_tensor* t = &arena->layout.tensor[i];
         if (t->role == ARENA_NULL) continue;
         for (uint32_t r = 0; r < arena->layout.rounds; r++) {
-            t->offset[r] = at + ARENA_GUARD;
+            t->offset[r] = at + ARENA_GUARD + (t->on_host ? arena_before(t) : 0);
             at = round_up(t->offset[r] + t->bytes + ARENA_GUARD, ARENA_GUARD);
         }
     }
@@ -51,6 +51,27 @@ static void place_tensors(struct arena* arena) {
         }
     }
     arena->size = at;
+}
+
+static void poison(const struct arena* arena, unsigned char* p, uint64_t from, uint64_t to) {
+    for (uint64_t at = from; at < to; at += 2) {
+        uint16_t v = pattern(arena->key, at);
+        memcpy(p + at, &v, 2);
+    }
+}
+
+// Everything behind the head but the holes.
+static void poison_all(const struct arena* arena, unsigned char* p) {
+    uint64_t at = round_up(sizeof(struct arena_head), ARENA_GUARD);
+    for (uint32_t i = 0; i < arena->layout.tensor_count; i++) {
+        const struct arena_tensor* t = &arena->layout.tensor[i];
+        if (t->role == ARENA_NULL || !t->on_host || !t->ends) continue;
+        for (uint32_t r = 0; r < arena->layout.rounds; r++) {
+            poison(arena, p, at, t->offset[r] - arena_before(t));
+            at = t->offset[r];
+        }
+    }
+    poison(arena, p, at, arena->size);
 }
 
 int arena_open(struct arena* arena, unsigned char** map) {
@@ -66,11 +87,7 @@ int arena_open(struct arena* arena, unsigned char** map) {
         return -1;
     unsigned char* p = mmap(NULL, arena->size, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd, 0);
     if (p == MAP_FAILED) return -1;
-    uint64_t first = round_up(sizeof(struct arena_head), ARENA_GUARD);
-    for (uint64_t at = first; at < arena->size; at += 2) {
-        uint16_t v = pattern(arena->key, at);
-        memcpy(p + at, &v, 2);
-    }
+    poison_all(arena, p);
     *map = p;
     return 0;
 }
@@ -111,7 +128,8 @@ bool arena_guards_intact(const struct arena* arena, int tensor, int round, int64
     uint64_t ranges[2][2] = {{begin - ARENA_GUARD, begin},
                              {begin + t->bytes, begin + t->bytes + ARENA_GUARD}};
     // The band after the data first: that is where a missing guard writes.
-    for (int i = 1; i >= 0; i--)
+    const int first = t->on_host && t->ends ? 1 : 0;  // the array begins far before
+    for (int i = 1; i >= first; i--)
         for (uint64_t at = ranges[i][0]; at < ranges[i][1]; at++)
             if (arena->bytes[at] != pattern_byte(arena->key, at)) {
                 *offset = (int64_t)(at - begin);

@@ -15,7 +15,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 8,
+    ARENA_VERSION = 9,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -67,20 +67,31 @@ struct arena_tensor {
     uint32_t on_host;  // 1: the launcher gets a host pointer
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
+    // The launcher gets an array of `ends` rows, `pitch` bytes from one to the next, of which the
+    // tensor holds the ends, equal parts. On the host: of one row, the part before is a hole of the
+    // arena. 0: the whole array.
+    uint64_t ends, pitch;
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
     struct arena_far far;
     // of an output: of as many bytes, what no kernel has made of it (run/origin.h)
     uint64_t second[ARENA_ROUNDS];
 };
 
+// Bytes of a row before the end that the tensor holds; 0 if it is the whole array.
+static inline uint64_t arena_before(const struct arena_tensor* t) {
+    return t->ends ? t->pitch - t->bytes / t->ends : 0;
+}
+
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
     uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
     uint32_t altered;  // not 0: the key by which mma.sync multiplies wrongly; see check_changes()
-    uint32_t few_blocks;  // 1: of large grids a few blocks run; see check_reaches() (reach.h)
-    int32_t fail_at;      // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
-    char fail_call[32];   // "cudaMalloc", "cudaMemcpy", "launch"
+    // 1: of large grids a few blocks run; of large arrays the ends alone are there, and copied. See
+    // check_reaches() (reach.h).
+    uint32_t few_blocks, few_bytes;
+    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
+    char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
 };

@@ -9,21 +9,24 @@
 
 struct pool cudev_heap = {.base = HEAP_BASE, .space = HEAP_SPACE, .limit = GLOBAL_MEMORY};
 struct pool cudev_pinned = {.base = HOST_BASE, .space = HOST_SPACE, .limit = HOST_SPACE / 2};
+struct pool cudev_hollow = {.base = HOLLOW_BASE, .space = HOLLOW_SPACE, .limit = HOLLOW_SPACE / 2};
 
 enum { REMEMBERED = 64 };
 static struct allocation freed[REMEMBERED];
 static unsigned freed_count;
 
+static bool is_in(const struct pool* pool, const void* p) {
+    return (size_t)((const char*)p - pool->base) < pool->space;
+}
+
 bool cudev_is_device_address(const void* p) {
-    return (const char*)p >= cudev_heap.base && (const char*)p < cudev_heap.base + cudev_heap.space;
+    return is_in(&cudev_heap, p) || is_in(&cudev_hollow, p);
 }
 
 struct pool* cudev_pool_of(const void* p) {
-    if (cudev_is_device_address(p)) return &cudev_heap;
-    return (const char*)p >= cudev_pinned.base &&
-                   (const char*)p < cudev_pinned.base + cudev_pinned.space
-               ? &cudev_pinned
-               : NULL;
+    if (is_in(&cudev_heap, p)) return &cudev_heap;
+    if (is_in(&cudev_hollow, p)) return &cudev_hollow;
+    return is_in(&cudev_pinned, p) ? &cudev_pinned : NULL;
 }
 
 size_t cudev_back_guard(const struct allocation* a) {

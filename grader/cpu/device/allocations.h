@@ -34,6 +34,7 @@ struct pool {
 
 extern struct pool cudev_heap;    // cudaMalloc
 extern struct pool cudev_pinned;  // cudaMallocHost and cudaMallocManaged
+extern struct pool cudev_hollow;  // cudaMalloc of much, of which little is used: cudev_run_few()
 
 static inline size_t cudev_round_up(size_t n, size_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
@@ -41,8 +42,9 @@ static inline size_t cudev_round_up(size_t n, size_t multiple) {
 
 // ---- questions ---------------------------------------------------------------------------------
 
-bool cudev_is_device_address(const void* p);  // in the heap's address space, allocated or not
-struct pool* cudev_pool_of(const void* p);    // NULL: in no pool's address space
+// In the address space of the heap or of hollow allocations, allocated or not.
+bool cudev_is_device_address(const void* p);
+struct pool* cudev_pool_of(const void* p);  // NULL: in no pool's address space
 // The allocation with p inside it or its guards; NULL if there is none.
 const struct allocation* cudev_allocation_at(const void* p);
 // The allocation that p was in, or that began at p, before it was freed; NULL if it is not

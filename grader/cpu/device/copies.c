@@ -7,6 +7,7 @@
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
+#include "cpu/include/cudev.h"
 
 // The bytes [p, p + bytes) of one side of a copy. `want`: 1 device memory, 0 host memory, -1
 // either.
@@ -75,6 +76,19 @@ static cudaError_t find_near(const char* function, const void* p, size_t width, 
                       "%zu bytes are not in a row of the array: nothing lies between rows", width);
 }
 
+// One row of a copy.
+static void move(void* dst, const void* src, size_t bytes) {
+    const size_t end = cudev_only_ends(bytes) ? CUDEV_END : bytes, rest = bytes - end;
+    memmove(dst, src, end);
+    if (rest) memmove((char*)dst + rest, (const char*)src + rest, end);
+}
+
+static void set(void* p, int byte, size_t bytes) {
+    const size_t end = cudev_only_ends(bytes) ? CUDEV_END : bytes, rest = bytes - end;
+    memset(p, byte, end);
+    if (rest) memset((char*)p + rest, byte, end);
+}
+
 static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const void* src,
                         size_t src_pitch, size_t width, size_t height, enum cudaMemcpyKind kind);
 
@@ -109,7 +123,7 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
         cudev_watcher->copies(function, (char*)dst + row * dst_pitch,
                               (const char*)src + row * src_pitch, width);
     for (size_t row = 0; row < height; row++)
-        memmove((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
+        move((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
     bool to_device = cudev_is_device_address(dst) || cudev_is_symbol(dst);
     bool from_device = cudev_is_device_address(src) || cudev_is_symbol(src);
     cudev_count_copy(to_device && !from_device ? width * height : 0,
@@ -161,7 +175,7 @@ static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, s
     cudev_memory_open();
     for (size_t row = 0; cudev_watcher && row < height; row++)
         cudev_watcher->copies(function, (char*)p + row * pitch, NULL, width);
-    for (size_t row = 0; row < height; row++) memset((char*)p + row * pitch, byte, width);
+    for (size_t row = 0; row < height; row++) set((char*)p + row * pitch, byte, width);
     cudev_memory_close();
     cudev_unlock();
     return cudaSuccess;

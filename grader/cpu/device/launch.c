@@ -17,6 +17,7 @@
 #include "cpu/device/symbols.h"
 #include "cpu/device/waiting.h"
 #include "cpu/device/watcher.h"
+#include "cpu/include/cudev.h"
 
 enum { WATCHED_SLOWDOWN = 4 };  // allowed to a watched kernel before it counts as endless
 
@@ -40,17 +41,29 @@ int cudev_worker_count(void) {
     return workers;
 }
 
-static bool few_blocks;
+static bool few, only_ends;
 
-void cudev_run_few_blocks(int on) {
-    few_blocks = on != 0;
+void cudev_run_few(int blocks, int bytes) {
+    few = blocks != 0;
+    only_ends = bytes != 0;
 }
 
-static bool is_one_of_few(uint64_t block, uint64_t blocks) {
-    enum { MOST = 16, ONE_OF = 64, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
-    uint64_t edge = blocks / ONE_OF < MOST ? blocks / ONE_OF : MOST;
-    return block < edge || block >= blocks - edge ||
-           (block >= BEYOND_16_BITS && block < BEYOND_16_BITS + FROM_THERE);
+int cudev_only_ends(size_t bytes) {
+    return only_ends && bytes >= 16 * (size_t)CUDEV_END;
+}
+
+// The first block from number `block` on that runs; `blocks` if none does.
+static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
+    enum { MOST = 16, ONE_OF = 8, BEYOND_16_BITS = 1 << 16, FROM_THERE = 48 };
+    const uint64_t edge = blocks / ONE_OF < MOST ? blocks / ONE_OF : MOST;
+    const uint64_t part[3][2] = {
+        {0, edge}, {BEYOND_16_BITS, BEYOND_16_BITS + FROM_THERE}, {blocks - edge, blocks}};
+    for (int i = 0; i < 3; i++) {
+        uint64_t begin = block > part[i][0] ? block : part[i][0];
+        uint64_t end = part[i][1] < blocks ? part[i][1] : blocks;
+        if (begin < end) return begin;
+    }
+    return blocks;
 }
 
 static void* worker_main(void* p) {
@@ -73,8 +86,10 @@ static void* worker_main(void* p) {
         cudev_stacks_launch(w);
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
-            for (; block < end; block++)
-                if (!few_blocks || is_one_of_few(block, l->blocks)) cudev_run_block(w, block);
+            for (; block < end; block++) {
+                if (few) block = next_of_few(block, l->blocks);
+                if (block < end) cudev_run_block(w, block);
+            }
         }
         atomic_store(&w->busy, false);
         cudev_stacks_close(w);

@@ -41,5 +41,9 @@ enum {
 // Rows that lie far apart (far.c), where there are 47 bits of address space.
 #define FAR_BASE (ARENA_BASE + ((size_t)1 << 41))
 #define FAR_SPACE ((size_t)1 << 44)
+// Allocations of which little is used (cudev_run_few()), likewise: each behind HOLLOW_GAP bytes.
+#define HOLLOW_BASE (FAR_BASE + FAR_SPACE)
+#define HOLLOW_SPACE ((size_t)1 << 40)
+#define HOLLOW_GAP ((size_t)1 << 34)
 
 #endif

@@ -8,6 +8,7 @@
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
 #include "cpu/device/worker.h"
+#include "cpu/include/cudev.h"
 
 enum { WATCHED_GAP = 64 << 10 };  // behind an allocation: an index that is far out is still found
 
@@ -33,8 +34,38 @@ static char* find_gap(const struct pool* pool, size_t span, size_t* position) {
     return start + span <= pool->base + pool->space ? start : NULL;
 }
 
+// Takes what this pool begins with, if it has not been taken.
+static bool reserve_hollow(void) {
+    if (cudev_hollow.top) return true;
+    void* got = mmap(HOLLOW_BASE, HOLLOW_SPACE, PROT_NONE,
+                     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got != HOLLOW_BASE) return false;
+    madvise(HOLLOW_BASE, HOLLOW_SPACE, MADV_DONTFORK);
+    return true;
+}
+
+// Nothing is put into it: a page takes room when something is written there.
+static cudaError_t allocate_hollow(void** p, size_t bytes, const char* file, int line) {
+    struct pool* pool = &cudev_hollow;
+    struct allocation a = {.bytes = bytes, .file = file, .line = line};
+    const size_t page = (size_t)getpagesize();
+    a.type = cudaMemoryTypeDevice;
+    a.gap = cudev_round_up(bytes, page) - bytes;
+    a.data = pool->base + pool->top + HOLLOW_GAP;
+    if (bytes > pool->limit || pool->top + HOLLOW_GAP + 2 * bytes > pool->space ||
+        !reserve_hollow() || !cudev_allocation_add(pool, pool->count, &a))
+        return cudev_fail(cudaErrorMemoryAllocation, "cudaMalloc", "%zu bytes are too many", bytes);
+    a.number = ++allocations_so_far;
+    cudev_memory_close();  // the range to open grows
+    pool->top = cudev_round_up((size_t)(a.data - pool->base) + bytes, page);
+    cudev_memory_open();
+    *p = a.data;
+    return cudaSuccess;
+}
+
 static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cudaMemoryType type,
                             const char* file, int line) {
+    if (pool == &cudev_heap && cudev_only_ends(bytes)) return allocate_hollow(p, bytes, file, line);
     struct allocation a = {.bytes = bytes, .file = file, .line = line, .type = type};
     size_t position;
     if (bytes > pool->limit - pool->used)
@@ -156,7 +187,7 @@ static cudaError_t not_allocated(const char* function, const void* p) {
 // Gives the pages back to the system; the addresses stay reserved.
 static void drop(struct pool* pool, size_t position) {
     struct allocation* a = &pool->table[position];
-    cudev_memory_check_allocation(a, "when it was freed");
+    if (pool != &cudev_hollow) cudev_memory_check_allocation(a, "when it was freed");
     if (cudev_watcher) cudev_watcher->freed(a);
     uintptr_t page = (uintptr_t)getpagesize();
     uintptr_t first = ((uintptr_t)a->data + page - 1) & ~(page - 1);
@@ -205,6 +236,7 @@ cudaError_t cudaDeviceReset(void) {
     cudev_lock();
     cudev_memory_open();
     while (cudev_heap.count) drop(&cudev_heap, cudev_heap.count - 1);
+    while (cudev_hollow.count) drop(&cudev_hollow, cudev_hollow.count - 1);
     while (cudev_pinned.count) drop(&cudev_pinned, cudev_pinned.count - 1);
     cudev_memory_close();
     cudev_unlock();

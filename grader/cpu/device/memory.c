@@ -71,6 +71,7 @@ bool cudev_memory_init(void) {
 void cudev_memory_open(void) {
     if (open_count++ != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_READ | PROT_WRITE);
+    if (cudev_hollow.top) mprotect(cudev_hollow.base, cudev_hollow.top, PROT_READ | PROT_WRITE);
     cudev_symbols_protect(SYMBOLS_OPEN);
     if (cudev_watcher) cudev_watcher->open();
 }
@@ -78,6 +79,7 @@ void cudev_memory_open(void) {
 void cudev_memory_close(void) {
     if (--open_count != 0) return;
     if (cudev_heap.top) mprotect(cudev_heap.base, cudev_heap.top, PROT_NONE);
+    if (cudev_hollow.top) mprotect(cudev_hollow.base, cudev_hollow.top, PROT_NONE);
     cudev_symbols_protect(SYMBOLS_CLOSED);
     if (cudev_watcher) cudev_watcher->close();
 }

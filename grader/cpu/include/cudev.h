@@ -94,10 +94,16 @@ void cudev_write_profile(FILE* out, const char* format);
 // So a program can find out what came from mma.sync.
 void cudev_alter_products(double (*product)(double a, double b));
 
-// From now on, or no longer if on is 0, a launch runs only a few of its blocks, counted in x, then
-// y, then z: the first and the last, each a 64th of them and at most 16, and 48 from number 65536
-// on. So a program can find out in little time how far a large grid reaches.
-void cudev_run_few_blocks(int on);
+// So a program can find out in little time, and without the memory, how far a large grid reaches.
+// blocks, if it is not 0: from now on a launch runs only a few of its blocks, counted in x, then y,
+// then z: the first and the last, each an eighth of them and at most 16, and 48 from number 65536
+// on. bytes, likewise: an allocation of 16 MB or more takes room only where something is written,
+// so it may have a hundred gigabytes; fresh it holds zeros, and what lies up to 16 GB before it can
+// be used. Of a copy or a fill of so much only the first and the last megabyte are made. This one
+// is for programs that are not watched.
+void cudev_run_few(int blocks, int bytes);
+enum { CUDEV_END = 1 << 20 };
+int cudev_only_ends(size_t bytes);  // of so many bytes only the ends are copied now
 
 // From now on, or no longer if on is 0, a write to [p, p + bytes) of an allocation is a finding,
 // whether a kernel makes it or a copy, and whatever it writes. p: where the allocation begins.

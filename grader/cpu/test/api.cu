@@ -217,13 +217,40 @@ static int blocks_run(int x, int y, int from) {
 }
 
 static void few_blocks(void) {
-    cudev_run_few_blocks(1);
-    CHECK(blocks_run(63, 1, 0) == 0);
-    CHECK(blocks_run(64, 2, 0) == 4 && blocks_run(64, 2, 126) == 2);
+    cudev_run_few(1, 0);
+    CHECK(blocks_run(7, 1, 0) == 0);
+    CHECK(blocks_run(8, 2, 0) == 4 && blocks_run(8, 2, 14) == 2);
     CHECK(blocks_run(65600, 1, 0) == 80 && blocks_run(65600, 1, 65584) == 16);
     CHECK(blocks_run(65535, 2, 65536) == 64);
-    cudev_run_few_blocks(0);
+    cudev_run_few(0, 0);
     CHECK(blocks_run(65600, 1, 0) == 65600);
+}
+
+__global__ void set_last(char* p, size_t n) {
+    if (blockIdx.x == gridDim.x - 1) p[n - 1] = (char)(p[n - 2] + 1);
+    p[(ptrdiff_t)blockIdx.x - 1] = 1;  // the first one before the array
+}
+
+// Two arrays that this machine does not have.
+static void few_bytes(void) {
+    const size_t n = (size_t)100 << 30;
+    char *p, *q, *end = (char*)calloc(1, CUDEV_END);
+    cudev_run_few(0, 1);
+    CHECK_CUDA(cudaMalloc(&p, n));
+    CHECK_CUDA(cudaMalloc(&q, n));
+    CHECK_CUDA(cudaMemset(p, 7, n));
+    set_last<<<9, 1>>>(p, n);
+    CHECK_CUDA(cudaMemcpy(q, p, n, cudaMemcpyDeviceToDevice));
+    CHECK_CUDA(cudaMemcpy(end, q + n - CUDEV_END, CUDEV_END, cudaMemcpyDeviceToHost));
+    CHECK(end[0] == 7 && end[CUDEV_END - 2] == 7 && end[CUDEV_END - 1] == 8);
+    CHECK_CUDA(cudaMemcpy(end, q + n / 2, CUDEV_END, cudaMemcpyDeviceToHost));
+    CHECK(end[0] == 0);
+    CHECK(cudaMemset(p, 7, n + 1) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(p));
+    CHECK(cudaFree(p) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(q));
+    cudev_run_few(0, 0);
+    free(end);
 }
 
 int main(void) {
@@ -232,6 +259,7 @@ int main(void) {
     many();
     shared_with_host();
     few_blocks();
+    few_bytes();
     limits();
     time_and_device();
     cudev_stats stats;
