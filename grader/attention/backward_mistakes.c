@@ -234,6 +234,26 @@ static bool are_whole_heads_nonfinite(const struct problem* p) {
     return true;
 }
 
+// True if all of dQ is right but for numbers that are no numbers, in a lesson that sums dQ in the
+// workspace; and some of them are in a row that sees a key.
+static bool are_sums_nonfinite(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *dQ = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    const int64_t queries = p->B * p->H * p->N_q;
+    bool of_seen = p->N_k == 0;
+    if (!p->contract->workspace_bytes || p->contract->workspace_bytes(p) / queries <= 4)
+        return false;
+    FOR_EACH_QUERY(p, b, h, i)
+    for (int64_t x = 0; x < p->d; x++) {
+        int64_t e = place_in(p, ARRAY_dQ, b, h, i) + x;
+        if (!check_was_written(dQ, e)) return false;
+        if (isfinite(dQ->got[e]) && !(fabs(dQ->got[e] - dQ->want[e]) <= s->budget.max))
+            return false;
+        of_seen |= !isfinite(dQ->got[e]) && isfinite(LSE->value[place_in(p, ARRAY_LSE, b, h, i)]);
+    }
+    return of_seen;
+}
+
 // The first cause that a NaN can have. dQ is compared last: P and dS are right if only dQ is NaN.
 static enum cause explain_sums(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -242,8 +262,10 @@ static enum cause explain_sums(const struct suspect* s) {
     int64_t bad = backward_count_nonfinite(t);
     if (t != p->array[ARRAY_dQ].tensor || bad == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
-    if (highest < -88) return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    return are_whole_heads_nonfinite(p) ? CAUSE_workspace_uncleared : CAUSE_NONE;
+    if (p->N_k > 0 && highest < -88)
+        return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
+    return are_whole_heads_nonfinite(p) || are_sums_nonfinite(s) ? CAUSE_workspace_uncleared
+                                                                 : CAUSE_NONE;
 }
 
 // The last causes: one NaN makes many.
