@@ -60,7 +60,7 @@ static void forward_groups(struct check* c) {
     const int64_t H_q_and_group[][2] = {{4, 2}, {3, 1}, {16, 8}, {8, 8}, {64, 64}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         judge_O(sizes(c, &of_forward, H_q_and_group[n][0], H_q_and_group[n][1], 16,
-                      16 * check_pick(c, 1, 2), false));
+                      16 * check_pick(c, n == 0 ? 2 : 1, 2), false));
     judge_O(forward_of(c, 2048, 1, 16, false));
 }
 
@@ -196,7 +196,7 @@ static void groups(struct check* c) {
                                         {4, 4}, {64, 64}, {82, 41}};
     for (size_t n = 0; n < sizeof H_q_and_group / sizeof H_q_and_group[0]; n++)
         backward_case(sizes(c, &of_backward, H_q_and_group[n][0], H_q_and_group[n][1],
-                            16 * check_pick(c, 1, 2), 16, false));
+                            16 * check_pick(c, n == 0 ? 2 : 1, 2), n == 0 ? 32 : 16, false));
 }
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.

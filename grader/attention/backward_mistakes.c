@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/forward.h"
+#include "attention/forward_mistakes.h"
 #include "attention/places.h"
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
@@ -162,7 +162,10 @@ static enum cause explain_blocks(const struct suspect* s) {
 static bool flawed_in_tiles(const struct suspect* s, const struct hypothesis* h, int variant,
                             double* guess) {
     static const int64_t tiles[] = {16, 32, 64, 128, 8};
-    struct backward w = backward_right(s->problem);
+    const struct problem* p = s->problem;
+    struct backward w = backward_right(p);
+    // A larger tile may be the only one. If all is 0, more is missing than it.
+    if (variant > 0 && !p->contract->rounded_weights && backward_is_zero(s->tensor)) return false;
     w.flaw = *(const struct backward_flaw*)h->like;
     w.tile = w.keys_tile = tiles[variant];
     return backward_guess(s, &w, guess);
@@ -178,7 +181,7 @@ static const struct hypothesis in_tiles[] = {
     {CAUSE_not_weighted, IN_TILES(.mask = MASK_TILES, .dV = OF_ONE)},
     {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},
     {CAUSE_tile_skipped, IN_TILES(.last = FULL_LAST_SKIPPED)},
-    {CAUSE_tile_twice, IN_TILES(.last = LAST_TWICE)},
+    {CAUSE_tile_twice, IN_TILES(.last = LAST_TILE_TWICE)},
     {CAUSE_inner_tail, IN_TILES(.short_keys_lost = true)},
     {CAUSE_tile_skipped, IN_TILES(.at_start = SKIPPED)},
     {CAUSE_tile_twice, IN_TILES(.at_start = TWICE)},
@@ -328,6 +331,10 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
 
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget) {
-    bool backward = problem_of_case(c)->contract->backward;
-    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
+    const struct problem* p = problem_of_case(c);
+    if (p->contract->backward) return backward_explain(c, t, budget);
+    // No tile came, where there are several.
+    if (!p->mask && p->N_k > 16 && saw_nothing(p))
+        return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
+    return forward_explain(c, t, budget);
 }
