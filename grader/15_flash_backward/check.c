@@ -109,7 +109,7 @@ static void extreme(struct check* c) {
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
     struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
-    backward_case_rounded_once(with_scale(p, 0.45));
+    backward_case_rounded_once(p);
     p = all_keys(c, 19, 16);
     problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);

@@ -144,7 +144,7 @@ static void between_two_numbers(struct problem p) {
 
 static void forward_hard(struct check* c) {
     const int64_t d[] = {59, check_pick(c, 129, 255)};
-    struct problem wide = with_nan_gaps(with_d(forward_of(c, 2, 16, 16, false), d[0]));
+    struct problem wide = with_nan_gaps(with_d(forward_of(c, 2, 16, 32, false), d[0]));
     forward_case(wide, GAPS, "", JUDGE_O);
     judge_O(with_d(forward_of(c, 2, 16, 16, false), d[1]));
     forward_no_keys(forward_of(c, 1, 16, 16, false));
@@ -220,7 +220,7 @@ static void any_length(struct check* c) {
 static void places(struct check* c) {
     static const double factors[] = {0.3, 0.5, 1.7, 2.5};
     for (enum layout layout = PACKED; layout <= SHARED; layout++) {
-        struct problem p = sizes(c, &of_backward, 4, 2, 16, 32, false);
+        struct problem p = sizes(c, &of_backward, 4, 2, 32, 32, false);
         p.B = 2;
         p = with_scale(p, factors[check_pick(c, 0, 3)]);
         backward_case_named(p, layout, "");
@@ -233,12 +233,11 @@ static void places(struct check* c) {
 
 // Head 1 has the queries of head 0: the two shares of dK and dV are large, and cancel.
 static void cancelling(struct check* c) {
-    backward_case_cancel(backward_of(c, 2, 16, 16, false), 16, 1, 0, 512, 1.0 / 16);
+    backward_case_cancel(backward_of(c, 2, 32, 32, false), 32, 1, 0, 512, 1.0 / 16);
     backward_case_cancel_keys(backward_of(c, 1, 16, 128, false), 256, 1.0 / 16);
     backward_case(with_d(backward_of(c, 2, 4320, 16, false), 4));
     backward_case(with_d(backward_of(c, 2, 16, 4320, false), 4));
-    struct problem exact = with_d(sizes(c, &of_backward, 4, 2, 32, 32, false), 48);
-    backward_case_rounded_once(with_scale(exact, 0.45));
+    backward_case_rounded_once(with_d(sizes(c, &of_backward, 4, 2, 32, 32, false), 48));
     backward_case_large_scores(with_scale(backward_of(c, 2, 16, 16, false), 0.7));
     backward_case_level(backward_of(c, 1, 16, 21, false), -130);
 }
@@ -247,7 +246,7 @@ static void cancelling(struct check* c) {
 // allocated.
 static void no_copies(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    struct problem p = backward_of(c, 8, 16, 48, false);
+    struct problem p = backward_of(c, 8, 32, 48, false);
     backward_case(p);
     check_kept(c, CAUSE_expanded, "byte of dK and dV", 4.0 * (double)(p.N_k * p.d), 1, 7000);
     backward_kept(backward_of(c, 1, 16, 16, false));
@@ -300,7 +299,7 @@ static void arguments(struct check* c) {
     problem_null_refused(p);
     problem_refused(p, of_heads);
     problem_refused(p, no_heads);
-    backward_case(backward_of(c, 2, 16, 16, true));
+    backward_case(backward_of(c, 2, 32, 32, true));
     backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, true), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     p = sizes(c, &of_backward, 4, 1, 16, 16, false);

@@ -136,6 +136,7 @@ void backward_cases_empty(struct problem p) {
 void backward_case_rounded_once(struct problem p) {
     const int64_t n = p.causal ? p.N_k - p.N_q : p.N_k, half = p.d / 2;
     p.rounded_once = true;
+    p.scale = 3.0 / 32;
     problem_begin(&p, PACKED, ", sums that are exact");
     backward_fill(&p);
     FOR_EACH_QUERY(&p, b, h, i) {

@@ -61,7 +61,8 @@ void backward_cases_empty(struct problem p);
 
 // dQ and dK show how often they are rounded: all sums are exact in fp32. The keys that are seen by
 // all queries, a power of two of them, have the score 0, and the others no weight; with a mask
-// there are N_k - N_q of the first. Whole numbers in V cancel. The scale is no power of two.
+// there are N_k - N_q of the first. Whole numbers in V cancel. The scale is 3/32: no power of two,
+// and dS is exact in 16 bits with this factor, too.
 void backward_case_rounded_once(struct problem p);
 
 // P is nearly one-hot.
