@@ -61,7 +61,7 @@ static void masked(struct check* c) {
     int64_t N = pick_ragged(c, 33, 79);
     backward_case(causal(c, N, N));
     N = pick_ragged(c, 17, 31);
-    backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -1));
+    backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -256));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }
 
@@ -85,28 +85,31 @@ static void strides(struct check* c) {
     int64_t N_k = pick_ragged(c, 17, 31), N_q = pick_ragged(c, 17, 31);
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), GAPS, "");
     backward_case_named(with_heads(all_keys(c, N_q, N_k), 2, 2), SHARED, "");
+    struct problem mixed = with_heads(with_d(causal(c, N_q, N_q), 40), 2, 3);
+    backward_case_named(with_scale(mixed, 0.6), MIXED, "");
     backward_case_far(with_heads(all_keys(c, N_q, N_k), 2, 2));
 }
 
 static void any_head(struct check* c) {
-    const int64_t d[] = {59, check_pick(c, 65, 128), check_pick(c, 129, 255), 256};
+    const int64_t d[] = {59, check_pick(c, 129, 255), 256};
     for (size_t n = 0; n < sizeof d / sizeof d[0]; n++) {
         struct problem p = with_d(all_keys(c, pick_ragged(c, 17, 19), 16), d[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
     }
+    struct problem heads = with_heads(with_d(causal(c, 17, 17), check_pick(c, 65, 128)), 2, 2);
+    backward_case_named(heads, GAPS, "");
 }
 
 static void extreme(struct check* c) {
-    backward_case_large_scores(causal(c, 35, 35));
+    backward_case_large_scores(with_scale(causal(c, 35, 35), 0.7));
     backward_case_level(all_keys(c, 21, 23), 120);
     backward_case_level(all_keys(c, 21, 23), -130);
 }
 
 static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 19, 16));
-    struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 80), 24);
-    p.rounded_once = true;
-    backward_case(p);
+    struct problem p = with_d(all_keys(c, 16 + pick_ragged(c, 49, 63), 64), 48);
+    backward_case_rounded_once(p);
     p = all_keys(c, 19, 16);
     problem_begin(&p, PACKED, ", Q and dO of 1/64 of the usual size");
     backward_fill(&p);
@@ -115,8 +118,8 @@ static void gradients_of_any_size(struct check* c) {
     backward_run(&p);
     backward_case_cancel(all_keys(c, 129, 16), 64, 0, 64, 512, 1.0 / 16);
     backward_case_cancel_keys(all_keys(c, 17, 128), 256, 1.0 / 16);
-    backward_case(with_d(all_keys(c, 17, 1041), 8));
-    backward_case(with_d(all_keys(c, 1041, 17), 8));
+    backward_case(with_d(all_keys(c, 17, 4321), 4));
+    backward_case(with_d(all_keys(c, 4321, 17), 4));
 }
 
 static void own_scale(struct check* c) {
@@ -130,27 +133,26 @@ static void own_scale(struct check* c) {
 static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
-    backward_case_after(with_d(all_keys(c, N, 35), 24), 16, 11, 24);
+    struct problem last = with_heads(with_d(all_keys(c, N, 35), 24), 1, 2);
+    backward_case_after(last, with_d(causal(c, 11, 16), 24));
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
-    static const struct idle_call bad[] = {
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},          {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},           {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},         {COURSE_BAD_ARGUMENT, {{"dO", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dQ", 0}}},          {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -1}}}, {COURSE_BAD_ARGUMENT, {{"stride_do.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_q.n", 7}}},  {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},   {0},
-    };
+    static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};
+    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
+                                          {"H", -1}, {"d", 0},    {0}};
     backward_case(causal(c, 19, 19));
-    backward_cases_empty(all_keys(c, 19, 17));
-    problem_refused(with_d(all_keys(c, 16, 16), 257), too_wide);
-    problem_refused(with_d(all_keys(c, 16, 16), 8), bad);
-    problem_too_many_heads(all_keys(c, 16, 16));
-    problem_most_heads(all_keys(c, 16, 16));
-    problem_launches_fail(all_keys(c, 16, 16));
+    backward_cases_empty(with_heads(causal(c, 19, 17), 2, 2));
+    const struct problem p = all_keys(c, 16, 16);
+    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
+    problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 15, .h = -1, .b = -1});
+    problem_null_refused(p);
+    problem_refused(with_d(p, 257), too_wide);
+    problem_refused(p, no_heads);
+    problem_too_many_heads(p);
+    problem_most_heads(p);
+    problem_launches_fail(p);
 }
 
 static void safe(struct check* c) {
@@ -220,7 +222,7 @@ static const struct item items[] = {
 };
 
 const struct lesson lesson = {.name = "15_flash_backward",
-                              .promises = ALLOCATES_NOTHING,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .idea = {.what = "the right answer: gradients from O and LSE alone"},
                               .explain = backward_explain};

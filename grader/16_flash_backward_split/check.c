@@ -52,6 +52,8 @@ static void any_length(struct check* c) {
         if (N_q[n] == 1) problem_set_d(&p, 128);
         backward_case_named(p, p.nan_gaps ? GAPS : PACKED, "");
     }
+    backward_case(all_keys(c, 1090, 17));
+    backward_case(all_keys(c, 17, 1090));
     int64_t few_keys = check_pick(c, 2, 4), few_queries = check_pick(c, 2, 3);
     backward_case_tested(all_keys(c, few_queries, few_keys));
     // What is kept for each pair of a query and a key shows, too.
@@ -65,11 +67,11 @@ static void any_length(struct check* c) {
 
 // N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
 static void masked(struct check* c) {
-    backward_case(causal(c, 128, 128));
-    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -1), PACKED,
+    backward_case_growing(causal(c, 128, 128));
+    backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -256), PACKED,
                         ": the diagonal is no tile's");
     // More heads than pick_work() takes at a time, and some left.
-    backward_case(with_heads(causal(c, 17, 17), 34, 2));
+    backward_case(with_heads(causal(c, 17, 17), 35, 1));
 }
 
 static void unseen(struct check* c) {
@@ -81,22 +83,23 @@ static void unseen(struct check* c) {
 static void heads(struct check* c) {
     static const double factors[] = {0.45, 0.6};
     struct problem p = with_heads(all_keys(c, 64, 64), 2, check_pick(c, 2, 3));
-    p.rounded_once = true;
     backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
-    backward_case(with_scale(with_heads(all_keys(c, 17, 17), 34, 2), -0.8));
+    backward_case(with_scale(with_heads(all_keys(c, 17, 17), 5, 4), -0.8));
+    backward_case(with_scale(all_keys(c, 33, 65), 0));
 }
 
 static void strides(struct check* c) {
-    for (enum layout layout = GAPS; layout <= SHARED; layout++) {
-        struct problem p = all_keys(c, 64, 64);
-        if (layout == HEADS_OUTSIDE) problem_set_d(&p, 128);
-        backward_case_named(with_heads(p, 2, 2), layout, "");
-    }
+    const struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
+    const struct problem masked = with_heads(causal(c, 64, 64), 2, 2);
+    backward_case_named(with_d(p, 128), GAPS, "");
+    backward_case_named(p, SHARED, "");
+    backward_case_named(with_scale(masked, 0.6), MIXED, "");
+    backward_case_named(with_d(masked, 128), HEADS_OUTSIDE, "");
     backward_case_far(with_heads(all_keys(c, 64, 64), 2, 2));
 }
 
 static void extreme(struct check* c) {
-    backward_case_large_scores(causal(c, 64, 64));
+    backward_case_large_scores(with_scale(causal(c, 64, 64), 0.7));
     backward_case_level(all_keys(c, 64, 71), 120);
     backward_case_level(all_keys(c, 64, 71), -130);
 }
@@ -105,6 +108,8 @@ static void gradients_of_any_size(struct check* c) {
     backward_case_large_dP(all_keys(c, 64, 64));
     backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64, 0);
     backward_case_cancel_keys(all_keys(c, 64, 256), 64, 0);
+    backward_case_rounded_once(all_keys(c, 64, 64));
+    backward_case_rounded_once(with_d(causal(c, 64, 128), 128));
 }
 
 // Sums by atomicAdd, at least one to each element of dQ, are in the order of chance.
@@ -158,30 +163,32 @@ static void repeatable(struct check* c) {
 
 static void again(struct check* c) {
     backward_case_again(all_keys(c, 64, 64), 3, NULL);
-    backward_case_after(with_d(all_keys(c, 64, 72), 128), 33, 31, 64);
+    struct problem last = with_heads(with_d(all_keys(c, 64, 72), 128), 1, 2);
+    backward_case_after(last, causal(c, 31, 33));
 }
 
 static void arguments(struct check* c) {
-    static const struct idle_call bad[] = {
+    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
+                                          {"H", -1}, {"d", 0},    {0}};
+    // What comes first in the contract's list counts.
+    static const struct idle_call others[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 56}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
-        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_dv.h", 100}}},
-        {COURSE_UNSUPPORTED, {{"stride_o.b", 4100}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N_k", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"stride_q.n", 68}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}},
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
+        {COURSE_OK, {{"H", 0}, {"stride_o.n", 68}, {"dK", 0}}},
         {0},
     };
-    struct problem p = all_keys(c, 64, 64);
+    const struct problem p = all_keys(c, 64, 64);
     backward_case(p);
-    backward_cases_empty(p);
-    problem_refused(p, bad);
+    backward_cases_empty(with_heads(causal(c, 64, 64), 2, 2));
+    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
+    problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 56, .h = -64, .b = -64});
+    problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
+    problem_null_refused(p);
+    problem_refused(p, others);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_most_heads(p);
@@ -200,13 +207,13 @@ static void safe(struct check* c) {
 
 // ---- costs, each of kernels that multiply on the tensor cores
 
-// Whole tiles, tiles that are not full, the same with a mask, and the other head dimension.
+// Both head dimensions, with and without a mask; whole tiles, and tiles that are not full.
 static void on_tensor_cores(struct check* c) {
-    int64_t N = 64 + pick_ragged(c, 2, 31);
-    backward_by_mma(all_keys(c, 64, 64), 3);
+    int64_t N = 32 + pick_ragged(c, 2, 29);
     backward_by_mma(all_keys(c, N, N + 2), 3);
     backward_by_mma(causal(c, N, N + 2), 3);
     backward_by_mma(with_d(all_keys(c, 64, 64), 128), 3);
+    backward_by_mma(with_d(causal(c, N, N + 2), 128), 3);
 }
 
 // The bytes of a judged case but for what any kernel reads once: all inputs, O and dO for delta,
@@ -286,7 +293,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "16_flash_backward_split",
-    .promises = ALLOCATES_NOTHING,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "the tensor cores make all five products",
              .paid_by = {on_tensor_cores, nothing_unseen, no_conflicts},

@@ -92,7 +92,7 @@ static int times(const struct problem* p, const struct backward* w, int64_t b, i
     bool is_short = p->N_q % w->tile != 0;
     if (f->last == (is_short ? SHORT_LAST_SKIPPED : FULL_LAST_SKIPPED)) return 0;
     // A tail in part 1 is not walked twice.
-    return f->last == LAST_TWICE && i >= l.full_start ? 2 : 1;
+    return f->last == LAST_TILE_TWICE && i >= l.full_start ? 2 : 1;
 }
 
 // ---- one head ------------------------------------------------------------------------------

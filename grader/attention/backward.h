@@ -50,7 +50,8 @@ struct backward_flaw {
     enum count { ONCE, SKIPPED, TWICE } at_start;  // the first tile that sees a key of the tile
     enum count at_full_start;                      // the first tile that sees all of them
     bool part_lacks_first;  // the first tile of each part of the main loop does not count
-    enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TWICE } last;  // tile of queries
+    // the last tile of queries
+    enum { LAST_ONCE, SHORT_LAST_SKIPPED, FULL_LAST_SKIPPED, LAST_TILE_TWICE } last;
 
     // Heads that share keys.
     bool interleaved;  // query head h takes key head h % (H / group)

@@ -59,8 +59,18 @@ void backward_case_empty(struct problem p);
 // backward_case_empty() without batches, without queries, and without keys.
 void backward_cases_empty(struct problem p);
 
+// dQ and dK show how often they are rounded: all sums are exact in fp32. The keys that are seen by
+// all queries, a power of two of them, have the score 0, and the others no weight; with a mask
+// there are N_k - N_q of the first. Whole numbers in V cancel. The scale is 3/32: no power of two,
+// and dS is exact in 16 bits with this factor, too.
+void backward_case_rounded_once(struct problem p);
+
 // P is nearly one-hot.
 void backward_case_large_scores(struct problem p);
+
+// Scores grow by 1/16 from key to key: what the causal mask hides would have more weight than what
+// is seen. One batch, one head, at most 256 keys.
+void backward_case_growing(struct problem p);
 
 // All scores are near the level. Near -130 exp(0 - LSE) is infinite: a key that does not exist must
 // not count, not even times 0. One batch, one head.
@@ -88,8 +98,8 @@ void backward_kept(struct problem p);
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
-// A call of p, of one batch and one head, after two calls of N_q queries and N_k keys: the first
-// has this d. None of these sizes is above p's.
-void backward_case_after(struct problem p, int64_t N_q, int64_t N_k, int64_t d);
+// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
+// the same with p's d and mask, for which a kernel may be another instance.
+void backward_case_after(struct problem p, struct problem first);
 
 #endif

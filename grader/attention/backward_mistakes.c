@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attention/forward.h"
+#include "attention/forward_mistakes.h"
 #include "attention/places.h"
 
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
@@ -162,7 +162,10 @@ static enum cause explain_blocks(const struct suspect* s) {
 static bool flawed_in_tiles(const struct suspect* s, const struct hypothesis* h, int variant,
                             double* guess) {
     static const int64_t tiles[] = {16, 32, 64, 128, 8};
-    struct backward w = backward_right(s->problem);
+    const struct problem* p = s->problem;
+    struct backward w = backward_right(p);
+    // A larger tile may be the only one. If all is 0, more is missing than it.
+    if (variant > 0 && !p->contract->rounded_weights && backward_is_zero(s->tensor)) return false;
     w.flaw = *(const struct backward_flaw*)h->like;
     w.tile = w.keys_tile = tiles[variant];
     return backward_guess(s, &w, guess);
@@ -178,7 +181,7 @@ static const struct hypothesis in_tiles[] = {
     {CAUSE_not_weighted, IN_TILES(.mask = MASK_TILES, .dV = OF_ONE)},
     {CAUSE_inner_tail, IN_TILES(.last = SHORT_LAST_SKIPPED)},
     {CAUSE_tile_skipped, IN_TILES(.last = FULL_LAST_SKIPPED)},
-    {CAUSE_tile_twice, IN_TILES(.last = LAST_TWICE)},
+    {CAUSE_tile_twice, IN_TILES(.last = LAST_TILE_TWICE)},
     {CAUSE_inner_tail, IN_TILES(.short_keys_lost = true)},
     {CAUSE_tile_skipped, IN_TILES(.at_start = SKIPPED)},
     {CAUSE_tile_twice, IN_TILES(.at_start = TWICE)},
@@ -234,6 +237,26 @@ static bool are_whole_heads_nonfinite(const struct problem* p) {
     return true;
 }
 
+// True if all of dQ is right but for numbers that are no numbers, in a lesson that sums dQ in the
+// workspace; and some of them are in a row that sees a key.
+static bool are_sums_nonfinite(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *dQ = s->tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    const int64_t queries = p->B * p->H * p->N_q;
+    bool of_seen = p->N_k == 0;
+    if (!p->contract->workspace_bytes || p->contract->workspace_bytes(p) / queries <= 4)
+        return false;
+    FOR_EACH_QUERY(p, b, h, i)
+    for (int64_t x = 0; x < p->d; x++) {
+        int64_t e = place_in(p, ARRAY_dQ, b, h, i) + x;
+        if (!check_was_written(dQ, e)) return false;
+        if (isfinite(dQ->got[e]) && !(fabs(dQ->got[e] - dQ->want[e]) <= s->budget.max))
+            return false;
+        of_seen |= !isfinite(dQ->got[e]) && isfinite(LSE->value[place_in(p, ARRAY_LSE, b, h, i)]);
+    }
+    return of_seen;
+}
+
 // The first cause that a NaN can have. dQ is compared last: P and dS are right if only dQ is NaN.
 static enum cause explain_sums(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -242,8 +265,10 @@ static enum cause explain_sums(const struct suspect* s) {
     int64_t bad = backward_count_nonfinite(t);
     if (t != p->array[ARRAY_dQ].tensor || bad == 0) return CAUSE_NONE;
     for (int64_t e = 0; e < LSE->count; e++) highest = fmax(highest, LSE->value[e]);
-    if (highest < -88) return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
-    return are_whole_heads_nonfinite(p) ? CAUSE_workspace_uncleared : CAUSE_NONE;
+    if (p->N_k > 0 && highest < -88)
+        return CAUSE_nan_leak;  // exp(0 - LSE) of a key that does not exist
+    return are_whole_heads_nonfinite(p) || are_sums_nonfinite(s) ? CAUSE_workspace_uncleared
+                                                                 : CAUSE_NONE;
 }
 
 // The last causes: one NaN makes many.
@@ -306,6 +331,10 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
 
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget) {
-    bool backward = problem_of_case(c)->contract->backward;
-    return backward ? backward_explain(c, t, budget) : forward_explain(c, t, budget);
+    const struct problem* p = problem_of_case(c);
+    if (p->contract->backward) return backward_explain(c, t, budget);
+    // No tile came, where there are several.
+    if (!p->mask && p->N_k > 16 && saw_nothing(p))
+        return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
+    return forward_explain(c, t, budget);
 }

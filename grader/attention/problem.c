@@ -11,6 +11,7 @@ static const char* const layout_names[FAR_LSE + 1] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+    [MIXED] = ", batches, rows and heads in another order in each array",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
     [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
@@ -115,6 +116,20 @@ static int64_t rows_far(const struct problem* p, enum which a) {
     return (rows_of(p, a) + 15) / 16 * 16;
 }
 
+static struct shape lay_out_mixed(struct problem* p, enum which a) {
+    // From the outermost axis to the innermost: 0 is B, 1 is N, 2 is H.
+    static const int orders[6][3] = {{1, 0, 2}, {2, 0, 1}, {0, 2, 1},
+                                     {2, 1, 0}, {0, 1, 2}, {1, 2, 0}};
+    const int* axis = orders[a % 6];
+    const int64_t count[] = {p->B, rows_of(p, a), p->H / sharing(p, a)};
+    int64_t step[3];
+    step[axis[2]] = p->d;
+    step[axis[1]] = count[axis[2]] * p->d;
+    step[axis[0]] = count[axis[1]] * step[axis[1]];
+    p->array[a].stride = (struct strides){.b = step[0], .n = step[1], .h = step[2]};
+    return SHAPE(count[axis[0]], count[axis[1]], count[axis[2]], p->d);
+}
+
 // Sets the strides of an array with rows of d elements; its shape.
 static struct shape lay_out(struct problem* p, enum which a, enum layout layout) {
     const struct contract* contract = p->contract;
@@ -126,6 +141,7 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
         *s = (struct strides){.b = H * N * p->d, .n = p->d, .h = N * p->d};
         return SHAPE(p->B, H, N, p->d);
     }
+    if (layout == MIXED) return lay_out_mixed(p, a);
     if (layout == BATCHES_INSIDE) {
         *s = (struct strides){.b = p->d, .n = p->B * p->d};
         return SHAPE(N, p->B, p->d);
@@ -267,10 +283,56 @@ void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
+void problem_sizes_refused(struct problem p, int status, const struct bad_size* bad) {
+    enum { CALLS = 4 };
+    while (bad->name) {
+        char text[160] = "";
+        int calls = 0;
+        for (size_t used = 0; calls < CALLS && bad[calls].name && used < sizeof text; calls++)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, "%s%s = %lld", calls ? ", " : "",
+                                 bad[calls].name, (long long)bad[calls].value);
+        check_case(p.check, "%s must be refused%s", text, calls > 1 ? ", each in a call" : "");
+        check_rounds(p.check, calls);
+        problem_declare(&p, PACKED);
+        for (int r = 0; r < calls; r++, bad++) check_vary(p.check, bad->name, r, bad->value);
+        check_expect(p.check, status, CAUSE_argument_check);
+        check_run(p.check);
+    }
+}
+
+// Does the launcher take the array? All of a backward pass, four and LSE of a forward pass.
+static bool takes(const struct problem* p, int a) {
+    return p->contract->backward || a <= ARRAY_O || a == ARRAY_LSE;
+}
+
+void problem_strides_refused(struct problem p, int status, struct strides bad) {
+    const int64_t values[] = {bad.n, bad.h, bad.b};
+    struct bad_size list[3 * ARRAYS + 1] = {{0}};
+    char name[3 * ARRAYS][24];
+    int n = 0;
+    for (int axis = 0; axis < 3; axis++)
+        for (int a = 0; a < ARRAY_LSE; a++) {
+            if (!takes(&p, a)) continue;
+            snprintf(name[n], sizeof name[n], "stride_%s.%c", known_as[a].stride, "nhb"[axis]);
+            list[n] = (struct bad_size){name[n], values[axis]};
+            n++;
+        }
+    problem_sizes_refused(p, status, list);
+}
+
+void problem_null_refused(struct problem p) {
+    for (int a = 0; a <= ARRAYS; a++) {
+        const char* name = a < ARRAYS ? known_as[a].name : "workspace";
+        const struct idle_call null[] = {{COURSE_BAD_ARGUMENT, {{name, 0}}}, {0}};
+        if (a < ARRAYS ? takes(&p, a) : p.contract->workspace_bytes != NULL)
+            problem_refused(p, null);
+    }
+}
+
 void problem_misaligned_refused(struct problem p) {
-    for (int a = 0; a < ARRAYS; a++) {
-        bool taken = p.contract->backward ? a != ARRAY_LSE : a <= ARRAY_O;
-        if (!taken) continue;
+    for (int a = 0; a < ARRAY_LSE; a++) {
+        if (!takes(&p, a)) continue;
         p.later = 1u << a;
         problem_begin(&p, PACKED, "");
         check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);

@@ -92,6 +92,7 @@ enum layout {
     SHARED,         // some inputs are (B, N, d): all heads read the same; see problem_declare()
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
+    MIXED,  // batches, rows and heads in another order in each array: K is (H, B, N, d), and so on
     // PACKED in the case, but for a last tile of rows that is made whole. The launcher finds each
     // row of d elements more than 2^32 elements from the next; or, with no_heads, each batch of
     // LSE.
@@ -135,6 +136,20 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
 
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
+
+// Calls that must be refused for one size or stride, which is `value`. The list ends with {0}. So
+// many calls as a program makes are one case: it costs less than problem_refused().
+struct bad_size {
+    const char* name;
+    int64_t value;
+};
+void problem_sizes_refused(struct problem p, int status, const struct bad_size* bad);
+
+// problem_sizes_refused() for these strides, each axis of each array of rows by itself.
+void problem_strides_refused(struct problem p, int status, struct strides bad);
+
+// problem_refused() for NULL in the place of each array, and of the workspace.
+void problem_null_refused(struct problem p);
 
 // A call for each array of rows, in which it begins at no multiple of 16 bytes: the launcher must
 // return COURSE_UNSUPPORTED.

@@ -256,6 +256,14 @@ static _Noreturn void judge_start(struct check* c, const struct wall_result* r) 
         c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
 }
 
+// A call that must be refused, and a kernel that died of its arguments: NULL, say.
+static void judge_death_of_refused(struct check* c, const struct wall_result* r, const char* text) {
+    bool refusal = c->expected == COURSE_BAD_ARGUMENT || c->expected == COURSE_UNSUPPORTED;
+    bool died = c->answer.kind[0] || r->end == WALL_SIGNALED;
+    if (refusal && died && c->otherwise == CAUSE_argument_check)
+        check_fail(c, c->otherwise, "the call must be refused, and a kernel ran:\n%s", text);
+}
+
 // Ends the item if the program did not run to its own end.
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
@@ -264,6 +272,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
+    judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (c->answer.kind[0] || r->end == WALL_SIGNALED)
         fail_crash(c, c->answer.kind[0] ? text : said);
@@ -320,19 +329,21 @@ static bool no_call_failed(const struct check* c, int round) {
 
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
-    char said[2048], returned[16], wanted[16];
+    char said[2048], returned[16], wanted[16], call[24] = "";
     int status = c->answer.status[round];
     if (status == c->expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
-    if (round > 0 && c->varied)  // the first call was accepted: the size is no reason
+    if (round > 0 && c->varied &&
+        c->expected == 0)  // the first was accepted: no size is the reason
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    if (c->rounds > 1) snprintf(call, sizeof call, " in call %d", round + 1);
     check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
-               "the launcher returned %s, the contract asks for %s\n%s",
-               status_name(status, returned), status_name(c->expected, wanted), said);
+               "the launcher returned %s%s, the contract asks for %s\n%s",
+               status_name(status, returned), call, status_name(c->expected, wanted), said);
 }
 
 static void judge_guards(struct check* c, int i, int r) {
