@@ -11,6 +11,7 @@ static const char* const layout_names[FAR_LSE + 1] = {
     [PACKED] = "",
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
+    [ONE_BATCH] = ", all batches share their inputs: batch stride 0",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
     [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
@@ -115,6 +116,16 @@ static int64_t rows_far(const struct problem* p, enum which a) {
     return (rows_of(p, a) + 15) / 16 * 16;
 }
 
+// Multiples of 8 elements, and what comes on top.
+enum { UNEVEN_MOST = 4 };
+static struct strides uneven_strides(const struct problem* p, enum which a, int64_t b, int64_t n,
+                                     int64_t h) {
+    int64_t step_h = (p->d + 7) / 8 * 8 + h;
+    int64_t step_n = (p->H / sharing(p, a) * step_h + 7) / 8 * 8 + n;
+    int64_t step_b = (rows_of(p, a) * step_n + 7) / 8 * 8 + b;
+    return (struct strides){.b = step_b, .n = step_n, .h = step_h};
+}
+
 // Sets the strides of an array with rows of d elements; its shape.
 static struct shape lay_out(struct problem* p, enum which a, enum layout layout) {
     const struct contract* contract = p->contract;
@@ -133,6 +144,14 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
     if (layout == SHARED && is_input) {
         *s = (struct strides){.b = N * p->d, .n = p->d};
         return SHAPE(p->B, N, p->d);
+    }
+    if (layout == ONE_BATCH && is_input) {
+        *s = (struct strides){.n = H * p->d, .h = p->d};
+        return SHAPE(N, H, p->d);
+    }
+    if (p->uneven) {
+        *s = uneven_strides(p, a, UNEVEN_MOST, UNEVEN_MOST, UNEVEN_MOST);
+        return SHAPE(p->B, s->b);
     }
     s->h = p->d + gap;
     s->n = H * s->h + contract->row_gaps * gap;
@@ -154,14 +173,22 @@ static struct strides move_apart(const struct problem* p, enum which a) {
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
 }
 
-static void declare_strides(struct problem* p, enum which a, struct strides s) {
+// The n-th stride of an array, by its name: declared, or in round 0 and later another number.
+static void pass_strides(const struct problem* p, enum which a, struct strides s, int round) {
     const int64_t steps[] = {s.b, s.n, s.h};
     for (int axis = 0; axis < (p->contract->no_heads ? 2 : 3); axis++) {
         char name[24];
         snprintf(name, sizeof name, "stride_%s%s%c", known_as[a].stride,
                  p->contract->no_heads ? "" : ".", "bnh"[axis]);
-        check_int(p->check, name, steps[axis]);
+        if (round < 0)
+            check_int(p->check, name, steps[axis]);
+        else
+            check_vary(p->check, name, round, steps[axis]);
     }
+}
+
+static void declare_strides(const struct problem* p, enum which a, struct strides s) {
+    pass_strides(p, a, s, -1);
 }
 
 static void declare_array(struct problem* p, enum which a, enum layout layout) {
@@ -220,6 +247,8 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     if (p->group > 1)
         snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
                  (int)(p->H / p->group));
+    else if (p->contract->no_heads && p->B != 1)
+        snprintf(heads, sizeof heads, "B = %d, ", (int)p->B);
     else if (p->B != 1 || p->H != 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
     if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
@@ -254,8 +283,24 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
         check_vary(p->check, sizes[n].name, round, sizes[n].value);
     memcpy(first->array, p->array, sizeof first->array);
     first->mask = p->mask;
-    first->scale = p->scale;
-    (void)lay_out_LSE(first, PACKED);
+    first->scale = (double)(float)(0.75 * p->scale);
+    check_vary_real(p->check, "scale", round, first->scale);
+    for (enum which a = 0; a < ARRAYS; a++) {
+        bool is_LSE = a == ARRAY_LSE;
+        if (!first->array[a].tensor) continue;
+        (void)(is_LSE ? lay_out_LSE(first, PACKED) : lay_out(first, a, PACKED));
+        if (!is_LSE || p->contract->no_heads) pass_strides(first, a, first->array[a].stride, round);
+    }
+}
+
+void problem_uneven(struct problem* p, int round, enum which odd, int axis, int64_t more) {
+    for (enum which a = 0; a < ARRAY_LSE; a++) {
+        if (!p->array[a].tensor) continue;
+        int64_t here = a == odd || odd == ARRAYS ? more : 0;
+        p->array[a].stride =
+            uneven_strides(p, a, axis == 0 ? here : 0, axis == 1 ? here : 0, axis == 2 ? here : 0);
+        pass_strides(p, a, p->array[a].stride, round);
+    }
 }
 
 static void declare_packed(struct check* c, void* problem) {
@@ -267,14 +312,18 @@ void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
+void problem_must_return(struct problem p, int status, const char* what) {
+    problem_begin(&p, PACKED, what);
+    check_expect(p.check, status, CAUSE_argument_check);
+    check_run(p.check);
+}
+
 void problem_misaligned_refused(struct problem p) {
     for (int a = 0; a < ARRAYS; a++) {
         bool taken = p.contract->backward ? a != ARRAY_LSE : a <= ARRAY_O;
         if (!taken) continue;
         p.later = 1u << a;
-        problem_begin(&p, PACKED, "");
-        check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
-        check_run(p.check);
+        problem_must_return(p, COURSE_UNSUPPORTED, "");
     }
 }
 
@@ -285,6 +334,10 @@ void problem_too_many_heads(struct problem p) {
         {0},
     };
     problem_refused(p, bad);
+}
+
+void problem_large(struct problem p, const struct idle_call* good) {
+    check_large_calls(p.check, good, "launch", declare_packed, &p);
 }
 
 void problem_most_heads(struct problem p) {
@@ -309,9 +362,11 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     const double outputs = queries * (double)(p->d * dtype_size(p->contract->dtype) + 4);
     // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
     check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
-    if (!p->contract->backward && !p->contract->workspace_bytes)
+    int64_t elsewhere = t->allocated_bytes;  // what may be stored besides
+    if (p->contract->workspace_bytes) elsewhere += p->contract->workspace_bytes(p);
+    if (!p->contract->backward)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
-                      (double)(t->global_store_bytes - t->allocated_bytes) / outputs, 1);
+                      (double)(t->global_store_bytes + t->filled_bytes - elsewhere) / outputs, 1);
     return t;
 }
 

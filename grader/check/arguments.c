@@ -1,6 +1,9 @@
 // arguments.c: see arguments.h.
 #include "check/arguments.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "check/state.h"
 #include "course.h"
 
@@ -12,15 +15,53 @@ static int count(const struct idle_call* call) {
     return n;
 }
 
-static void begin(struct check* c, const struct idle_call* call, const char* what) {
-    char text[120];
-    size_t used = 0;
-    int n = count(call);
-    for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s = %lld", i ? ", " : "",
+// What is another than in a good call, behind the text.
+static void append(char text[240], const struct idle_call* call) {
+    size_t used = strlen(text);
+    for (int i = 0; i < count(call) && used < 240; i++)
+        used += (size_t)snprintf(text + used, 240 - used, "%s%s = %lld", i ? ", " : "",
                                  call->but[i].name, (long long)call->but[i].value);
+}
+
+static void begin(struct check* c, const struct idle_call* call, const char* what) {
+    char text[240] = "";
+    append(text, call);
     check_case(c, "%s%s", text, what);
-    for (int i = 0; i < n; i++) check_replace(c, call->but[i].name, call->but[i].value);
+    for (int i = 0; i < count(call); i++) check_replace(c, call->but[i].name, call->but[i].value);
+}
+
+// Begins a case whose rounds are these calls, of the same status. The name counts them.
+static void begin_together(struct check* c, const struct idle_call* calls, int n) {
+    char text[240] = "";
+    for (int r = 0; r < n; r++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%d: ", r ? "; " : "", r + 1);
+        append(text, &calls[r]);
+    }
+    check_case(c, "calls that must be refused, %s", text);
+    check_rounds(c, n);
+}
+
+// True if the case has an int of this name. (A real has no integers, and a 0 cannot be told.)
+static bool is_int(const struct check* c, const char* name) {
+    for (int i = 0; i < c->scalar_count; i++)
+        if (strcmp(c->scalar[i].name, name) == 0)
+            return c->scalar[i].integer[0] != 0 &&
+                   c->scalar[i].real[0] == (double)c->scalar[i].integer[0];
+    return false;
+}
+
+// How many of the next calls differ in ints alone and must be refused with the same status: these
+// can be the rounds of one case, since a refused call leaves nothing behind. A good call is
+// declared.
+static int together(const struct check* c, const struct idle_call* calls) {
+    int n = 0;
+    for (; n < ARENA_ROUNDS && count(&calls[n]) > 0; n++) {
+        bool ints = calls[n].status == calls[0].status && calls[n].status != COURSE_OK;
+        for (int i = 0; i < count(&calls[n]); i++) ints &= is_int(c, calls[n].but[i].name);
+        if (!ints) break;
+    }
+    return n;
 }
 
 static void run(struct check* c, int status) {
@@ -39,9 +80,18 @@ static void run(struct check* c, int status) {
 
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem) {
-    for (; count(calls) > 0; calls++) {
-        begin(c, calls, calls->status == COURSE_OK ? ": nothing to do" : " must be refused");
+    for (int n; count(calls) > 0; calls += n > 1 ? n : 1) {
+        check_case(c, "a good call");
         declare(c, problem);
+        n = together(c, calls);
+        if (n > 1)
+            begin_together(c, calls, n);
+        else
+            begin(c, calls, calls->status == COURSE_OK ? ": nothing to do" : " must be refused");
+        declare(c, problem);
+        for (int r = 0; n > 1 && r < n; r++)
+            for (int i = 0; i < count(&calls[r]); i++)
+                check_vary(c, calls[r].but[i].name, r, calls[r].but[i].value);
         run(c, calls->status);
     }
 }

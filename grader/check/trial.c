@@ -313,14 +313,17 @@ static void judge_status(struct check* c, int round, const char* output) {
     int status = c->answer.status[round];
     if (status == c->expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
-    if (round > 0 && c->varied)  // the first call was accepted: the size is no reason
+    if (round > 0 && c->varied &&
+        c->expected == 0)  // the first call was accepted: the size is no reason
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
+    char call[24] = "";
+    if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);
     check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
-               "the launcher returned %s, the contract asks for %s\n%s",
+               "%sthe launcher returned %s, the contract asks for %s\n%s", call,
                status_name(status, returned), status_name(c->expected, wanted), said);
 }
 

@@ -124,7 +124,7 @@ int64_t run_int(const char* name) {
 }
 
 double run_real(const char* name) {
-    return find_scalar(name)->real;
+    return find_scalar(name)->real[round_now];
 }
 
 struct strides run_strides(const char* array) {

@@ -28,7 +28,7 @@ enum {
 struct arena_scalar {
     char name[ARENA_NAME];
     int64_t integer[ARENA_ROUNDS];
-    double real;
+    double real[ARENA_ROUNDS];
 };
 
 // An array whose rows lie far apart in device memory, and one behind the other in the arena. Row
