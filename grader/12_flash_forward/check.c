@@ -329,7 +329,7 @@ static void safe(struct check* c) {
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
     forward_misaligned(sizes(c, 1, 16, 16, 16));
-    forward_uneven(sizes(c, 2, 16, 16, 16));
+    problem_uneven(sizes(c, 2, 16, 16, 16), forward_fill);
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware

@@ -1,7 +1,6 @@
 // forward.c: the right O and LSE, and cases of them.
 #include "attention/forward.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "attention/sums.h"
@@ -312,33 +311,6 @@ void forward_misaligned(struct problem p) {
     for (size_t n = 0; n < sizeof each / sizeof each[0]; n++) {
         p.later = 1u << each[n];
         forward_case(p, PACKED, "", JUDGE_O);
-    }
-}
-
-void forward_uneven(struct problem p) {
-    enum { CALLS = 4 };
-    static const enum which each[CALLS] = {ARRAY_Q, ARRAY_K, ARRAY_V, ARRAY_O};
-    static const char* const axes[] = {"batch", "row", "head"};
-    const int n_axes = p.contract->no_heads ? 2 : 3;
-    p.uneven = true;
-    for (int axis = 0; axis <= n_axes; axis++) {
-        char name[64];
-        if (axis < n_axes)
-            snprintf(name, sizeof name, ", an odd %s stride of Q, K, V and O in turn", axes[axis]);
-        else
-            snprintf(name, sizeof name, ", strides that are no multiples of 4 or 8");
-        problem_name(&p, PACKED, name);
-        check_rounds(p.check, CALLS);
-        problem_declare(&p, PACKED);
-        for (int r = 0; r < CALLS; r++) {
-            check_round(p.check, r);
-            forward_fill(&p);
-            if (axis < n_axes)
-                problem_uneven(&p, r, each[r], axis, 1);
-            else
-                problem_uneven(&p, r, ARRAYS, r % 2 ? n_axes - 1 : 1, r < 2 ? 2 : 4);
-        }
-        check_run(p.check);
     }
 }
 

@@ -78,11 +78,6 @@ void forward_case_exact(struct problem p);
 // LSE 8. Both outputs need memory, and their numbers do not count.
 void forward_misaligned(struct problem p);
 
-// Vector accesses that trust a stride: each stride of each of the arrays in turn is odd, all others
-// are multiples of 8 elements; then those of an axis, of all arrays, are 2 or 4 beyond one. What is
-// stored is not compared. B > 1, and H > 1 if the contract has heads. For WATCH_CHECK.
-void forward_uneven(struct problem p);
-
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: O is made
 // of the differences of their weights.
 void forward_case_cancel(struct problem p);

@@ -293,7 +293,9 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
     }
 }
 
-void problem_uneven(struct problem* p, int round, enum which odd, int axis, int64_t more) {
+// All strides of this round are multiples of 8 elements except for one axis of one array, or with
+// `odd` = ARRAYS of all, which is `more` beyond one.
+static void pass_uneven(struct problem* p, int round, enum which odd, int axis, int64_t more) {
     for (enum which a = 0; a < ARRAY_LSE; a++) {
         if (!p->array[a].tensor) continue;
         int64_t here = a == odd || odd == ARRAYS ? more : 0;
@@ -301,6 +303,35 @@ void problem_uneven(struct problem* p, int round, enum which odd, int axis, int6
             uneven_strides(p, a, axis == 0 ? here : 0, axis == 1 ? here : 0, axis == 2 ? here : 0);
         pass_strides(p, a, p->array[a].stride, round);
     }
+}
+
+void problem_uneven(struct problem p, void (*fill)(struct problem* p)) {
+    enum { CALLS = 4 };
+    static const char* const axes[] = {"batch", "row", "head"};
+    const int n_axes = p.contract->no_heads ? 2 : 3, n_arrays = p.contract->backward ? 8 : CALLS;
+    p.uneven = true;
+    for (int axis = 0; axis <= n_axes; axis++)
+        for (int first = 0; first < (axis < n_axes ? n_arrays : CALLS); first += CALLS) {
+            char name[80];
+            if (axis < n_axes)
+                snprintf(name, sizeof name, ", an odd %s stride of %s, %s, %s and %s in turn",
+                         axes[axis], known_as[first].name, known_as[first + 1].name,
+                         known_as[first + 2].name, known_as[first + 3].name);
+            else
+                snprintf(name, sizeof name, ", strides that are no multiples of 4 or 8");
+            problem_name(&p, PACKED, name);
+            check_rounds(p.check, CALLS);
+            problem_declare(&p, PACKED);
+            for (int r = 0; r < CALLS; r++) {
+                check_round(p.check, r);
+                if (axis < n_axes)
+                    pass_uneven(&p, r, (enum which)(first + r), axis, 1);
+                else
+                    pass_uneven(&p, r, ARRAYS, r % 2 ? n_axes - 1 : 1, r < 2 ? 2 : 4);
+                fill(&p);
+            }
+            check_run(p.check);
+        }
 }
 
 static void declare_packed(struct check* c, void* problem) {

@@ -56,7 +56,7 @@ struct problem {
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     unsigned later;              // bit a: array a begins one element behind an aligned address
-    bool uneven;                 // PACKED with gaps that problem_uneven() moves about
+    bool uneven;                 // PACKED, with gaps that differ from call to call
     int64_t flag;                // what asks for that: any number but 0
     bool rounded_once;           // gradients must be as exact as what is rounded once
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
@@ -135,9 +135,11 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // another scale. None of its sizes is above p's.
 void problem_call_first(struct problem* first, const struct problem* p, int round);
 
-// The rows of a case with p->uneven, of which this is round `round`: all strides are multiples of 8
-// elements except for one axis of one array, or with a = ARRAYS of all, which is `more` beyond one.
-void problem_uneven(struct problem* p, int round, enum which a, int axis, int64_t more);
+// Vector accesses that trust a stride: each stride of each array in turn is odd, all others are
+// multiples of 8 elements; then those of an axis, of all arrays, are 2 or 4 beyond one. fill() sets
+// the inputs of a call. What is stored is not compared. B > 1, and H > 1 if the contract has heads.
+// For WATCH_CHECK.
+void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
