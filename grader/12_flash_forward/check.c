@@ -303,8 +303,8 @@ static void arguments(struct check* c) {
     forward_idle(p, "B = 0");
     p.B = 1;
     problem_refused(p, bad);
-    problem_large(p, largest);
     problem_launches_fail(p);
+    problem_large(p, largest);
 }
 
 // A block, a tile or a loop that is larger than the array reads or writes past its end. So the
@@ -329,7 +329,7 @@ static void safe(struct check* c) {
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
     forward_misaligned(sizes(c, 1, 16, 16, 16));
-    problem_uneven(sizes(c, 2, 16, 16, 16), forward_fill);
+    problem_uneven_each(sizes(c, 2, 16, 16, 16), forward_fill);
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware

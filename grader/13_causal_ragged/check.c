@@ -140,7 +140,7 @@ static void safe(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
     forward_misaligned(all_keys(c, 16, 16));
-    problem_uneven(with_heads(all_keys(c, 16, 16), 2, 2), forward_fill);
+    problem_uneven_each(with_heads(all_keys(c, 16, 16), 2, 2), forward_fill);
 }
 
 // Every tile of queries reads all keys and values that it sees, 4 d bytes for each: N / BLOCK_Q

@@ -107,10 +107,10 @@ static void judge_blocks(struct check* c, const struct contract* of) {
     struct problem p = with_d(sizes(c, of, 1, 16, LONG), 4);
     judge(p, "11101", JUDGE_O);
     judge(with_d(sizes(c, of, 1, LONG, 16), 4), "1/1/1/0/1", JUDGE_O);
-    // And of more than a block may have warps, or a byte counts with a sign.
-    enum { LONGER = 132 * BLOCK - 16 };
-    judge(with_d(sizes(c, of, 1, 16, LONGER), 1), "1", JUDGE_O);
-    if (of->backward) judge(with_d(sizes(c, of, 1, LONGER, 16), 1), "1", JUDGE_O);
+    // And of more than a byte with a sign counts, or a mask of 64 bits holds.
+    const int64_t longer = (of->backward ? 66 : 132) * BLOCK - 16;
+    judge(with_d(sizes(c, of, 1, 16, longer), 1), "1", JUDGE_O);
+    if (of->backward) judge(with_d(sizes(c, of, 1, longer, 16), 1), "1", JUDGE_O);
 }
 
 static void judge_unseen(struct problem p) {

@@ -63,6 +63,8 @@ struct forward_mistake {
         bool m_kept;              // m stays what it was before the first tile
         bool half_products;       // Q K is multiplied in fp16
         bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
+        bool P_before;            // P is relative to the maximum before the tile
+        bool l_late;              // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
         // by exp; CONSTANT is the first m
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
@@ -87,6 +89,10 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
+
+// O has numbers of 16 bits, and nearly all of them are what is wanted cut off, not rounded; or it is
+// wanted to be 1 everywhere, and a little smaller.
+bool is_cut_off(const struct suspect* s);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
 // -infinity is right only `with_empty_rows`.

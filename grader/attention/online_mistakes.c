@@ -94,7 +94,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
     }
     w = right;
-    for (w.keys = 2048; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
+    for (w.keys = 16384; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
         if (w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_q;
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
@@ -122,6 +122,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_rescale_reversed, {.reversed = true}},
         {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
         {CAUSE_max_stale, {.m_kept = true}},
+        {CAUSE_max_before, {.P_before = true}},
         {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},
         {CAUSE_sum_init, {.l = 1, .l_kept = true}},
         {CAUSE_divided_early, {.divided = IN_LOOP}},
@@ -131,6 +132,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_tile_twice, {.tiles = FIRST_TWICE}},
         {CAUSE_tile_twice, {.tiles = LAST_TWICE}},
         {CAUSE_tile_skipped, {.tiles = FIRST_LOST}},
+        {CAUSE_merge_lost, {.l_late = true}},
     };
     const struct problem* p = s->problem;
     struct forward_mistake w = right;
@@ -179,6 +181,7 @@ static bool is_rounding(const struct suspect* s) {
 enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
+    if (is_cut_off(&s)) return CAUSE_cut_off;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;

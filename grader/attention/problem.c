@@ -305,33 +305,47 @@ static void pass_uneven(struct problem* p, int round, enum which odd, int axis, 
     }
 }
 
+// Calls of one case, of which call r has an axis of one array, or of all, `more` beyond a multiple.
+struct uneven {
+    enum which a;  // ARRAYS: all
+    int axis;
+    int64_t more;
+};
+
+static void run_uneven(struct problem* p, const char* what, const struct uneven calls[ARENA_ROUNDS],
+                       void (*fill)(struct problem* p)) {
+    p->uneven = true;
+    problem_name(p, PACKED, what);
+    check_rounds(p->check, ARENA_ROUNDS);
+    problem_declare(p, PACKED);
+    for (int r = 0; r < ARENA_ROUNDS; r++) {
+        check_round(p->check, r);
+        pass_uneven(p, r, calls[r].a, calls[r].axis, calls[r].more);
+        fill(p);
+    }
+    check_run(p->check);
+}
+
 void problem_uneven(struct problem p, void (*fill)(struct problem* p)) {
-    enum { CALLS = 4 };
+    // Without heads the third axis is never a step.
+    const struct uneven all[] = {{ARRAYS, 0, 1}, {ARRAYS, 1, 1}, {ARRAYS, 2, 1}, {ARRAYS, 1, 2}};
+    run_uneven(&p, ", odd strides of batches, of rows, of heads; and 2 more than multiples of 8",
+               all, fill);
+}
+
+void problem_uneven_each(struct problem p, void (*fill)(struct problem* p)) {
     static const char* const axes[] = {"batch", "row", "head"};
-    const int n_axes = p.contract->no_heads ? 2 : 3, n_arrays = p.contract->backward ? 8 : CALLS;
-    p.uneven = true;
-    for (int axis = 0; axis <= n_axes; axis++)
-        for (int first = 0; first < (axis < n_axes ? n_arrays : CALLS); first += CALLS) {
-            char name[80];
-            if (axis < n_axes)
-                snprintf(name, sizeof name, ", an odd %s stride of %s, %s, %s and %s in turn",
-                         axes[axis], known_as[first].name, known_as[first + 1].name,
-                         known_as[first + 2].name, known_as[first + 3].name);
-            else
-                snprintf(name, sizeof name, ", strides that are no multiples of 4 or 8");
-            problem_name(&p, PACKED, name);
-            check_rounds(p.check, CALLS);
-            problem_declare(&p, PACKED);
-            for (int r = 0; r < CALLS; r++) {
-                check_round(p.check, r);
-                if (axis < n_axes)
-                    pass_uneven(&p, r, (enum which)(first + r), axis, 1);
-                else
-                    pass_uneven(&p, r, ARRAYS, r % 2 ? n_axes - 1 : 1, r < 2 ? 2 : 4);
-                fill(&p);
-            }
-            check_run(p.check);
-        }
+    for (int axis = 0; axis < (p.contract->no_heads ? 2 : 3); axis++) {
+        struct uneven each[ARENA_ROUNDS];
+        char name[64];
+        snprintf(name, sizeof name, ", an odd %s stride of Q, K, V and O in turn", axes[axis]);
+        for (int a = ARRAY_Q; a <= ARRAY_O; a++) each[a] = (struct uneven){(enum which)a, axis, 1};
+        run_uneven(&p, name, each, fill);
+    }
+    // Pieces of 8 and of 16 bytes.
+    const int h = p.contract->no_heads ? 0 : 2;
+    const struct uneven pieces[] = {{ARRAYS, 1, 2}, {ARRAYS, h, 2}, {ARRAYS, 1, 4}, {ARRAYS, h, 4}};
+    run_uneven(&p, ", strides that are no multiples of 4 or 8", pieces, fill);
 }
 
 static void declare_packed(struct check* c, void* problem) {

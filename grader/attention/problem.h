@@ -135,11 +135,12 @@ void problem_begin(struct problem* p, enum layout layout, const char* what);
 // another scale. None of its sizes is above p's.
 void problem_call_first(struct problem* first, const struct problem* p, int round);
 
-// Vector accesses that trust a stride: each stride of each array in turn is odd, all others are
-// multiples of 8 elements; then those of an axis, of all arrays, are 2 or 4 beyond one. fill() sets
-// the inputs of a call. What is stored is not compared. B > 1, and H > 1 if the contract has heads.
-// For WATCH_CHECK.
+// Vector accesses that trust a stride: four calls, in which the strides of all arrays are multiples
+// of 8 elements except for one axis. problem_uneven_each() is of a forward pass: one axis of one
+// array is odd, of each array in turn; then 2 or 4 beyond a multiple. fill() sets the inputs of a
+// call. What is stored is not compared. B > 1, and H > 1 if the contract has heads. For WATCH_CHECK.
 void problem_uneven(struct problem p, void (*fill)(struct problem* p));
+void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);

@@ -42,26 +42,38 @@ static void begin_together(struct check* c, const struct idle_call* calls, int n
     check_rounds(c, n);
 }
 
-// True if the case has an int of this name. (A real has no integers, and a 0 cannot be told.)
-static bool is_int(const struct check* c, const char* name) {
+static bool is_tensor(const struct check* c, const char* name) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) return true;
+    return false;
+}
+
+// True if a round can change the argument. (A real has no integers, and of a 0 one cannot tell.)
+static bool can_vary(const struct check* c, const char* name) {
     for (int i = 0; i < c->scalar_count; i++)
         if (strcmp(c->scalar[i].name, name) == 0)
             return c->scalar[i].integer[0] != 0 &&
                    c->scalar[i].real[0] == (double)c->scalar[i].integer[0];
-    return false;
+    return is_tensor(c, name);
 }
 
-// How many of the next calls differ in ints alone and must be refused with the same status: these
-// can be the rounds of one case, since a refused call leaves nothing behind. A good call is
-// declared.
+// How many of the next calls can be rounds of one case, since a call that is refused leaves nothing
+// behind: they have the same status, and change what a round can. A good call is declared.
 static int together(const struct check* c, const struct idle_call* calls) {
     int n = 0;
     for (; n < ARENA_ROUNDS && count(&calls[n]) > 0; n++) {
-        bool ints = calls[n].status == calls[0].status && calls[n].status != COURSE_OK;
-        for (int i = 0; i < count(&calls[n]); i++) ints &= is_int(c, calls[n].but[i].name);
-        if (!ints) break;
+        bool can = calls[n].status == calls[0].status && calls[n].status != COURSE_OK;
+        for (int i = 0; i < count(&calls[n]); i++) can &= can_vary(c, calls[n].but[i].name);
+        if (!can) break;
     }
     return n;
+}
+
+static void vary(struct check* c, int round, const char* name, int64_t value) {
+    if (is_tensor(c, name))
+        check_vary_null(c, name, round);
+    else
+        check_vary(c, name, round, value);
 }
 
 static void run(struct check* c, int status) {
@@ -91,7 +103,7 @@ void check_idle_calls(struct check* c, const struct idle_call* calls,
         declare(c, problem);
         for (int r = 0; n > 1 && r < n; r++)
             for (int i = 0; i < count(&calls[r]); i++)
-                check_vary(c, calls[r].but[i].name, r, calls[r].but[i].value);
+                vary(c, r, calls[r].but[i].name, calls[r].but[i].value);
         run(c, calls->status);
     }
 }

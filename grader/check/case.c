@@ -226,6 +226,12 @@ void check_null(struct check* c, const char* name) {
     add_tensor(c, name, F32, SHAPE(0), ARENA_NULL);
 }
 
+void check_vary_null(struct check* c, const char* name, int round) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) c->state[i].nulls |= 1u << round;
+    c->varied = true;
+}
+
 void check_on_host(struct tensor* t) {
     t->state->on_host = true;
 }

@@ -88,6 +88,9 @@ void check_by_host(struct tensor* t);
 void check_vary(struct check* c, const char* name, int round, int64_t value);
 void check_vary_real(struct check* c, const char* name, int round, double value);
 
+// In this round NULL is passed for the tensor or workspace `name`.
+void check_vary_null(struct check* c, const char* name, int round);
+
 // On the device the tensor begins so many elements behind an address that is aligned for every
 // access: a float4 of its first elements is not. elements >= 0.
 void check_begin_later(struct tensor* t, int64_t elements);

@@ -34,6 +34,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         snprintf(to->name, sizeof to->name, "%s", t->name);
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
+        to->nulls = t->state->nulls;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
         to->bytes = (uint64_t)(t->count * dtype_size(t->dtype));

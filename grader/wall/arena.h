@@ -63,6 +63,7 @@ struct arena_tensor {
     char name[ARENA_NAME];
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
     uint32_t on_host;  // 1: the launcher gets a host pointer
+    uint32_t nulls;    // bit r: in round r it is passed as a NULL pointer, too
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     uint64_t offset[ARENA_ROUNDS];  // of the first data byte, from the start of the arena
