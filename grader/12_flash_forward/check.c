@@ -218,7 +218,7 @@ static void cancelling(struct check* c) {
     forward_case_exact(sizes(c, 1, 32, 1024, 16));
     forward_case_tail(sizes(c, 1, 32, 2048, 16));
     forward_case_divided(sizes(c, 1, 16, 64, 16));
-    forward_case_faint(sizes(c, 1, 16, 256, 16));
+    forward_case_faint(sizes(c, 1, 16, 512, 16));
 }
 
 static void scaled(struct check* c, double factor, int judged) {

@@ -101,15 +101,15 @@ static void hard_scores(struct check* c) {
     forward_case_exact(all_keys(c, 16, 1024));
     forward_case_tail(all_keys(c, 16, 2048));
     forward_case_divided(all_keys(c, 16, 64));
-    forward_case_faint(all_keys(c, 16, 256));
+    forward_case_faint(all_keys(c, 16, 512));
     // The largest score is that of the smallest product.
     forward_case(with_scale(all_keys(c, 32, 32), -30), PACKED, "", JUDGE_O);
 }
 
 static void again(struct check* c) {
     forward_again(all_keys(c, 32, 32), "N_q = N_k = 32", NULL);
-    struct problem p = with_heads(all_keys(c, 48, 64), 2, 3);
-    forward_case_after(with_d(p, 64), causal(c, 16, 32), NULL);
+    struct problem p = with_heads(causal(c, 64, 64), 2, 2);
+    forward_case_after(with_d(p, 64), all_keys(c, 16, 32), NULL);
 }
 
 static void arguments(struct check* c) {

@@ -97,14 +97,14 @@ static void hard_scores(struct check* c) {
     forward_case_exact(all_keys(c, 16, 1024));
     forward_case_tail(all_keys(c, 16, 2048));
     forward_case_divided(all_keys(c, 16, 64));
-    forward_case_faint(all_keys(c, 16, 256));
+    forward_case_faint(all_keys(c, 16, 512));
     forward_case_ones(all_keys(c, 16, 128));
 }
 
 static void again(struct check* c) {
     forward_again(all_keys(c, 16, 32), "N_q = 16, N_k = 32, d = 64", NULL);
-    struct problem p = with_heads(all_keys(c, 80, 96), 2, 3);
-    forward_case_after(with_d(p, 128), causal(c, 16, 32), NULL);
+    struct problem p = with_heads(causal(c, 192, 192), 1, 2);
+    forward_case_after(with_d(p, 128), all_keys(c, 16, 32), NULL);
 }
 
 static void arguments(struct check* c) {

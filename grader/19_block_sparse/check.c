@@ -262,7 +262,7 @@ static void extreme(struct check* c) {
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
     forward_case_late_maximum(sizes(c, &of_forward, 1, 32, BLOCK));
     forward_case_divided(sizes(c, &of_forward, 1, 16, BLOCK));
-    forward_case_faint(sizes(c, &of_forward, 1, 16, 2 * BLOCK));
+    forward_case_faint(sizes(c, &of_forward, 1, 16, 4 * BLOCK));
     p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
     backward_case_large_scores(p);

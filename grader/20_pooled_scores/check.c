@@ -170,7 +170,7 @@ static void hard_scores(struct check* c) {
     forward_case_cancel(sizes(c, 16, 128, false, &pooling));
     forward_case_exact(sizes(c, 16, 1024, false, &pooling));
     forward_case_divided(sizes(c, 16, 64, false, &pooling));
-    forward_case_faint(sizes(c, 16, 256, false, &pooling));
+    forward_case_faint(sizes(c, 16, 512, false, &pooling));
     // The largest score is that of the smallest product.
     judge(with_scale(sizes(c, 32, 32, false, &pooling), -30), PACKED, "", JUDGE_O);
 }

@@ -94,8 +94,8 @@ void forward_case_divided(struct problem p);
 // that l sums.
 void forward_case_ones(struct problem p);
 
-// The last key has a score 20 above all others, and a value of 0: O is what the others weigh. A few
-// 1e-9, with values of tens of thousands.
+// One key has a score 20 above all others, and a value of 0: O is what the others weigh. A few
+// 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);
 
 // The last key has a score of 300 in every other row, and all others ordinary ones: what exp is

@@ -190,6 +190,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause) cause = explain_empty_rows(&s);
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_online(&s, right);
+    if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

@@ -166,7 +166,8 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         } else {
             l = (f->l_kept ? 1 : alpha) * l + sum;
         }
-        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : alpha;
+        double of_O = f->O_of_2 ? power(true, m - m_new) : alpha;
+        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : of_O;
         for (int64_t j = j0; j < end; j++) {
             const double* v = V->value + place(V->stride, b, kh, j);
             double weight = weight_of(f, S[j], base);
@@ -253,13 +254,25 @@ bool is_cut_off(const struct suspect* s) {
         if (t->untouched[e]) continue;
         double got = t->got[e], want = t->want[e], nearest = dtype_round(t->dtype, want);
         double ulp = dtype_ulp(t->dtype, want);
-        double down = fabs(nearest) > fabs(want) ? nearest - copysign(ulp, want) : nearest;
         count++;
-        cut += got == down || (fabs(want) < 0x1p-6 && fabs(got - want) < 2 * ulp);
         wrong += got != nearest;
+        cut += got != nearest && got == nearest - copysign(ulp, want) && fabs(nearest) > fabs(want);
         ones += want == 1 && got < 1 && got >= 1 - 2 * ulp;
     }
-    return count > 0 && ((cut >= count * 15 / 16 && wrong >= count / 4) || ones == count);
+    return count > 0 &&
+           ((wrong >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
+}
+
+bool is_by_small_weights(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0;
+    for (int64_t e = 0; V && e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] &&
+            !(fabs(t->want[e]) < 0x1p-18 * largest && fabs(t->got[e]) < 0x1p-12 * largest))
+            return false;
+    return is_O(s) && V;
 }
 
 // True if LSE is NaN in just the rows where the guess is.
@@ -271,13 +284,26 @@ static bool is_NaN_like(const struct problem* p, const double* LSE) {
     return true;
 }
 
+// True if O is about what the guess says.
+static bool is_O_like(const struct problem* p, const double* guess) {
+    const struct tensor* O = p->array[ARRAY_O].tensor;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; e < O->count; e++) {
+        if (O->untouched[e] || fabs(guess[e]) == ANYTHING) continue;
+        largest = fmax(largest, fabs(guess[e]));
+        off = fmax(off, fabs(O->got[e] - guess[e]));
+    }
+    return off <= largest / 64;
+}
+
 bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
     const struct problem* p = s->problem;
     int64_t count = p->array[ARRAY_O].tensor->count;
     double* O = check_allocate(p->check, count + p->array[ARRAY_LSE].tensor->count, sizeof *O);
     double* LSE = O + count;
     forward_simulate(p, w, O, LSE);
-    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE));
+    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE)) &&
+               (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;
 }

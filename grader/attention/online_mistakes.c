@@ -129,6 +129,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_divided_early, {.divided = IN_LOOP_AND_AT_END}},
         {CAUSE_exp2_base, {.P_of_2 = true}},
         {CAUSE_exp2_base, {.alpha_of_2 = true}},
+        {CAUSE_exp2_base, {.O_of_2 = true}},
         {CAUSE_tile_twice, {.tiles = FIRST_TWICE}},
         {CAUSE_tile_twice, {.tiles = LAST_TWICE}},
         {CAUSE_tile_skipped, {.tiles = FIRST_LOST}},
@@ -136,6 +137,7 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
     };
     const struct problem* p = s->problem;
     struct forward_mistake w = right;
+    w.needs_O = true;
     w.keys = p->N_k / tile * tile;  // a last tile that is not full does not count
     if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_k - tile;  // the last tile does not count
@@ -188,5 +190,6 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause) cause = explain_online(&s, right);
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
+    if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

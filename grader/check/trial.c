@@ -249,6 +249,12 @@ static _Noreturn void judge_start(struct check* c, const struct wall_result* r) 
 }
 
 // Ends the item if the program did not run to its own end.
+// Who takes a call that must be refused may well use a pointer that is NULL.
+static enum cause if_taken(const struct check* c, enum cause cause) {
+    bool refuses = c->expected != 0 && c->otherwise == CAUSE_argument_check;
+    return refuses && (cause == CAUSE_bad_address || cause == CAUSE_crash) ? c->otherwise : cause;
+}
+
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
@@ -259,7 +265,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
-    if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
+    if (c->answer.kind[0]) check_fail(c, if_taken(c, device_cause(c->answer.kind)), "%s", text);
     if (r->end == WALL_TIMEOUT)
         check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,
                    c->session->gpu && !is_watched(c) ? "" : " of CPU time", said);
@@ -271,8 +277,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
     if (r->end == WALL_SIGNALED)
-        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
-                   said);
+        check_fail(c, if_taken(c, CAUSE_crash), "ended by signal %d (%s)\n%s", r->code,
+                   strsignal(r->code), said);
     if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
         check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
                    c->answer.rounds_done ? "in a later call" : "before the launcher returned",
