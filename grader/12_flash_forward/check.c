@@ -17,14 +17,6 @@ static const struct contract contract = {
     .LSE_gap = 12,
 };
 
-// Rows that begin at odd elements.
-static const struct contract odd_gaps = {
-    .no_heads = true,
-    .dtype = F16,
-    .d = 16,
-    .gap = {[ARRAY_O] = 7, [ARRAY_Q] = 3, [ARRAY_K] = 5, [ARRAY_V] = 9},
-};
-
 // ---- cases ---------------------------------------------------------------------------------
 
 static struct problem sizes(struct check* c, int64_t B, int64_t N_q, int64_t N_k, int64_t d) {
@@ -122,23 +114,19 @@ static void growing(struct check* c) {
     }
 }
 
-// The shortest sequences are shorter than many tiles.
+// The shortest sequences are shorter than many tiles, the longest are no kernel's array.
 static void lengths(struct check* c) {
     for (int64_t N = 32; N >= 16; N /= 2) plain(c, 1, N, N, pick_power(c, 4, 6));
     int low = (int)check_pick(c, 5, 6), high = (int)check_pick(c, low + 1, 7);
     plain(c, 1, 1 << low, 1 << high, pick_power(c, 4, 5));
     plain(c, 1, 1 << high, 1 << low, pick_power(c, 4, 5));
-    struct problem p = problem_of(c, &odd_gaps, 16, 16, false);
-    check_case(c, "N_q = N_k = 16, d = %d, odd gaps between rows", (int)p.d);
-    problem_declare(&p, GAPS);
-    forward_fill(&p);
-    judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});
-    forward_misaligned(sizes(c, 1, 16, 16, 16));
+    plain(c, 1, 4096, 16, 16);
+    plain(c, 1, 16, 8192, 16);
 }
 
 static void batches(struct check* c) {
     plain(c, check_pick(c, 2, 4), 32, 32, 32);
-    plain(c, check_pick(c, 129, 132), 32, 32, 16);
+    plain(c, check_pick(c, 1025, 1030), 16, 16, 16);
     struct problem p = sizes(c, check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)p.B);
     problem_declare(&p, BATCHES_INSIDE);
@@ -161,6 +149,7 @@ static void strides(struct check* c) {
     problem_declare(&p, GAPS);
     fill_plain(&p, 0);
     forward_run(&p, JUDGE_O);
+    forward_case(p, ONE_BATCH, "", JUDGE_O);
     far(p, FAR, JUDGE_O);
 }
 
@@ -168,9 +157,10 @@ static void wide_heads(struct check* c) {
     for (int64_t d = 128; d <= 256; d *= 2) plain(c, 1, 32, 32, d);
 }
 
-// The largest score is never at key 0, but always in the first tile: the reference that exp needs
-// is the maximum, not just any score, and nothing has to be rescaled. Some rows are ordinary, so
-// that a mistake which spoils every row can be told apart.
+// The largest score is never at key 0, but in the first tile: the reference that exp needs is the
+// maximum, not just any score, and nothing has to be rescaled. Only the last case has it in the
+// last tile: there alpha is 0. Some rows are ordinary, so that a mistake which spoils every row can
+// be told apart.
 static void large(struct check* c) {
     struct problem p = sizes(c, 1, 64, 64, pick_power(c, 4, 6));
     begin(&p, ", scores of 30 times the usual size");
@@ -196,6 +186,7 @@ static void large(struct check* c) {
     set_column(&p, ARRAY_Q, 0, 25);
     set_column(&p, ARRAY_K, 0, 16);  // every score is 100
     judge_O(&p, budget_exact());     // P is 1, l is 64
+    forward_case_late_maximum(sizes(c, 1, 32, 64, 16));
 }
 
 static void negative(struct check* c) {
@@ -215,7 +206,8 @@ static void negative(struct check* c) {
 }
 
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: rounding
-// shows that has no part in O itself. And many tiles of keys.
+// shows that has no part in O itself. And many tiles of keys; a quotient that is rounded once; and
+// small weights with large values.
 static void cancelling(struct check* c) {
     struct problem p = sizes(c, 1, 128, 128, 16);
     begin(&p, ", large values that cancel");
@@ -225,6 +217,8 @@ static void cancelling(struct check* c) {
     forward_run(&p, JUDGE_O);
     forward_case_exact(sizes(c, 1, 32, 1024, 16));
     forward_case_tail(sizes(c, 1, 32, 2048, 16));
+    forward_case_divided(sizes(c, 1, 16, 64, 16));
+    forward_case_faint(sizes(c, 1, 16, 512, 16));
 }
 
 static void scaled(struct check* c, double factor, int judged) {
@@ -242,7 +236,7 @@ static double own_factor(struct check* c) {
     return factors[check_pick(c, 0, 3)];
 }
 
-// LSE shows who rounds the scale, or Q times the scale.
+// LSE shows who rounds the scale, Q times the scale, or alpha, which O is too coarse for.
 static void logsumexp(struct check* c) {
     struct problem p = sizes(c, 2, 64, 64, pick_power(c, 4, 6));
     check_case(c, "B = 2, N_q = N_k = 64, d = %d, LSE with a gap between batches", (int)p.d);
@@ -251,12 +245,18 @@ static void logsumexp(struct check* c) {
     forward_run(&p, JUDGE_LSE);
     far(p, FAR_LSE, JUDGE_LSE);
     scaled(c, own_factor(c), JUDGE_LSE);
+    p = sizes(c, 1, 32, 128, 16);
+    begin(&p, ", scores grow from tile to tile");
+    fill_levels(&p, 0.9);
+    forward_run(&p, JUDGE_LSE);
+    forward_case_one_weighs(sizes(c, 1, 16, 32, 16));
 }
 
-// With a scale below 0 the largest score is that of the smallest product.
+// With a scale below 0 the largest score is that of the smallest product; with 0 all are equal.
 static void own_scale(struct check* c) {
     scaled(c, own_factor(c), JUDGE_O);
     scaled(c, -30, JUDGE_O);
+    forward_case(with_scale(sizes(c, 1, 16, 32, 16), 0), PACKED, "", JUDGE_O);
 }
 
 static void twice(struct check* c) {
@@ -264,23 +264,47 @@ static void twice(struct check* c) {
     char name[40];
     snprintf(name, sizeof name, "N_q = N_k = 32, d = %d", (int)p.d);
     forward_again(p, name, fill_plain);
+    forward_case_after(sizes(c, 2, 64, 64, 64), sizes(c, 1, 16, 32, 16), NULL);
 }
 
 static void arguments(struct check* c) {
     plain(c, 1, 32, 32, 16);
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 48}}},          {COURSE_UNSUPPORTED, {{"N_k", 24}}},
-        {COURSE_UNSUPPORTED, {{"N_q", 8}}},         {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}}, {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},          {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}}, {COURSE_UNSUPPORTED, {{"N_q", 48}}},
-        {COURSE_UNSUPPORTED, {{"B", 65536}}},       {0},
+        {COURSE_UNSUPPORTED, {{"d", 48}}},
+        {COURSE_UNSUPPORTED, {{"N_k", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 8}}},
+        {COURSE_UNSUPPORTED, {{"N_k", 8}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 48}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}}},
+        {COURSE_UNSUPPORTED, {{"d", 8}}},
+        {COURSE_UNSUPPORTED, {{"d", 512}, {"stride_qn", 512}, {"stride_kn", 512}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_on", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_qn", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_kn", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_vn", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_ob", -512}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_lb", -32}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_qb", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_kb", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_vb", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {0},
     };
+    static const struct idle_call largest[] = {{COURSE_OK, {{"B", 65535}}}, {0}};
     struct problem p = sizes(c, 0, 32, 32, 16);
     forward_idle(p, "B = 0");
     p.B = 1;
     problem_refused(p, bad);
     problem_launches_fail(p);
+    problem_large(p, largest);
 }
 
 // A block, a tile or a loop that is larger than the array reads or writes past its end. So the
@@ -304,6 +328,8 @@ static void safe(struct check* c) {
         forward_fill(&p);
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
+    forward_misaligned(sizes(c, 1, 16, 16, 16));
+    problem_uneven_each(sizes(c, 2, 16, 16, 16), forward_fill);
 }
 
 // Every tile of queries reads all keys and values once, 4 N_k d bytes (README, what the hardware
@@ -350,6 +376,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "12_flash_forward",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "K and V are read once per tile of queries, and S and P are never kept",
              .paid_by = {cheap},

@@ -28,8 +28,8 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 16, 16), 34, 2), PACKED, "", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 16, 16), 1, 130), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 260, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 1, 1030), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -37,6 +37,7 @@ static void strides(struct check* c) {
         struct problem p = with_heads(all_keys(c, 32, 32), 2, check_pick(c, 2, 3));
         forward_case(p, layout, "", JUDGE_O);
     }
+    forward_case(with_heads(all_keys(c, 32, 32), 2, 2), ONE_BATCH, "", JUDGE_O);
     forward_case_far(with_heads(all_keys(c, 32, 32), 2, 2));
 }
 
@@ -57,7 +58,7 @@ static void ragged_keys(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 64, 64), PACKED, "", JUDGE_O);
     struct problem p = causal(c, 32, 32 + 16 * check_pick(c, 1, 3));
-    forward_case(with_flag(p, -1), PACKED, "", JUDGE_O);
+    forward_case(with_flag(p, -65536), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
     // The kernels of wide heads may be others.
@@ -76,12 +77,15 @@ static void logsumexp(struct check* c) {
     p.B = 2;
     p.H = check_pick(c, 2, 3);
     forward_case(p, PACKED, "", JUDGE_LSE);
+    forward_case_one_weighs(all_keys(c, 16, 32));
 }
 
 static void head_dimensions(struct check* c) {
-    const int64_t d[] = {59, 1, check_pick(c, 129, 255), check_pick(c, 65, 127), 256};
-    for (int n = 0; n < 5; n++) {
-        struct problem p = with_d(all_keys(c, 32, 32), d[n]);
+    // One more than a tile's width, too.
+    const int64_t d[] = {59, 1,  check_pick(c, 130, 255), check_pick(c, 66, 127), 256, 17, 33,
+                         65, 129};
+    for (int n = 0; n < 9; n++) {
+        struct problem p = with_d(all_keys(c, 16, 32), d[n]);
         forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
 }
@@ -96,20 +100,33 @@ static void hard_scores(struct check* c) {
     forward_case_cancel(all_keys(c, 16, 128));
     forward_case_exact(all_keys(c, 16, 1024));
     forward_case_tail(all_keys(c, 16, 2048));
+    forward_case_divided(all_keys(c, 16, 64));
+    forward_case_faint(all_keys(c, 16, 512));
     // The largest score is that of the smallest product.
     forward_case(with_scale(all_keys(c, 32, 32), -30), PACKED, "", JUDGE_O);
 }
 
 static void again(struct check* c) {
     forward_again(all_keys(c, 32, 32), "N_q = N_k = 32", NULL);
+    struct problem p = with_heads(causal(c, 64, 64), 2, 2);
+    forward_case_after(with_d(p, 64), all_keys(c, 16, 32), NULL);
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},          {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}}, {COURSE_BAD_ARGUMENT, {{"stride_o.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},           {0},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        FORWARD_BAD_STRIDES(16),
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},
+        {0},
     };
     forward_arguments(all_keys(c, 32, 32), bad);
 }
@@ -123,6 +140,7 @@ static void safe(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 32), PACKED, "", JUDGE_O);
     forward_misaligned(all_keys(c, 16, 16));
+    problem_uneven_each(with_heads(all_keys(c, 16, 16), 2, 2), forward_fill);
 }
 
 // Every tile of queries reads all keys and values that it sees, 4 d bytes for each: N / BLOCK_Q
@@ -164,6 +182,7 @@ static const struct item items[] = {
 };
 
 const struct lesson lesson = {.name = "13_causal_ragged",
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .idea = {.what = "the right answer: masks, any length, any strides"},
                               .explain = forward_explain};

@@ -47,13 +47,14 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 130, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
     struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
     for (enum layout layout = GAPS; layout < LAYOUTS; layout++)
         forward_case(p, layout, "", JUDGE_O);
+    forward_case(p, ONE_BATCH, "", JUDGE_O);
     forward_case_far(p);
 }
 
@@ -70,8 +71,10 @@ static void ragged(struct check* c) {
 static void masked(struct check* c) {
     forward_case(causal(c, 192, 192), PACKED, "", JUDGE_O);
     // by 1 the corners look like an error by one
-    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -1);
+    struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -65536);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
+    // The kernel of wide heads is another.
+    forward_case(with_d(causal(c, 80, 160), 128), PACKED, "", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
@@ -83,6 +86,7 @@ static void empty_rows(struct check* c) {
 
 static void logsumexp(struct check* c) {
     forward_case(with_heads(causal(c, 96, 96), 2, 2), PACKED, "", JUDGE_LSE);
+    forward_case_one_weighs(all_keys(c, 16, 64));
 }
 
 static void hard_scores(struct check* c) {
@@ -90,26 +94,55 @@ static void hard_scores(struct check* c) {
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
-    forward_case_exact(all_keys(c, 64, 1024));
-    forward_case_tail(all_keys(c, 64, 2048));
+    forward_case_exact(all_keys(c, 16, 1024));
+    forward_case_tail(all_keys(c, 16, 2048));
+    forward_case_divided(all_keys(c, 16, 64));
+    forward_case_faint(all_keys(c, 16, 512));
+    forward_case_ones(all_keys(c, 16, 128));
+}
+
+static void again(struct check* c) {
+    forward_again(all_keys(c, 16, 32), "N_q = 16, N_k = 32, d = 64", NULL);
+    struct problem p = with_heads(causal(c, 192, 192), 1, 2);
+    forward_case_after(with_d(p, 128), all_keys(c, 16, 32), NULL);
 }
 
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -64}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
-        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_o.h", 100}}},
-        {COURSE_UNSUPPORTED, {{"stride_k.b", 4100}}},
-        {COURSE_UNSUPPORTED, {{"B", 0}, {"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
+        FORWARD_BAD_STRIDES(64),
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"B", 0}, {"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_k.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_v.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.b", 4100}}},
+        {COURSE_UNSUPPORTED, {{"stride_k.b", 4100}}},
+        {COURSE_UNSUPPORTED, {{"stride_v.b", 4100}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.b", 4100}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"stride_k.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"stride_v.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.h", 100}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
         {0},
     };
     forward_arguments(all_keys(c, 64, 64), bad);
+    struct problem p = all_keys(c, 64, 64);
+    p.scale = NAN;
+    problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
     problem_misaligned_refused(all_keys(c, 64, 64));
 }
 
@@ -168,7 +201,7 @@ static void no_conflicts(struct check* c) {
 }
 
 static const struct item items[] = {
-    {13, "whole tiles, d = 64 and 128", whole_tiles},
+    {11, "whole tiles, d = 64 and 128", whole_tiles},
     {6, "heads and batches, any scale", heads},
     {6, "strides", strides},
     {8, "any number of queries and keys", ragged},
@@ -176,6 +209,7 @@ static const struct item items[] = {
     {4, "rows that see no key", empty_rows},
     {4, "LSE", logsumexp},
     {4, "hard scores", hard_scores},
+    {2, "called again with new data", again},
     {2, "empty inputs and bad arguments", arguments},
     {4, "no races, no stray accesses", safe},
     {25, "the tensor cores make both products", on_tensor_cores},
@@ -186,6 +220,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "14_flash_tensor_core",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "the tensor cores make every product",
              .paid_by = {on_tensor_cores, nothing_past_the_diagonal, no_conflicts},

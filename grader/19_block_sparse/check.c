@@ -107,6 +107,10 @@ static void judge_blocks(struct check* c, const struct contract* of) {
     struct problem p = with_d(sizes(c, of, 1, 16, LONG), 4);
     judge(p, "11101", JUDGE_O);
     judge(with_d(sizes(c, of, 1, LONG, 16), 4), "1/1/1/0/1", JUDGE_O);
+    // And of more than a byte with a sign counts, or a mask of 64 bits holds.
+    const int64_t longer = (of->backward ? 66 : 132) * BLOCK - 16;
+    judge(with_d(sizes(c, of, 1, 16, longer), 1), "1", JUDGE_O);
+    if (of->backward) judge(with_d(sizes(c, of, 1, longer, 16), 1), "1", JUDGE_O);
 }
 
 static void judge_unseen(struct problem p) {
@@ -185,7 +189,7 @@ static void forward_logsumexp(struct check* c) {
 
 static void forward_heads(struct check* c) {
     judge_heads(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
-    struct problem p = with_d(sizes(c, &of_forward, 65, 16, BLOCK), 8);
+    struct problem p = with_d(sizes(c, &of_forward, 130, 16, BLOCK), 8);
     forward_case(p, PACKED, "", JUDGE_O);
 }
 
@@ -213,7 +217,7 @@ static void unseen(struct check* c) {
 
 static void heads(struct check* c) {
     judge_heads(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
-    backward_case(with_d(sizes(c, &of_backward, 65, 16, 16), 8));
+    backward_case(with_d(sizes(c, &of_backward, 260, 16, 16), 8));
 }
 
 // ---- both ----------------------------------------------------------------------------------
@@ -224,18 +228,20 @@ static void strides(struct check* c) {
         forward_case(p, layout, "", JUDGE_O);
     for (enum layout layout = GAPS; layout <= SHARED; layout++)
         backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), layout, "");
+    forward_case(p, ONE_BATCH, "", JUDGE_O);
+    backward_case_named(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2), ONE_BATCH, "");
     forward_case_far(p);
     backward_case_far(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2));
 }
 
 static void any_head(struct check* c) {
-    const int64_t of_O[] = {59, 1, check_pick(c, 129, 256)};
-    for (int n = 0; n < 3; n++) {
+    const int64_t of_O[] = {59, 1, check_pick(c, 130, 256), 17, 33, 65, 129};
+    for (int n = 0; n < 7; n++) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 16, BLOCK), of_O[n]);
         forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
-    const int64_t of_gradients[] = {59, check_pick(c, 129, 256)};
-    for (int n = 0; n < 2; n++) {
+    const int64_t of_gradients[] = {59, check_pick(c, 130, 256), 1, 17, 33, 65, 129};
+    for (int n = 0; n < 7; n++) {
         struct problem p = with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]);
         backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
     }
@@ -254,6 +260,9 @@ static void extreme(struct check* c) {
     forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
+    forward_case_late_maximum(sizes(c, &of_forward, 1, 32, BLOCK));
+    forward_case_divided(sizes(c, &of_forward, 1, 16, BLOCK));
+    forward_case_faint(sizes(c, &of_forward, 1, 16, 4 * BLOCK));
     p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
     backward_case_large_scores(p);
@@ -294,19 +303,58 @@ static void again(struct check* c) {
     backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
 }
 
+#define BAD_SIZES                                                             \
+    {COURSE_BAD_ARGUMENT, {{"B", -1}}}, {COURSE_BAD_ARGUMENT, {{"N_q", -1}}}, \
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {                               \
+        COURSE_BAD_ARGUMENT, {                                                \
+            { "H", -1 }                                                       \
+        }                                                                     \
+    }
+
 static void arguments(struct check* c) {
     static const struct idle_call of_O[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}},        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},      {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}}, {0},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        BAD_SIZES,
+        FORWARD_BAD_STRIDES(16),
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 257}}},
+        {0},
     };
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call of_gradients[] = {
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},          {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}}, {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},          {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},   {0},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        BAD_SIZES,
+        FORWARD_BAD_STRIDES(8),
+        {COURSE_BAD_ARGUMENT, {{"stride_dq.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dv.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_do.n", 7}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dq.b", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.b", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dv.b", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_do.b", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dq.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dk.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_dv.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_do.h", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"dQ", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dK", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dO", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {0},
     };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
     forward_arguments(p, of_O);
@@ -315,6 +363,11 @@ static void arguments(struct check* c) {
     problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
     problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
     problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
+}
+
+static void fill_gradients(struct problem* p) {
+    backward_fill(p);
+    backward_forward(p);
 }
 
 // Every array ends in a block that is not full, in a tile that is not full, and in columns that are
@@ -328,6 +381,8 @@ static void safe(struct check* c) {
     backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
     forward_misaligned(sizes(c, &of_forward, 1, 16, 4 * BLOCK - 112));
     backward_misaligned(sizes(c, &of_backward, 1, 16, 16));
+    problem_uneven(with_heads(sizes(c, &of_forward, 2, 16, 16), 2, 2), forward_fill);
+    problem_uneven(with_heads(sizes(c, &of_backward, 2, 16, 16), 2, 2), fill_gradients);
 }
 
 // One row of four blocks, of which none, one, or all are active. K and V are 64 times as large as
@@ -398,6 +453,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "19_block_sparse",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "work and memory traffic go with the blocks that are active",
              .paid_by = {cheap},

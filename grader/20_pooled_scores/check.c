@@ -93,6 +93,9 @@ static void larger_than_a_tile(struct check* c) {
     judge_pools(c, 2 * pool, pool, false, pool, "", JUDGE_O);
     judge_pools(c, 32, 64, false, 32, "", JUDGE_O);
     judge_pools(c, 128, 128, false, 128, "", JUDGE_O);
+    // The most that a block has to hold.
+    judge(with_d(sizes(c, 128, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
+          JUDGE_O);
     judge_pools(c, 20, 30, false, 24, ", and not full", JUDGE_O);
 }
 
@@ -110,7 +113,7 @@ static void masked(struct check* c) {
     judge_pools(c, 64, 64, true, 8, "", JUDGE_O);
     struct pooling pooling = {.pool = 16};
     struct problem p = sizes(c, 32, 32 + 16 * check_pick(c, 1, 3), true, &pooling);
-    judge(with_flag(p, -256), PACKED, "", JUDGE_O);
+    judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
     judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
     // The corners of the mask are no corners of pools.
@@ -130,8 +133,8 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     judge(p, PACKED, "", JUDGE_O);
-    judge(with_heads(sizes(c, 16, 16, false, &pooling), 34, 2), PACKED, "", JUDGE_O);
-    judge(with_heads(sizes(c, 16, 16, false, &pooling), 1, 70), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 130, 2), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 1, 260), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -143,14 +146,15 @@ static void strides(struct check* c) {
         judge(p, layout, "", JUDGE_O);
     }
     p.H = 2;
+    judge(p, ONE_BATCH, "", JUDGE_O);
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
 
 static void head_dimensions(struct check* c) {
-    const int64_t d[] = {59, 1, check_pick(c, 65, 127)};
+    const int64_t d[] = {59, 1, check_pick(c, 66, 127), 17, 33, 65, 128};
     struct pooling pooling = {.pool = 8};
-    for (int n = 0; n < 3; n++) {
-        struct problem p = with_d(sizes(c, 32, 32, false, &pooling), d[n]);
+    for (int n = 0; n < 7; n++) {
+        struct problem p = with_d(sizes(c, 16, 32, false, &pooling), d[n]);
         judge(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
     }
 }
@@ -165,6 +169,8 @@ static void hard_scores(struct check* c) {
     forward_case_integers(p, ", pool = 8, scores around -20000", -100, 800);
     forward_case_cancel(sizes(c, 16, 128, false, &pooling));
     forward_case_exact(sizes(c, 16, 1024, false, &pooling));
+    forward_case_divided(sizes(c, 16, 64, false, &pooling));
+    forward_case_faint(sizes(c, 16, 512, false, &pooling));
     // The largest score is that of the smallest product.
     judge(with_scale(sizes(c, 32, 32, false, &pooling), -30), PACKED, "", JUDGE_O);
 }
@@ -245,10 +251,19 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"pool", 129}}},
         {COURSE_UNSUPPORTED, {{"d", 129}}},
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_v.h", -16}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 15}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        FORWARD_BAD_STRIDES(16),
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
     struct pooling pooling = {.pool = 8};
@@ -268,6 +283,7 @@ static void safe(struct check* c) {
     }
     struct pooling four = {.pool = 4};
     forward_misaligned(sizes(c, 16, 16, false, &four));
+    problem_uneven(with_heads(sizes(c, 16, 16, false, &four), 2, 2), forward_fill);
 }
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE. Its outputs are
@@ -282,7 +298,7 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
     double outputs = (2 * d + 4) * (double)N_q + 4 * (double)pooling.R->count;
     check_kept(c, CAUSE_quadratic_memory, "query", (double)N_q, d, 7000);
     check_at_most(c, CAUSE_too_much_written, "bytes written for each byte of O, LSE and R",
-                  (double)(t->global_store_bytes + t->filled_bytes) / outputs, 1.25);
+                  (double)(t->global_store_bytes + t->filled_bytes) / outputs, 1);
     return (double)t->global_load_bytes - (4 * d + 4) * (double)N_q;
 }
 
@@ -337,6 +353,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "20_pooled_scores",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .idea = {.what = "pooled weights without weights: two passes, nothing of N x N",
              .paid_by = {cheap},

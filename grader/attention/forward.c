@@ -162,6 +162,82 @@ void forward_case_exact(struct problem p) {
     check_compare(p.check, O, budget_exact());
 }
 
+// Q K^T is the level of the key: column 0 of Q is 1, all else of both is 0.
+static void fill_with_levels(struct problem* p,
+                             double (*level_of)(const struct problem*, int64_t)) {
+    fill_integers(p->check, p->array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p->check, p->array[ARRAY_K].tensor, 0, 0);
+    set_column(p, ARRAY_Q, 0, 1);
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h += p->group)
+            for (int64_t j = 0; j < p->N_k; j++)
+                row_of(p, ARRAY_K, b, h, j)[0] = level_of(p, j) / p->scale;
+}
+
+static double three_of_four(const struct problem* p, int64_t j) {
+    (void)p;
+    return j % 4 == 2 ? -1000 : 0;
+}
+
+void forward_case_divided(struct problem p) {
+    forward_begin(&p, PACKED, ", scores 0 or -1000, and whole numbers");
+    fill_with_levels(&p, three_of_four);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, 33, 63);
+    check_run(p.check);
+    forward_want(&p);
+    // O is from 33 to 63. A sixteenth of half a unit is for the rounding of 1 / l in fp32.
+    struct tensor* O = p.array[ARRAY_O].tensor;
+    double half = dtype_ulp(O->dtype, 32) / 2;
+    check_compare(p.check, O, (struct budget){.max = half * 17 / 16, .mean = INFINITY});
+}
+
+void forward_case_ones(struct problem p) {
+    forward_begin(&p, PACKED, ", all values 1");
+    fill_integers(p.check, p.array[ARRAY_V].tensor, 1, 1);
+    forward_run(&p, JUDGE_O);
+}
+
+// Whole tiles come before it, but none of the numbers of keys that a loop which ends too early, or
+// begins too late, leaves out: who loses what was summed before it is told from who drops a tile.
+enum { KEY_ABOVE = 150 };
+
+static double one_above(const struct problem* p, int64_t j) {
+    (void)p;
+    return j == KEY_ABOVE ? 20 : 0;
+}
+
+void forward_case_faint(struct problem p) {
+    forward_begin(&p, PACKED, ", one score 20 above all others");
+    fill_with_levels(&p, one_above);
+    fill_integers(p.check, p.array[ARRAY_V].tensor, 16384, 57344);
+    // Of the second half a quarter: the mean of less than all keys is another.
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            for (int64_t x = 0; x < p.d; x++) {
+                for (int64_t j = p.N_k / 2; j < p.N_k; j++) row_of(&p, ARRAY_V, b, h, j)[x] *= 0.25;
+                row_of(&p, ARRAY_V, b, h, KEY_ABOVE)[x] = 0;
+            }
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_late_maximum(struct problem p) {
+    forward_begin(&p, PACKED, ", the last score 300, all others ordinary");
+    set_column(&p, ARRAY_K, 0, 0);
+    set_level(&p, p.N_k - 1, 300);
+    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[0] = (double)(i % 2);
+    forward_run(&p, JUDGE_O);
+}
+
+static double only_the_last(const struct problem* p, int64_t j) {
+    return j == p->N_k - 1 ? 0 : -1000;
+}
+
+void forward_case_one_weighs(struct problem p) {
+    forward_begin(&p, PACKED, ", one score 0, all others -1000");
+    fill_with_levels(&p, only_the_last);
+    forward_run(&p, JUDGE_LSE);
+}
+
 void spread_keys(struct problem* p, double common, double apart) {
     for (int64_t j = 0; j < p->N_k / 2; j++)
         for (int64_t x = 0; x < p->d; x++) {
@@ -212,11 +288,20 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
     }
 }
 
+static void alone(struct problem p, void (*fill)(struct problem* p, int round)) {
+    problem_begin(&p, PACKED, "");
+    fill ? fill(&p, 0) : forward_fill(&p);
+    forward_run(&p, JUDGE_O | JUDGE_LSE);
+}
+
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round)) {
     enum { CALLS = 3 };
     struct problem as_wide = first, *const calls[CALLS] = {&first, &as_wide, &p};
     as_wide.d = p.d;
+    // What is wrong in a first call, too, is not left of another.
+    alone(as_wide, fill);
+    alone(p, fill);
     problem_name(&p, PACKED, ", after calls of other sizes");
     check_rounds(p.check, CALLS);
     problem_declare(&p, PACKED);
@@ -240,10 +325,11 @@ void forward_case_one_key(struct problem p) {
 }
 
 void forward_misaligned(struct problem p) {
-    p.later = 1u << ARRAY_K;
-    forward_case(p, PACKED, "", JUDGE_O);
-    p.later = 1u << ARRAY_Q | 1u << ARRAY_V | 1u << ARRAY_O;
-    forward_case(p, PACKED, "", JUDGE_O);
+    static const enum which each[] = {ARRAY_K, ARRAY_Q, ARRAY_V, ARRAY_O, ARRAY_LSE};
+    for (size_t n = 0; n < sizeof each / sizeof each[0]; n++) {
+        p.later = 1u << each[n];
+        forward_case(p, PACKED, "", JUDGE_O);
+    }
 }
 
 void forward_no_keys(struct problem p) {

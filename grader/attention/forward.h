@@ -74,7 +74,8 @@ void forward_case_integers(struct problem p, const char* what, double q, double 
 // than O. N_k is a power of two.
 void forward_case_exact(struct problem p);
 
-// K begins at no multiple of 4 bytes, and the other arrays do; then the other way round.
+// Each array in turn begins at no multiple of the next larger unit, and the others do: 4 bytes, of
+// LSE 8. Both outputs need memory, and their numbers do not count.
 void forward_misaligned(struct problem p);
 
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: O is made
@@ -84,6 +85,25 @@ void forward_case_cancel(struct problem p);
 // Two keys have scores of 14.2 and 13.2, all others 0: a weight that fp16 hardly holds, but with
 // values so large that a part of O is made of them.
 void forward_case_tail(struct problem p);
+
+// Three keys of four have the same weight and whole numbers of 33 to 63 as values, the others the
+// weight 0: sum and l are exact, O is their quotient, rounded once. N_k is a multiple of 4.
+void forward_case_divided(struct problem p);
+
+// All values are 1: O is 1, unless the weights that multiply V are on the whole smaller than those
+// that l sums.
+void forward_case_ones(struct problem p);
+
+// One key has a score 20 above all others, and a value of 0: O is what the others weigh. A few
+// 1e-9, with values of tens of thousands. N_k is 512.
+void forward_case_faint(struct problem p);
+
+// The last key has a score of 300 in every other row, and all others ordinary ones: what exp is
+// relative to has to be the maximum of its own tile, too.
+void forward_case_late_maximum(struct problem p);
+
+// One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
+void forward_case_one_weighs(struct problem p);
 
 // Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);
@@ -107,6 +127,24 @@ void forward_case_one_key(struct problem p);
 
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
+
+// For a list of bad calls of heads of d elements: each stride below what it may be.
+#define FORWARD_BAD_STRIDES(d)                          \
+    {COURSE_BAD_ARGUMENT, {{"stride_o.n", (d)-1}}},     \
+        {COURSE_BAD_ARGUMENT, {{"stride_q.n", (d)-1}}}, \
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", (d)-1}}}, \
+        {COURSE_BAD_ARGUMENT, {{"stride_v.n", (d)-1}}}, \
+        {COURSE_BAD_ARGUMENT, {{"stride_o.b", -512}}},  \
+        {COURSE_BAD_ARGUMENT, {{"stride_q.b", -512}}},  \
+        {COURSE_BAD_ARGUMENT, {{"stride_k.b", -512}}},  \
+        {COURSE_BAD_ARGUMENT, {{"stride_v.b", -512}}},  \
+        {COURSE_BAD_ARGUMENT, {{"stride_o.h", -64}}},   \
+        {COURSE_BAD_ARGUMENT, {{"stride_q.h", -64}}},   \
+        {COURSE_BAD_ARGUMENT, {{"stride_k.h", -64}}}, { \
+        COURSE_BAD_ARGUMENT, {                          \
+            { "stride_v.h", -64 }                       \
+        }                                               \
+    }
 
 // An ordinary case; forward_idle() without queries, without heads and without batches;
 // problem_refused(), problem_too_many_heads() and problem_launches_fail().

@@ -158,12 +158,24 @@ static bool are_scores_below_the_first(const struct problem* p) {
     return isfinite(highest) && highest < -1000 && saw_nothing(p);
 }
 
+static bool is_every_LSE_NaN(const struct problem* p) {
+    FOR_EACH_QUERY(p, b, h, i)
+    if (!isnan(p->array[ARRAY_LSE].tensor->got[place_in(p, ARRAY_LSE, b, h, i)])) return false;
+    return true;
+}
+
 enum cause forward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     static const int64_t tiles[] = {16, 32, 64, 128};
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
     const struct forward_mistake right = forward_right(p);
-    enum cause cause = explain_LSE(&s);
+    if (is_cut_off(&s)) return CAUSE_cut_off;
+    enum cause cause = CAUSE_NONE;
+    if (p->nan_gaps && is_every_LSE_NaN(p)) {  // from beside the rows, into every score
+        cause = explain_forward_places(&s);
+        return cause ? cause : CAUSE_nan_leak;
+    }
+    cause = explain_LSE(&s);
     if (is_zero_beside_LSE(&s)) return CAUSE_all_zero;
     if (are_scores_below_the_first(p)) return CAUSE_max_init;
     if (!cause) cause = explain_scale(&s, right);
@@ -178,6 +190,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause) cause = explain_empty_rows(&s);
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_online(&s, right);
+    if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;
 }

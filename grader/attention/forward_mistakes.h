@@ -63,6 +63,9 @@ struct forward_mistake {
         bool m_kept;              // m stays what it was before the first tile
         bool half_products;       // Q K is multiplied in fp16
         bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
+        bool O_of_2;              // alpha is one for O, and not for l
+        bool P_before;            // P is relative to the maximum before the tile
+        bool l_late;              // l gets the sum of a tile in the next one
         enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
         // by exp; CONSTANT is the first m
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
@@ -71,6 +74,7 @@ struct forward_mistake {
     } online;
     int64_t rows;    // if not 0: of every `rows` rows of O the first is where it belongs
     bool needs_LSE;  // proved only if LSE is NaN in the same rows, too
+    bool needs_O;    // proved by LSE only if O is about right, too
 };
 
 struct forward_mistake forward_right(const struct problem* p);
@@ -87,6 +91,14 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
+
+// O has numbers of 16 bits, and nearly all of them are what is wanted cut off, not rounded; or it is
+// wanted to be 1 everywhere, and a little smaller.
+bool is_cut_off(const struct suspect* s);
+
+// O is wanted to be far below the values, since small weights make it, and is wrong by no more than
+// other small weights would make it.
+bool is_by_small_weights(const struct suspect* s);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
 // -infinity is right only `with_empty_rows`.

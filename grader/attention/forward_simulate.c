@@ -140,7 +140,7 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     const struct online* f = &w->online;
     const struct view* V = &w->view[ARRAY_V];
     int64_t counted = w->flaw == MASKED_IN_MAXIMUM ? keys.visible : keys.loaded;
-    double m = w->m, l = f->l;
+    double m = w->m, l = f->l, late = 0;
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
     int64_t tiles = CEIL_DIV(keys.loaded - keys.first, w->tile);
     int64_t walked =
@@ -158,12 +158,19 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
         if (m_new == -INFINITY && !f->unguarded) alpha = 1;
         if (f->unscaled_first && n == 0) alpha = 1;
         if (end > counted) end = counted;
-        for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], m_new);
-        l = (f->l_kept ? 1 : alpha) * l + sum;
-        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : alpha;
+        const double base = f->P_before && n > 0 ? m : m_new;
+        for (int64_t j = j0; j < end; j++) sum += weight_of(f, S[j], base);
+        if (f->l_late) {
+            l = alpha * (l + late);
+            late = sum;
+        } else {
+            l = (f->l_kept ? 1 : alpha) * l + sum;
+        }
+        double of_O = f->O_of_2 ? power(true, m - m_new) : alpha;
+        for (int64_t x = 0; x < p->d; x++) O[x] *= f->O_kept ? 1 : of_O;
         for (int64_t j = j0; j < end; j++) {
             const double* v = V->value + place(V->stride, b, kh, j);
-            double weight = weight_of(f, S[j], m_new);
+            double weight = weight_of(f, S[j], base);
             if (f->divided == IN_LOOP || f->divided == IN_LOOP_AND_AT_END) weight /= l;
             for (int64_t x = 0; x < p->d && j < p->N_k; x++) O[x] += weight * v[x];
         }
@@ -240,6 +247,34 @@ bool is_guess(const struct suspect* s, const double* guess) {
     return hypothesis_fit(s->tensor, guess, s->budget, s->slack) == FIT_SHOWN;
 }
 
+bool is_cut_off(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    int64_t count = 0, cut = 0, wrong = 0, ones = 0;
+    for (int64_t e = 0; e < t->count && is_O(s); e++) {
+        if (t->untouched[e]) continue;
+        double got = t->got[e], want = t->want[e], nearest = dtype_round(t->dtype, want);
+        double ulp = dtype_ulp(t->dtype, want);
+        count++;
+        wrong += got != nearest;
+        cut += got != nearest && got == nearest - copysign(ulp, want) && fabs(nearest) > fabs(want);
+        ones += want == 1 && got < 1 && got >= 1 - 2 * ulp;
+    }
+    return count > 0 &&
+           ((wrong >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
+}
+
+bool is_by_small_weights(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
+    double largest = 0;
+    for (int64_t e = 0; V && e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] &&
+            !(fabs(t->want[e]) < 0x1p-18 * largest && fabs(t->got[e]) < 0x1p-12 * largest))
+            return false;
+    return is_O(s) && V;
+}
+
 // True if LSE is NaN in just the rows where the guess is.
 static bool is_NaN_like(const struct problem* p, const double* LSE) {
     FOR_EACH_QUERY(p, b, h, i) {
@@ -249,13 +284,26 @@ static bool is_NaN_like(const struct problem* p, const double* LSE) {
     return true;
 }
 
+// True if O is about what the guess says.
+static bool is_O_like(const struct problem* p, const double* guess) {
+    const struct tensor* O = p->array[ARRAY_O].tensor;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; e < O->count; e++) {
+        if (O->untouched[e] || fabs(guess[e]) == ANYTHING) continue;
+        largest = fmax(largest, fabs(guess[e]));
+        off = fmax(off, fabs(O->got[e] - guess[e]));
+    }
+    return off <= largest / 64;
+}
+
 bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
     const struct problem* p = s->problem;
     int64_t count = p->array[ARRAY_O].tensor->count;
     double* O = check_allocate(p->check, count + p->array[ARRAY_LSE].tensor->count, sizeof *O);
     double* LSE = O + count;
     forward_simulate(p, w, O, LSE);
-    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE));
+    bool yes = is_guess(s, is_O(s) ? O : LSE) && (!w->needs_LSE || is_NaN_like(p, LSE)) &&
+               (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;
 }
@@ -381,6 +429,40 @@ static bool is_first_call(const struct suspect* s, int set) {
     return is_forward(s, &w);
 }
 
+// True if an input's tiles are where they belong, but within a tile rows are `step` elements apart.
+static bool is_tile_elsewhere(const struct suspect* s, enum which a, int64_t step, int64_t tile) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = p->array[a].tensor;
+    struct forward_mistake w = forward_right(p);
+    double* value = check_allocate(p->check, t->count, sizeof *value);
+    bool fits = true;
+    for (int64_t b = 0; b < p->B && fits; b++)
+        for (int64_t h = 0; h < p->H && fits; h += sharing(p, a))
+            for (int64_t n = 0; n < rows_of(p, a) && fits; n++) {
+                int64_t from = place_in(p, a, b, h, n / tile * tile) + n % tile * step;
+                fits = from >= 0 && from + p->d <= t->count;
+                for (int64_t x = 0; x < p->d && fits; x++)
+                    value[place_in(p, a, b, h, n) + x] = t->value[from + x];
+            }
+    w.view[a].value = value;
+    fits = fits && is_forward(s, &w);
+    free(value);
+    return fits;
+}
+
+static bool is_any_tile_elsewhere(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++)
+        for (int64_t tile = 16; tile <= 128 && tile < 2 * rows_of(p, a); tile *= 2)
+            for (int other = ARRAY_Q; other <= ARRAYS; other++) {
+                int64_t step = other == ARRAYS ? p->d : p->array[other].stride.n;
+                bool exists = other == ARRAYS || (p->array[other].tensor && other != ARRAY_LSE);
+                if (exists && step != p->array[a].stride.n && is_tile_elsewhere(s, a, step, tile))
+                    return true;
+            }
+    return false;
+}
+
 // True if the wrong strides are those within a group of heads, or those from group to group.
 static bool is_group_elsewhere(const struct suspect* s, const struct places* at) {
     const struct problem* p = s->problem;
@@ -414,5 +496,5 @@ enum cause explain_forward_places(const struct suspect* s) {
     }
     for (int set = 1; set < 8; set++)
         if (is_first_call(s, set)) return CAUSE_stale_state;
-    return CAUSE_NONE;
+    return is_any_tile_elsewhere(s) ? CAUSE_stride_ignored : CAUSE_NONE;
 }

@@ -179,6 +179,7 @@ static enum cause explain_scores(const struct suspect* s) {
 
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
+    if (is_cut_off(&s)) return CAUSE_cut_off;
     enum cause cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.

@@ -94,7 +94,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
         if (w.columns < p->d && w.columns > 0 && is_forward(s, &w)) return CAUSE_inner_tail;
     }
     w = right;
-    for (w.keys = 2048; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
+    for (w.keys = 16384; w.keys >= 256; w.keys /= 2)  // as many as an array of the kernel has
         if (w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_q;
     return p->N_q < p->N_k && is_forward(s, &w) ? CAUSE_swapped_sizes : CAUSE_NONE;
@@ -122,18 +122,22 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_rescale_reversed, {.reversed = true}},
         {CAUSE_rescale_reversed, {.reversed = true, .unscaled_first = true}},
         {CAUSE_max_stale, {.m_kept = true}},
+        {CAUSE_max_before, {.P_before = true}},
         {CAUSE_sum_init, {.l = 1, .unscaled_first = true}},
         {CAUSE_sum_init, {.l = 1, .l_kept = true}},
         {CAUSE_divided_early, {.divided = IN_LOOP}},
         {CAUSE_divided_early, {.divided = IN_LOOP_AND_AT_END}},
         {CAUSE_exp2_base, {.P_of_2 = true}},
         {CAUSE_exp2_base, {.alpha_of_2 = true}},
+        {CAUSE_exp2_base, {.O_of_2 = true}},
         {CAUSE_tile_twice, {.tiles = FIRST_TWICE}},
         {CAUSE_tile_twice, {.tiles = LAST_TWICE}},
         {CAUSE_tile_skipped, {.tiles = FIRST_LOST}},
+        {CAUSE_merge_lost, {.l_late = true}},
     };
     const struct problem* p = s->problem;
     struct forward_mistake w = right;
+    w.needs_O = true;
     w.keys = p->N_k / tile * tile;  // a last tile that is not full does not count
     if (w.keys > 0 && w.keys < p->N_k && is_forward(s, &w)) return CAUSE_inner_tail;
     w.keys = p->N_k - tile;  // the last tile does not count
@@ -179,11 +183,13 @@ static bool is_rounding(const struct suspect* s) {
 enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
+    if (is_cut_off(&s)) return CAUSE_cut_off;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;
     if (!cause) cause = explain_online(&s, right);
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
+    if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

@@ -12,6 +12,7 @@ static const char* const layout_names[FAR_LSE + 1] = {
     [GAPS] = ", gaps between heads, rows and batches",
     [HEADS_OUTSIDE] = ", arrays of (B, H, N, d)",
     [MIXED] = ", batches, rows and heads in another order in each array",
+    [ONE_BATCH] = ", all batches share their inputs: batch stride 0",
     [FAR] = ", more than 2^32 elements from row to row, on the CPU device",
     [FAR_LSE] = ", more than 2^32 numbers of LSE from batch to batch, on the CPU device",
 };
@@ -130,6 +131,16 @@ static struct shape lay_out_mixed(struct problem* p, enum which a) {
     return SHAPE(count[axis[0]], count[axis[1]], count[axis[2]], p->d);
 }
 
+// Multiples of 8 elements, and what comes on top.
+enum { UNEVEN_MOST = 4 };
+static struct strides uneven_strides(const struct problem* p, enum which a, int64_t b, int64_t n,
+                                     int64_t h) {
+    int64_t step_h = (p->d + 7) / 8 * 8 + h;
+    int64_t step_n = (p->H / sharing(p, a) * step_h + 7) / 8 * 8 + n;
+    int64_t step_b = (rows_of(p, a) * step_n + 7) / 8 * 8 + b;
+    return (struct strides){.b = step_b, .n = step_n, .h = step_h};
+}
+
 // Sets the strides of an array with rows of d elements; its shape.
 static struct shape lay_out(struct problem* p, enum which a, enum layout layout) {
     const struct contract* contract = p->contract;
@@ -149,6 +160,14 @@ static struct shape lay_out(struct problem* p, enum which a, enum layout layout)
     if (layout == SHARED && is_input) {
         *s = (struct strides){.b = N * p->d, .n = p->d};
         return SHAPE(p->B, N, p->d);
+    }
+    if (layout == ONE_BATCH && is_input) {
+        *s = (struct strides){.n = H * p->d, .h = p->d};
+        return SHAPE(N, H, p->d);
+    }
+    if (p->uneven) {
+        *s = uneven_strides(p, a, UNEVEN_MOST, UNEVEN_MOST, UNEVEN_MOST);
+        return SHAPE(p->B, s->b);
     }
     s->h = p->d + gap;
     s->n = H * s->h + contract->row_gaps * gap;
@@ -170,14 +189,22 @@ static struct strides move_apart(const struct problem* p, enum which a) {
     return (struct strides){.b = step[0], .n = step[1], .h = step[2]};
 }
 
-static void declare_strides(struct problem* p, enum which a, struct strides s) {
+// The n-th stride of an array, by its name: declared, or in round 0 and later another number.
+static void pass_strides(const struct problem* p, enum which a, struct strides s, int round) {
     const int64_t steps[] = {s.b, s.n, s.h};
     for (int axis = 0; axis < (p->contract->no_heads ? 2 : 3); axis++) {
         char name[24];
         snprintf(name, sizeof name, "stride_%s%s%c", known_as[a].stride,
                  p->contract->no_heads ? "" : ".", "bnh"[axis]);
-        check_int(p->check, name, steps[axis]);
+        if (round < 0)
+            check_int(p->check, name, steps[axis]);
+        else
+            check_vary(p->check, name, round, steps[axis]);
     }
+}
+
+static void declare_strides(const struct problem* p, enum which a, struct strides s) {
+    pass_strides(p, a, s, -1);
 }
 
 static void declare_array(struct problem* p, enum which a, enum layout layout) {
@@ -236,6 +263,8 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     if (p->group > 1)
         snprintf(heads, sizeof heads, "B = %d, H_q = %d, H_k = %d, ", (int)p->B, (int)p->H,
                  (int)(p->H / p->group));
+    else if (p->contract->no_heads && p->B != 1)
+        snprintf(heads, sizeof heads, "B = %d, ", (int)p->B);
     else if (p->B != 1 || p->H != 1)
         snprintf(heads, sizeof heads, "B = %d, H = %d, ", (int)p->B, (int)p->H);
     if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
@@ -270,8 +299,69 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
         check_vary(p->check, sizes[n].name, round, sizes[n].value);
     memcpy(first->array, p->array, sizeof first->array);
     first->mask = p->mask;
-    first->scale = p->scale;
-    (void)lay_out_LSE(first, PACKED);
+    first->scale = (double)(float)(0.75 * p->scale);
+    check_vary_real(p->check, "scale", round, first->scale);
+    for (enum which a = 0; a < ARRAYS; a++) {
+        bool is_LSE = a == ARRAY_LSE;
+        if (!first->array[a].tensor) continue;
+        (void)(is_LSE ? lay_out_LSE(first, PACKED) : lay_out(first, a, PACKED));
+        if (!is_LSE || p->contract->no_heads) pass_strides(first, a, first->array[a].stride, round);
+    }
+}
+
+// All strides of this round are multiples of 8 elements except for one axis of one array, or with
+// `odd` = ARRAYS of all, which is `more` beyond one.
+static void pass_uneven(struct problem* p, int round, enum which odd, int axis, int64_t more) {
+    for (enum which a = 0; a < ARRAY_LSE; a++) {
+        if (!p->array[a].tensor) continue;
+        int64_t here = a == odd || odd == ARRAYS ? more : 0;
+        p->array[a].stride =
+            uneven_strides(p, a, axis == 0 ? here : 0, axis == 1 ? here : 0, axis == 2 ? here : 0);
+        pass_strides(p, a, p->array[a].stride, round);
+    }
+}
+
+// Calls of one case, of which call r has an axis of one array, or of all, `more` beyond a multiple.
+struct uneven {
+    enum which a;  // ARRAYS: all
+    int axis;
+    int64_t more;
+};
+
+static void run_uneven(struct problem* p, const char* what, const struct uneven calls[ARENA_ROUNDS],
+                       void (*fill)(struct problem* p)) {
+    p->uneven = true;
+    problem_name(p, PACKED, what);
+    check_rounds(p->check, ARENA_ROUNDS);
+    problem_declare(p, PACKED);
+    for (int r = 0; r < ARENA_ROUNDS; r++) {
+        check_round(p->check, r);
+        pass_uneven(p, r, calls[r].a, calls[r].axis, calls[r].more);
+        fill(p);
+    }
+    check_run(p->check);
+}
+
+void problem_uneven(struct problem p, void (*fill)(struct problem* p)) {
+    // Without heads the third axis is never a step.
+    const struct uneven all[] = {{ARRAYS, 0, 1}, {ARRAYS, 1, 1}, {ARRAYS, 2, 1}, {ARRAYS, 1, 2}};
+    run_uneven(&p, ", odd strides of batches, of rows, of heads; and 2 more than multiples of 8",
+               all, fill);
+}
+
+void problem_uneven_each(struct problem p, void (*fill)(struct problem* p)) {
+    static const char* const axes[] = {"batch", "row", "head"};
+    for (int axis = 0; axis < (p.contract->no_heads ? 2 : 3); axis++) {
+        struct uneven each[ARENA_ROUNDS];
+        char name[64];
+        snprintf(name, sizeof name, ", an odd %s stride of Q, K, V and O in turn", axes[axis]);
+        for (int a = ARRAY_Q; a <= ARRAY_O; a++) each[a] = (struct uneven){(enum which)a, axis, 1};
+        run_uneven(&p, name, each, fill);
+    }
+    // Pieces of 8 and of 16 bytes.
+    const int h = p.contract->no_heads ? 0 : 2;
+    const struct uneven pieces[] = {{ARRAYS, 1, 2}, {ARRAYS, h, 2}, {ARRAYS, 1, 4}, {ARRAYS, h, 4}};
+    run_uneven(&p, ", strides that are no multiples of 4 or 8", pieces, fill);
 }
 
 static void declare_packed(struct check* c, void* problem) {
@@ -330,13 +420,17 @@ void problem_null_refused(struct problem p) {
     }
 }
 
+void problem_must_return(struct problem p, int status, const char* what) {
+    problem_begin(&p, PACKED, what);
+    check_expect(p.check, status, CAUSE_argument_check);
+    check_run(p.check);
+}
+
 void problem_misaligned_refused(struct problem p) {
     for (int a = 0; a < ARRAY_LSE; a++) {
         if (!takes(&p, a)) continue;
         p.later = 1u << a;
-        problem_begin(&p, PACKED, "");
-        check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
-        check_run(p.check);
+        problem_must_return(p, COURSE_UNSUPPORTED, "");
     }
 }
 
@@ -347,6 +441,10 @@ void problem_too_many_heads(struct problem p) {
         {0},
     };
     problem_refused(p, bad);
+}
+
+void problem_large(struct problem p, const struct idle_call* good) {
+    check_large_calls(p.check, good, "launch", declare_packed, &p);
 }
 
 void problem_most_heads(struct problem p) {
@@ -371,9 +469,11 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     const double outputs = queries * (double)(p->d * dtype_size(p->contract->dtype) + 4);
     // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
     check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
-    if (!p->contract->backward && !p->contract->workspace_bytes)
+    int64_t elsewhere = t->allocated_bytes;  // what may be stored besides
+    if (p->contract->workspace_bytes) elsewhere += p->contract->workspace_bytes(p);
+    if (!p->contract->backward)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
-                      (double)(t->global_store_bytes - t->allocated_bytes) / outputs, 1);
+                      (double)(t->global_store_bytes + t->filled_bytes - elsewhere) / outputs, 1);
     return t;
 }
 

@@ -21,7 +21,7 @@
 #include "course.h"
 
 enum {
-    MAX_N = 4480,    // the largest N_k of a case, a tile beyond it included
+    MAX_N = 16896,   // the largest N_k of a case, a tile beyond it included
     MAX_HEAD = 256,  // the largest d
 };
 
@@ -56,6 +56,7 @@ struct problem {
     double scale;
     bool causal;                 // query i sees the keys up to i + N_k - N_q
     unsigned later;              // bit a: array a begins one element behind an aligned address
+    bool uneven;                 // PACKED, with gaps that differ from call to call
     int64_t flag;                // what asks for that: any number but 0
     bool rounded_once;           // gradients must be as exact as what is rounded once
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
@@ -93,6 +94,7 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
     MIXED,  // batches, rows and heads in another order in each array: K is (H, B, N, d), and so on
+    ONE_BATCH,                 // inputs are (N, H, d): all batches read the same
     // PACKED in the case, but for a last tile of rows that is made whole. The launcher finds each
     // row of d elements more than 2^32 elements from the next; or, with no_heads, each batch of
     // LSE.
@@ -130,9 +132,16 @@ void problem_declare(struct problem* p, enum layout layout);
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
 
-// Makes `first` the problem of this round of a case that declared p, in p's arrays and with p's
-// strides and scale; LSE is packed. None of its sizes is above p's.
+// Makes `first` the problem of this round of a case that declared p, packed in p's arrays, and with
+// another scale. None of its sizes is above p's.
 void problem_call_first(struct problem* first, const struct problem* p, int round);
+
+// Vector accesses that trust a stride: four calls, in which the strides of all arrays are multiples
+// of 8 elements except for one axis. problem_uneven_each() is of a forward pass: one axis of one
+// array is odd, of each array in turn; then 2 or 4 beyond a multiple. fill() sets the inputs of a
+// call. What is stored is not compared. B > 1, and H > 1 if the contract has heads. For WATCH_CHECK.
+void problem_uneven(struct problem p, void (*fill)(struct problem* p));
+void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
 // check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
 void problem_refused(struct problem p, const struct idle_call* bad);
@@ -151,6 +160,9 @@ void problem_strides_refused(struct problem p, int status, struct strides bad);
 // problem_refused() for NULL in the place of each array, and of the workspace.
 void problem_null_refused(struct problem p);
 
+// A call of p, packed, that must return this status.
+void problem_must_return(struct problem p, int status, const char* what);
+
 // A call for each array of rows, in which it begins at no multiple of 16 bytes: the launcher must
 // return COURSE_UNSUPPORTED.
 void problem_misaligned_refused(struct problem p);
@@ -158,6 +170,9 @@ void problem_misaligned_refused(struct problem p);
 // problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
 // batches, which are 0 in 32 bits.
 void problem_too_many_heads(struct problem p);
+
+// check_large_calls() with packed arrays, whose launch fails.
+void problem_large(struct problem p, const struct idle_call* good);
 
 // The most heads that a grid has, 65535, must be taken: without rows, which would take their time.
 void problem_most_heads(struct problem p);
@@ -167,7 +182,7 @@ void problem_launches_fail(struct problem p);
 
 // The traffic of a judged case with WATCH_PROFILE. Fails if more memory was taken than a row of
 // fp32 for each query, or local arrays could hold a query's scores of thousands of keys; or if a
-// forward pass without a workspace stored an element twice.
+// forward pass stored an element of O or LSE twice, in a kernel or by a fill of the launcher.
 struct arena_traffic;
 const struct arena_traffic* problem_traffic(const struct problem* p);
 

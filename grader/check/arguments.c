@@ -1,6 +1,9 @@
 // arguments.c: see arguments.h.
 #include "check/arguments.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "check/state.h"
 #include "course.h"
 
@@ -12,15 +15,65 @@ static int count(const struct idle_call* call) {
     return n;
 }
 
-static void begin(struct check* c, const struct idle_call* call, const char* what) {
-    char text[120];
-    size_t used = 0;
-    int n = count(call);
-    for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s = %lld", i ? ", " : "",
+// What is another than in a good call, behind the text.
+static void append(char text[240], const struct idle_call* call) {
+    size_t used = strlen(text);
+    for (int i = 0; i < count(call) && used < 240; i++)
+        used += (size_t)snprintf(text + used, 240 - used, "%s%s = %lld", i ? ", " : "",
                                  call->but[i].name, (long long)call->but[i].value);
+}
+
+static void begin(struct check* c, const struct idle_call* call, const char* what) {
+    char text[240] = "";
+    append(text, call);
     check_case(c, "%s%s", text, what);
-    for (int i = 0; i < n; i++) check_replace(c, call->but[i].name, call->but[i].value);
+    for (int i = 0; i < count(call); i++) check_replace(c, call->but[i].name, call->but[i].value);
+}
+
+// Begins a case whose rounds are these calls, of the same status. The name counts them.
+static void begin_together(struct check* c, const struct idle_call* calls, int n) {
+    char text[240] = "";
+    for (int r = 0; r < n; r++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%d: ", r ? "; " : "", r + 1);
+        append(text, &calls[r]);
+    }
+    check_case(c, "calls that must be refused, %s", text);
+    check_rounds(c, n);
+}
+
+static bool is_tensor(const struct check* c, const char* name) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) return true;
+    return false;
+}
+
+// True if a round can change the argument. (A real has no integers, and of a 0 one cannot tell.)
+static bool can_vary(const struct check* c, const char* name) {
+    for (int i = 0; i < c->scalar_count; i++)
+        if (strcmp(c->scalar[i].name, name) == 0)
+            return c->scalar[i].integer[0] != 0 &&
+                   c->scalar[i].real[0] == (double)c->scalar[i].integer[0];
+    return is_tensor(c, name);
+}
+
+// How many of the next calls can be rounds of one case, since a call that is refused leaves nothing
+// behind: they have the same status, and change what a round can. A good call is declared.
+static int together(const struct check* c, const struct idle_call* calls) {
+    int n = 0;
+    for (; n < ARENA_ROUNDS && count(&calls[n]) > 0; n++) {
+        bool can = calls[n].status == calls[0].status && calls[n].status != COURSE_OK;
+        for (int i = 0; i < count(&calls[n]); i++) can &= can_vary(c, calls[n].but[i].name);
+        if (!can) break;
+    }
+    return n;
+}
+
+static void vary(struct check* c, int round, const char* name, int64_t value) {
+    if (is_tensor(c, name))
+        check_vary_null(c, name, round);
+    else
+        check_vary(c, name, round, value);
 }
 
 static void run(struct check* c, int status) {
@@ -40,9 +93,18 @@ static void run(struct check* c, int status) {
 
 void check_idle_calls(struct check* c, const struct idle_call* calls,
                       void (*declare)(struct check* c, void* problem), void* problem) {
-    for (; count(calls) > 0; calls++) {
-        begin(c, calls, calls->status == COURSE_OK ? ": nothing to do" : " must be refused");
+    for (int n; count(calls) > 0; calls += n > 1 ? n : 1) {
+        check_case(c, "a good call");
         declare(c, problem);
+        n = together(c, calls);
+        if (n > 1)
+            begin_together(c, calls, n);
+        else
+            begin(c, calls, calls->status == COURSE_OK ? ": nothing to do" : " must be refused");
+        declare(c, problem);
+        for (int r = 0; n > 1 && r < n; r++)
+            for (int i = 0; i < count(&calls[r]); i++)
+                vary(c, r, calls[r].but[i].name, calls[r].but[i].value);
         run(c, calls->status);
     }
 }

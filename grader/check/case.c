@@ -228,6 +228,12 @@ void check_null(struct check* c, const char* name) {
     add_tensor(c, name, F32, SHAPE(0), ARENA_NULL);
 }
 
+void check_vary_null(struct check* c, const char* name, int round) {
+    for (int i = 0; i < c->tensor_count; i++)
+        if (strcmp(c->tensor[i].name, name) == 0) c->state[i].nulls |= 1u << round;
+    c->varied = true;
+}
+
 void check_on_host(struct tensor* t) {
     t->state->on_host = true;
 }
@@ -295,7 +301,7 @@ bool check_can_be_far(struct check* c) {
 static struct arena_scalar* add_scalar(struct check* c, const char* name) {
     if (c->scalar_count == ARENA_SCALARS) check_error(c, "more than %d scalars", ARENA_SCALARS);
     struct arena_scalar* s = &c->scalar[c->scalar_count++];
-    *s = (struct arena_scalar){.real = 0};
+    *s = (struct arena_scalar){.integer = {0}};
     snprintf(s->name, sizeof s->name, "%s", name);
     return s;
 }
@@ -304,8 +310,10 @@ void check_int(struct check* c, const char* name, int64_t value) {
     struct arena_scalar* s = add_scalar(c, name);
     const struct replaced* other = replacement(c, name);
     if (other) value = other->value;
-    for (int r = 0; r < ARENA_ROUNDS; r++) s->integer[r] = value;
-    s->real = (double)value;
+    for (int r = 0; r < ARENA_ROUNDS; r++) {
+        s->integer[r] = value;
+        s->real[r] = (double)value;
+    }
 }
 
 void check_vary(struct check* c, const char* name, int round, int64_t value) {
@@ -314,9 +322,16 @@ void check_vary(struct check* c, const char* name, int round, int64_t value) {
     c->varied = true;
 }
 
+void check_vary_real(struct check* c, const char* name, int round, double value) {
+    for (int i = 0; i < c->scalar_count; i++)
+        if (strcmp(c->scalar[i].name, name) == 0) c->scalar[i].real[round] = value;
+    c->varied = true;
+}
+
 void check_real(struct check* c, const char* name, double value) {
     const struct replaced* other = replacement(c, name);
-    add_scalar(c, name)->real = other ? (double)other->value : value;
+    struct arena_scalar* s = add_scalar(c, name);
+    for (int r = 0; r < ARENA_ROUNDS; r++) s->real[r] = other ? (double)other->value : value;
 }
 
 void check_null_if_empty(struct check* c) {

@@ -35,7 +35,8 @@
                         "3 as well")                                                               \
     CAUSE(group_not_summed, "dK and dV of a key head are sums over all query heads of its group, " \
                             "not the share of one")                                                \
-    CAUSE(stride_ignored, "rows are addressed as if packed: use the stride the launcher is given") \
+    CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \
+                          "array has strides of its own")                                          \
     CAUSE(wrapped_index,                                                                           \
           "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
     CAUSE(other_operation,                                                                         \
@@ -72,6 +73,8 @@
     CAUSE(bits_compared, "negative floats are compared as integers: of their bits the larger are " \
                          "the smaller number")                                                     \
     CAUSE(max_stale, "the running maximum is not kept for the next tile: m = m_new is missing")    \
+    CAUSE(max_before,                                                                              \
+          "P is relative to the maximum from before the tile: it takes m_new, as alpha does")      \
     CAUSE(empty_state,                                                                             \
           "NaN where nothing was seen yet: guard (-inf) - (-inf); is alpha the right way round?")  \
     CAUSE(empty_row,                                                                               \

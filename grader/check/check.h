@@ -82,10 +82,14 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 // function of the host; it needs no kernel.
 void check_by_host(struct tensor* t);
 
-// In this round the argument `name`, declared by check_int(), is another number. Where the rounds
-// of a case are calls of different sizes, the first is judged first: if a later one goes wrong, the
-// launcher has kept something.
+// In this round the argument `name`, declared by check_int() or check_real(), is another number.
+// Where the rounds of a case are calls of different sizes, the first is judged first: if a later one
+// goes wrong, the launcher has kept something.
 void check_vary(struct check* c, const char* name, int round, int64_t value);
+void check_vary_real(struct check* c, const char* name, int round, double value);
+
+// In this round NULL is passed for the tensor or workspace `name`.
+void check_vary_null(struct check* c, const char* name, int round);
 
 // On the device the tensor begins so many elements behind an address that is aligned for every
 // access: a float4 of its first elements is not. elements >= 0.

@@ -23,8 +23,9 @@ struct left {
 struct tensor_state {
     uint32_t role;  // enum arena_role
     bool on_host;
-    bool by_host;   // of an output: no kernel is asked for it
-    int64_t later;  // bytes: see check_begin_later()
+    bool by_host;    // of an output: no kernel is asked for it
+    uint32_t nulls;  // bit r: see check_vary_null()
+    int64_t later;   // bytes: see check_begin_later()
     struct arena_far far;
     int64_t ends, length;  // see check_ends()
     int64_t per_round;     // elements

@@ -35,6 +35,7 @@ static void pack(struct check* c, struct arena* a, enum run run) {
         snprintf(to->name, sizeof to->name, "%s", t->name);
         to->role = c->null_if_empty && t->count == 0 ? ARENA_NULL : t->state->role;
         to->on_host = t->state->on_host;
+        to->nulls = t->state->nulls;
         to->later = (uint64_t)t->state->later;
         to->far = t->state->far;
         to->ends = (uint64_t)t->state->ends;
@@ -290,8 +291,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
     if (r->end == WALL_SIGNALED)
-        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
-                   said);
+        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code,
+                   strsignal(r->code), said);
     if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
         check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
                    c->answer.rounds_done ? "in a later call" : "before the launcher returned",
@@ -329,21 +330,22 @@ static bool no_call_failed(const struct check* c, int round) {
 
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
-    char said[2048], returned[16], wanted[16], call[24] = "";
+    char said[2048], returned[16], wanted[16];
     int status = c->answer.status[round];
     if (status == c->expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
     if (round > 0 && c->varied &&
-        c->expected == 0)  // the first was accepted: no size is the reason
+        c->expected == 0)  // the first call was accepted: the size is no reason
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
     excerpt(output ? output : "", said, sizeof said);
     bool other = c->otherwise == CAUSE_bad_launch && status != COURSE_CUDA_ERROR;
-    if (c->rounds > 1) snprintf(call, sizeof call, " in call %d", round + 1);
+    char call[24] = "";
+    if (c->rounds > 1) snprintf(call, sizeof call, "call %d: ", round + 1);
     check_fail(c, other ? CAUSE_wrong_status : c->otherwise,
-               "the launcher returned %s%s, the contract asks for %s\n%s",
-               status_name(status, returned), call, status_name(c->expected, wanted), said);
+               "%sthe launcher returned %s, the contract asks for %s\n%s", call,
+               status_name(status, returned), status_name(c->expected, wanted), said);
 }
 
 static void judge_guards(struct check* c, int i, int r) {

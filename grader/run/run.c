@@ -108,15 +108,19 @@ static unsigned char* data(uint32_t i) {
     return device[i] + layout->tensor[i].later + guard;
 }
 
+static int is_null(const struct arena_tensor* t) {
+    return t->role == ARENA_NULL || t->nulls >> round_now & 1;
+}
+
 void* run_gpu(const char* name) {
     uint32_t i = (uint32_t)find_tensor(name);
-    if (layout->tensor[i].role == ARENA_NULL) return NULL;
+    if (is_null(&layout->tensor[i])) return NULL;
     return far[i] ? far[i] : data(i);
 }
 
 void* run_cpu(const char* name) {
     const struct arena_tensor* t = &layout->tensor[find_tensor(name)];
-    return t->role == ARENA_NULL ? NULL : arena + t->offset[round_now] - arena_before(t);
+    return is_null(t) ? NULL : arena + t->offset[round_now] - arena_before(t);
 }
 
 int64_t run_int(const char* name) {
@@ -124,7 +128,7 @@ int64_t run_int(const char* name) {
 }
 
 double run_real(const char* name) {
-    return find_scalar(name)->real;
+    return find_scalar(name)->real[round_now];
 }
 
 struct strides run_strides(const char* array) {

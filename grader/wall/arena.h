@@ -30,7 +30,7 @@ enum {
 struct arena_scalar {
     char name[ARENA_NAME];
     int64_t integer[ARENA_ROUNDS];
-    double real;
+    double real[ARENA_ROUNDS];
 };
 
 // An array whose rows lie far apart in device memory, and one behind the other in the arena. Row
@@ -65,6 +65,7 @@ struct arena_tensor {
     char name[ARENA_NAME];
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
     uint32_t on_host;  // 1: the launcher gets a host pointer
+    uint32_t nulls;    // bit r: in round r it is passed as a NULL pointer, too
     uint64_t bytes;    // of one round, guard bands not counted
     uint64_t later;    // on the device the first byte lies so far behind an aligned address
     // The launcher gets an array of `ends` rows, `pitch` bytes from one to the next, of which the

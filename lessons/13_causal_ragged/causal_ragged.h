@@ -30,8 +30,9 @@ COURSE_BEGIN_C
 // sees to that). Pointers are aligned to their element, 2 or 4 bytes, no more. O and LSE do not
 // overlap the inputs.
 //
-// Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
-// The kernel runs in the default stream; the launcher does not wait for it.
+// Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated, and
+// each element of O and LSE is stored once. The kernel runs in the default stream; the launcher
+// does not wait for it.
 //
 // Returns
 //     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.

@@ -34,8 +34,9 @@ COURSE_BEGIN_C
 // pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4
 // bytes.
 //
-// Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated.
-// The kernel runs in the default stream; the launcher does not wait for it.
+// Memory: all five arrays belong to the caller and are in device memory. Nothing is allocated, and
+// each element of O and LSE is stored once. The kernel runs in the default stream; the launcher
+// does not wait for it.
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1

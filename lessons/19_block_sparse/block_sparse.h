@@ -42,8 +42,8 @@ enum { SPARSE_BLOCK = 128 };
 //
 // Memory: all arrays belong to the caller and are in device memory. The workspace holds anything
 // before a call, NaN as well, and may hold anything after it; nothing is kept from one call to the
-// next. Nothing is allocated. The kernels run in the default stream; the launcher does not wait for
-// them.
+// next. Nothing is allocated, and the forward pass stores each element of O and LSE once. The
+// kernels run in the default stream; the launcher does not wait for them.
 //
 // Both functions return
 //     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL

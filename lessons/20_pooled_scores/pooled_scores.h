@@ -42,7 +42,8 @@ COURSE_BEGIN_C
 //
 // Memory: all arrays belong to the caller and are in device memory. Outputs hold anything before
 // the call, NaN as well. Nothing is allocated, and there is no workspace: the kernels store nothing
-// except the outputs. They run in the default stream; the launcher does not wait for them.
+// except the outputs, each element once. They run in the default stream; the launcher does not wait
+// for them.
 //
 // Returns
 //     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.

@@ -27,7 +27,7 @@ START_TEST(test_int_and_real) {
     check_real(c, "scale", 0.5);
     ck_assert_int_eq(check_int_of(c, "m"), 5);
     ck_assert_int_eq(check_int_of(c, "n"), -1);
-    ck_assert_double_eq(c->scalar[2].real, 3);
+    ck_assert_double_eq(c->scalar[2].real[0], 3);
     check_case(c, "end");
 }
 END_TEST
