@@ -75,7 +75,7 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// A grid of so many blocks takes `whole` rows without going on, and is given twice as many. With few
+// A grid of so many blocks takes `whole` rows without going on; it gets twice as many. With few
 // blocks it is not known whether others would have come to the last ones: all run.
 static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
                          int64_t whole) {
