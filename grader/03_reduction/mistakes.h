@@ -111,7 +111,7 @@ enum { OPERATIONS = 7 };
 static struct pair other_operation(const struct batch* b, int64_t row, int variant) {
     struct pair p = pair_wanted(b, row);
     const double* x = batch_row(b, row);
-    double squares = 0, sizes = 0, least = INFINITY, largest = 0;
+    double squares = 0, sizes = 0, least = INFINITY, largest = -INFINITY;
     for (int64_t j = 0; j < b->cols; j++) {
         squares += x[j] * x[j];
         sizes += fabs(x[j]);

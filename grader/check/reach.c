@@ -75,11 +75,11 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// A grid of so many blocks takes `whole` rows without going on, and is given twice as many. With few
+// A grid of so many blocks takes `whole` rows without going on; it gets twice as many. With few
 // blocks it is not known whether others would have come to the last ones: all run.
 static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
                          int64_t whole) {
-    enum { FEW = 64, MANY = 1 << 14 };  // few have been seen whole; of many blocks no one waits
+    enum { FEW = 64, MANY = 1 << 10 };  // few have been seen whole; of many blocks no one waits
     if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
     c->all_blocks = true;
     bool right = blocks <= MANY && reached(c, problem, 2 * whole);
