@@ -76,7 +76,7 @@ static int64_t ragged_size(struct check* c) {
 // All three sizes differ, so each has to be taken from the right parameter. First in whole blocks,
 // then ragged in all directions at once.
 static void all_different(struct check* c) {
-    sizes(c, WHOLE, 3 * WHOLE, 3 * WHOLE + 8);  // rows of K in B end a little behind B
+    sizes(c, WHOLE, 3 * WHOLE, 4 * WHOLE);
     sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
     int64_t M = ragged_size(c), N = ragged_size(c);
     sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
@@ -86,7 +86,7 @@ static void all_different(struct check* c) {
 
 // Below, K = 1 and no multiple of anything, too.
 static void any_size(struct check* c) {
-    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {129, 129}, {1, 1}};
+    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 47}, {47, 1}, {129, 129}, {1, 1}};
     // So far apart that a grid of M columns and N rows is not like one without the last block.
     int64_t M = ragged_size(c);
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);

@@ -36,7 +36,7 @@ static int64_t ragged_size(struct check* c) {
 // All three sizes differ, so each has to be taken from the right parameter. First in whole tiles,
 // then ragged in all directions at once.
 static void all_different(struct check* c) {
-    sizes(c, WHOLE, 3 * WHOLE, 3 * WHOLE + 8);  // rows of K in B end a little behind B
+    sizes(c, WHOLE, 3 * WHOLE, 4 * WHOLE);
     sizes(c, 2 * WHOLE, WHOLE, WHOLE * check_pick(c, 3, 5));
     int64_t M = ragged_size(c), N = ragged_size(c);
     sizes(c, M, N == M ? N + 16 : N, ragged_size(c));
@@ -56,7 +56,7 @@ static void inner_ragged(struct check* c) {
 }
 
 static void outer_ragged(struct check* c) {
-    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 33}, {47, 1}, {36, 36}, {1, 1}};
+    static const int64_t hard[][2] = {{15, 33}, {34, 15}, {1, 47}, {47, 1}, {36, 36}, {1, 1}};
     // So far apart that a grid of M columns and N rows is not like one without the last tile.
     int64_t M = ragged_size(c);
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
