@@ -134,7 +134,7 @@ static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
     struct problem last = with_heads(with_d(all_keys(c, N, 35), 24), 1, 2);
-    backward_case_after(last, with_d(causal(c, 11, 16), 24));
+    backward_case_after(last, with_d(causal(c, 17, 17), 24));
 }
 
 static void arguments(struct check* c) {
