@@ -329,6 +329,20 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }
 
+// True if LSE is right but in the rows that see no key, and nobody has written any of these.
+static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor* t,
+                                    struct budget budget) {
+    bool any = false;
+    if (t != p->array[ARRAY_LSE].tensor || p->mask) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        bool right = check_was_written(t, e) && fabs(t->got[e] - t->want[e]) <= budget.max;
+        if (keys_seen(p, i) > 0 ? !right : check_was_written(t, e)) return false;
+        any |= keys_seen(p, i) == 0;
+    }
+    return any;
+}
+
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget) {
     const struct problem* p = problem_of_case(c);
@@ -336,5 +350,6 @@ enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
     // No tile came, where there are several.
     if (!p->mask && p->N_k > 16 && saw_nothing(p))
         return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
+    if (is_unseen_LSE_unwritten(p, t, budget)) return CAUSE_never_written;
     return forward_explain(c, t, budget);
 }
