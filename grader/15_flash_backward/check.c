@@ -143,7 +143,7 @@ static void arguments(struct check* c) {
     static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
                                           {"H", -1}, {"d", 0},    {0}};
     backward_case(causal(c, 19, 19));
-    backward_cases_empty(with_heads(causal(c, 19, 17), 2, 2));
+    backward_cases_empty(with_heads(all_keys(c, 19, 17), 2, 2));
     const struct problem p = all_keys(c, 16, 16);
     problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
     problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 15, .h = -1, .b = -1});
