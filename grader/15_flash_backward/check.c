@@ -134,7 +134,7 @@ static void again(struct check* c) {
     int64_t N = pick_ragged(c, 17, 31);
     backward_case_again(causal(c, N, N), 3, NULL);
     struct problem last = with_heads(with_d(all_keys(c, N, 35), 24), 1, 2);
-    backward_case_after(last, with_d(causal(c, 11, 16), 24));
+    backward_case_after(last, with_d(causal(c, 17, 17), 24));
 }
 
 static void arguments(struct check* c) {
@@ -143,7 +143,7 @@ static void arguments(struct check* c) {
     static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
                                           {"H", -1}, {"d", 0},    {0}};
     backward_case(causal(c, 19, 19));
-    backward_cases_empty(with_heads(causal(c, 19, 17), 2, 2));
+    backward_cases_empty(with_heads(all_keys(c, 19, 17), 2, 2));
     const struct problem p = all_keys(c, 16, 16);
     problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
     problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 15, .h = -1, .b = -1});

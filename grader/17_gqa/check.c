@@ -69,7 +69,7 @@ static void forward_group_of_three(struct check* c) {
     judge_O(forward_of(c, group[0], 16, 32, false));
     judge_O(forward_of(c, group[1], 16, 32, false));
     // In fp32 41 times the reciprocal of 41 is below 1.
-    judge_O(sizes(c, &of_forward, 82, 41, 4, 16, false));
+    judge_O(sizes(c, &of_forward, 82, 41, 16, 16, false));
 }
 
 static void forward_causal(struct check* c) {
@@ -300,7 +300,7 @@ static void arguments(struct check* c) {
     problem_refused(p, of_heads);
     problem_refused(p, no_heads);
     backward_case(backward_of(c, 2, 32, 32, true));
-    backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, true), 2, 2));
+    backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, false), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     p = sizes(c, &of_backward, 4, 1, 16, 16, false);
     problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);

@@ -77,6 +77,7 @@ static int times(const struct problem* p, const struct backward* w, int64_t b, i
                  int64_t j) {
     static const int of_count[] = {[ONCE] = 1, [SKIPPED] = 0, [TWICE] = 2};
     const struct backward_flaw* f = &w->flaw;
+    if ((f->queries && i >= f->queries) || (f->keys && j >= f->keys)) return 0;
     if (f->short_keys_lost && j >= p->N_k / w->keys_tile * w->keys_tile) return 0;
     if (!is_active(w->blocks, b, h, i, j) || is_hidden(p, w, i, j)) return 0;
     struct loop l = loop_of(p, w, j);

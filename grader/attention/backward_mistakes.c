@@ -191,6 +191,19 @@ static const struct hypothesis in_tiles[] = {
     {0},
 };
 
+// As many queries, or keys, as the kernel knows of.
+static bool at_most(const struct suspect* s, const struct hypothesis* h, int variant,
+                    double* guess) {
+    const struct problem* p = s->problem;
+    const int64_t most = (int64_t)128 << variant / 2;
+    struct backward w = backward_right(p);
+    (void)h;
+    *(variant % 2 ? &w.flaw.queries : &w.flaw.keys) = most;
+    return most < (variant % 2 ? p->N_q : p->N_k) && backward_guess(s, &w, guess);
+}
+
+static const struct hypothesis in_sizes[] = {{CAUSE_inner_tail, at_most, .variants = 12}, {0}};
+
 // ---- places --------------------------------------------------------------------------------
 
 static bool in_other_places(const struct suspect* s, const struct hypothesis* h, int variant,
@@ -315,18 +328,32 @@ static bool is_rounding(const struct suspect* s) {
 
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = backward_suspect(c, t, budget);
-    bool zeros = backward_is_zero(t);
+    bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
     enum cause cause = explain_sums(&s);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_equations);
     if (!cause) cause = explain_blocks(&s);
     if (!cause && !zeros && problem_of_case(c)->group > 1) cause = hypothesis_search(&s, in_groups);
     if (!cause && !zeros) cause = hypothesis_search(&s, backward_mistakes_in_mask);
     if (!cause) cause = hypothesis_search_variants(&s, in_tiles);
+    if (!cause && finite) cause = hypothesis_search(&s, in_sizes);
     if (!cause) cause = explain_places(&s);
-    bool finite = backward_count_nonfinite(t) == 0;
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause) cause = explain_nonfinite(&s);
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+}
+
+// True if LSE is right but in the rows that see no key, and nobody has written any of these.
+static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor* t,
+                                    struct budget budget) {
+    bool any = false;
+    if (t != p->array[ARRAY_LSE].tensor || p->mask) return false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        int64_t e = place_in(p, ARRAY_LSE, b, h, i);
+        bool right = check_was_written(t, e) && fabs(t->got[e] - t->want[e]) <= budget.max;
+        if (keys_seen(p, i) > 0 ? !right : check_was_written(t, e)) return false;
+        any |= keys_seen(p, i) == 0;
+    }
+    return any;
 }
 
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
@@ -336,5 +363,6 @@ enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
     // No tile came, where there are several.
     if (!p->mask && p->N_k > 16 && saw_nothing(p))
         return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
+    if (is_unseen_LSE_unwritten(p, t, budget)) return CAUSE_never_written;
     return forward_explain(c, t, budget);
 }

@@ -260,7 +260,8 @@ static _Noreturn void judge_start(struct check* c, const struct wall_result* r) 
 // A call that must be refused, and a kernel that died of its arguments: NULL, say.
 static void judge_death_of_refused(struct check* c, const struct wall_result* r, const char* text) {
     bool refusal = c->expected == COURSE_BAD_ARGUMENT || c->expected == COURSE_UNSUPPORTED;
-    bool died = c->answer.kind[0] || r->end == WALL_SIGNALED;
+    bool died = c->answer.kind[0] ? device_cause(c->answer.kind) == CAUSE_bad_address
+                                  : r->end == WALL_SIGNALED;
     if (refusal && died && c->otherwise == CAUSE_argument_check)
         check_fail(c, c->otherwise, "the call must be refused, and a kernel ran:\n%s", text);
 }
