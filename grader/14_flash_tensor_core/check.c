@@ -47,7 +47,7 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 16, 16), 130, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 16, 16), 66, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {

@@ -221,10 +221,13 @@ void forward_case_faint(struct problem p) {
 }
 
 void forward_case_late_maximum(struct problem p) {
-    forward_begin(&p, PACKED, ", the last score 300, all others ordinary");
+    forward_begin(&p, PACKED, ", the last score 300 in every other row, and 0 in the others");
     set_column(&p, ARRAY_K, 0, 0);
     set_level(&p, p.N_k - 1, 300);
-    for (int64_t i = 0; i < p.N_q; i++) row_of(&p, ARRAY_Q, 0, 0, i)[0] = (double)(i % 2);
+    for (int64_t i = 0; i < p.N_q; i++) {
+        for (int64_t x = 1; x < p.d && i % 2 == 0; x++) row_of(&p, ARRAY_Q, 0, 0, i)[x] = 0;
+        row_of(&p, ARRAY_Q, 0, 0, i)[0] = (double)(i % 2);
+    }
     forward_run(&p, JUDGE_O);
 }
 

@@ -98,8 +98,8 @@ void forward_case_ones(struct problem p);
 // 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);
 
-// The last key has a score of 300 in every other row, and all others ordinary ones: what exp is
-// relative to has to be the maximum of its own tile, too.
+// The last key has a score of 300 in every other row, whose other scores are ordinary; in the other
+// rows all scores are 0. What exp is relative to has to be the maximum of its own tile, too.
 void forward_case_late_maximum(struct problem p);
 
 // One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.

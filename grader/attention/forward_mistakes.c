@@ -172,7 +172,9 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (is_cut_off(&s)) return CAUSE_cut_off;
     enum cause cause = CAUSE_NONE;
     if (p->nan_gaps && is_every_LSE_NaN(p)) {  // from beside the rows, into every score
-        cause = explain_forward_places(&s);
+        const struct array* array = p->array;
+        bool alike = array[ARRAY_Q].stride.n == array[ARRAY_K].stride.n;
+        if (!alike) cause = explain_forward_places(&s);  // a row may be looked for there
         return cause ? cause : CAUSE_nan_leak;
     }
     cause = explain_LSE(&s);

@@ -321,6 +321,7 @@ enum lse_way {
     LN2_TWICE_OF_L,
     LN2_TWICE_OF_M,
     NO_LOGARITHM,
+    EPSILON,           // l is too large by 1e-3, 1e-4 and so on
     POWERS_OF_2_OF_L,  // ln of the sum of powers of 2
     ROWS_OUTSIDE
 };
@@ -348,6 +349,7 @@ static double lse_of(enum lse_way way, double lse, double m, double scale) {
         return m * log(2) + (lse - m);
     case NO_LOGARITHM:
         return m + exp(lse - m);
+    case EPSILON:
     case POWERS_OF_2_OF_L:
     case ROWS_OUTSIDE:
         break;
@@ -367,7 +369,6 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
                      double* guess) {
     const struct problem* p = s->problem;
     const enum lse_way way = *(const enum lse_way*)known->like;
-    (void)variant;
     if (way == ROWS_OUTSIDE && p->H == 1) return false;
     FOR_EACH_QUERY(p, b, h, i) {
         int64_t to = place_in(p, ARRAY_LSE, b, h, i);
@@ -375,6 +376,7 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
         for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
             if (is_active(blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
         if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
+        if (way == EPSILON && m > -INFINITY) lse += log1p(pow(10, -3 - variant) / exp(lse - m));
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
         guess[to] = m == -INFINITY ? lse : lse_of(way, lse, m, p->scale);
     }
@@ -395,6 +397,7 @@ static const struct hypothesis known_LSE[] = {
     {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_M)},
     {CAUSE_lse_no_log, LSE_WAY(NO_LOGARITHM)},
     {CAUSE_exp2_base, LSE_WAY(POWERS_OF_2_OF_L)},
+    {CAUSE_epsilon_added, LSE_WAY(EPSILON), .variants = 5},
     {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
     {0},
 };

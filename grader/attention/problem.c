@@ -299,7 +299,7 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
         check_vary(p->check, sizes[n].name, round, sizes[n].value);
     memcpy(first->array, p->array, sizeof first->array);
     first->mask = p->mask;
-    first->scale = (double)(float)(0.75 * p->scale);
+    first->scale = (double)(float)(0.5 * p->scale);
     check_vary_real(p->check, "scale", round, first->scale);
     for (enum which a = 0; a < ARRAYS; a++) {
         bool is_LSE = a == ARRAY_LSE;
@@ -470,7 +470,8 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     // Local arrays for all of a query's scores: 4096 numbers of 2 bytes are more.
     check_kept(p->check, CAUSE_quadratic_memory, "query", queries, 4.0 * (double)p->d, 7000);
     int64_t elsewhere = t->allocated_bytes;  // what may be stored besides
-    if (p->contract->workspace_bytes) elsewhere += p->contract->workspace_bytes(p);
+    // A workspace may be cleared, filled and sorted.
+    if (p->contract->workspace_bytes) elsewhere += 4 * p->contract->workspace_bytes(p);
     if (!p->contract->backward)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
                       (double)(t->global_store_bytes + t->filled_bytes - elsewhere) / outputs, 1);

@@ -139,7 +139,7 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
 // Vector accesses that trust a stride: four calls, in which the strides of all arrays are multiples
 // of 8 elements except for one axis. problem_uneven_each() is of a forward pass: one axis of one
 // array is odd, of each array in turn; then 2 or 4 beyond a multiple. fill() sets the inputs of a
-// call. What is stored is not compared. B > 1, and H > 1 if the contract has heads. For WATCH_CHECK.
+// call. What is stored is not compared. B > 1, and H > 1 with heads. For WATCH_CHECK.
 void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 

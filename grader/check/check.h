@@ -83,8 +83,8 @@ void check_on_host(struct tensor* t);  // run_cpu() instead of run_gpu()
 void check_by_host(struct tensor* t);
 
 // In this round the argument `name`, declared by check_int() or check_real(), is another number.
-// Where the rounds of a case are calls of different sizes, the first is judged first: if a later one
-// goes wrong, the launcher has kept something.
+// Where the rounds of a case are calls of different sizes, the first is judged first: if a later
+// one goes wrong, the launcher has kept something.
 void check_vary(struct check* c, const char* name, int round, int64_t value);
 void check_vary_real(struct check* c, const char* name, int round, double value);
 
