@@ -358,6 +358,7 @@ static void moved(struct layer l) {
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
                   1 - (double)t->mma * 2048 / (M * N * K), 0);
+    check_kept(c, CAUSE_intermediate, "element of Y", M * N, 0.5, 3000);
     check_changes(c, l.Y, large * l.N, (l.M - large) * l.N, "X W^T");
     // Tiles of TILE x TILE read every element of X N / TILE times and every element of W M / TILE
     // times. Beside them, bias: for each thread of a tile that large, 16 bytes at most.
@@ -371,7 +372,6 @@ static void moved(struct layer l) {
                   (double)(t->global_store_bytes + t->filled_bytes) / (2 * M * N * outputs), 1.01);
     check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte stored",
                   32 * (double)t->global_store_sectors / (double)t->global_store_bytes, 2.1);
-    check_kept(c, CAUSE_intermediate, "element of Y", M * N, 0.5, 3000);
 }
 
 static void forward_moves(struct check* c) {
@@ -399,12 +399,12 @@ static void backward_moves(struct check* c) {
         run(l, "what the backward pass moves");
         const struct arena_traffic* t = check_traffic(c);
         const double bytes = 2.0 * WHOLE_M * WHOLE_N;
+        check_kept(c, CAUSE_intermediate, "element of dZ", WHOLE_M * WHOLE_N, 0.5, 3000);
         check_at_most(c, CAUSE_too_much_read, "times that each element of dY and Z is loaded",
                       (double)t->global_load_bytes / (f ? 2 * bytes : bytes), 1.01);
         check_stored_once(c, "dZ");
         check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
                       32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.1);
-        check_kept(c, CAUSE_intermediate, "element of dZ", WHOLE_M * WHOLE_N, 0.5, 3000);
     }
 }
 

@@ -17,9 +17,8 @@
 #include "check/arguments.h"
 #include "check/check.h"
 #include "check/hypothesis.h"
-#include "fused_linear.h"
+#include "reference.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -124,27 +123,6 @@ static void layer_fill(const struct layer* l) {
 
 // ---- the right numbers
 
-struct words {
-    uint32_t word[4];
-};
-
-// Philox4x32 with `rounds` rounds of a counter of two numbers of 64 bits and a key; `grow` is 1, or
-// 0 for a key that stays what it is.
-static struct words philox_of(uint64_t low, uint64_t high, uint64_t key, int rounds, int grow) {
-    uint32_t c[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32)};
-    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-    for (int r = 0; r < rounds; r++) {
-        uint64_t left = (uint64_t)0xD2511F53 * c[0], right = (uint64_t)0xCD9E8D57 * c[2];
-        c[0] = (uint32_t)(right >> 32) ^ c[1] ^ k[0];
-        c[1] = (uint32_t)right;
-        c[2] = (uint32_t)(left >> 32) ^ c[3] ^ k[1];
-        c[3] = (uint32_t)left;
-        k[0] += (uint32_t)grow * 0x9E3779B9;
-        k[1] += (uint32_t)grow * 0xBB67AE85;
-    }
-    return (struct words){{c[0], c[1], c[2], c[3]}};
-}
-
 // The word of element e in this case.
 static uint32_t word_of(const struct layer* l, int64_t e) {
     return philox_of((uint64_t)e / 4, l->offset, l->seed, 10, 1).word[e % 4];
@@ -161,35 +139,6 @@ static bool is_kept(const struct layer* l, int64_t e) {
 
 static double scale_of(const struct layer* l) {
     return p_of(l) < 1 ? 1 / (1 - p_of(l)) : 0;
-}
-
-// Phi, the normal distribution, and its density.
-static double normal_below(double z) {
-    return 0.5 * erfc(-z / sqrt(2));
-}
-
-static double normal_density(double z) {
-    return exp(-0.5 * z * z) / sqrt(2 * acos(-1));
-}
-
-// (1 + tanh(u)) / 2 as 1 / (1 + exp(-2 u)): no difference of equal numbers.
-static double tanh_below(double z) {
-    return 1 / (1 + exp(-2 * sqrt(2 / acos(-1)) * (z + 0.044715 * z * z * z)));
-}
-
-// f(z) and f'(z). Of an infinite z the limits.
-static double f_of(int f, double z) {
-    if (f == FUSED_LINEAR_NONE || isnan(z)) return z;
-    if (isinf(z)) return z > 0 ? z : 0;
-    return z * (f == FUSED_LINEAR_GELU ? normal_below(z) : tanh_below(z));
-}
-
-static double slope_of(int f, double z) {
-    if (f == FUSED_LINEAR_NONE || isnan(z)) return f == FUSED_LINEAR_NONE ? 1 : z;
-    if (isinf(z)) return z > 0 ? 1 : 0;
-    if (f == FUSED_LINEAR_GELU) return normal_below(z) + z * normal_density(z);
-    double b = tanh_below(z), u = sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * z * z);
-    return b + z * b * (1 - b) * 2 * u;
 }
 
 // sum_k X[i][k] * W[j][k]
