@@ -52,16 +52,15 @@ template <class T> __device__ __forceinline__ void pick_tile(int* row0, int* col
 template <class T, int rows>
 __device__ __forceinline__ void send_rows(bf16* tile, const bf16* matrix, int row0, int k0,
                                           int n_rows, int K) {
-    static_assert(rows * T::BLOCK_K % (T::THREADS * PIECE) == 0, "threads do as much");
+    const int ROWS_AT_ONCE = T::THREADS * PIECE / T::BLOCK_K;
+    static_assert(rows % ROWS_AT_ONCE == 0, "threads do as much");
+    int r = threadIdx.x / (T::BLOCK_K / PIECE), c = threadIdx.x % (T::BLOCK_K / PIECE) * PIECE;
+    bf16* to = &tile[swizzled<T::BLOCK_K>(r, c)];
+    const bf16* from = matrix + (int64_t)(row0 + r) * K + k0 + c;
+    int left = k0 + c < K ? n_rows - row0 - r : 0;  // rows of the matrix from here on
 #pragma unroll
-    for (int i = 0; i < rows * T::BLOCK_K / (T::THREADS * PIECE); i++) {
-        int e =
-            (i * T::THREADS + threadIdx.x) * PIECE;  // neighbouring threads: neighbours in a row
-        int r = e / T::BLOCK_K, c = e % T::BLOCK_K;
-        bool inside = row0 + r < n_rows && k0 + c < K;
-        cp_async16_zfill(&tile[swizzled<T::BLOCK_K>(r, c)],
-                         matrix + (int64_t)(row0 + r) * K + k0 + c, inside ? 16 : 0);
-    }
+    for (int i = 0; i < rows; i += ROWS_AT_ONCE)
+        cp_async16_zfill(to + i * T::BLOCK_K, from + (int64_t)i * K, i < left ? 16 : 0);
 }
 
 // Part `part` of the tiles of A and B that begin at column k0: 1 / PARTS of their rows.
