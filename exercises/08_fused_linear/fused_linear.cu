@@ -35,9 +35,11 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
+// host makes them, and the kernels find them among their arguments.
 struct dropout {
-    uint64_t seed, offset;
+    uint64_t offset;
+    unsigned keys[ROUNDS][2];
     float scale;     // of an element that is kept
     unsigned limit;  // kept are words above this
     int any;         // p > 0
@@ -45,13 +47,12 @@ struct dropout {
 
 // ---- random numbers
 
-// word = Philox4x32-10 of a counter of two numbers of 64 bits, and a key.          (README eq. 5)
+// word = Philox4x32-10 of a counter of two numbers of 64 bits.                      (README eq. 5)
 __device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t high,
-                                       uint64_t key) {
+                                       const unsigned keys[ROUNDS][2]) {
     unsigned a = (unsigned)low, b = (unsigned)(low >> 32);
     unsigned c = (unsigned)high, d = (unsigned)(high >> 32);
-    unsigned key_a = (unsigned)key, key_c = (unsigned)(key >> 32);
-    // your code goes here (about 11 lines): ROUNDS rounds, the key grows after each
+    // your code goes here (about 8 lines): ROUNDS rounds; left is 0xD2511F53 a, right 0xCD9E8D57 c
     word[0] = a, word[1] = b, word[2] = c, word[3] = d;
 }
 
@@ -92,12 +93,16 @@ __device__ __forceinline__ float tail_tanh(float x) {
 
 // f(z)                                                                              (README eq. 2)
 __device__ __forceinline__ float apply(float z, int f) {
-    // your code goes here (about 3 lines): z, or GELU; erff() and tanhf() will do
+    float y = z;
+    // your code goes here (about 4 lines): GELU, if f asks for it; erff() and tanhf() will do
+    return y;
 }
 
-// f'(z)                                                                             (README eq. 4)
+// f'(z), where f is a GELU: Phi(z) + z Phi'(z)                                      (README eq. 4)
 __device__ __forceinline__ float slope(float z, int f) {
-    // your code goes here (about 13 lines): 1, or Phi(z) + z Phi'(z)
+    float x = clamped(z), below = 0.0f, density = 0.0f;  // Phi(-x), and the slope of Phi at x
+    // your code goes here (about 9 lines): both, in the form that f asks for
+    return (z < 0.0f ? below : 1.0f - below) + copysignf(x, z) * density;
 }
 
 // ---- four neighbours in a row
@@ -143,7 +148,7 @@ __global__ void __launch_bounds__(THREADS)
                                  int64_t quads, int f, struct dropout dropout) {
     // forward was: Y = dropout(f(Z)); so now: dZ = f'(Z) dropout(dY)     (README eq. 4)
     // dZ[e] = f'(Z[e]) * (kept ? dY[e] / (1 - p) : 0)
-    // your code goes here (about 17 lines): the same mask again, for the same elements
+    // your code goes here (about 20 lines): load all; then the same mask again, for the same elements
 }
 
 // ---- launchers
@@ -165,9 +170,15 @@ static bool is_aligned(const void* p) {
 
 // word >= p 2^32 is word > limit: the least word that is kept is p 2^32 rounded up, and p > 0.
 static struct dropout dropout_of(float p, uint64_t seed, uint64_t offset) {
-    struct dropout d = {seed, offset, 0.0f, 0u, p > 0.0f};
+    struct dropout d = {};
+    d.offset = offset;
+    d.any = p > 0.0f;
     if (p < 1.0f) d.scale = 1.0f / (1.0f - p);
     if (p > 0.0f) d.limit = (unsigned)((uint64_t)ceil((double)p * 4294967296.0) - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        d.keys[round][0] = (unsigned)seed + round * 0x9E3779B9u;
+        d.keys[round][1] = (unsigned)(seed >> 32) + round * 0xBB67AE85u;
+    }
     return d;
 }
 

@@ -92,11 +92,10 @@ static bool is_kept(const int64_t* n, int64_t e) {
            ldexp((double)p_of(n), 32);
 }
 
-// Rounded to bf16 on the way, once before f and once after dropout, as libraries do: 2^-9 of z,
-// which f passes on with a slope of at most 1.13, and 2^-9 of y; half as much again. A sum in fp32
-// of K products is off by far less.
-static double allowed(double z, double y, double scale) {
-    return 1.5 * 0x1p-9 * (1.13 * fabs(z) * scale + fabs(y)) + 1e-4;
+// Who rounds to bf16 on the way is off by half an ulp, at most 2^-8, of the sum and of Z, which f
+// passes on with a slope of at most 1.13, and of y. A sum in fp32 of K products is off by far less.
+static double allowed(double sum, double z, double y, double scale) {
+    return 1.1 * 0x1p-8 * (1.13 * (fabs(sum) + fabs(z)) * scale + fabs(y)) + 1e-4;
 }
 
 static double error_of(struct bench_run* run, const int64_t* n, int64_t e, double* x, double* w) {
@@ -107,7 +106,7 @@ static double error_of(struct bench_run* run, const int64_t* n, int64_t e, doubl
         bench_read(run, "dY", e, 1, 1, 1, &g);
         bench_read(run, "dZ", e, 1, 1, 1, &got);
         want = is_kept(n, e) ? g * slope_of((int)n[IS_F], z) * scale : 0;
-        return fabs(got - want) / allowed(g, want, scale);
+        return fabs(got - want) / allowed(g, 0, want, scale);
     }
     const int64_t K = n[IS_K];
     double bias, stored;
@@ -116,12 +115,13 @@ static double error_of(struct bench_run* run, const int64_t* n, int64_t e, doubl
     bench_read(run, "bias", e % n[IS_N], 1, 1, 1, &bias);
     bench_read(run, "Y", e, 1, 1, 1, &got);
     for (int64_t k = 0; k < K; k++) z += x[k] * w[k];
+    const double sum = z;
     z += bias;
     want = is_kept(n, e) ? f_of((int)n[IS_F], z) * scale : 0;
-    double worst = fabs(got - want) / allowed(z, want, scale);
+    double worst = fabs(got - want) / allowed(sum, z, want, scale);
     if (!n[WITH_Z]) return worst;
     bench_read(run, "Z", e, 1, 1, 1, &stored);
-    return bench_worse(worst, fabs(stored - z) / allowed(0, z, 1));
+    return bench_worse(worst, fabs(stored - z) / allowed(sum, 0, z, 1));
 }
 
 static double error(struct bench_run* run, const int64_t* n) {

@@ -65,22 +65,30 @@ static void pre_activation(struct check* c) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         l.with_Z = true;
         l.f = f;
-        if (f == FUSED_LINEAR_GELU) l.p = check_uniform(c, 0.2, 0.4);
+        if (f == FUSED_LINEAR_NONE) l.p = check_uniform(c, 0.2, 0.4);
         run(l, "with Z");
     }
 }
 
-// More of Z is far below 0 in the second case, where f is small.
+static const double special[] = {NAN, INFINITY, 0x1p120, -0x1p120, 300, -300};
+
+// One of each special number, somewhere in a column of its own.
+static void make_special(const struct layer* l) {
+    for (int i = 0; i < 6; i++) l->bias->value[8 * check_pick(l->check, 0, 31) + i] = special[i];
+}
+
+// In the second case most of Z is far below 0, where f is small.
 static void gelu(struct check* c) {
     for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         l.f = f;
         run(l, "f");
-        layer_begin(&l, "below 0");
+        layer_begin(&l, "far below 0, and large");
         layer_fill(&l);
         for (int64_t e = 0; e < l.X->count; e++) l.X->value[e] *= 0.25;
         for (int64_t j = 0; j < l.N; j++)
-            l.bias->value[j] = j % 8 ? -(double)check_pick(c, 32, 255) / 64 : -16.0 - (double)j;
+            l.bias->value[j] = -(double)check_pick(c, 32, j % 8 ? 255 : 2047) / 64;
+        make_special(&l);
         check_run(c);
         judge(&l);
     }
@@ -126,8 +134,7 @@ static void limits(struct check* c) {
     run(l, "p = 1");
     layer_begin(&l, "p = 1, Z is NaN, infinite and large");
     layer_fill(&l);
-    static const double large[] = {NAN, INFINITY, -INFINITY, 1e38};
-    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = large[j % 4];
+    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = special[j % 6];
     check_run(c);
     judge(&l);
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
@@ -162,7 +169,7 @@ static void ragged(struct check* c) {
     const int64_t sizes[][3] = {
         {1, 4, 8},
         {check_pick(c, 2, 15), 4 * check_pick(c, 2, 15), 8 * check_pick(c, 2, 7)},
-        {129, 260, 72},
+        {129, 252, 72},
         {check_pick(c, 65, 127), 8 * check_pick(c, 9, 31) + 4, 64 + 8},
         {130, 8, 136}};
     for (int i = 0; i < 5; i++) {
@@ -175,14 +182,13 @@ static void ragged(struct check* c) {
 
 // A NaN in bias is one in its column, where it is kept. Large numbers stay what they are.
 static void not_finite(struct check* c) {
-    for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f += FUSED_LINEAR_GELU_TANH) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         l.f = f;
         l.p = 0.25;
         layer_begin(&l, "NaN, infinity and large numbers");
         layer_fill(&l);
-        static const double special[] = {NAN, INFINITY, 0x1p120, -0x1p120, 300, -300};
-        for (int i = 0; i < 6; i++) l.bias->value[8 * check_pick(c, 0, 31) + i] = special[i];
+        make_special(&l);
         check_run(c);
         judge(&l);
     }
@@ -221,13 +227,12 @@ static void called_again(struct check* c) {
     for (int backward = 0; backward < 2; backward++) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         if (backward) l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_NONE);
-        const uint64_t first = l.offset;
         l.p = 0.5;
         l.calls = 3;
         layer_begin(&l, "three calls");
         for (int call = 0; call < l.calls; call++) {
             check_round(c, call);
-            check_vary(c, "offset", call, (int64_t)first + call);
+            check_vary(c, "offset", call, (int64_t)l.first_offset + call);
             if (call == 2) check_vary(c, "M", call, l.M / 2);
             layer_fill(&l);
         }
@@ -235,7 +240,7 @@ static void called_again(struct check* c) {
         for (int call = 0; call < l.calls; call++) {
             check_round(c, call);
             struct tensor* out = backward ? l.dZ : l.Y;
-            l.offset = first + (uint64_t)call;
+            l.offset = l.first_offset + (uint64_t)call;
             if (call == 2) l.M /= 2;
             for (int64_t e = l.M * l.N; e < out->count; e++) out->untouched[e] = true;
             judge(&l);

@@ -29,6 +29,7 @@ struct layer {
     int f;  // enum fused_linear_f
     double p;
     uint64_t seed, offset;
+    uint64_t first_offset;                // of the first call
     bool with_Z;                          // Z is asked for; of the backward pass: is given
     bool backward;                        // fused_linear_backward()
     int calls;                            // in the same arrays: rounds of the case
@@ -38,13 +39,10 @@ struct layer {
 
 // Without f, dropout and Z. Seed and offset are numbers of 31 bits.
 static struct layer layer_of(struct check* c, int64_t M, int64_t N, int64_t K) {
-    return (struct layer){.check = c,
-                          .M = M,
-                          .N = N,
-                          .K = K,
-                          .seed = (uint64_t)check_pick(c, 1, INT32_MAX),
-                          .offset = (uint64_t)check_pick(c, 1, INT32_MAX),
-                          .calls = 1};
+    struct layer l = {.check = c, .M = M, .N = N, .K = K, .calls = 1};
+    l.seed = (uint64_t)check_pick(c, 1, INT32_MAX);
+    l.offset = l.first_offset = (uint64_t)check_pick(c, 1, INT32_MAX);
+    return l;
 }
 
 // The same for the backward pass, with a GELU.

@@ -151,6 +151,8 @@
                   "a key that grows")                                                              \
     CAUSE(random_index,                                                                            \
           "a random word belongs to an element, by i N + j: not to a thread, a row or a tile")     \
+    CAUSE(other_words, "the random words are others: of another generator, with a slip in "        \
+                       "Philox's rounds, or of other elements")                                    \
     CAUSE(word_of_call, "element e has word e % 4 of call e / 4: no word serves twice")            \
     CAUSE(seed_offset, "all 64 bits of the seed are the key, all of offset half of the counter")   \
     CAUSE(mask_inverted, "kept are words of at least p 2^32; the others are dropped")              \
@@ -163,6 +165,8 @@
     CAUSE(drop_order, "dropout comes last: f of a scaled number is not f scaled")                  \
     CAUSE(bias, "bias[j] belongs to column j of Z, once, before f")                                \
     CAUSE(gelu_form, "f is another function than the flag asks for")                               \
+    CAUSE(gelu_range, "f of a large z is z, of a very negative one 0: infinity over infinity, or " \
+                      "times 0, is NaN")                                                           \
     CAUSE(gelu_slope,                                                                              \
           "the slope of z Phi(z) is Phi(z) + z Phi'(z), of Z, in the form of the flag")            \
     CAUSE(pre_activation, "Z is what goes into f: the sum with the bias, nothing more")            \

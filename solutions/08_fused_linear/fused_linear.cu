@@ -35,9 +35,11 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
+// host makes them, and the kernels find them among their arguments.
 struct dropout {
-    uint64_t seed, offset;
+    uint64_t offset;
+    unsigned keys[ROUNDS][2];
     float scale;     // of an element that is kept
     unsigned limit;  // kept are words above this
     int any;         // p > 0
@@ -45,22 +47,19 @@ struct dropout {
 
 // ---- random numbers
 
-// word = Philox4x32-10 of a counter of two numbers of 64 bits, and a key.          (README eq. 5)
+// word = Philox4x32-10 of a counter of two numbers of 64 bits.                      (README eq. 5)
 __device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t high,
-                                       uint64_t key) {
+                                       const unsigned keys[ROUNDS][2]) {
     unsigned a = (unsigned)low, b = (unsigned)(low >> 32);
     unsigned c = (unsigned)high, d = (unsigned)(high >> 32);
-    unsigned key_a = (unsigned)key, key_c = (unsigned)(key >> 32);
-    // BEGIN SOLUTION (about 11 lines): ROUNDS rounds, the key grows after each
+    // BEGIN SOLUTION (about 8 lines): ROUNDS rounds; left is 0xD2511F53 a, right 0xCD9E8D57 c
 #pragma unroll
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t left = (uint64_t)0xD2511F53u * a, right = (uint64_t)0xCD9E8D57u * c;
-        a = (unsigned)(right >> 32) ^ b ^ key_a;
+        a = (unsigned)(right >> 32) ^ b ^ keys[round][0];
         b = (unsigned)right;
-        c = (unsigned)(left >> 32) ^ d ^ key_c;
+        c = (unsigned)(left >> 32) ^ d ^ keys[round][1];
         d = (unsigned)left;
-        key_a += 0x9E3779B9u;
-        key_c += 0xBB67AE85u;
     }
     // END SOLUTION
     word[0] = a, word[1] = b, word[2] = c, word[3] = d;
@@ -71,7 +70,7 @@ __device__ __forceinline__ void drop(float x[QUAD], int64_t e, const struct drop
     // BEGIN SOLUTION (about 5 lines): scale what is kept, 0 for the others
     if (!dropout.any) return;
     unsigned word[QUAD];
-    philox(word, (uint64_t)e / QUAD, dropout.offset, dropout.seed);
+    philox(word, (uint64_t)e / QUAD, dropout.offset, dropout.keys);
 #pragma unroll
     for (int i = 0; i < QUAD; i++) x[i] = word[i] > dropout.limit ? x[i] * dropout.scale : 0.0f;
     // END SOLUTION
@@ -109,18 +108,20 @@ __device__ __forceinline__ float tail_tanh(float x) {
 
 // f(z)                                                                              (README eq. 2)
 __device__ __forceinline__ float apply(float z, int f) {
-    // BEGIN SOLUTION (about 3 lines): z, or GELU; erff() and tanhf() will do
-    if (f == FUSED_LINEAR_NONE) return z;
-    float x = clamped(z);
-    return fmaxf(z, 0.0f) - x * (f == FUSED_LINEAR_GELU ? tail(x) : tail_tanh(x));
+    float y = z;
+    // BEGIN SOLUTION (about 4 lines): GELU, if f asks for it; erff() and tanhf() will do
+    if (f != FUSED_LINEAR_NONE) {
+        float x = clamped(z);
+        y = fmaxf(z, 0.0f) - x * (f == FUSED_LINEAR_GELU ? tail(x) : tail_tanh(x));
+    }
     // END SOLUTION
+    return y;
 }
 
-// f'(z)                                                                             (README eq. 4)
+// f'(z), where f is a GELU: Phi(z) + z Phi'(z)                                      (README eq. 4)
 __device__ __forceinline__ float slope(float z, int f) {
-    // BEGIN SOLUTION (about 13 lines): 1, or Phi(z) + z Phi'(z)
-    if (f == FUSED_LINEAR_NONE) return 1.0f;
-    float x = clamped(z), below, density;  // Phi(-x) and its slope at x
+    float x = clamped(z), below = 0.0f, density = 0.0f;  // Phi(-x), and the slope of Phi at x
+    // BEGIN SOLUTION (about 9 lines): both, in the form that f asks for
     if (f == FUSED_LINEAR_GELU) {
         below = tail(x);
         density = 0.398942280f * exp2_approx(-0.5f * LOG2_E * x * x);  // exp(-x^2 / 2) / sqrt(2 pi)
@@ -129,8 +130,8 @@ __device__ __forceinline__ float slope(float z, int f) {
         below = tail_tanh(x);
         density = below * (1.0f - below) * fmaf(cubic, x * x, linear);
     }
-    return (z < 0.0f ? below : 1.0f - below) + copysignf(x, z) * density;
     // END SOLUTION
+    return (z < 0.0f ? below : 1.0f - below) + copysignf(x, z) * density;
 }
 
 // ---- four neighbours in a row
@@ -203,20 +204,25 @@ __global__ void __launch_bounds__(THREADS)
                                  int64_t quads, int f, struct dropout dropout) {
     // forward was: Y = dropout(f(Z)); so now: dZ = f'(Z) dropout(dY)     (README eq. 4)
     // dZ[e] = f'(Z[e]) * (kept ? dY[e] / (1 - p) : 0)
-    // BEGIN SOLUTION (about 17 lines): the same mask again, for the same elements
+    // BEGIN SOLUTION (about 20 lines): load all; then the same mask again, for the same elements
+    const int64_t first = (int64_t)blockIdx.x * QUADS * THREADS + threadIdx.x;
+    float g[QUADS][QUAD], z[QUADS][QUAD];
 #pragma unroll
     for (int i = 0; i < QUADS; i++) {
-        int64_t quad = ((int64_t)blockIdx.x * QUADS + i) * THREADS + threadIdx.x;
-        if (quad >= quads) return;  // no barrier follows
-        float g[QUAD], z[QUAD];
-        load_quad(g, dY + quad * QUAD);
-        if (f != FUSED_LINEAR_NONE) {
-            load_quad(z, Z + quad * QUAD);
+        int64_t quad = first + i * THREADS;
+        if (quad >= quads) continue;
+        load_quad(g[i], dY + quad * QUAD);
+        if (f != FUSED_LINEAR_NONE) load_quad(z[i], Z + quad * QUAD);
+    }
 #pragma unroll
-            for (int k = 0; k < QUAD; k++) g[k] *= slope(z[k], f);
-        }
-        drop(g, quad * QUAD, dropout);
-        store_quad(dZ + quad * QUAD, g);
+    for (int i = 0; i < QUADS; i++) {
+        int64_t quad = first + i * THREADS;
+        if (quad >= quads) continue;
+#pragma unroll
+        for (int k = 0; k < QUAD; k++)
+            if (f != FUSED_LINEAR_NONE) g[i][k] *= slope(z[i][k], f);
+        drop(g[i], quad * QUAD, dropout);
+        store_quad(dZ + quad * QUAD, g[i]);
     }
     // END SOLUTION
 }
@@ -240,9 +246,15 @@ static bool is_aligned(const void* p) {
 
 // word >= p 2^32 is word > limit: the least word that is kept is p 2^32 rounded up, and p > 0.
 static struct dropout dropout_of(float p, uint64_t seed, uint64_t offset) {
-    struct dropout d = {seed, offset, 0.0f, 0u, p > 0.0f};
+    struct dropout d = {};
+    d.offset = offset;
+    d.any = p > 0.0f;
     if (p < 1.0f) d.scale = 1.0f / (1.0f - p);
     if (p > 0.0f) d.limit = (unsigned)((uint64_t)ceil((double)p * 4294967296.0) - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        d.keys[round][0] = (unsigned)seed + round * 0x9E3779B9u;
+        d.keys[round][1] = (unsigned)(seed >> 32) + round * 0xBB67AE85u;
+    }
     return d;
 }
 

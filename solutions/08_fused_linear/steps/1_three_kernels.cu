@@ -16,9 +16,11 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
+// host makes them, and the kernels find them among their arguments.
 struct dropout {
-    uint64_t seed, offset;
+    uint64_t offset;
+    unsigned keys[ROUNDS][2];
     float scale;     // of an element that is kept
     unsigned limit;  // kept are words above this
     int any;         // p > 0
@@ -26,21 +28,18 @@ struct dropout {
 
 // ---- random numbers
 
-// word = Philox4x32-10 of a counter of two numbers of 64 bits, and a key.          (README eq. 5)
+// word = Philox4x32-10 of a counter of two numbers of 64 bits.                      (README eq. 5)
 __device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t high,
-                                       uint64_t key) {
+                                       const unsigned keys[ROUNDS][2]) {
     unsigned a = (unsigned)low, b = (unsigned)(low >> 32);
     unsigned c = (unsigned)high, d = (unsigned)(high >> 32);
-    unsigned key_a = (unsigned)key, key_c = (unsigned)(key >> 32);
 #pragma unroll
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t left = (uint64_t)0xD2511F53u * a, right = (uint64_t)0xCD9E8D57u * c;
-        a = (unsigned)(right >> 32) ^ b ^ key_a;
+        a = (unsigned)(right >> 32) ^ b ^ keys[round][0];
         b = (unsigned)right;
-        c = (unsigned)(left >> 32) ^ d ^ key_c;
+        c = (unsigned)(left >> 32) ^ d ^ keys[round][1];
         d = (unsigned)left;
-        key_a += 0x9E3779B9u;
-        key_c += 0xBB67AE85u;
     }
     word[0] = a, word[1] = b, word[2] = c, word[3] = d;
 }
@@ -49,7 +48,7 @@ __device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t 
 __device__ __forceinline__ void drop(float x[QUAD], int64_t e, const struct dropout& dropout) {
     if (!dropout.any) return;
     unsigned word[QUAD];
-    philox(word, (uint64_t)e / QUAD, dropout.offset, dropout.seed);
+    philox(word, (uint64_t)e / QUAD, dropout.offset, dropout.keys);
 #pragma unroll
     for (int i = 0; i < QUAD; i++) x[i] = word[i] > dropout.limit ? x[i] * dropout.scale : 0.0f;
 }
@@ -200,9 +199,15 @@ static bool is_aligned(const void* p) {
 
 // word >= p 2^32 is word > limit: the least word that is kept is p 2^32 rounded up, and p > 0.
 static struct dropout dropout_of(float p, uint64_t seed, uint64_t offset) {
-    struct dropout d = {seed, offset, 0.0f, 0u, p > 0.0f};
+    struct dropout d = {};
+    d.offset = offset;
+    d.any = p > 0.0f;
     if (p < 1.0f) d.scale = 1.0f / (1.0f - p);
     if (p > 0.0f) d.limit = (unsigned)((uint64_t)ceil((double)p * 4294967296.0) - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        d.keys[round][0] = (unsigned)seed + round * 0x9E3779B9u;
+        d.keys[round][1] = (unsigned)(seed >> 32) + round * 0xBB67AE85u;
+    }
     return d;
 }
 
