@@ -16,17 +16,16 @@ enum { WHOLE_M = 128, WHOLE_N = 256, WHOLE_K = 64, HALF_M = WHOLE_M / 2 };
 // Allowed is, element by element, less than for the whole of the output.
 static void compare(struct check* c, const struct layer* l, struct tensor* t,
                     const double* allowed) {
-    double most = 0, sum = 0, least = INFINITY;
+    double most = 0, sum = 0;
     const int64_t count = l->M * l->N;
     for (int64_t e = 0; e < count; e++) {
         most = fmax(most, allowed[e]);
-        least = fmin(least, allowed[e]);
         sum += allowed[e];
     }
     check_compare(c, t, (struct budget){.max = most, .mean = sum / (double)count});
     for (int64_t e = 0; e < count; e++) {
         if (!isfinite(t->want[e]) || fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
-        enum cause cause = explain_within(l, t, (struct budget){.max = least}, 0x1p-7);
+        enum cause cause = explain_layer(l, t);
         check_fail(c, cause ? cause : CAUSE_low_precision, "%s[%lld, %lld] is %.9g, expected %.9g",
                    t->name, (long long)(e / l->N), (long long)(e % l->N), t->got[e], t->want[e]);
     }
@@ -39,8 +38,8 @@ static void judge(struct layer* l) {
         compare(l->check, l, l->dZ, allowed);
     } else {
         want_Y(l, allowed);
-        if (l->with_Z) check_compare(l->check, l->Z, budget_exact());
         compare(l->check, l, l->Y, allowed);
+        if (l->with_Z) check_compare(l->check, l->Z, budget_exact());
     }
     free(allowed);
 }
@@ -168,13 +167,13 @@ static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
 static void ragged(struct check* c) {
     const int64_t sizes[][3] = {
         {1, 4, 8},
-        {check_pick(c, 2, 15), 4 * check_pick(c, 2, 15), 8 * check_pick(c, 2, 7)},
+        {check_pick(c, 5, 15), 4 * check_pick(c, 5, 15), 8 * check_pick(c, 2, 7)},
         {129, 252, 72},
         {check_pick(c, 65, 127), 8 * check_pick(c, 9, 31) + 4, 64 + 8},
         {130, 8, 136}};
     for (int i = 0; i < 5; i++) {
         struct layer l = layer_of(c, sizes[i][0], sizes[i][1], sizes[i][2]);
-        l.p = check_uniform(c, 0.2, 0.6);
+        if (i > 0) l.p = check_uniform(c, 0.2, 0.6);
         run(l, "any sizes");
     }
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
