@@ -9,12 +9,12 @@
 
 #include "course.h"
 #include "ptx.h"
+#include "swizzle.h"
 
 #define LOG2_E 1.44269504f  // exp(x) = exp2(LOG2_E x)
 #define LN_2 0.693147181f   // ln x = LN_2 log2 x
 
 enum {
-    PIECE = 8,           // elements in 16 bytes: what is copied together, and a row of ldmatrix
     HEADS = 16,          // that are worked on together, see pick_work()
     MAX_GRID_Y = 65535,  // the limit of gridDim.y
 };
@@ -144,16 +144,6 @@ __device__ __forceinline__ int pick_work(int* block, int causal) {
 
 // ---- tiles in shared memory ----------------------------------------------------------------
 
-// Where element (n, x) of a tile with rows of `width` elements is; width is a multiple of 64. The
-// pieces of 8 rows that ldmatrix reads together lie in different banks (lesson 07, eq. 3).
-// The place is an xor of n and x. So the element 16 j columns and 8 i rows further is at
-//     swizzled(n + 8 i, x + 16 j) = (swizzled(n, x) ^ 16 j) + 8 i width    if x < 16
-// That is one instruction; a second swizzled() would take many, or a register for each j.
-template <int width> __device__ __forceinline__ int swizzled(int n, int x) {
-    int piece = x / PIECE ^ n % 8;
-    return n * width + piece * PIECE + x % PIECE;
-}
-
 // Starts to copy tile[n][x] = a[first + n][x] where n < n_rows, x < d; rows from n_rows on become
 // zeros and are not read. All THREADS threads take part; each one waits for its own copies only.
 template <int d, int ROWS, int THREADS>
@@ -172,13 +162,6 @@ __device__ __forceinline__ void copy_tile(bf16* tile,      // (ROWS, d), swizzle
         n += ROWS_AT_ONCE;
         from += ROWS_AT_ONCE * a.stride.n;
     }
-}
-
-// The A fragment of the 16 x 16 elements of a tile that begin at row n and column x.
-template <int width>
-__device__ __forceinline__ void load_A(unsigned a[4], const bf16* tile, int n, int x) {
-    int lane = threadIdx.x % 32;
-    ldmatrix_x4(a, &tile[swizzled<width>(n + lane % 16, x + lane / 16 * 8)]);
 }
 
 #endif

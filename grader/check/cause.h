@@ -152,6 +152,31 @@
     CAUSE(label_range,                                                                             \
           "a label that is no token: the loss and the row's gradient are NaN, the row counts")     \
     CAUSE(cut_off, "numbers are cut off to 16 bits: round to the nearest")                         \
+    /* a layer with dropout */                                                                     \
+    CAUSE(philox, "the random words are not those of Philox4x32-10: ten rounds, two multipliers, " \
+                  "a key that grows")                                                              \
+    CAUSE(random_index,                                                                            \
+          "a random word belongs to an element, by i N + j: not to a thread, a row or a tile")     \
+    CAUSE(other_words, "the random words are others: of another generator, with a slip in "        \
+                       "Philox's rounds, or of other elements")                                    \
+    CAUSE(word_of_call, "element e has word e % 4 of call e / 4: no word serves twice")            \
+    CAUSE(seed_offset, "all 64 bits of the seed are the key, all of offset half of the counter")   \
+    CAUSE(mask_inverted, "kept are words of at least p 2^32; the others are dropped")              \
+    CAUSE(drop_missing, "nothing is dropped, or everything")                                       \
+    CAUSE(drop_limit, "which words are kept is off by a little: compare all 32 bits, with >=")     \
+    CAUSE(drop_all, "p = 1 drops everything, whatever it is: 1 / (1 - p) is infinite, and 0 "      \
+                    "times that NaN")                                                              \
+    CAUSE(drop_chosen, "what is dropped is 0, also if it was NaN: choose, do not multiply")        \
+    CAUSE(drop_scale, "what is kept is divided by 1 - p, once, and all else is left as it is")     \
+    CAUSE(drop_order, "dropout comes last: f of a scaled number is not f scaled")                  \
+    CAUSE(bias, "bias[j] belongs to column j of Z, once, before f")                                \
+    CAUSE(gelu_form, "f is another function than the flag asks for")                               \
+    CAUSE(gelu_range, "f of a large z is z, of a very negative one 0: infinity over infinity, or " \
+                      "times 0, is NaN")                                                           \
+    CAUSE(gelu_slope,                                                                              \
+          "the slope of z Phi(z) is Phi(z) + z Phi'(z), of Z, in the form of the flag")            \
+    CAUSE(pre_activation, "Z is what goes into f: the sum with the bias, nothing more")            \
+    COST(intermediate, "an array of M x N beside the outputs: finish the sums where they are")     \
     /* pooled scores */                                                                            \
     CAUSE(pool_sum, "R is a sum where a mean belongs: divide by the pool's rows times columns")    \
     CAUSE(pool_largest, "R is the largest weight of a pool, not the mean")                         \

@@ -23,7 +23,7 @@ library() {
         [ -n "$(find "$file_of" lessons/*.h "lessons/$lesson_of" grader/make/gpu.sh -newer "$out_of.so")" ] || return 0
     rm -f "$out_of.so"
     "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" -Ilessons \
-        "-Ilessons/$lesson_of" -shared -Xcompiler -fPIC "$file_of" -lcublas -o "$out_of.so" >"$out_of.log" 2>&1 ||
+        "-Ilessons/$lesson_of" -shared -Xcompiler -fPIC "$file_of" -lcublas -lcublasLt -o "$out_of.so" >"$out_of.log" 2>&1 ||
         echo "$file_of does not compile; see $out_of.log" >&2
 }
 

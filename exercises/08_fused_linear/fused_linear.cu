@@ -1,0 +1,223 @@
+// fused_linear.cu: a linear layer with bias, GELU and dropout in one kernel, and their backward.
+//
+//     Z = X W^T + bias        Y = dropout(f(Z))        dZ = f'(Z) * dropout(dY)
+//
+// The product is lesson 07's (matmul_tile.h). When a warp has its sums, all that follows is done to
+// them before anything is stored: they never exist in global memory. The random numbers belong to
+// the elements, so the backward pass makes the same ones again, and no mask is stored.
+//
+//     X, W --multiply_tile--> sums --put_sums--> rows --bias, f, dropout--> Y
+//           global -> shared   registers          shared, 4 neighbours a lane   global
+//
+// The versions on the way, in steps/:
+//     1_three_kernels.cu  the product, then bias and f, then dropout: each reads what the one
+//                         before wrote, 4 bytes an element
+//     2_f_fused.cu        bias and f beside the sums; dropout still a kernel of its own
+//
+//     make grade LESSON=08
+//
+// Philox: Salmon, Moraes, Dror, Shaw 2011. Equation numbers are those of the README.
+#include "fused_linear.h"
+
+#include <cuda_bf16.h>
+#include <math.h>
+
+#include "matmul_tile.h"
+
+#define LOG2_E 1.44269504f  // exp(x) = exp2(LOG2_E x)
+
+enum {
+    QUAD = 4,       // neighbours in a row that a lane finishes together: one call of Philox
+    THREADS = 256,  // of a block of the backward kernel
+    QUADS = 2,      // that each of them works on
+    ROUNDS = 10,    // of Philox
+};
+
+typedef struct matmul_tile<128, 256, 64, 64> tile;
+
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
+// host makes them, and the kernels find them among their arguments.
+struct dropout {
+    uint64_t offset;
+    unsigned keys[ROUNDS][2];
+    float scale;     // of an element that is kept
+    unsigned limit;  // kept are words above this
+    int any;         // p > 0
+};
+
+// ---- random numbers
+
+// word = Philox4x32-10 of a counter of two numbers of 64 bits.                      (README eq. 5)
+__device__ __forceinline__ void philox(unsigned word[4], uint64_t low, uint64_t high,
+                                       const unsigned keys[ROUNDS][2]) {
+    unsigned a = (unsigned)low, b = (unsigned)(low >> 32);
+    unsigned c = (unsigned)high, d = (unsigned)(high >> 32);
+    // your code goes here (about 8 lines): ROUNDS rounds; left is 0xD2511F53 a, right 0xCD9E8D57 c
+    word[0] = a, word[1] = b, word[2] = c, word[3] = d;
+}
+
+// Dropout of the elements e .. e + 3, e a multiple of 4.                            (README eq. 3)
+__device__ __forceinline__ void drop(float x[QUAD], int64_t e, const struct dropout& dropout) {
+    // your code goes here (about 5 lines): scale what is kept, 0 for the others
+}
+
+// ---- GELU
+
+// |z|, but at most 16: there Phi(-|z|) is 0 in fp32, and infinity times 0 would be NaN. NaN stays.
+__device__ __forceinline__ float clamped(float z) {
+    return fabsf(z) > 16.0f ? 16.0f : fabsf(z);
+}
+
+// Phi(-x) for 0 <= x <= 16, off by at most 4e-8 / max(1, x): as 2 to a polynomial that was fitted
+// to log2 Phi(-x). With erff() it would be 0.5f - 0.5f * erff(x / sqrt(2)), which costs twice as
+// much and loses small results: 1 - erf is a difference.                            (README eq. 6)
+__device__ __forceinline__ float tail(float x) {
+    float y = -2.27584907e-6f;
+    y = fmaf(y, x, 3.29678072e-5f);
+    y = fmaf(y, x, -1.57278045e-4f);
+    y = fmaf(y, x, -2.02480203e-4f);
+    y = fmaf(y, x, 7.14278294e-3f);
+    y = fmaf(y, x, -5.25464366e-2f);
+    y = fmaf(y, x, -0.459193057f);
+    y = fmaf(y, x, -1.15110694f);
+    y = fmaf(y, x, -0.999999959f);
+    return exp2_approx(y);
+}
+
+// 1 / (1 + exp(2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3): what stands for Phi(-x) in the form with
+// tanh, since (1 + tanh(-u)) / 2 is that.
+__device__ __forceinline__ float tail_tanh(float x) {
+    const float linear = 2.0f * 0.797884561f * LOG2_E, cubic = linear * 0.044715f;
+    return __fdividef(1.0f, 1.0f + exp2_approx(x * fmaf(cubic, x * x, linear)));
+}
+
+// f(z)                                                                              (README eq. 2)
+__device__ __forceinline__ float apply(float z, int f) {
+    float y = z;
+    // your code goes here (about 4 lines): GELU, if f asks for it; erff() and tanhf() will do
+    return y;
+}
+
+// f'(z), where f is a GELU: Phi(z) + z Phi'(z)                                      (README eq. 4)
+__device__ __forceinline__ float slope(float z, int f) {
+    float x = clamped(z), below = 0.0f, density = 0.0f;  // Phi(-x), and the slope of Phi at x
+    // your code goes here (about 9 lines): both, in the form that f asks for
+    return (z < 0.0f ? below : 1.0f - below) + copysignf(x, z) * density;
+}
+
+// ---- four neighbours in a row
+
+// 8 bytes, at a multiple of 8.
+__device__ __forceinline__ void load_quad(float x[QUAD], const bf16* from) {
+    uint2 words = *(const uint2*)from;
+    x[0] = __uint_as_float(words.x << 16), x[1] = __uint_as_float(words.x & 0xffff0000u);
+    x[2] = __uint_as_float(words.y << 16), x[3] = __uint_as_float(words.y & 0xffff0000u);
+}
+
+__device__ __forceinline__ void store_quad(bf16* to, const float x[QUAD]) {
+    *(uint2*)to = make_uint2(pack_bf16(x[0], x[1]), pack_bf16(x[2], x[3]));
+}
+
+// ---- GPU kernels
+
+// One block per tile of Y, counted in one dimension.
+template <int stages>
+__global__ void __launch_bounds__(tile::THREADS, 1)
+    fused_linear_kernel(bf16* __restrict__ Y,           // (M, N)  out
+                        bf16* __restrict__ Z,           // (M, N)  out, or NULL
+                        const bf16* __restrict__ X,     // (M, K)
+                        const bf16* __restrict__ W,     // (N, K)
+                        const bf16* __restrict__ bias,  // (N)
+                        int M, int N, int K, int f, struct dropout dropout) {
+    extern __shared__ __align__(128) bf16 smem[];
+    int row0, col0;
+    pick_tile<tile>(&row0, &col0, M, N);
+    float sums[tile::WARP_M / 16][tile::WARP_N / 8][4] = {};
+    multiply_tile<tile, stages>(sums, smem, X, W, row0, col0, M, N, K);
+
+    // Z = X W^T + bias,  Y = dropout(f(Z))         (README eq. 1 to 3)
+    // Z[i][j] = sums[i][j] + bias[j]
+    // your code goes here (about 27 lines): put_sums() for every 16 rows; a lane finishes four neighbours
+}
+
+// A thread has QUADS quads, as far apart as the block has threads.
+__global__ void __launch_bounds__(THREADS)
+    fused_linear_backward_kernel(bf16* __restrict__ dZ,        // (M, N)  out
+                                 const bf16* __restrict__ dY,  // (M, N)
+                                 const bf16* __restrict__ Z,   // (M, N), not read if f is NONE
+                                 int64_t quads, int f, struct dropout dropout) {
+    // forward was: Y = dropout(f(Z)); so now: dZ = f'(Z) dropout(dY)     (README eq. 4)
+    // dZ[e] = f'(Z[e]) * (kept ? dY[e] / (1 - p) : 0)
+    // your code goes here (about 20 lines): load all; then the same mask again, for the same elements
+}
+
+// ---- launchers
+
+// COURSE_BAD_ARGUMENT, COURSE_UNSUPPORTED, or COURSE_OK: what the sizes and numbers ask for.
+static int check_numbers(int M, int N, int K, int f, float p) {
+    const int limit = FUSED_LINEAR_MAX_SIZE;
+    if (M < 0 || N < 0 || K < 0 || f < FUSED_LINEAR_NONE || f > FUSED_LINEAR_GELU_TANH)
+        return COURSE_BAD_ARGUMENT;
+    if (!(p >= 0.0f && p <= 1.0f)) return COURSE_BAD_ARGUMENT;  // NaN neither
+    if (M > limit || N > limit || K > limit || N % QUAD || K % PIECE) return COURSE_UNSUPPORTED;
+    return COURSE_OK;
+}
+
+// NULL is.
+static bool is_aligned(const void* p) {
+    return (uintptr_t)p % 16 == 0;
+}
+
+// word >= p 2^32 is word > limit: the least word that is kept is p 2^32 rounded up, and p > 0.
+static struct dropout dropout_of(float p, uint64_t seed, uint64_t offset) {
+    struct dropout d = {};
+    d.offset = offset;
+    d.any = p > 0.0f;
+    if (p < 1.0f) d.scale = 1.0f / (1.0f - p);
+    if (p > 0.0f) d.limit = (unsigned)((uint64_t)ceil((double)p * 4294967296.0) - 1);
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        d.keys[round][0] = (unsigned)seed + round * 0x9E3779B9u;
+        d.keys[round][1] = (unsigned)(seed >> 32) + round * 0xBB67AE85u;
+    }
+    return d;
+}
+
+typedef void kernel(bf16*, bf16*, const bf16*, const bf16*, const bf16*, int, int, int, int,
+                    struct dropout);
+
+extern "C" int fused_linear(bf16* Y_gpu, bf16* Z_gpu, const bf16* X_gpu, const bf16* W_gpu,
+                            const bf16* bias_gpu, int M, int N, int K, int f, float p,
+                            uint64_t seed, uint64_t offset) {
+    int status = check_numbers(M, N, K, f, p);
+    if (status != COURSE_OK) return status;
+    if (M == 0 || N == 0) return COURSE_OK;  // a grid of 0 blocks would be a launch error
+    if (!Y_gpu || !bias_gpu || (K > 0 && (!X_gpu || !W_gpu))) return COURSE_BAD_ARGUMENT;
+    if (!is_aligned(Y_gpu) || !is_aligned(Z_gpu) || !is_aligned(X_gpu) || !is_aligned(W_gpu) ||
+        !is_aligned(bias_gpu))
+        return COURSE_UNSUPPORTED;
+
+    int stages = stages_that_fit<tile>();
+    if (stages == 0) return COURSE_CUDA_ERROR;
+    kernel* launched = stages == 3 ? fused_linear_kernel<3> : fused_linear_kernel<2>;
+    int bytes = stages * tile::STAGE_BYTES;
+    COURSE_TRY(cudaFuncSetAttribute(launched, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    launched<<<CEIL_DIV(M, tile::BLOCK_M) * CEIL_DIV(N, tile::BLOCK_N), tile::THREADS, bytes>>>(
+        Y_gpu, Z_gpu, X_gpu, W_gpu, bias_gpu, M, N, K, f, dropout_of(p, seed, offset));
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int fused_linear_backward(bf16* dZ_gpu, const bf16* dY_gpu, const bf16* Z_gpu, int M,
+                                     int N, int f, float p, uint64_t seed, uint64_t offset) {
+    int status = check_numbers(M, N, 0, f, p);
+    if (status != COURSE_OK) return status;
+    if (M == 0 || N == 0) return COURSE_OK;
+    if (!dZ_gpu || !dY_gpu || (!Z_gpu && f != FUSED_LINEAR_NONE)) return COURSE_BAD_ARGUMENT;
+    if (!is_aligned(dZ_gpu) || !is_aligned(dY_gpu) || !is_aligned(Z_gpu)) return COURSE_UNSUPPORTED;
+
+    int64_t quads = (int64_t)M * N / QUAD;
+    fused_linear_backward_kernel<<<(unsigned)CEIL_DIV(quads, THREADS * QUADS), THREADS>>>(
+        dZ_gpu, dY_gpu, Z_gpu, quads, f, dropout_of(p, seed, offset));
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}

@@ -1,0 +1,444 @@
+// check.c: what lesson 08, fused_linear, is graded on.
+//
+// Each item sets one trap. Except for an item's trap, cases have whole tiles of any usual size, no
+// f, no dropout, no Z, and a seed and an offset of 31 bits.
+#include "check/check.h"
+#include "check/reach.h"
+#include "layer.h"
+#include "mistakes.h"
+#include "wall/arena.h"
+
+// Elements: whole tiles for blocks of up to 128 x 256, and 64 along K.
+enum { WHOLE_M = 128, WHOLE_N = 256, WHOLE_K = 64, HALF_M = WHOLE_M / 2 };
+
+// ---- judging
+
+// Allowed is, element by element, less than for the whole of the output.
+static void compare(struct check* c, const struct layer* l, struct tensor* t,
+                    const double* allowed) {
+    double most = 0, sum = 0;
+    const int64_t count = l->M * l->N;
+    for (int64_t e = 0; e < count; e++) {
+        most = fmax(most, allowed[e]);
+        sum += allowed[e];
+    }
+    check_compare(c, t, (struct budget){.max = most, .mean = sum / (double)count});
+    for (int64_t e = 0; e < count; e++) {
+        if (!isfinite(t->want[e]) || fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
+        enum cause cause = explain_layer(l, t);
+        check_fail(c, cause ? cause : CAUSE_low_precision, "%s[%lld, %lld] is %.9g, expected %.9g",
+                   t->name, (long long)(e / l->N), (long long)(e % l->N), t->got[e], t->want[e]);
+    }
+}
+
+static void judge(struct layer* l) {
+    double* allowed = check_allocate(l->check, l->M * l->N, sizeof *allowed);
+    if (l->backward) {
+        want_dZ(l, allowed);
+        compare(l->check, l, l->dZ, allowed);
+    } else {
+        want_Y(l, allowed);
+        compare(l->check, l, l->Y, allowed);
+        if (l->with_Z) check_compare(l->check, l->Z, budget_exact());
+    }
+    free(allowed);
+}
+
+static void run(struct layer l, const char* what) {
+    layer_begin(&l, what);
+    layer_fill(&l);
+    check_run(l.check);
+    judge(&l);
+}
+
+// ---- items, forward
+
+static void linear(struct check* c) {
+    run(layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K), "one tile");
+    run(layer_of(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K), "tiles of rows");
+    run(layer_of(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K * check_pick(c, 4, 5)), "tiles of columns");
+}
+
+static void pre_activation(struct check* c) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f++) {
+        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        l.with_Z = true;
+        l.f = f;
+        if (f == FUSED_LINEAR_NONE) l.p = check_uniform(c, 0.2, 0.4);
+        run(l, "with Z");
+    }
+}
+
+static const double special[] = {NAN, INFINITY, 0x1p120, -0x1p120, 300, -300};
+
+// One of each special number, somewhere in a column of its own.
+static void make_special(const struct layer* l) {
+    for (int i = 0; i < 6; i++) l->bias->value[8 * check_pick(l->check, 0, 31) + i] = special[i];
+}
+
+// In the second case most of Z is far below 0, where f is small.
+static void gelu(struct check* c) {
+    for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
+        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        l.f = f;
+        run(l, "f");
+        layer_begin(&l, "far below 0, and large");
+        layer_fill(&l);
+        for (int64_t e = 0; e < l.X->count; e++) l.X->value[e] *= 0.25;
+        for (int64_t j = 0; j < l.N; j++)
+            l.bias->value[j] = -(double)check_pick(c, 32, j % 8 ? 255 : 2047) / 64;
+        make_special(&l);
+        check_run(c);
+        judge(&l);
+    }
+}
+
+static void dropout(struct check* c) {
+    for (int i = 0; i < 3; i++) {
+        struct layer l =
+            layer_of(c, i == 1 ? 2 * WHOLE_M : HALF_M, i == 2 ? 2 * WHOLE_N : WHOLE_N, WHOLE_K);
+        l.p = i == 0 ? 0.5 : check_uniform(c, 0.05, 0.9);
+        run(l, "dropout");
+    }
+}
+
+static void keys(struct check* c) {
+    const uint64_t upper = (uint64_t)check_pick(c, 1, INT32_MAX) << 32;
+    const uint64_t keys[][2] = {{0, 0}, {upper, 0}, {0, upper}, {~upper, ~(upper >> 7)}};
+    for (int i = 0; i < 4; i++) {
+        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        l.p = 0.5;
+        if (i != 1) l.seed = keys[i][0];
+        if (i != 2) l.offset = keys[i][1];
+        if (i == 1) l.seed += keys[i][0];
+        if (i == 2) l.offset += keys[i][1];
+        run(l, "seed and offset");
+    }
+}
+
+// p so that an element's word is just kept, or just not: which one a float cannot tell.
+static double p_beside(struct check* c, const struct layer* l) {
+    int64_t e = check_pick(c, 0, l->M * l->N / 2);
+    uint32_t word = word_of(l, e);
+    while (word < 0x80000000 || word > 0xf0000000 || word % 256 < 130) word = word_of(l, ++e);
+    return ldexp((double)(word / 256 + 1), -24);
+}
+
+static void limits(struct check* c) {
+    struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = p_beside(c, &l);
+    run(l, "a word just below p 2^32");
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = 1;
+    run(l, "p = 1");
+    layer_begin(&l, "p = 1, Z is NaN, infinite and large");
+    layer_fill(&l);
+    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = special[j % 6];
+    check_run(c);
+    judge(&l);
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = 1 - 0x1p-12;
+    run(l, "p near 1");
+    l.p = 0x1p-12 + 0x1p-30;
+    run(l, "p near 0");
+}
+
+static void all_together(struct check* c) {
+    for (int i = 0; i < 2; i++) {
+        struct layer l = layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K);
+        l.f = FUSED_LINEAR_GELU_TANH;
+        l.p = check_uniform(c, 0.1, 0.6);
+        run(l, "GELU and dropout");
+    }
+}
+
+static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
+    struct layer l = layer_of(c, M, 8, 8);
+    (void)unused;
+    layer_begin(&l, "the last of many rows");
+    layer_fill(&l);
+    check_run_few_blocks(c);
+    check_run(c);
+    for (int64_t e = 0; e < M * l.N; e++)
+        l.Y->want[e] = dtype_round(BF16, z_of(&l, e / l.N, e % l.N));
+    return check_end_is_right(l.Y);
+}
+
+static void ragged(struct check* c) {
+    const int64_t sizes[][3] = {
+        {1, 4, 8},
+        {check_pick(c, 5, 15), 4 * check_pick(c, 5, 15), 8 * check_pick(c, 2, 7)},
+        {129, 252, 72},
+        {check_pick(c, 65, 127), 8 * check_pick(c, 9, 31) + 4, 64 + 8},
+        {130, 8, 136}};
+    for (int i = 0; i < 5; i++) {
+        struct layer l = layer_of(c, sizes[i][0], sizes[i][1], sizes[i][2]);
+        if (i > 0) l.p = check_uniform(c, 0.2, 0.6);
+        run(l, "any sizes");
+    }
+    check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
+}
+
+// A NaN in bias is one in its column, where it is kept. Large numbers stay what they are.
+static void not_finite(struct check* c) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f += FUSED_LINEAR_GELU_TANH) {
+        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        l.f = f;
+        l.p = 0.25;
+        layer_begin(&l, "NaN, infinity and large numbers");
+        layer_fill(&l);
+        make_special(&l);
+        check_run(c);
+        judge(&l);
+    }
+}
+
+// ---- backward
+
+static void slopes(struct check* c) {
+    for (int f = FUSED_LINEAR_GELU; f <= FUSED_LINEAR_GELU_TANH; f++) {
+        run(backward_of(c, HALF_M, WHOLE_N, f), "backward");
+        struct layer l = backward_of(c, check_pick(c, 3, 33), 4 * check_pick(c, 1, 33), f);
+        layer_begin(&l, "backward, large Z");
+        layer_fill(&l);
+        for (int64_t e = 0; e < l.Z->count; e++)
+            l.Z->value[e] = ldexp(l.Z->value[e], (int)check_pick(c, -20, 60));
+        check_run(c);
+        judge(&l);
+    }
+}
+
+static void backward_mask(struct check* c) {
+    for (int i = 0; i < 3; i++) {
+        struct layer l =
+            backward_of(c, i == 1 ? check_pick(c, 65, 199) : HALF_M,
+                        i == 1 ? 4 * check_pick(c, 33, 65) : WHOLE_N, FUSED_LINEAR_NONE);
+        l.p = i == 2 ? 1 : check_uniform(c, 0.1, 0.9);
+        l.seed += (uint64_t)check_pick(c, 1, 1000) << 32;
+        l.offset += (uint64_t)check_pick(c, 1, 1000) << 32;
+        run(l, "backward, dropout");
+    }
+}
+
+// ---- calls
+
+static void called_again(struct check* c) {
+    for (int backward = 0; backward < 2; backward++) {
+        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        if (backward) l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_NONE);
+        l.p = 0.5;
+        l.calls = 3;
+        layer_begin(&l, "three calls");
+        for (int call = 0; call < l.calls; call++) {
+            check_round(c, call);
+            check_vary(c, "offset", call, (int64_t)l.first_offset + call);
+            if (call == 2) check_vary(c, "M", call, l.M / 2);
+            layer_fill(&l);
+        }
+        check_run(c);
+        for (int call = 0; call < l.calls; call++) {
+            check_round(c, call);
+            struct tensor* out = backward ? l.dZ : l.Y;
+            l.offset = l.first_offset + (uint64_t)call;
+            if (call == 2) l.M /= 2;
+            for (int64_t e = l.M * l.N; e < out->count; e++) out->untouched[e] = true;
+            judge(&l);
+        }
+    }
+}
+
+static void sizes_of_0(struct check* c) {
+    static const struct idle_call forward[] = {
+        {COURSE_OK, {{"M", 0}}},
+        {COURSE_OK, {{"N", 0}}},
+        {COURSE_OK, {{"M", 0}, {"Y", 0}, {"bias", 0}}},
+        {0},
+    };
+    static const struct idle_call backward[] = {
+        {COURSE_OK, {{"M", 0}}},
+        {COURSE_OK, {{"N", 0}, {"dZ", 0}, {"dY", 0}}},
+        {0},
+    };
+    struct layer l = layer_of(c, HALF_M, WHOLE_N, 0);
+    check_case(c, "M = %d, N = %d, K = 0, X and W are NULL", HALF_M, WHOLE_N);
+    check_null_if_empty(c);
+    declare(c, &l);
+    layer_fill(&l);
+    check_run(c);
+    judge(&l);
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    check_idle_calls(c, forward, declare, &l);
+    l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);
+    check_idle_calls(c, backward, declare, &l);
+}
+
+static void bad_arguments(struct check* c) {
+    enum { BEYOND = FUSED_LINEAR_MAX_SIZE + 4, BEYOND_K = FUSED_LINEAR_MAX_SIZE + 8 };
+    static const struct idle_call forward[] = {
+        {COURSE_BAD_ARGUMENT, {{"M", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
+        {COURSE_BAD_ARGUMENT, {{"K", -8}}},
+        {COURSE_BAD_ARGUMENT, {{"f", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"f", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"p", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"p", 2}}},
+        {COURSE_BAD_ARGUMENT, {{"Y", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"X", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"W", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"bias", 0}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"N", BEYOND}}},
+        {COURSE_UNSUPPORTED, {{"M", BEYOND}, {"N", 0}}},
+        {COURSE_UNSUPPORTED, {{"M", 0}, {"K", BEYOND_K}}},
+        {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
+        {COURSE_UNSUPPORTED, {{"K", WHOLE_K - 4}}},
+        {COURSE_UNSUPPORTED, {{"first_Y", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_X", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_W", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_bias", 4}}},
+        {0},
+    };
+    static const struct idle_call backward[] = {
+        {COURSE_BAD_ARGUMENT, {{"M", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
+        {COURSE_BAD_ARGUMENT, {{"f", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"p", 2}}},
+        {COURSE_BAD_ARGUMENT, {{"dZ", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"dY", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Z", 0}}},
+        {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
+        {COURSE_UNSUPPORTED, {{"M", BEYOND}, {"N", 0}}},
+        {COURSE_UNSUPPORTED, {{"first_dZ", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_dY", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
+        {0},
+    };
+    static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"backward", 0}}}, {0}};
+    run(layer_of(c, HALF_M, WHOLE_N, WHOLE_K), "good arguments");
+    struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.with_Z = true;
+    check_idle_calls(c, forward, declare, &l);
+    check_launches_fail(c, declare, &l);
+    l.p = NAN;
+    check_idle_calls(c, not_a_number, declare, &l);
+    l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_GELU);
+    check_idle_calls(c, backward, declare, &l);
+    check_launches_fail(c, declare, &l);
+}
+
+// ---- looking inside
+
+// Of the cases with f, dropout and Z only the accesses count.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    run(layer_of(c, check_pick(c, 18, 63), 4 * check_pick(c, 5, 15), 2 * WHOLE_K), "accesses");
+    for (int i = 0; i < 3; i++) {
+        struct layer l = layer_of(c, check_pick(c, 18, 140), 4 * check_pick(c, 5, 33), 72);
+        if (i == 2) l = backward_of(c, check_pick(c, 3, 33), 4 * check_pick(c, 1, 33), 1);
+        l.f = i;
+        l.p = 0.5;
+        l.with_Z = i != 0;
+        layer_begin(&l, "accesses");
+        layer_fill(&l);
+        check_run(c);
+    }
+}
+
+// A forward call whose products are all made by mma.sync, 16 * 8 * 16 multiplications each, which
+// reads X and W once a tile, writes its outputs once and keeps nothing. Rows of X from a random one
+// on hold numbers of 2^20 times the size, and W of 2^-20 times: what is made of these rows has to
+// change if mma.sync makes other products of large numbers.
+static void moved(struct layer l) {
+    enum { TILE = 64 };
+    struct check* c = l.check;
+    const double M = (double)l.M, N = (double)l.N, K = (double)l.K;
+    int64_t large = check_pick(c, l.M / 4, 3 * l.M / 4);
+    layer_begin(&l, "what is moved");
+    layer_fill(&l);
+    for (int64_t e = 0; e < l.X->count; e++) l.X->value[e] *= e < large * l.K ? 0x1p8 : 0x1p20;
+    for (int64_t e = 0; e < l.W->count; e++) l.W->value[e] *= 0x1p-20;
+    check_run(c);
+    judge(&l);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
+                  1 - (double)t->mma * 2048 / (M * N * K), 0);
+    check_kept(c, CAUSE_intermediate, "element of Y", M * N, 0.5, 3000);
+    check_changes(c, l.Y, large * l.N, (l.M - large) * l.N, "X W^T");
+    // Tiles of TILE x TILE read every element of X N / TILE times and every element of W M / TILE
+    // times. Beside them, each element of Y may load its bias.
+    check_at_most(c, CAUSE_too_much_read, "times that an element of X or W is loaded, on average",
+                  (double)t->global_load_bytes / (2 * (M * K + K * N)),
+                  (M * K * N / TILE + K * N * M / TILE + M * N) / (M * K + K * N));
+    check_loaded_once(c, "X");
+    check_loaded_once(c, "W");
+    const double outputs = l.with_Z ? 2 : 1;
+    check_at_most(c, CAUSE_too_much_written, "times that each element of the outputs is stored",
+                  (double)(t->global_store_bytes + t->filled_bytes) / (2 * M * N * outputs), 1.01);
+    check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte stored",
+                  32 * (double)t->global_store_sectors / (double)t->global_store_bytes, 2.1);
+}
+
+static void forward_moves(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    struct layer l = layer_of(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K);
+    l.f = FUSED_LINEAR_GELU;
+    l.p = 0.25;
+    moved(l);
+}
+
+static void forward_moves_Z(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    struct layer l = layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K);
+    l.f = FUSED_LINEAR_GELU_TANH;
+    l.p = 0.25;
+    l.with_Z = true;
+    moved(l);
+}
+
+static void backward_moves(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
+        struct layer l = backward_of(c, WHOLE_M, WHOLE_N, f);
+        l.p = 0.25;
+        run(l, "what the backward pass moves");
+        const struct arena_traffic* t = check_traffic(c);
+        const double bytes = 2.0 * WHOLE_M * WHOLE_N;
+        check_kept(c, CAUSE_intermediate, "element of dZ", WHOLE_M * WHOLE_N, 0.5, 3000);
+        check_at_most(c, CAUSE_too_much_read, "times that each element of dY and Z is loaded",
+                      (double)t->global_load_bytes / (f ? 2 * bytes : bytes), 1.01);
+        check_stored_once(c, "dZ");
+        check_at_most(c, CAUSE_uncoalesced, "bytes moved in 32-byte sectors for each byte loaded",
+                      32 * (double)t->global_load_sectors / (double)t->global_load_bytes, 1.1);
+    }
+}
+
+static const struct item items[] = {
+    {6, "X W^T + bias: tiles in both directions", linear},
+    {4, "Z, what the backward pass needs", pre_activation},
+    {6, "GELU in both forms", gelu},
+    {7, "dropout: the mask to the bit", dropout},
+    {4, "seed and offset: 64 bits each", keys},
+    {4, "p = 1, p near 0, and words beside the limit", limits},
+    {3, "GELU, then dropout", all_together},
+    {5, "any M, N and K: tiles reach past the edge", ragged},
+    {2, "NaN, infinity and large numbers", not_finite},
+    {6, "backward: the slope of GELU in both forms", slopes},
+    {4, "backward: the same mask", backward_mask},
+    {2, "three calls, other offsets", called_again},
+    {1, "sizes of 0", sizes_of_0},
+    {1, "bad arguments are refused", bad_arguments},
+    {5, "no races, no stray accesses", safe},
+    {12, "forward: tensor cores, one read, one write", forward_moves},
+    {12, "forward with Z: nothing else is moved", forward_moves_Z},
+    {16, "backward: one read, one write", backward_moves},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "08_fused_linear",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .idea = {.what = "what follows the product is done to the sums: one read, one write, no mask",
+             .paid_by = {forward_moves, forward_moves_Z, backward_moves},
+             .naive = "solutions/08_fused_linear/steps/1_three_kernels.cu"},
+    .explain = explain};

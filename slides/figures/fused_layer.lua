@@ -1,0 +1,41 @@
+-- A linear layer with GELU and dropout: three kernels with the way to memory between them, and one.
+size(1150, 470)
+local function memory(x, y, what)
+    box(x, y, 150, 62, {fill = "grey", text = "memory", sub = what})
+end
+text(20, 30, "three kernels: M x N floats go out and come back, twice", {bold = true})
+box(20, 50, 200, 62, {fill = "orange", text = "X Wᵀ", sub = "tensor cores"})
+memory(280, 50, "sums, 4 bytes")
+box(490, 50, 160, 62, {fill = "sky", text = "+ bias, GELU"})
+memory(710, 50, "4 bytes")
+box(920, 50, 130, 62, {fill = "green", text = "dropout"})
+arrow(222, 81, 278, 81)
+arrow(432, 81, 488, 81)
+arrow(652, 81, 708, 81)
+arrow(862, 81, 918, 81)
+arrow(1052, 81, 1100, 81)
+text(1106, 88, "Y")
+
+text(20, 165, "one kernel: a warp finishes its sums 16 rows at a time, and only Y is stored", {bold = true})
+box(10, 182, 1056, 92, {dash = true})
+box(20, 197, 200, 62, {fill = "orange", text = "X Wᵀ", sub = "tensor cores"})
+box(280, 197, 170, 62, {fill = "yellow", text = "16 rows", sub = "shared memory"})
+box(510, 197, 160, 62, {fill = "sky", text = "+ bias, GELU"})
+box(730, 197, 130, 62, {fill = "green", text = "dropout"})
+box(920, 197, 136, 62, {fill = "white", text = "to bf16"})
+arrow(222, 228, 278, 228)
+arrow(452, 228, 508, 228)
+arrow(672, 228, 728, 228)
+arrow(862, 228, 918, 228)
+arrow(1058, 228, 1100, 228)
+text(1106, 235, "Y")
+
+text(20, 325, "whose random number? element (i, j) has e = i N + j: call e / 4, word e mod 4", {bold = true})
+cells(20, 345, 12, 1, 60, 50, function(c) return c // 4 % 2 == 0 and "green" or "white", c + 4 end)
+text(760, 377, "e, neighbours in a row")
+for call = 1, 3 do
+    local x = 20 + (call - 1) * 240
+    box(x + 20, 422, 200, 40, {fill = "purple", text = "Philox, call " .. call})
+    arrow(x + 120, 420, x + 120, 397)
+end
+text(760, 450, "key: seed; counter: call and offset")
