@@ -53,7 +53,7 @@ struct session {
     bool gpu;
     int program;       // memfd of the built submission
     int watched;       // likewise: its instrumented build for the CPU device
-    const char* text;  // the submission of a lesson that has no kernel
+    const char* text;  // the submission
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
@@ -98,7 +98,9 @@ struct check {
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum watch watch;
-    bool far;  // an array of the case is
+    bool far;       // an array of the case is
+    bool posed;     // as another card than the session's
+    char card[32];  // "CUDEV_CARD=...", as in the session
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

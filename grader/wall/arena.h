@@ -14,7 +14,7 @@
 
 enum {
     ARENA_MAGIC = 0x41524e41,
-    ARENA_VERSION = 8,
+    ARENA_VERSION = 9,
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
@@ -100,6 +100,7 @@ struct arena_traffic {
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
     int64_t to_device_bytes;             // by its copies
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
+    int64_t shared_bytes_per_block;      // of its arrays and its launch, at most, of any block
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
     // Bytes that a warp loads from global memory though it has loaded them before
     // (grader/cpu/README.md, Profile): of each tensor.

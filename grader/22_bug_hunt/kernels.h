@@ -1,0 +1,18 @@
+// kernels.h: the ten kernels of lesson 22, by the numbers of their sections in bug_hunt.cu.
+#ifndef KERNELS_H
+#define KERNELS_H
+
+enum kernel {
+    WARP_SUMS = 1,
+    TRANSPOSE,
+    SCALE_ROWS,
+    DIVIDE_BY_COUNT,
+    REVERSE_ROWS,
+    ATTEND,
+    GROUP_SUMS,
+    BLOCK_SCALES,
+    MASKED_SOFTMAX,
+    LOGSUMEXP,
+};
+
+#endif
