@@ -1,4 +1,4 @@
-// bug_hunt.cu: ten kernels of earlier lessons, each with one bug that a first test does not show.
+// bug_hunt.cu: ten kernels of earlier lessons, each with one bug that a first test may not show.
 //
 // Mend each in at most five lines of its section, and name its bug here. The contract is
 // bug_hunt.h. A kernel's section begins at the line "// ---- number name:" and ends at the next.
@@ -25,7 +25,7 @@ enum {
     bug_of_reverse_rows = BUG_NOT_NAMED,
     bug_of_attend = BUG_NOT_NAMED,
     bug_of_group_sums = BUG_NOT_NAMED,
-    bug_of_block_scales = BUG_NOT_NAMED,
+    bug_of_chunk_sums = BUG_NOT_NAMED,
     bug_of_masked_softmax = BUG_NOT_NAMED,
     bug_of_logsumexp = BUG_NOT_NAMED,
 };
@@ -56,11 +56,11 @@ __global__ void warp_sums_kernel(float* __restrict__ y,        // (rows)  out
     float sum = 0.0f;
     for (int j = lane; j < cols; j += WARP) sum += x[(size_t)row * cols + j];
 
-    float* mine = part[warp];
+    volatile float* mine = part[warp];  // each store and load happens, in the order of the text
     mine[lane] = sum;
     // mine[0] = sum of all: 16 sums of two, then 8, 4, 2, 1
     for (int half = WARP / 2; half > 0; half /= 2) {
-        if (lane < half) mine[lane] += mine[lane + half];
+        if (lane < half) mine[lane] = mine[lane] + mine[lane + half];
     }
     if (lane == 0) y[row] = mine[0];
 }
@@ -243,20 +243,20 @@ extern "C" int bug_hunt_group_sums(float* y_gpu, const float* x_gpu, const int* 
     return COURSE_OK;
 }
 
-// ---- 8 block_scales: the largest number of each 32, for a format of few bits
+// ---- 8 chunk_sums: the sum of each 32 neighbours, by shuffles (lesson 03)
 
 // One thread for each element; blockDim.x = THREADS.
-__global__ void block_scales_kernel(float* __restrict__ scale,    // (n / 32, rounded up)  out
-                                    const float* __restrict__ x,  // (n)
-                                    int n) {
+__global__ void chunk_sums_kernel(float* __restrict__ y,        // (n / 32, rounded up)  out
+                                  const float* __restrict__ x,  // (n)
+                                  int n) {
     int i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
-    float largest = warp_max(fabsf(x[i]));
-    if (i < n && i % WARP == 0) scale[i / WARP] = largest;
+    float sum = warp_sum(x[i]);
+    if (i < n && i % WARP == 0) y[i / WARP] = sum;
 }
 
-extern "C" int bug_hunt_block_scales(float* scale_gpu, const float* x_gpu, int n) {
-    block_scales_kernel<<<CEIL_DIV(n, THREADS), THREADS>>>(scale_gpu, x_gpu, n);
+extern "C" int bug_hunt_chunk_sums(float* y_gpu, const float* x_gpu, int n) {
+    chunk_sums_kernel<<<CEIL_DIV(n, THREADS), THREADS>>>(y_gpu, x_gpu, n);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

@@ -26,8 +26,8 @@ int call(void) {
                                run_int("stride_v"));
     case GROUP_SUMS:
         return bug_hunt_group_sums(run_gpu("y"), run_gpu("x"), run_gpu("group"), rows, cols);
-    case BLOCK_SCALES:
-        return bug_hunt_block_scales(run_gpu("scale"), run_gpu("x"), cols);
+    case CHUNK_SUMS:
+        return bug_hunt_chunk_sums(run_gpu("y"), run_gpu("x"), cols);
     case MASKED_SOFTMAX:
         return bug_hunt_masked_softmax(run_gpu("y"), run_gpu("x"), run_gpu("seen"), rows, cols);
     case LOGSUMEXP:

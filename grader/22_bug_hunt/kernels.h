@@ -10,7 +10,7 @@ enum kernel {
     REVERSE_ROWS,
     ATTEND,
     GROUP_SUMS,
-    BLOCK_SCALES,
+    CHUNK_SUMS,
     MASKED_SOFTMAX,
     LOGSUMEXP,
 };

@@ -17,9 +17,10 @@ struct attention {
     struct tensor *Q, *K, *V, *O;
 };
 
-// The elements behind the first `width` of each row need not be read.
-static inline void gaps(struct tensor* t, int64_t stride, int64_t width) {
-    for (int64_t k = 0; k < t->count; k++) t->untouched[k] = k % stride >= width;
+// The elements behind the first `width` of each row need not be read, and no rows behind the first.
+static inline void gaps(struct tensor* t, int64_t stride, int64_t width, int64_t rows) {
+    for (int64_t k = 0; k < t->count; k++)
+        t->untouched[k] = k % stride >= width || k / stride >= rows;
 }
 
 // O (N_q, D), where rows of K and V are so many elements apart.

@@ -144,11 +144,11 @@ static int group_sums(void) {
 }
 
 // hard: the last warp is not whole.
-static int block_scales(void) {
-    const int n = hard ? N : N / 32 * 32, scales = (n + 31) / 32;
-    float *x, *x_gpu = numbers(&x, n), *s_gpu = (float*)device(scales * 4), *s = zeros(scales);
-    for (int i = 0; i < n; i++) s[i / 32] = fmaxf(s[i / 32], fabsf(x[i]));
-    return judge(bug_hunt_block_scales(s_gpu, x_gpu, n), s_gpu, s, scales);
+static int chunk_sums(void) {
+    const int n = hard ? N : N / 32 * 32, sums = (n + 31) / 32;
+    float *x, *x_gpu = numbers(&x, n), *y_gpu = (float*)device(sums * 4), *y = zeros(sums);
+    for (int i = 0; i < n; i++) y[i / 32] += x[i];
+    return judge(bug_hunt_chunk_sums(y_gpu, x_gpu, n), y_gpu, y, sums);
 }
 
 // hard: some rows see nothing.
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
     } kernels[] = {{"warp_sums", warp_sums},           {"transpose", transpose},
                    {"scale_rows", scale_rows},         {"divide_by_count", divide_by_count},
                    {"reverse_rows", reverse_rows},     {"attend", attend},
-                   {"group_sums", group_sums},         {"block_scales", block_scales},
+                   {"group_sums", group_sums},         {"chunk_sums", chunk_sums},
                    {"masked_softmax", masked_softmax}, {"logsumexp", logsumexp}};
     hard = argc > 2 && strcmp(argv[2], "hard") == 0;
     for (size_t k = 0; argc > 2 && k < sizeof kernels / sizeof kernels[0]; k++)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # tools.sh: what the tools of a GPU say of the ten kernels, the given ones or (FROM=solutions) the
-# mended ones, as a table: a line for each kernel and size. Needs a GPU, nvcc and compute-sanitizer;
+# mended ones, as a list: each kernel at two sizes. Needs a GPU, nvcc and compute-sanitizer;
 # ncu and ptxas say what is in local memory.
 # usage: tools.sh        plots/data/NVIDIA_H200/22_bug_hunt.tools.txt is its output there
 file=${FROM:-exercises}/22_bug_hunt/bug_hunt.cu
@@ -12,18 +12,22 @@ nvcc -std=c++17 -O3 -lineinfo -arch=native -Ilessons -Ilessons/22_bug_hunt -Xptx
     cat "$work/ptxas" >&2
     exit 2
 }
-kernels="warp_sums transpose scale_rows divide_by_count reverse_rows attend group_sums block_scales masked_softmax logsumexp"
+kernels="warp_sums transpose scale_rows divide_by_count reverse_rows attend group_sums chunk_sums masked_softmax logsumexp"
 
-# one KERNEL SIZE: its line, and in $work what each tool printed
+# one KERNEL SIZE: in how many of 5 runs it was right, and the first thing that each tool says
 one() {
-    said="$1 $2: $("$work/tools" "$1" "$2" 2>&1 | head -n 1)"
+    right=0
+    for _ in 1 2 3 4 5; do
+        said=$("$work/tools" "$1" "$2" 2>&1 | head -n 1)
+        if [ "$said" = right ]; then right=$((right + 1)); else other=$said; fi
+    done
+    echo "$1, $2: right in $right of 5 runs${other:+; $other}"
     for tool in memcheck racecheck initcheck synccheck; do
         compute-sanitizer --tool $tool "$work/tools" "$1" "$2" >"$work/$1.$2.$tool" 2>&1
-        first=$(grep -m 1 -E '^========= (Error|Warning|Invalid|Uninit|Race|Barrier|Divergent|Program|Memory)' "$work/$1.$2.$tool" |
-            sed 's/^========= //')
-        said="$said | $tool: ${first:-nothing}"
+        grep -E '^========= ((Error|Warning): Race|Invalid|Uninit|Barrier|Divergent)' "$work/$1.$2.$tool" |
+            head -n 1 | sed "s/^=========/    $tool:/; s/([^)]*)+0x[0-9a-f]*//g"
+        grep -E '^=========     at ' "$work/$1.$2.$tool" | head -n 1 | sed "s/^=========     /        /; s/([^)]*)+0x[0-9a-f]*//g"
     done
-    echo "$said"
 }
 
 echo "$file, $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1), CUDA $(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"

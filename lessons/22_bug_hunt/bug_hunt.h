@@ -92,10 +92,10 @@ int bug_hunt_group_sums(float* y_gpu,          // (rows, BUG_HUNT_GROUPS)  out
                         const int* group_gpu,  // (cols)
                         int rows, int cols);
 
-// 8. scale[b] = the largest |x[i]| of 32 neighbours i = 32 b ..., of fewer at the end.
-int bug_hunt_block_scales(float* scale_gpu,    // (n / 32, rounded up)  out
-                          const float* x_gpu,  // (n)
-                          int n);
+// 8. y[b] = the sum of the 32 neighbours x[32 b], x[32 b + 1], ..., of fewer at the end.
+int bug_hunt_chunk_sums(float* y_gpu,        // (n / 32, rounded up)  out
+                        const float* x_gpu,  // (n)
+                        int n);
 
 // 9. y[i][j] = softmax of the first seen[i] numbers of row i; 0 for all others. 0 <= seen[i] <=
 // cols. Any finite scores.
