@@ -2,8 +2,8 @@
 //
 // A kernel pays if all of this holds: it is right where its bug does not show, and where it does;
 // no finding is left; it costs no more than the solution's; and its file differs from the given one
-// in few lines, with the bug named. Costs are counted in one case of fixed sizes. Sums are of whole
-// numbers, so that they are exact in any order.
+// in few lines, with the bug named. Costs are counted in one case, whose sizes nobody knows before.
+// Sums are of whole numbers, so that they are exact in any order.
 #include "bug_hunt.h"
 #include "check/check.h"
 #include "kernels.h"
@@ -55,6 +55,19 @@ static void judge_cost(struct check* c, struct cost most) {
 
 // ---- cases
 
+// Sizes of the case that is counted: rows, and columns of more than one request and no whole ones.
+static int64_t some_rows(struct check* c) {
+    return check_pick(c, 2, 9);
+}
+static int64_t some_cols(struct check* c) {
+    return WARP * check_pick(c, 1, 6) + check_pick(c, 1, WARP - 1);
+}
+
+// How many times 32 lanes have to ask for a row of n.
+static double warps_for(int64_t n) {
+    return (double)CEIL_DIV(n, WARP);
+}
+
 static void begin(struct check* c, enum kernel kernel, int64_t rows, int64_t cols, int rounds) {
     check_rounds(c, rounds);
     check_int(c, "kernel", kernel);
@@ -90,13 +103,14 @@ static void warp_sums(struct check* c) {
     run_warp_sums(c, check_pick(c, 5, 70), check_pick(c, 34, 700));
     run_warp_sums(c, 4, 32);
     run_warp_sums(c, 3, 1);
+    const int64_t rows = some_rows(c), cols = some_cols(c);
     check_watch(c, WATCH_CHECK);
-    run_warp_sums(c, 6, 100);
+    run_warp_sums(c, rows, cols);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 4 * 6 * 100,
-                                .load_requests = 6 * 4,
-                                .store_requests = 6,
-                                .shared_requests = 6 * (1 + 5 * 3 + 1),
+                                .load_bytes = 4 * rows * cols,
+                                .load_requests = rows * warps_for(cols),
+                                .store_requests = rows,
+                                .shared_requests = rows * (1 + 5 * 3 + 1),
                                 .shared_bytes = 4 * WARPS * WARP});
     judge_text(c, WARP_SUMS, "warp_sums", BUG_MISSING_SYNCWARP);
 }
@@ -114,20 +128,21 @@ static void run_transpose(struct check* c, int64_t rows, int64_t cols) {
     compare(c, y);
 }
 
-// Two tiles of 32 x 32: 8 warps copy 32 pieces each, and store 4 rows of y each.
+// In each tile of 32 x 32, 8 warps copy 32 pieces each, and store 4 rows of y each.
 static void transpose(struct check* c) {
     const int64_t T = BUG_HUNT_TILE;
     run_transpose(c, T, T);
     run_transpose(c, T * check_pick(c, 2, 5), T * check_pick(c, 1, 6));
     check_watch(c, WATCH_CHECK);
-    run_transpose(c, T, 2 * T);
+    const int64_t down = check_pick(c, 1, 3), across = check_pick(c, 1, 3), tiles = down * across;
+    run_transpose(c, down * T, across * T);
     judge_cost(c, (struct cost){.launches = 1,
-                                .barriers = 2,
-                                .load_bytes = 4.0 * T * 2 * T,
-                                .load_requests = 2 * 8,
-                                .store_requests = 2 * T,
-                                .shared_requests = 2 * (8 + T),
-                                .shared_bytes = 4.0 * T * (T + 4)});
+                                .barriers = tiles,
+                                .load_bytes = 4 * tiles * T * T,
+                                .load_requests = tiles * 8,
+                                .store_requests = tiles * T,
+                                .shared_requests = tiles * (8 + T),
+                                .shared_bytes = 4 * T * (T + 4)});
     judge_text(c, TRANSPOSE, "transpose", BUG_WAIT_AFTER_BARRIER);
 }
 
@@ -161,12 +176,13 @@ static void scale_rows(struct check* c) {
     run_scale_rows(c, check_pick(c, 3, 40), check_pick(c, 1, 500), 0);
     run_scale_rows(c, check_pick(c, 3, 40), check_pick(c, 1, 500), check_pick(c, 1, 9));
     check_watch(c, WATCH_CHECK);
-    if (check_can_be_far(c)) run_scale_rows(c, 3, 100, -1);
-    run_scale_rows(c, 3, 100, 4);
+    const int64_t rows = some_rows(c), cols = some_cols(c);
+    if (check_can_be_far(c)) run_scale_rows(c, 3, cols, -1);
+    run_scale_rows(c, rows, cols, 4);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 4 * 3 * 100,
-                                .load_requests = 3 * 4,
-                                .store_requests = 3 * 4});
+                                .load_bytes = 4 * rows * cols,
+                                .load_requests = rows * warps_for(cols),
+                                .store_requests = rows * warps_for(cols)});
     judge_text(c, SCALE_ROWS, "scale_rows", BUG_INDEX_OF_32_BITS);
 }
 
@@ -197,17 +213,17 @@ static void run_divide(struct check* c, int64_t n, int rounds) {
     }
 }
 
-// The first kernel reads the labels, and the second the numbers and the count: warps of 32, the
-// last of 8. The count is cleared by a fill of 4 bytes, or by a launch and a store.
+// The first kernel reads the labels, and the second the numbers and the count. The count is cleared by a fill of 4 bytes, or by a launch and a store.
 static void divide_by_count(struct check* c) {
     run_divide(c, check_pick(c, 200, 3000), 2);
     run_divide(c, 1, 1);
     check_watch(c, WATCH_CHECK);
-    run_divide(c, 200, 2);
+    const int64_t n = some_cols(c);
+    run_divide(c, n, 2);
     judge_cost(c, (struct cost){.launches = 2 + 1,
-                                .load_bytes = 3 * 4 * 200,
-                                .load_requests = 3 * 7,
-                                .store_requests = 7 + 1,
+                                .load_bytes = 3 * 4 * n,
+                                .load_requests = 3 * warps_for(n),
+                                .store_requests = warps_for(n) + 1,
                                 .filled_bytes = 4});
     judge_text(c, DIVIDE_BY_COUNT, "divide_by_count", BUG_MEMORY_NOT_CLEARED);
 }
@@ -229,21 +245,22 @@ static void run_reverse_rows(struct check* c, int64_t rows, int64_t cols, const 
     compare(c, x);
 }
 
-// 100 columns are 4 warps' loads and stores, and the same in shared memory.
+// What is loaded is stored in shared memory, and the other way round.
 static void reverse_rows(struct check* c) {
     run_reverse_rows(c, 3, check_pick(c, 200, 3000), NULL);
     run_reverse_rows(c, 2, BUG_HUNT_MAX_COLS, NULL);
     check_watch(c, WATCH_CHECK);
     run_reverse_rows(c, 2, check_pick(c, 200, 3000), "rtx4090");
     run_reverse_rows(c, 1, BUG_HUNT_MAX_COLS, "rtx3090");
-    run_reverse_rows(c, 3, 100, "a100");
+    const int64_t rows = some_rows(c), cols = some_cols(c);
+    run_reverse_rows(c, rows, cols, "a100");
     judge_cost(c, (struct cost){.launches = 1,
-                                .barriers = 3,
-                                .load_bytes = 4 * 3 * 100,
-                                .load_requests = 3 * 4,
-                                .store_requests = 3 * 4,
-                                .shared_requests = 3 * 8,
-                                .shared_bytes = 4 * 100});
+                                .barriers = rows,
+                                .load_bytes = 4 * rows * cols,
+                                .load_requests = rows * warps_for(cols),
+                                .store_requests = rows * warps_for(cols),
+                                .shared_requests = 2 * rows * warps_for(cols),
+                                .shared_bytes = 4 * cols});
     judge_text(c, REVERSE_ROWS, "reverse_rows", BUG_LIMIT_OF_ONE_CARD);
 }
 
@@ -281,11 +298,12 @@ static void attend(struct check* c) {
     run_attend(c, 9, 70, check_pick(c, 0, 4), check_pick(c, 5, 9));
     run_attend(c, 9, 70, check_pick(c, 5, 9), check_pick(c, 0, 4));
     check_watch(c, WATCH_CHECK);
-    run_attend(c, 5, 20, 8, 4);
+    const int64_t N_q = some_rows(c), N_k = check_pick(c, 10, 40);
+    run_attend(c, N_q, N_k, 8, 4);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 128 * 5 * (1 + 2 * 20),
-                                .load_requests = 5 * (1 + 2 * 20),
-                                .store_requests = 5});
+                                .load_bytes = 4 * BUG_HUNT_D * N_q * (1 + 2 * N_k),
+                                .load_requests = N_q * (1 + 2 * N_k),
+                                .store_requests = N_q});
     judge_text(c, ATTEND, "attend", BUG_WRONG_STRIDE);
 }
 
@@ -312,11 +330,12 @@ static void group_sums(struct check* c) {
     run_group_sums(c, check_pick(c, 3, 40), check_pick(c, 33, 500));
     run_group_sums(c, 5, 1);
     check_watch(c, WATCH_CHECK);
-    run_group_sums(c, 6, 100);
+    const int64_t rows = some_rows(c), cols = some_cols(c);
+    run_group_sums(c, rows, cols);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 2 * 4 * 6 * 100,
-                                .load_requests = 2 * 6 * 4,
-                                .store_requests = 6 * BUG_HUNT_GROUPS});
+                                .load_bytes = 2 * 4 * rows * cols,
+                                .load_requests = 2 * rows * warps_for(cols),
+                                .store_requests = rows * BUG_HUNT_GROUPS});
     judge_registers(c, GROUP_SUMS);
     judge_text(c, GROUP_SUMS, "group_sums", BUG_ARRAY_IN_LOCAL_MEMORY);
 }
@@ -328,6 +347,7 @@ static void run_chunk_sums(struct check* c, int64_t n) {
     begin(c, CHUNK_SUMS, 1, n, 1);
     struct tensor* x = integers(c, "x", SHAPE(n));
     struct tensor* y = check_output(c, "y", F32, SHAPE(CEIL_DIV(n, WARP)));
+    x->value[n - 1] = (double)check_pick(c, 1, 9);  // counted twice, it shows
     check_run(c);
     for (int64_t i = 0; i < n; i++) y->want[i / WARP] += x->value[i];
     compare(c, y);
@@ -339,10 +359,12 @@ static void chunk_sums(struct check* c) {
     run_chunk_sums(c, 32 * check_pick(c, 5, 40) + check_pick(c, 1, 31));
     run_chunk_sums(c, 1);
     check_watch(c, WATCH_CHECK);
-    run_chunk_sums(c, 200);
-    judge_cost(c,
-               (struct cost){
-                   .launches = 1, .load_bytes = 4 * 224, .load_requests = 7, .store_requests = 7});
+    const int64_t n = some_cols(c);
+    run_chunk_sums(c, n);
+    judge_cost(c, (struct cost){.launches = 1,
+                                .load_bytes = 4 * WARP * warps_for(n),
+                                .load_requests = warps_for(n),
+                                .store_requests = warps_for(n)});
     judge_text(c, CHUNK_SUMS, "chunk_sums", BUG_PARTIAL_WARP);
 }
 
@@ -373,7 +395,7 @@ static void run_masked(struct check* c, int64_t rows, int64_t cols, enum masks m
     free(standard);
 }
 
-// Each of three passes loads what a row sees; here all of it.
+// Each of three passes loads what a row sees, in the last case all of it; and each lane how much.
 static void masked_softmax(struct check* c) {
     run_masked(c, check_pick(c, 5, 40), check_pick(c, 20, 300), SOME, -4, 4);
     run_masked(c, check_pick(c, 5, 40), check_pick(c, 20, 300), SOME_NONE, -4, 4);
@@ -381,11 +403,12 @@ static void masked_softmax(struct check* c) {
     run_masked(c, 9, 40, SOME, -3e32, -2e32);
     check_watch(c, WATCH_CHECK);
     run_masked(c, 9, 40, SOME_NONE, -4, 4);
-    run_masked(c, 6, 100, ALL, -4, 4);
+    const int64_t rows = some_rows(c), cols = some_cols(c);
+    run_masked(c, rows, cols, ALL, -4, 4);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 6 * 4 * (3 * 100 + 32),
-                                .load_requests = 6 * (3 * 4 + 1),
-                                .store_requests = 6 * 4});
+                                .load_bytes = 4 * rows * (3 * cols + WARP),
+                                .load_requests = rows * (3 * warps_for(cols) + 1),
+                                .store_requests = rows * warps_for(cols)});
     judge_text(c, MASKED_SOFTMAX, "masked_softmax", BUG_FINITE_MASK);
 }
 
@@ -414,11 +437,12 @@ static void logsumexp(struct check* c) {
     run_logsumexp(c, 9, 1, -1, 1);
     run_logsumexp(c, 9, 33, -200, -190);
     check_watch(c, WATCH_CHECK);
-    run_logsumexp(c, 6, 100, -4, 4);
+    const int64_t rows = some_rows(c), cols = some_cols(c);
+    run_logsumexp(c, rows, cols, -4, 4);
     judge_cost(c, (struct cost){.launches = 1,
-                                .load_bytes = 4 * 6 * 2 * 100,
-                                .load_requests = 6 * 2 * 4,
-                                .store_requests = 6});
+                                .load_bytes = 2 * 4 * rows * cols,
+                                .load_requests = 2 * rows * warps_for(cols),
+                                .store_requests = rows});
     judge_text(c, LOGSUMEXP, "logsumexp", BUG_SUM_STARTS_AT_1);
 }
 

@@ -117,10 +117,10 @@ static void judge_registers(struct check* c, enum kernel kernel) {
         if (strncmp(p, "//", 2) == 0) p += strcspn(p, "\n");
         if (*p == '[' && !index_is_fine(section, last, p + 1))
             check_fail(c, CAUSE_local_array,
-                       "%s[%.20s: the index of a register is a number, or the variable of a loop\n"
+                       "%s[%.*s]: the index of a register is a number, or the variable of a loop\n"
                        "    for (int k = 0; k < GROUPS; k++)\n"
                        "  next: let such a loop ask for each k whether it is the one\n",
-                       last, p + 1);
+                       last, (int)strcspn(p + 1, "]\n"), p + 1);
         if (!is_word(*p)) {
             if (*p != ' ') last[0] = '\0';
             continue;

@@ -2,7 +2,7 @@
 # tools.sh: what the tools of a GPU say of the ten kernels, the given ones or (FROM=solutions) the
 # mended ones, as a list: each kernel at two sizes. Needs a GPU, nvcc and compute-sanitizer;
 # ncu and ptxas say what is in local memory.
-# usage: tools.sh        plots/data/NVIDIA_H200/22_bug_hunt.tools.txt is its output there
+# usage: tools.sh        plots/data/nvidia-h200/22_bug_hunt.tools.txt is its output there
 file=${FROM:-exercises}/22_bug_hunt/bug_hunt.cu
 PATH=$PATH:/usr/local/cuda/bin
 work=$(mktemp -d) || exit 2

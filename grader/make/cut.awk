@@ -85,6 +85,7 @@ open && kind == "BROKEN" {
     if (mended) next
     if ($0 !~ /^ *\/\/( .*[^ ])?$/) fail("a broken line stands in a comment: // line")
     sub(/\/\/ ?/, "")
+    sub(/^ +$/, "")
     print
     next
 }

@@ -1,20 +1,4 @@
 #!/bin/sh
 # map.sh: draws grader/map.svg, the picture of grader/README.md, of grader/map.lua.
 # usage: map.sh [FILE]     (FILE: instead of grader/map.svg)
-command -v pandoc >/dev/null 2>&1 || {
-    echo "pandoc draws the map. Run: sh setup.sh --dev" >&2
-    exit 2
-}
-filter=$(mktemp) || exit 2
-trap 'rm -f "$filter"' EXIT
-# pandoc brings the interpreter. A figure of the decks gets its font from the page; a picture alone
-# needs a font of its own.
-cat >"$filter" <<'TEXT'
-function Pandoc()
-    local svg = dofile("slides/draw.lua")("grader/map.lua", "A grade from end to end", nil)
-    svg = svg:gsub("<defs>", "<defs><style>text{font-family:'Liberation Sans',Arial,sans-serif}"
-        .. ".mono{font-family:'Liberation Mono',monospace}</style>", 1)
-    return pandoc.Pandoc({pandoc.RawBlock("html", svg)})
-end
-TEXT
-pandoc --from markdown --to html --lua-filter "$filter" --output "${1:-grader/map.svg}" /dev/null
+sh grader/make/figure.sh grader/map.lua "${1:-grader/map.svg}" "A grade from end to end"
