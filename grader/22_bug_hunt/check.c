@@ -213,7 +213,8 @@ static void run_divide(struct check* c, int64_t n, int rounds) {
     }
 }
 
-// The first kernel reads the labels, and the second the numbers and the count. The count is cleared by a fill of 4 bytes, or by a launch and a store.
+// The first kernel reads the labels, and the second the numbers and the count. The count is cleared
+// by a fill of 4 bytes, or by a launch and a store.
 static void divide_by_count(struct check* c) {
     run_divide(c, check_pick(c, 200, 3000), 2);
     run_divide(c, 1, 1);

@@ -1,4 +1,5 @@
-// kernels.h: the ten kernels of lesson 22, by the numbers of their sections in bug_hunt.cu.
+// kernels.h: the ten kernels of lesson 22, by the numbers of their sections in bug_hunt.cu. call.c
+// has the same.
 #ifndef KERNELS_H
 #define KERNELS_H
 

@@ -6,7 +6,7 @@
 # becomes
 #     // your code goes here (about 5 lines): fold x[j] into (m, l)
 #
-# Where the exercise is to find a mistake, it gets the broken lines in place of the mended ones. They
+# Where a mistake is to be found, the stub gets the broken lines in place of the mended ones. They
 # stand in comments; either part may be empty:
 #     // BEGIN BROKEN
 #     // float l = 1.0f;

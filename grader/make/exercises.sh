@@ -1,6 +1,7 @@
 #!/bin/sh
 # exercises.sh: what `make exercises` does: cuts every stub from its solution, what lessons/*.h
-# teaches of one, and the stub that a check compares with, grader/LESSON/given.h. A file that differs from the committed stub is somebody's work and is saved first.
+# teaches of one, and what a check compares with, grader/LESSON/given.h. A file that differs from
+# the committed stub is somebody's work and is saved first.
 # usage: exercises.sh LESSON...
 . grader/make/save.sh
 new=$(mktemp) || exit 2

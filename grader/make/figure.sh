@@ -1,5 +1,5 @@
 #!/bin/sh
-# figure.sh: draws an SVG that stands alone of a figure in Lua, with the functions of slides/draw.lua.
+# figure.sh: draws a figure in Lua, by the functions of slides/draw.lua, as an SVG of its own.
 # usage: figure.sh FIGURE.lua FILE.svg "what it shows"
 command -v pandoc >/dev/null 2>&1 || {
     echo "pandoc draws the figures. Run: sh setup.sh --dev" >&2
