@@ -90,21 +90,19 @@ extern "C" int bug_hunt_warp_sums(float* y_gpu, const float* x_gpu, int rows, in
 
 // ---- 2 transpose: a tile at a time, by copies that do not wait (lessons 02 and 07)
 
-enum {
-    PIECE = 4,                            // floats that one cp.async copies: 16 bytes
-    TRANSPOSERS = TILE * (TILE / PIECE),  // threads: one for each piece of a tile
-};
+enum { TRANSPOSERS = 256 };  // threads of a block, 8 warps
 
 // One tile for each block; one barrier. blockDim.x = TRANSPOSERS.
 __global__ void transpose_kernel(float* __restrict__ y,        // (cols, rows)  out
                                  const float* __restrict__ x,  // (rows, cols)
                                  int rows, int cols) {
-    // a row begins at a multiple of 16 bytes
-    __shared__ __align__(16) float tile[TILE][TILE + PIECE];
+    __shared__ float tile[TILE][TILE + 1];                 // a column lies in 32 banks
     int row = blockIdx.y * TILE, col = blockIdx.x * TILE;  // where the tile begins
-    int n = threadIdx.x / (TILE / PIECE), p = threadIdx.x % (TILE / PIECE) * PIECE;
+    int warp = threadIdx.x / TILE, lane = threadIdx.x % TILE;
 
-    cp_async16(&tile[n][p], &x[(size_t)(row + n) * cols + col + p]);
+    // tile[i][j] = x[row + i][col + j]
+    for (int i = warp; i < TILE; i += TRANSPOSERS / TILE)
+        cp_async4(&tile[i][lane], &x[(size_t)(row + i) * cols + col + lane]);
     cp_async_commit();
     // BEGIN BROKEN
     // __syncthreads();     // all threads have come with their copies
@@ -114,10 +112,9 @@ __global__ void transpose_kernel(float* __restrict__ y,        // (cols, rows)  
     __syncthreads();     // ... and here those of all others: before they read
     // END BROKEN
 
-    // y[col + j][row + i] = x[row + i][col + j]
-    int i = threadIdx.x % TILE;
-    for (int j = threadIdx.x / TILE; j < TILE; j += TRANSPOSERS / TILE)
-        y[(size_t)(col + j) * rows + row + i] = tile[i][j];
+    // y[col + j][row + i] = tile[i][j]
+    for (int j = warp; j < TILE; j += TRANSPOSERS / TILE)
+        y[(size_t)(col + j) * rows + row + lane] = tile[lane][j];
 }
 
 extern "C" int bug_hunt_transpose(float* y_gpu, const float* x_gpu, int rows, int cols) {
