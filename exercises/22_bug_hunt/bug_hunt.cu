@@ -222,9 +222,9 @@ __global__ void group_sums_kernel(float* __restrict__ y,          // (rows, GROU
 
     float sum[GROUPS] = {0.0f};
     for (int j = lane; j < cols; j += WARP) {
-        float v = x[(size_t)row * cols + j];
         int g = group[j];  // [0, GROUPS)
-                           sum[g] += v;
+        float v = x[(size_t)row * cols + j];
+        sum[g] += v;
     }
 #pragma unroll
     for (int k = 0; k < GROUPS; k++) {

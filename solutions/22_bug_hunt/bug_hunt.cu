@@ -260,11 +260,11 @@ __global__ void group_sums_kernel(float* __restrict__ y,          // (rows, GROU
 
     float sum[GROUPS] = {0.0f};
     for (int j = lane; j < cols; j += WARP) {
-        float v = x[(size_t)row * cols + j];
         int g = group[j];  // [0, GROUPS)
-                           // BEGIN BROKEN
-                           // sum[g] += v;
-                           // MENDED
+        float v = x[(size_t)row * cols + j];
+        // BEGIN BROKEN
+        // sum[g] += v;
+        // MENDED
 #pragma unroll
         for (int k = 0; k < GROUPS; k++) sum[k] += g == k ? v : 0.0f;  // a register has no index
         // END BROKEN

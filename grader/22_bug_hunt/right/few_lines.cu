@@ -229,8 +229,8 @@ __global__ void group_sums_kernel(float* __restrict__ y,          // (rows, GROU
 
     float sum[GROUPS] = {0.0f};
     for (int j = lane; j < cols; j += WARP) {
-        float v = x[(size_t)row * cols + j];
         int g = group[j];  // [0, GROUPS)
+        float v = x[(size_t)row * cols + j];
         for (int k = 0; k < GROUPS; k++) sum[k] = g == k ? sum[k] + v : sum[k];
     }
 #pragma unroll

@@ -225,8 +225,8 @@ __global__ void group_sums_kernel(float* __restrict__ y,          // (rows, GROU
 
     float sum[GROUPS] = {0.0f};
     for (int j = lane; j < cols; j += WARP) {
-        float v = x[(size_t)row * cols + j];
         int g = group[j];  // [0, GROUPS)
+        float v = x[(size_t)row * cols + j];
 #pragma unroll
         for (int r = 0; r < GROUPS; r++)
             if (g == r) sum[r] += v;
