@@ -2,7 +2,7 @@
 # tools.sh: what the tools of a GPU say of the ten kernels, the given ones or (FROM=solutions) the
 # mended ones, as a list: each kernel at two sizes. Needs a GPU, nvcc and compute-sanitizer;
 # ncu and ptxas say what is in local memory.
-# usage: tools.sh        plots/data/nvidia-h200/22_bug_hunt.tools.txt is its output there
+# usage: tools.sh [KERNEL...]      all without a name
 file=${FROM:-exercises}/22_bug_hunt/bug_hunt.cu
 PATH=$PATH:/usr/local/cuda/bin
 work=$(mktemp -d) || exit 2
@@ -12,7 +12,7 @@ nvcc -std=c++17 -O3 -lineinfo -arch=native -Ilessons -Ilessons/22_bug_hunt -Xptx
     cat "$work/ptxas" >&2
     exit 2
 }
-kernels="warp_sums transpose scale_rows divide_by_count reverse_rows attend group_sums chunk_sums masked_softmax logsumexp"
+kernels="${*:-warp_sums transpose scale_rows divide_by_count reverse_rows attend group_sums chunk_sums masked_softmax logsumexp}"
 
 # one KERNEL SIZE: in how many of 5 runs it was right, and the first thing that each tool says
 one() {
