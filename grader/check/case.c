@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "check/state.h"
+#include "cpu/cards/cards.h"
 
 // ---- the record
 
@@ -99,7 +100,7 @@ void check_finish(struct check* c) {
     c->record->points = c->record->max_points;
 }
 
-// ---- a text
+// ---- the file
 
 const char* check_text(struct check* c, size_t* size) {
     *size = c->session->text_size;
@@ -134,6 +135,8 @@ void check_case(struct check* c, const char* format, ...) {
     c->crashes = CAUSE_NONE;
     c->judged = false;
     c->far = c->huge = false;
+    c->posed = false;
+    memcpy(c->card, c->session->card, sizeof c->card);
 }
 
 void check_watch(struct check* c, enum watch watch) {
@@ -265,6 +268,13 @@ void check_ends(struct check* c, struct tensor* t, int64_t rows, int64_t length)
     t->state->ends = rows;
     t->state->length = length;
     c->huge = true;
+}
+
+void check_pose_as(struct check* c, const char* id) {
+    const struct known_card* card = card_named(id);
+    if (!card) check_error(c, "check_pose_as(%s): there is no such card", id);
+    snprintf(c->card, sizeof c->card, "CUDEV_CARD=%s", card->id);
+    c->posed = true;
 }
 
 // The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.

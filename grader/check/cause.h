@@ -283,6 +283,15 @@
     CAUSE(wrong_roof, "the slower one decides: of two rates the lower, of two times the longer")   \
     CAUSE(units, "bytes, FLOPs and seconds, without kilo, giga or milli; and no bits")             \
     CAUSE(wrong_formula, "no known mistake fits: count by hand for the small sizes above")         \
+    /* a bug to be found (lesson 22) */                                                            \
+    CAUSE(other_stride, "rows of one array are found with another array's stride")                 \
+    CAUSE(one_card, "the launch asks for what one card has and another has not: ask for what the " \
+                    "sizes need")                                                                  \
+    COST(local_array,                                                                              \
+         "an array of a thread is indexed at run time: it lies in local memory, not in registers") \
+    COST(cost_grew, "the cure costs more than the kernel needs")                                   \
+    CAUSE(edit_too_long, "more lines differ from the given file than a cure needs")                \
+    CAUSE(bug_misnamed, "the kernel is mended; what was wrong with it has another name")           \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \

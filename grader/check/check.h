@@ -113,6 +113,10 @@ bool check_can_be_huge(void);
 // Can this machine map memory so? If not, the log says that the case is left out.
 bool check_can_be_far(struct check* c);
 
+// The case runs on the CPU device, in the instrumented build, within the limits of another card
+// than the one that is graded on: `id` as in CARD=. It is a grader error if there is no such card.
+void check_pose_as(struct check* c, const char* id);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 
@@ -254,10 +258,10 @@ int64_t check_blocks(struct check* c);
 _Noreturn void check_fail(struct check* c, enum cause cause, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// ---- lessons without a kernel (they have no call.c): the file is a text that the items read
-
-// The file, *size bytes and a NUL behind them; it may hold anything.
+// The file as it was handed in, *size bytes and a NUL behind them; it may hold anything.
 const char* check_text(struct check* c, size_t* size);
+
+// ---- lessons without a kernel (they have no call.c): the file is a text that the items read
 
 // Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
 // |want|.

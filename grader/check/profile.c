@@ -105,8 +105,7 @@ static void print_profile(struct check* c) {
     bool json = strcmp(format, "json") == 0;
     char print[64];
     snprintf(print, sizeof print, "RUN_PROFILE=%s", json ? "csv" : format);
-    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", c->session->card, print,
-                                 NULL};
+    const char* environment[] = {"CUDEV_TIMEOUT=60", "CUDEV_WATCH=profile", c->card, print, NULL};
     const char* argv[] = {"run", NULL};
     struct wall_job job = {.argv = argv,
                            .program = c->session->watched,

@@ -55,7 +55,7 @@ struct session {
     bool gpu;
     int program;       // memfd of the built submission
     int watched;       // likewise: its instrumented build for the CPU device
-    const char* text;  // the submission of a lesson that has no kernel
+    const char* text;  // the submission
     size_t text_size;
     uint64_t seed;
     int at_once;  // grades that share this machine: limits by the clock are so many times as long
@@ -106,6 +106,8 @@ struct check {
     bool huge;                  // of an array the case has the ends alone
     enum cause beyond;          // crashes of cases of few blocks: reach.c
     bool counting, all_blocks;  // cases of few blocks run no kernel, or all blocks: reach.c
+    bool posed;                 // as another card than the session's
+    char card[32];              // "CUDEV_CARD=...", as in the session
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;

@@ -154,7 +154,7 @@ static void unpack(struct check* c, const struct arena* a, enum run run) {
 
 // Does the case itself run the instrumented program?
 static bool is_watched(const struct check* c) {
-    return c->watch || c->far;
+    return c->watch || c->far || c->posed;
 }
 
 // Runs the plain program, or the instrumented one if it is watched. The runs of an item have its
@@ -172,7 +172,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
     snprintf(launch, sizeof launch, "CUDEV_TIMEOUT=%g", s->seconds / (watched ? 10 : 5));
     snprintf(clock, sizeof clock, "CUDEV_CLOCK_TIMEOUT=%g", 2 * WALL_PATIENCE * s->seconds);
     // Findings and counts in one run, so that a kernel cannot be safe in one and cheap in another.
-    const char* const environment[] = {launch, clock, s->card,
+    const char* const environment[] = {launch, clock, c->card,
                                        watched ? "CUDEV_WATCH=check,profile" : NULL, NULL};
     bool gpu = s->gpu && !watched && !c->huge;
     struct wall_job job = {

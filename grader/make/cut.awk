@@ -6,12 +6,22 @@
 # becomes
 #     // your code goes here (about 5 lines): fold x[j] into (m, l)
 #
+# Where a mistake is to be found, the stub gets the broken lines in place of the mended ones. They
+# stand in comments; either part may be empty:
+#     // BEGIN BROKEN
+#     // float l = 1.0f;
+#     // MENDED
+#     float l = 0.0f;
+#     // END BROKEN
+# becomes
+#     float l = 1.0f;
+#
 # In a text of answers, a line
 #     name = formula  // SOLUTION
 # becomes
 #     name =
 #
-# A file without either, or with a malformed, nested or unclosed one, is an error: exit 1.
+# A file without any of them, or with a malformed, nested or unclosed one, is an error: exit 1.
 
 function fail(message) {
     print FILENAME ":" FNR ": " message > "/dev/stderr"
@@ -19,20 +29,47 @@ function fail(message) {
     exit 1
 }
 
+# begin(): is there no region yet?
+function begin(what) {
+    if (open) fail("BEGIN " what " inside the region that began at line " open)
+    open = began = FNR
+    kind = what
+    regions++
+}
+function end(what) {
+    if (!open || kind != what) fail("END " what " without a BEGIN " what)
+    if ($0 !~ "^ *// END " what "$") fail("write: // END " what)
+    open = 0
+}
+
 /BEGIN SOLUTION/ {
-    if (open) fail("BEGIN SOLUTION inside the region that began at line " open)
+    begin("SOLUTION")
     if ($0 !~ /^ *\/\/ BEGIN SOLUTION \(about [0-9]+ lines?\): [^ ]/)
         fail("write: // BEGIN SOLUTION (about N lines): what to do")
     sub(/BEGIN SOLUTION/, "your code goes here")
     print
-    open = FNR
-    regions++
     next
 }
 /END SOLUTION/ {
-    if (!open) fail("END SOLUTION without a BEGIN SOLUTION")
-    if ($0 !~ /^ *\/\/ END SOLUTION$/) fail("write: // END SOLUTION")
-    open = 0
+    end("SOLUTION")
+    next
+}
+/BEGIN BROKEN/ {
+    begin("BROKEN")
+    if ($0 !~ /^ *\/\/ BEGIN BROKEN$/) fail("write: // BEGIN BROKEN")
+    mended = lines = 0
+    next
+}
+/^ *\/\/ MENDED/ {
+    if (!open || kind != "BROKEN" || mended) fail("MENDED without a BEGIN BROKEN")
+    if ($0 !~ /^ *\/\/ MENDED$/) fail("write: // MENDED")
+    mended = FNR
+    next
+}
+/END BROKEN/ {
+    end("BROKEN")
+    if (!mended) fail("the region that began at line " began " has no line: // MENDED")
+    if (!lines) fail("nothing is broken in this region, and nothing mended")
     next
 }
 /\/\/ SOLUTION$/ {
@@ -41,6 +78,15 @@ function fail(message) {
     sub(/ = .*/, " =")
     print
     regions++
+    next
+}
+open && kind == "BROKEN" {
+    lines++
+    if (mended) next
+    if ($0 !~ /^ *\/\/( .*[^ ])?$/) fail("a broken line stands in a comment: // line")
+    sub(/\/\/ ?/, "")
+    sub(/^ +$/, "")
+    print
     next
 }
 !open { print }

@@ -52,7 +52,7 @@ awk '{ print } NR == 1 {
     print "everywhere. `make update` brings what is new, and keeps your work."
     print "What a lesson of kernels asks for stands in its check as arithmetic in double, not as a kernel. Lesson 21 is another"
     print "matter: its answers are formulas, and what grades them, `grader/21_flop_counting/questions.h`, has to know them."
-    print "Whoever opens that file reads the answers."
+    print "Whoever opens that file reads the answers. The same holds for lesson 22, whose check names the bugs to be found."
     print "The headers `lessons/*.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
     print "lesson may include them, an earlier one is refused."
 }' README.md >"$out/README.md" || exit 2

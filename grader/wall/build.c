@@ -294,7 +294,6 @@ struct build build_submission(const struct build_request* q) {
     struct build b = build_text(q->file);
     char* source = b.text;
     if (!source) return b;
-    b.text = NULL;
     const char* shown = shown_name(q->file);
     build_once(&b, q, source, shown);
     if (b.outcome == BUILD_FAILED) {
@@ -303,7 +302,6 @@ struct build build_submission(const struct build_request* q) {
         build_once(&b, q, source, shown);
     }
     if (b.outcome == BUILD_FAILED) blame(&b, q, shown);
-    free(source);
     return b;
 }
 

@@ -33,7 +33,7 @@ struct build {
     bool unset;           // one of the warnings names a variable that is used before it has a value
     char message[512];    // one sentence; empty if BUILD_OK
     char submission[65];  // SHA-256 of the file
-    char* text;           // build_text(): the file, text_size bytes and a NUL behind them; free it
+    char* text;           // the file, text_size bytes and a NUL behind them; free it
     size_t text_size;
 };
 

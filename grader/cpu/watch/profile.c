@@ -46,6 +46,7 @@ void cudev_profile_block_begins(struct watch* watch) {
     parts_meet(&watch->parts);
     cudev_lockstep_block(watch);
     profile()->worker[watch->worker->number].placed_count = 0;
+    profile()->worker[watch->worker->number].shared_bytes = 0;
     cudev_counters_kernel(watch)->blocks++;
 }
 
@@ -78,4 +79,6 @@ void cudev_profile_shared_array(struct watch* watch, const char* data, size_t by
     uint64_t* last = &own->placed[own->placed_count++ % MAX_SHARED_ARRAYS];
     if (*last != place) own->epoch++;
     *last = place;
+    own->shared_bytes += bytes;
+    if (own->shared_bytes > own->most_shared) own->most_shared = own->shared_bytes;
 }

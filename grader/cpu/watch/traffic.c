@@ -54,6 +54,8 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         uint32_t deepest = watch_state()->watch[w].deepest;
         if (deepest > t->local_bytes_per_thread) t->local_bytes_per_thread = deepest;
         t->static_bytes += own->static_bytes;
+        if (own->most_shared > t->shared_bytes_per_block)
+            t->shared_bytes_per_block = own->most_shared;
         t->unique_read_bytes += own->read_bytes;
         t->unique_written_bytes += own->written_bytes;
     }
@@ -84,6 +86,7 @@ void cudev_reset_traffic(void) {
         memset(p->worker[w].counts, 0, p->rows * sizeof p->worker[w].counts[0]);
         memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
         p->worker[w].read_bytes = p->worker[w].written_bytes = p->worker[w].static_bytes = 0;
+        p->worker[w].most_shared = 0;
         watch_state()->watch[w].deepest = 0;
     }
     memset(p->row_hash, 0, sizeof p->row_hash);

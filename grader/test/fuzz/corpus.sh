@@ -51,6 +51,12 @@ for file in solutions/01_vector_add/vector_add.cu exercises/01_vector_add/vector
     "$check" "$file" --format json --device cpu --seed 7 | keep result
 done
 
+# Files that are compared with what was given.
+for file in exercises/22_*/bug_hunt.cu solutions/22_*/bug_hunt.cu grader/22_*/right/*.cu; do
+    keep edits <"$file"
+done
+printf 'int a;\nname_of_x = SOME,  // why\n// ---- 1 f\nint f() {\n}\n// ---- 2\nmore\n' | keep edits
+
 # Answers: whole files, and each line with a formula.
 for file in solutions/21_*/answers.txt exercises/21_*/answers.txt grader/21_*/right/*.txt; do
     keep formula <"$file"

@@ -1,6 +1,6 @@
 // finds: nothing
-// What is counted beside traffic: how deep a thread's local variables go, and which static variables
-// kernels use.
+// What is counted beside traffic: how deep a thread's local variables go, which static variables
+// kernels use, and how much shared memory a block has.
 #include <cudev.h>
 #include <stdio.h>
 #include "small.h"
@@ -34,6 +34,13 @@ __global__ void statics(float* x, int n) {
     if (i < n) x[64 + i] = table[i] + other[10 * i];
 }
 
+__global__ void shared(float* x) {
+    __shared__ float a[100];
+    __shared__ float b[20];
+    extern __shared__ float c[];
+    a[threadIdx.x] = b[threadIdx.x % 20] = c[threadIdx.x] = x[threadIdx.x];
+}
+
 static int failures;
 
 static void between(const char* what, unsigned long long got, unsigned long long least,
@@ -62,5 +69,10 @@ int main() {
     between("50 calls", traffic().local_bytes_per_thread, 51 * 32, 51 * 160);
     statics<<<1, 64>>>(x, 50);
     between("static variables", traffic().static_bytes, 50 * 4 + 50 * 4, 50 * 4 + 50 * 4);
+    shared<<<3, 16, 4 * 30>>>(x);
+    shared<<<1, 16, 4 * 16>>>(x);
+    between("shared memory", traffic().shared_bytes_per_block, 4 * 150, 4 * 150);
+    row<64><<<1, 64>>>(x, 64);
+    between("none of it", traffic().shared_bytes_per_block, 0, 0);
     return failures;
 }

@@ -1,0 +1,177 @@
+// reference.h: what the kernels of lesson 22 that compute with real numbers have to leave, in
+// double; the same in fp32, for their budgets; and what known mistakes would leave.
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "bug_hunt.h"
+#include "check/check.h"
+
+// ---- 6 attend
+
+struct attention {
+    int64_t N_q, N_k, stride_k, stride_v;
+    double scale;
+    struct tensor *Q, *K, *V, *O;
+};
+
+// The elements behind the first `width` of each row need not be read, and no rows behind the first.
+static inline void gaps(struct tensor* t, int64_t stride, int64_t width, int64_t rows) {
+    for (int64_t k = 0; k < t->count; k++)
+        t->untouched[k] = k % stride >= width || k / stride >= rows;
+}
+
+// O (N_q, D), where rows of K and V are so many elements apart.
+static inline void attention_of(const struct attention* a, int64_t stride_k, int64_t stride_v,
+                                double* O) {
+    enum { D = BUG_HUNT_D };
+    for (int64_t i = 0; i < a->N_q; i++) {
+        double m = -INFINITY, l = 0, *o = O + i * D;
+        for (int x = 0; x < D; x++) o[x] = 0;
+        for (int64_t j = 0; j < a->N_k; j++) {
+            double s = 0;
+            for (int x = 0; x < D; x++)
+                s += a->scale * a->Q->value[i * D + x] * a->K->value[j * stride_k + x];
+            double m_new = fmax(m, s), alpha = exp(m - m_new), p = exp(s - m_new);
+            l = alpha * l + p;
+            for (int x = 0; x < D; x++) o[x] = alpha * o[x] + p * a->V->value[j * stride_v + x];
+            m = m_new;
+        }
+        for (int x = 0; x < D; x++) o[x] /= l;
+    }
+}
+
+// The same as a plain kernel computes it.
+static inline void attention_in_float(const struct attention* a, double* O) {
+    enum { D = BUG_HUNT_D };
+    for (int64_t i = 0; i < a->N_q; i++) {
+        float m = -INFINITY, l = 0, o[D] = {0};
+        for (int64_t j = 0; j < a->N_k; j++) {
+            float s = 0;
+            for (int x = 0; x < D; x++)
+                s += (float)a->scale * (float)a->Q->value[i * D + x] *
+                     (float)a->K->value[j * a->stride_k + x];
+            float m_new = fmaxf(m, s), alpha = expf(m - m_new), p = expf(s - m_new);
+            l = alpha * l + p;
+            for (int x = 0; x < D; x++)
+                o[x] = alpha * o[x] + p * (float)a->V->value[j * a->stride_v + x];
+            m = m_new;
+        }
+        for (int x = 0; x < D; x++) O[i * D + x] = o[x] / l;
+    }
+}
+
+// Are these the strides that were used?
+static inline bool attention_had(const struct attention* a, int64_t stride_k, int64_t stride_v,
+                                 struct budget budget) {
+    const int64_t count = a->O->count;
+    double guess[64 * BUG_HUNT_D];
+    // Rows beyond the array hold nobody knows what.
+    if (count > (int64_t)(sizeof guess / sizeof guess[0]) ||
+        (a->N_k - 1) * stride_k + BUG_HUNT_D > a->K->count ||
+        (a->N_k - 1) * stride_v + BUG_HUNT_D > a->V->count)
+        return false;
+    attention_of(a, stride_k, stride_v, guess);
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(a->O->got[i] - guess[i]) <= budget.max)) return false;
+    return true;
+}
+
+static inline enum cause attention_explain(const struct attention* a, struct budget budget) {
+    const int64_t k = a->stride_k, v = a->stride_v, packed = BUG_HUNT_D;
+    if (attention_had(a, k, k, budget) || attention_had(a, v, v, budget) ||
+        attention_had(a, v, k, budget))
+        return CAUSE_other_stride;
+    if (attention_had(a, k, packed, budget) || attention_had(a, packed, v, budget) ||
+        attention_had(a, packed, packed, budget))
+        return CAUSE_stride_ignored;
+    return CAUSE_NONE;
+}
+
+// ---- 9 masked_softmax, 10 logsumexp
+
+struct masked {
+    int64_t rows, cols;
+    struct tensor *x, *seen, *y;  // of 10: no `seen`; y is LSE
+};
+
+// Softmax of the first n numbers of x, and its m and l; 0 for the others.
+static inline double softmax_row(double* y, const double* x, int64_t n, int64_t cols, double* m) {
+    double l = 0;
+    *m = -INFINITY;
+    for (int64_t j = 0; j < n; j++) *m = fmax(*m, x[j]);
+    for (int64_t j = 0; j < n; j++) l += exp(x[j] - *m);
+    for (int64_t j = 0; y && j < cols; j++) y[j] = j < n ? exp(x[j] - *m) / l : 0;
+    return l;
+}
+
+static inline float softmax_row_in_float(double* y, const double* x, int64_t n, int64_t cols,
+                                         float* m) {
+    float l = 0;
+    *m = -INFINITY;
+    for (int64_t j = 0; j < n; j++) *m = fmaxf(*m, (float)x[j]);
+    for (int64_t j = 0; j < n; j++) l += expf((float)x[j] - *m);
+    for (int64_t j = 0; y && j < cols; j++) y[j] = j < n ? expf((float)x[j] - *m) / l : 0;
+    return l;
+}
+
+static inline void masked_softmax_of(const struct masked* p, double* y) {
+    double m;
+    for (int64_t i = 0; i < p->rows; i++)
+        softmax_row(y + i * p->cols, p->x->value + i * p->cols, (int64_t)p->seen->value[i], p->cols,
+                    &m);
+}
+
+static inline void masked_softmax_in_float(const struct masked* p, double* y) {
+    float m;
+    for (int64_t i = 0; i < p->rows; i++)
+        softmax_row_in_float(y + i * p->cols, p->x->value + i * p->cols, (int64_t)p->seen->value[i],
+                             p->cols, &m);
+}
+
+// What hidden columns hold tells.
+static inline enum cause masked_explain(const struct masked* p) {
+    bool nan_in_empty = false;
+    for (int64_t i = 0; i < p->rows; i++)
+        for (int64_t j = (int64_t)p->seen->value[i]; j < p->cols; j++) {
+            double got = p->y->got[i * p->cols + j];
+            if (p->seen->value[i] == 0 && isnan(got))
+                nan_in_empty = true;
+            else if (got != 0)
+                return CAUSE_mask_value;
+        }
+    return nan_in_empty ? CAUSE_masked_row : CAUSE_NONE;
+}
+
+static inline void logsumexp_of(const struct masked* p, double* LSE) {
+    double m;
+    for (int64_t i = 0; i < p->rows; i++) {
+        double l = softmax_row(NULL, p->x->value + i * p->cols, p->cols, p->cols, &m);
+        LSE[i] = m + log(l);
+    }
+}
+
+static inline void logsumexp_in_float(const struct masked* p, double* LSE) {
+    float m;
+    for (int64_t i = 0; i < p->rows; i++) {
+        float l = softmax_row_in_float(NULL, p->x->value + i * p->cols, p->cols, p->cols, &m);
+        LSE[i] = m + logf(l);
+    }
+}
+
+// l is too large by the same number in each row: by whole ones, or by a little.
+static inline enum cause logsumexp_explain(const struct masked* p) {
+    double m, least = INFINITY, most = -INFINITY;
+    for (int64_t i = 0; i < p->rows; i++) {
+        double l = softmax_row(NULL, p->x->value + i * p->cols, p->cols, p->cols, &m);
+        double more = exp(p->y->got[i] - m) - l;
+        least = fmin(least, more);
+        most = fmax(most, more);
+    }
+    if (!(least > 0 && most - least < 0.01 * most + 1e-4 * p->cols)) return CAUSE_NONE;
+    return most > 0.5 ? CAUSE_sum_init : CAUSE_epsilon_added;
+}
+
+#endif

@@ -1,0 +1,39 @@
+#!/bin/sh
+# test.sh: what lesson 22 has to prove besides its kernels: given.h is the exercise as it is cut;
+# the sums of group_sums are in local memory as they are given, and in registers when mended; the
+# text's figure is that of the deck.
+# usage: test.sh
+. grader/test/tell.sh
+. grader/make/save.sh
+lesson=22_bug_hunt
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+stub $lesson >"$work/given.cu" && awk -f grader/make/given.awk "$work/given.cu" >"$work/given.h"
+expect "given.h is the exercise (make exercises)" cmp "$work/given.h" grader/$lesson/given.h
+
+if command -v pandoc >/dev/null 2>&1; then
+    expect "the figure is that of symptoms.lua (sh grader/make/figure.sh)" sh -c "
+        sh grader/make/figure.sh slides/figures/symptoms.lua $work/x.svg 'From a symptom, by a tool, to a cause' &&
+            cmp $work/x.svg lessons/$lesson/symptoms.svg"
+else
+    tell skip "the figure" "pandoc is not installed (sh setup.sh --dev)"
+fi
+
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+# stack FILE WANTED: bytes of local memory of a thread
+stack() {
+    "$nvcc" -std=c++17 -arch=sm_80 -Ilessons -Ilessons/$lesson -Xptxas -v -cubin "$1" -o "$work/x" 2>&1 |
+        awk '/properties for.*group_sums/ { getline; print $1 }' >"$work/stack"
+    if [ "$(cat "$work/stack")" = "$2" ]; then tell ok "group_sums of $1: $2 bytes in local memory"; else
+        tell FAIL "group_sums of $1: $2 bytes in local memory" "$(cat "$work/stack")"
+    fi
+}
+if [ ! -x "$nvcc" ]; then
+    tell skip "local memory" "nvcc is not installed"
+else
+    stack "$work/given.cu" 32
+    stack solutions/$lesson/bug_hunt.cu 0
+    for file in "grader/$lesson/right"/*.cu; do stack "$file" 0; done
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,197 @@
+// edits.c: see edits.h. It reads what strangers wrote.
+#include "check/edits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char title[] = "// ---- ";
+
+// Reads a text line by line.
+struct reader {
+    const char *at, *end;
+    int section;   // of the line that was read
+    bool spliced;  // the line before ended with a backslash
+    char* line;    // as it is compared; owned, as long as the longest line
+    bool is_title;
+};
+
+static bool is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == '\0';
+}
+
+static struct reader reader_of(const char* text, size_t size) {
+    return (struct reader){.at = text, .end = text + size, .line = malloc(size + 1)};
+}
+
+// The line without its blanks, in r->line. False at the end.
+static bool next_line(struct reader* r) {
+    size_t n = 0;
+    if (!r->line || r->at == r->end) return false;
+    const char* stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    const char* end = stop ? stop : r->end;
+    size_t length = (size_t)(end - r->at);
+    r->is_title = length >= strlen(title) && memcmp(r->at, title, strlen(title)) == 0;
+    for (const char* p = r->at; p < end; p++) {
+        // Between words one blank stays: "int x" is not "intx".
+        if (!is_blank(*p))
+            r->line[n++] = *p;
+        else if (n > 0 && r->line[n - 1] != ' ')
+            r->line[n++] = ' ';
+    }
+    while (n > 0 && r->line[n - 1] == ' ') n--;
+    r->line[n] = '\0';
+    r->at = stop ? stop + 1 : end;
+    r->section += r->is_title;
+    return true;
+}
+
+// The next line that counts.
+static bool next_counted(struct reader* r) {
+    while (next_line(r)) {
+        size_t n = strlen(r->line);
+        bool was_spliced = r->spliced;
+        r->spliced = n > 0 && r->line[n - 1] == '\\';
+        bool comment = strncmp(r->line, "//", 2) == 0 && !was_spliced && !r->spliced;
+        if (n > 0 && (!comment || r->is_title)) return true;
+    }
+    return false;
+}
+
+// In "name = VALUE," cuts the value off, if the name begins with `constants`.
+static void cut_value(char* line, const char* constants) {
+    size_t n = strcspn(line, " =");
+    if (strncmp(line, constants, strlen(constants)) != 0) return;
+    const char* value = strncmp(line + n, " = ", 3) == 0 ? line + n + 3 : NULL;
+    if (!value) return;
+    size_t m = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    if (m == 0 || value[m] != ',') return;
+    const char* behind = value + m + 1;
+    bool comment = strncmp(behind, " //", 3) == 0 && behind[strlen(behind) - 1] != '\\';
+    if (!*behind || comment) line[n] = '\0';
+}
+
+// ---- the lines of a section
+
+struct lines {
+    int count, weight;  // weight: lines of EDITS_COLUMNS columns
+    char* line[2 * EDITS_MANY];
+    int width[2 * EDITS_MANY];
+    bool many;  // there are more
+};
+
+static void take(struct lines* l, const char* line) {
+    if (l->count == 2 * EDITS_MANY || !(l->line[l->count] = strdup(line))) {
+        l->many = true;
+        return;
+    }
+    size_t length = strlen(line);
+    int width = length > (size_t)EDITS_COLUMNS * EDITS_MANY
+                    ? EDITS_MANY
+                    : (int)((length + EDITS_COLUMNS - 1) / EDITS_COLUMNS);
+    l->width[l->count++] = width;
+}
+
+static void forget(struct lines* l) {
+    for (int i = 0; i < l->count; i++) free(l->line[i]);
+    l->count = 0;
+    l->many = false;
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+// What stays of both in the same order: kept[i][j] is the most of the lines from i and j on, in
+// lines of the given file, and wide[i][j] in columns of the other. The first decides.
+static int differ(const struct lines* a, const struct lines* b) {
+    if (b->many || b->count > a->count + EDITS_MANY / 2) return EDITS_MANY;
+    const int across = b->count + 1;
+    int* kept = calloc((size_t)(a->count + 1) * (size_t)across * 2, sizeof *kept);
+    if (!kept) return EDITS_MANY;
+    int *wide = kept + (a->count + 1) * across, all = 0;
+    for (int i = a->count - 1; i >= 0; i--)
+        for (int j = b->count - 1; j >= 0; j--) {
+            const int here = i * across + j, down = here + across, right = here + 1;
+            bool same = strcmp(a->line[i], b->line[j]) == 0;
+            int from = kept[down] >= kept[right] ? down : right;
+            kept[here] = same ? kept[down + 1] + 1 : kept[from];
+            wide[here] = same ? wide[down + 1] + b->width[j] : wide[from];
+        }
+    for (int j = 0; j < b->count; j++) all = larger(all, 0) + b->width[j];
+    int result = larger(a->count - kept[0], all - wide[0]);
+    free(kept);
+    return result;
+}
+
+// The lines of the section that r has come to; its first line is in r->line if `more`.
+static bool take_section(struct reader* r, bool more, const char* constants, struct lines* l) {
+    const int section = r->section;
+    for (; more && r->section == section; more = next_counted(r)) {
+        if (r->is_title) continue;
+        if (constants && section == 0) cut_value(r->line, constants);
+        take(l, r->line);
+    }
+    return more;
+}
+
+// ---- both files
+
+static bool same_titles(const char* given, size_t given_size, const char* text, size_t size) {
+    struct reader a = reader_of(given, given_size), b = reader_of(text, size);
+    bool same = a.line && b.line;
+    for (bool more = same; more;) {
+        bool in_a, in_b;
+        while ((in_a = next_line(&a)) && !a.is_title) {
+        }
+        while ((in_b = next_line(&b)) && !b.is_title) {
+        }
+        same = in_a == in_b && (!in_a || strcmp(a.line, b.line) == 0);
+        more = same && in_a;
+    }
+    free(a.line), free(b.line);
+    return same;
+}
+
+struct edits edits_of(const char* given, const char* constants, const char* text, size_t size) {
+    struct edits made = {.same_sections = same_titles(given, strlen(given), text, size)};
+    static struct lines old, new;
+    if (!made.same_sections) return made;
+    struct reader a = reader_of(given, strlen(given)), b = reader_of(text, size);
+    bool in_a = next_counted(&a), in_b = next_counted(&b);
+    // A text may begin with a title: then its section 0 is empty.
+    for (int s = 0; s < EDITS_SECTIONS && (in_a || in_b || s == 0); s++) {
+        if (in_a && a.section == s) in_a = take_section(&a, in_a, constants, &old);
+        if (in_b && b.section == s) in_b = take_section(&b, in_b, constants, &new);
+        made.lines[s] = differ(&old, &new);
+        made.sections = s + 1;
+        forget(&old), forget(&new);
+    }
+    free(a.line), free(b.line);
+    return made;
+}
+
+void edits_section(const char* text, size_t size, int section, char* to, size_t room) {
+    struct reader r = reader_of(text, size);
+    size_t used = 0;
+    to[0] = '\0';
+    while (next_counted(&r) && used + 1 < room) {
+        if (r.section != section || r.is_title) continue;
+        int n = snprintf(to + used, room - used, "%s\n", r.line);
+        used += n < 0 ? 0 : (size_t)n;
+    }
+    free(r.line);
+}
+
+void edits_constant(const char* text, size_t size, const char* name, char* to, size_t room) {
+    struct reader r = reader_of(text, size);
+    const size_t n = strlen(name);
+    to[0] = '\0';
+    while (next_counted(&r) && r.section == 0) {
+        if (strncmp(r.line, name, n) != 0 || strncmp(r.line + n, " = ", 3) != 0) continue;
+        snprintf(to, room, "%s", r.line + n + 3);
+        to[strcspn(to, ", ")] = '\0';
+        break;
+    }
+    free(r.line);
+}
