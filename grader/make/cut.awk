@@ -6,6 +6,13 @@
 # becomes
 #     // your code goes here (about 5 lines): fold x[j] into (m, l)
 #
+# Where something stands that is to be mended, the region ends with it, as a comment, and the stub
+# has it behind that line as code:
+#     ...
+#     // AS GIVEN
+#     // m = x[j];
+#     // END SOLUTION
+#
 # In a text of answers, a line
 #     name = formula  // SOLUTION
 # becomes
@@ -29,10 +36,16 @@ function fail(message) {
     regions++
     next
 }
+/\/\/ AS GIVEN$/ {
+    if (!open || given) fail("AS GIVEN belongs into a region, once")
+    given = FNR
+    next
+}
 /END SOLUTION/ {
     if (!open) fail("END SOLUTION without a BEGIN SOLUTION")
     if ($0 !~ /^ *\/\/ END SOLUTION$/) fail("write: // END SOLUTION")
-    open = 0
+    if (given == FNR - 1) fail("nothing is given behind AS GIVEN")
+    open = given = 0
     next
 }
 /\/\/ SOLUTION$/ {
@@ -42,6 +55,11 @@ function fail(message) {
     print
     regions++
     next
+}
+given {
+    if ($0 !~ /^ *\/\/( |$)/) fail("what is given is a comment")
+    sub(/\/\/ ?/, "")
+    print
 }
 !open { print }
 END {

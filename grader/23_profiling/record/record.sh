@@ -75,7 +75,7 @@ measure() {
     "$ncu" --version | tail -n 1 > "$raw/ncu"
     flags="-O3 -std=c++17 -arch=sm_90a -lineinfo -Werror all-warnings -I $root/lessons -I $root/lessons/23_profiling -I $here"
     for how in before after; do
-        kernels="$here/before.cu $solutions/steps/1_as_given.cu"
+        kernels="$here/before.cu $solutions/steps/1_read_only.cu"
         [ $how = before ] || kernels="$solutions/read/after.cu $solutions/profiling.cu"
         # shellcheck disable=SC2086  # lists of words
         "$nvcc" $flags "$here/record.cu" $kernels -o "$raw/$how" || fail "nvcc refused a kernel"
