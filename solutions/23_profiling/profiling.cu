@@ -152,9 +152,14 @@ __global__ void filter_kernel(float* __restrict__ y,        // (T, C)  out
         for (int i = 0; i < TAPS; i++) before[i] = now[i];
     }
     // AS GIVEN
-    // int taps = t0 + 1 < TAPS ? t0 + 1 : TAPS;
     // float sum = 0.0f;
-    // for (int k = 0; k < taps; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    // if (t0 >= TAPS) {
+    //     for (int k = 0; k < TAPS; k++)
+    //         sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    // } else {  // the first steps have fewer before them
+    //     for (int k = 0; k <= t0; k++)
+    //         sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    // }
     // y[(size_t)t0 * C + c] = sum;
     // END SOLUTION
 }

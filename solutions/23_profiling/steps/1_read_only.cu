@@ -82,9 +82,12 @@ __global__ void filter_kernel(float* __restrict__ y,        // (T, C)  out
     int c = blockIdx.y * THREADS + threadIdx.x;  // [0, C rounded up to THREADS)
     if (c >= C) return;                          // no barrier follows: leaving early is fine
     // y[t][c] = sum_k w[k][c] * x[t - k][c]          (README eq. 3)
-    int taps = t0 + 1 < TAPS ? t0 + 1 : TAPS;
     float sum = 0.0f;
-    for (int k = 0; k < taps; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    if (t0 >= TAPS) {
+        for (int k = 0; k < TAPS; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    } else {  // the first steps have fewer before them
+        for (int k = 0; k <= t0; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    }
     y[(size_t)t0 * C + c] = sum;
 }
 
