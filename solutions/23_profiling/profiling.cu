@@ -154,11 +154,9 @@ __global__ void filter_kernel(float* __restrict__ y,        // (T, C)  out
     // AS GIVEN
     // float sum = 0.0f;
     // if (t0 >= TAPS) {
-    //     for (int k = 0; k < TAPS; k++)
-    //         sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    //     for (int k = 0; k < TAPS; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
     // } else {  // the first steps have fewer before them
-    //     for (int k = 0; k <= t0; k++)
-    //         sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
+    //     for (int k = 0; k <= t0; k++) sum += w[(size_t)k * C + c] * x[(size_t)(t0 - k) * C + c];
     // }
     // y[(size_t)t0 * C + c] = sum;
     // END SOLUTION
