@@ -252,6 +252,19 @@
     CAUSE(wrong_roof, "the slower one decides: of two rates the lower, of two times the longer")   \
     CAUSE(units, "bytes, FLOPs and seconds, without kilo, giga or milli; and no bits")             \
     CAUSE(wrong_formula, "no known mistake fits: count by hand for the small sizes above")         \
+    /* what profiles say (lesson 23) */                                                            \
+    CAUSE(not_answered, "the answer is as it was given: LIMITER_NONE, or 0")                       \
+    CAUSE(wrong_limiter,                                                                           \
+          "the table shows another limiter: which unit is busy, and if none is, why do "           \
+          "warps wait?")                                                                           \
+    CAUSE(wrong_speed_up,                                                                          \
+          "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")   \
+    CAUSE(carry_lost,                                                                              \
+          "a sum begins anew with each tile: what was reached before is its beginning")            \
+    CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \
+    CAUSE(halo_missing,                                                                            \
+          "a segment begins as if nothing were before it: it needs the steps just before")         \
+    CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \

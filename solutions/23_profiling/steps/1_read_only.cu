@@ -66,7 +66,7 @@ __global__ void decay_kernel(float* __restrict__ h,        // (rows, T)  out
         __syncwarp();  // every row is walked before the tile is stored
         for (int r = 0; r < WARP_SIZE; r++)
             if (first + r < rows && t < T) h[(size_t)(first + r) * T + t] = tile[r][lane];
-        __syncwarp();  // the tile is stored before it is filled again
+        // the lane itself fills next what it has just stored: no barrier
     }
 }
 
