@@ -9,7 +9,7 @@
 #include "course.h"
 
 // Weights that the filter has for each channel.
-#define PROFILING_TAPS 8
+#define PROFILING_TAPS 16
 
 // No size may be larger: a grid has at most 65535 rows of blocks.
 enum { PROFILING_MAX_SIZE = 1 << 22 };

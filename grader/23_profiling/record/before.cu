@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#define THREADS 256  // of a block of gaps and norm
-#define BLOCKS 1056  // of gaps and norm: 8 for each of 132 multiprocessors
+#define THREADS 256       // of a block of gaps and norm
+#define GAPS_BLOCKS 528   // 4 for each of 132 multiprocessors
+#define NORM_BLOCKS 1056  // 8 for each
 #define WARP_SIZE 32
 #define ALL_LANES 0xffffffffu
 #define ORDER 11  // coefficients of the polynomial
@@ -12,7 +13,8 @@
 // ---- gaps
 
 // The value at i of the polynomial with ORDER coefficients that is nearest to x around i.
-// Normal equations, A c = b, with b as the last column; everything stays in registers.
+// Normal equations, A c = b, with b as the last column of A. All loops are unrolled, so that A stays
+// in registers.
 inline __device__ float fitted(const float* x, int64_t i, int64_t n) {
     float A[ORDER][ORDER + 1] = {};
     for (int j = -GAP_REACH; j <= GAP_REACH; j++) {
@@ -54,7 +56,7 @@ __global__ void gaps_kernel(float* __restrict__ y,        // (n)  out
 }
 
 int read_gaps(float* y, const float* x, int64_t n) {
-    gaps_kernel<<<BLOCKS, THREADS>>>(y, x, n);
+    gaps_kernel<<<GAPS_BLOCKS, THREADS>>>(y, x, n);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -65,7 +67,7 @@ int read_gaps(float* y, const float* x, int64_t n) {
 // 1024 threads may have up to 64 registers each.
 __global__ void __launch_bounds__(BODIES, 1)
     forces_kernel(float* __restrict__ a,            // (systems, BODIES, 3)  out
-                              const float4* __restrict__ body)  // (systems, BODIES)
+                  const float4* __restrict__ body)  // (systems, BODIES)
 {
     __shared__ float4 others[BODIES];
     int i = threadIdx.x;  // [0, BODIES)
@@ -108,7 +110,7 @@ __global__ void norm_kernel(unsigned long long* sum,       // (1)  out; 0 before
 
 int read_norm(int64_t* sum, const int8_t* x, int64_t n) {
     COURSE_TRY(cudaMemsetAsync(sum, 0, sizeof *sum, 0));
-    norm_kernel<<<BLOCKS, THREADS>>>((unsigned long long*)sum, x, n);
+    norm_kernel<<<NORM_BLOCKS, THREADS>>>((unsigned long long*)sum, x, n);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }

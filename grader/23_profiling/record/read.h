@@ -5,8 +5,8 @@
 
 #include "course.h"
 
-#define GAP_REACH 16   // neighbours on each side that a gap is filled from
-#define BODIES 1024    // of a system
+#define GAP_REACH 16  // neighbours on each side that a gap is filled from
+#define BODIES 1024   // of a system
 
 COURSE_BEGIN_C
 

@@ -1,54 +1,55 @@
 // after.cu: the three kernels that are only read, after their cure.
 //
-// Beside grader/23_profiling/record/before.cu each is another in a line or two.
+// Beside grader/23_profiling/record/before.cu each is another in a few lines.
 #include "read.h"
 
 #include <math.h>
 
-#define THREADS 256  // of a block of gaps and norm
-#define BLOCKS 1056  // of gaps and norm: 8 for each of 132 multiprocessors
+#define THREADS 256       // of a block of gaps and norm
+#define GAPS_BLOCKS 528   // 4 for each of 132 multiprocessors
+#define NORM_BLOCKS 1056  // 8 for each
 #define WARP_SIZE 32
-#define GAPS_BLOCKS 4  // of gaps on a multiprocessor: 64 registers for a thread
-#define PIECES 8       // blocks that share a system
-#define PIECE (BODIES / PIECES)
+#define PIECES 8                 // blocks that share a system
+#define PIECE (BODIES / PIECES)  // bodies of a block
 #define ALL_LANES 0xffffffffu
 #define ORDER 11  // coefficients of the polynomial
 
 // ---- gaps
 
 // The value at i of the polynomial with ORDER coefficients that is nearest to x around i.
-// Normal equations, A c = b, with b as the last column; everything stays in registers.
+// Normal equations, A c = b, with b as the last column of A. No loop is unrolled, so that A lies in
+// local memory: slow, and seldom.
 inline __device__ float fitted(const float* x, int64_t i, int64_t n) {
     float A[ORDER][ORDER + 1] = {};
+#pragma unroll 1
     for (int j = -GAP_REACH; j <= GAP_REACH; j++) {
         float value = i + j >= 0 && i + j < n ? x[i + j] : NAN;
         if (isnan(value)) continue;
         float power[ORDER + 1];
         power[0] = 1.0f;
-#pragma unroll
+#pragma unroll 1
         for (int a = 1; a < ORDER; a++) power[a] = power[a - 1] * ((float)j / GAP_REACH);
         power[ORDER] = value;
-#pragma unroll
+#pragma unroll 1
         for (int a = 0; a < ORDER; a++)
-#pragma unroll
+#pragma unroll 1
             for (int b = 0; b <= ORDER; b++) A[a][b] += power[a] * power[b];
     }
     // from the last unknown to the first, so that the first stands alone at the end
-#pragma unroll
+#pragma unroll 1
     for (int p = ORDER - 1; p > 0; p--) {
         float inverse = 1.0f / (A[p][p] + 1e-3f);
-#pragma unroll
+#pragma unroll 1
         for (int a = 0; a < p; a++) {
             float factor = A[a][p] * inverse;
-#pragma unroll
+#pragma unroll 1
             for (int b = 0; b <= ORDER; b++) A[a][b] -= factor * A[p][b];
         }
     }
     return A[0][ORDER] / (A[0][0] + 1e-3f);
 }
 
-__global__ void __launch_bounds__(THREADS, GAPS_BLOCKS)
-    gaps_kernel(float* __restrict__ y,        // (n)  out
+__global__ void gaps_kernel(float* __restrict__ y,        // (n)  out
                             const float* __restrict__ x,  // (n)
                             int64_t n) {
     int64_t threads = (int64_t)gridDim.x * THREADS;
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(THREADS, GAPS_BLOCKS)
 }
 
 int read_gaps(float* y, const float* x, int64_t n) {
-    gaps_kernel<<<BLOCKS, THREADS>>>(y, x, n);
+    gaps_kernel<<<GAPS_BLOCKS, THREADS>>>(y, x, n);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -98,14 +99,13 @@ int read_forces(float* a, const float* body, int systems) {
 
 // ---- norm
 
-__global__ void norm_kernel(unsigned long long* sum,       // (1)  out; 0 before
-                            const char4* __restrict__ x,   // (n / 4)
+__global__ void norm_kernel(unsigned long long* sum,      // (1)  out; 0 before
+                            const char4* __restrict__ x,  // (n / 4)
                             int64_t words) {
     int64_t threads = (int64_t)gridDim.x * THREADS;
     int part = 0;
 #pragma unroll 1
-    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < words;
-         i += threads) {
+    for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < words; i += threads) {
         char4 four = x[i];
         part += four.x * four.x + four.y * four.y + four.z * four.z + four.w * four.w;
     }
@@ -116,7 +116,7 @@ __global__ void norm_kernel(unsigned long long* sum,       // (1)  out; 0 before
 
 int read_norm(int64_t* sum, const int8_t* x, int64_t n) {
     COURSE_TRY(cudaMemsetAsync(sum, 0, sizeof *sum, 0));
-    norm_kernel<<<BLOCKS, THREADS>>>((unsigned long long*)sum, (const char4*)x, n / 4);
+    norm_kernel<<<NORM_BLOCKS, THREADS>>>((unsigned long long*)sum, (const char4*)x, n / 4);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
