@@ -3,8 +3,10 @@
 //
 //   record check    small sizes, every output compared with a reference in double: for any device
 //   record once     each kernel once, and nothing else: for Nsight Compute
-//   record time     times by CUDA events, as CSV: kernel,median_ms,low_ms,high_ms,runs,bytes. bytes: what
-//                   has to be moved at least. Some outputs of each are compared
+//   record time     times by CUDA events, as CSV: kernel,median_ms,low_ms,high_ms,runs. Some
+//                   outputs of each are compared
+//   record work     what the tasks ask for, as CSV: kernel,bytes,operations. bytes: inputs and
+//                   outputs moved once. Runs nothing
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +23,11 @@ enum { RUNS = 30, SAMPLES = 2000, DIM = 128, STEPS = 32, CHANNELS = 1024 };
 // One kernel at one size. n: keys, rows, steps, numbers, systems, bytes.
 struct job {
     const char* name;
-    int64_t small, large;                         // n
-    size_t in, more, out;                         // bytes for each n; of `more`, once
-    void (*fill)(struct job* job);                // in_cpu, more_cpu
-    int (*run)(struct job* job);                  // launches
+    int64_t small, large;           // n
+    size_t in, more, out;           // bytes for each n; of `more`, once
+    double operations;              // for each n: additions, multiplications and the like
+    void (*fill)(struct job* job);  // in_cpu, more_cpu
+    int (*run)(struct job* job);    // launches
     double (*error)(struct job* job, int64_t e);  // of output e, relative to what it may be
     size_t element;                               // bytes of an output
     int64_t n;
@@ -148,15 +151,21 @@ static double error_norm(struct job* j, int64_t e) {
 }
 
 // Bytes for each n of in; of more; for each n of out (norm has one output).
+// A force is counted as 20 operations, by custom.
 static struct job jobs[] = {
-    {"scores", 1000, 1 << 20, 4 * DIM, 4 * DIM, 4, fill_floats, run_scores, error_scores, 4},
-    {"decay", 200, 1 << 21, 4 * STEPS, 0, 4 * STEPS, fill_floats, run_decay, error_decay, 4},
-    {"filter", 300, 1 << 16, 4 * CHANNELS, 4 * PROFILING_TAPS* CHANNELS, 4 * CHANNELS, fill_floats,
-     run_filter, error_filter, 4},
-    {"gaps", 100000, 1 << 26, 4, 0, 4, fill_wave, run_gaps, error_gaps, 4},
-    {"forces", 2, 140, 16 * BODIES, 0, 12 * BODIES, fill_bodies, run_forces, error_forces, 4},
-    {"norm", 1 << 20, 1 << 29, 1, 0, 0, fill_bytes, run_norm, error_norm, 8},
+    {"scores", 1000, 1 << 20, 4 * DIM, 4 * DIM, 4, 2 * DIM, fill_floats, run_scores, error_scores,
+     4},
+    {"decay", 200, 1 << 21, 4 * STEPS, 0, 4 * STEPS, 2 * STEPS, fill_floats, run_decay, error_decay,
+     4},
+    {"filter", 300, 1 << 16, 4 * CHANNELS, 4 * PROFILING_TAPS* CHANNELS, 4 * CHANNELS,
+     2 * PROFILING_TAPS* CHANNELS, fill_floats, run_filter, error_filter, 4},
+    {"gaps", 100000, 1 << 26, 4, 0, 4, 1, fill_wave, run_gaps, error_gaps, 4},
+    {"forces", 2, 140, 16 * BODIES, 0, 12 * BODIES, 20.0 * BODIES* BODIES, fill_bodies, run_forces,
+     error_forces, 4},
+    {"norm", 1 << 20, 1 << 29, 1, 0, 0, 2, fill_bytes, run_norm, error_norm, 8},
 };
+
+enum { JOBS = sizeof jobs / sizeof jobs[0] };
 
 static size_t out_bytes(const struct job* job) {
     return job->out ? job->out * job->n : sizeof(int64_t);
@@ -217,6 +226,13 @@ static int ascending(const void* a, const void* b) {
     return x < y ? -1 : x > y;
 }
 
+static void print_times(const char* name, float ms[RUNS]) {
+    qsort(ms, RUNS, sizeof ms[0], ascending);
+    printf("%s,%.5f,%.5f,%.5f,%d\n", name, (ms[RUNS / 2 - 1] + ms[RUNS / 2]) / 2, ms[RUNS / 4],
+           ms[RUNS - 1 - RUNS / 4], RUNS);
+    fflush(stdout);
+}
+
 static void measure(struct job* job) {
     cudaEvent_t start, stop;
     float ms[RUNS];
@@ -235,17 +251,14 @@ static void measure(struct job* job) {
         if (i >= 0) ms[i] = once;
     }
     verify(job, SAMPLES);
-    qsort(ms, RUNS, sizeof ms[0], ascending);
-    printf("%s,%.5f,%.5f,%.5f,%d,%lld\n", job->name, (ms[RUNS / 2 - 1] + ms[RUNS / 2]) / 2,
-           ms[RUNS / 4], ms[RUNS - 1 - RUNS / 4], RUNS,
-           (long long)(job->in * job->n + job->more + out_bytes(job)));
-    fflush(stdout);
+    print_times(job->name, ms);
     cudaFree(flushed), cudaEventDestroy(start), cudaEventDestroy(stop);
 }
 
 // What the memory gives to a copy: the roof of the other rows.
+#define COPIED ((size_t)512 << 20)  // bytes, read once and written once
 static void measure_copy(void) {
-    const size_t bytes = (size_t)512 << 20;
+    const size_t bytes = COPIED;
     char *from = on_gpu(NULL, bytes), *to = on_gpu(NULL, bytes);
     cudaEvent_t start, stop;
     float ms[RUNS];
@@ -261,31 +274,46 @@ static void measure_copy(void) {
         must(cudaEventElapsedTime(&once, start, stop), "cudaEventElapsedTime");
         if (i >= 0) ms[i] = once;
     }
-    qsort(ms, RUNS, sizeof ms[0], ascending);
-    printf("copy,%.5f,%.5f,%.5f,%d,%lld\n", (ms[RUNS / 2 - 1] + ms[RUNS / 2]) / 2, ms[RUNS / 4],
-           ms[RUNS - 1 - RUNS / 4], RUNS, 2 * (long long)bytes);
+    print_times("copy", ms);
     cudaFree(from), cudaFree(to), cudaEventDestroy(start), cudaEventDestroy(stop);
+}
+
+static void print_work(void) {
+    printf("kernel,bytes,operations\n");
+    for (size_t k = 0; k < JOBS; k++) {
+        struct job* job = &jobs[k];
+        job->n = job->large;
+        printf("%s,%lld,%.0f\n", job->name,
+               (long long)(job->in * job->n + job->more + out_bytes(job)),
+               job->operations * (double)job->n);
+    }
+    printf("copy,%lld,0\n", 2 * (long long)COPIED);
 }
 
 int main(int argc, char** argv) {
     const char* mode = argc == 2 ? argv[1] : "";
     bool check = strcmp(mode, "check") == 0, once = strcmp(mode, "once") == 0;
-    if (!check && !once && strcmp(mode, "time") != 0) {
-        fprintf(stderr, "usage: record check|once|time\n");
+    bool timed = strcmp(mode, "time") == 0;
+    if (strcmp(mode, "work") == 0) {
+        print_work();
+        return 0;
+    }
+    if (!check && !once && !timed) {
+        fprintf(stderr, "usage: record check|once|time|work\n");
         return 2;
     }
-    if (!check && !once) printf("kernel,median_ms,low_ms,high_ms,runs,bytes\n");
-    for (size_t k = 0; k < sizeof jobs / sizeof jobs[0]; k++) {
+    if (timed) printf("kernel,median_ms,low_ms,high_ms,runs\n");
+    for (size_t k = 0; k < JOBS; k++) {
         struct job* job = &jobs[k];
         begin(job, check ? job->small : job->large);
-        if (check || once) {
+        if (timed) {
+            measure(job);
+        } else {
             launch(job);
             verify(job, check ? INT64_MAX : SAMPLES);
-        } else {
-            measure(job);
         }
         end(job);
     }
-    if (!check && !once) measure_copy();
+    if (timed) measure_copy();
     return 0;
 }

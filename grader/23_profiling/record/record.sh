@@ -3,12 +3,15 @@
 #
 #   record.sh measure RAW   needs a GPU, nvcc and ncu: builds, times by CUDA events, then Nsight
 #                           Compute; everything they say goes to the folder RAW
+#   record.sh table RAW     makes the tables of what is in RAW: plots/data/GPU/23_profiling.counters.csv,
+#                           the kernels as they are given, and .after.csv, cured; and recorded.h
+#   record.sh check         recorded.h is what the tables say
 # Runs from anywhere.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../../.." && pwd) || exit 2
 export LC_ALL=C
-usage="usage: record.sh measure RAW"
+usage="usage: record.sh measure RAW | table RAW | check"
 fail() {
     echo "record.sh: $*" >&2
     exit 1
@@ -79,6 +82,7 @@ measure() {
         [ $how = before ] || kernels="$solutions/read/after.cu $solutions/profiling.cu"
         # shellcheck disable=SC2086  # lists of words
         "$nvcc" $flags "$here/record.cu" $kernels -o "$raw/$how" || fail "nvcc refused a kernel"
+        "$raw/$how" work > "$raw/work.csv" || fail "$how does not run"
         "$raw/$how" check || fail "$how: a kernel is wrong"
         "$raw/$how" time > "$raw/$how.time.csv" || fail "$how: a kernel is wrong"
         nvidia-smi --query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu --format=csv > "$raw/$how.clocks"
@@ -109,7 +113,32 @@ measure() {
     rm "$raw/before" "$raw/after" "$raw/known"
 }
 
+# recorded DIR: recorded.h, of the tables in DIR
+recorded() {
+    awk -F, -f "$here/recorded.awk" "$1/23_profiling.counters.csv" "$1/23_profiling.after.csv"
+}
+
+table() {
+    machine=$(cat "$1/machine")
+    data=$root/plots/data/$(echo "${machine%%,*}" | tr 'A-Z ' 'a-z-')
+    mkdir -p "$data" && new=$(mktemp) || exit 1
+    for how in before after; do
+        to=$data/23_profiling.counters.csv
+        [ $how = before ] || to=$data/23_profiling.after.csv
+        awk -v machine="$machine" -f "$here/table.awk" "$1/work.csv" "$1/$how.time.csv" "$1/$how.raw.csv" > "$new" ||
+            exit 1
+        cp "$new" "$to" && echo "$to"
+    done
+    recorded "$data" > "$new" && cp "$new" "$here/../recorded.h" && rm "$new" && echo grader/23_profiling/recorded.h
+}
+
+check() {
+    recorded "$root/plots/data/nvidia-h200" | diff "$here/../recorded.h" -
+}
+
 case ${1:-} in
+table) table "${2:?$usage}" ;;
+check) check ;;
 measure) measure "${2:?$usage}" ;;
 *) fail "$usage" ;;
 esac
