@@ -2,15 +2,15 @@
 //
 //     scores  the scores of one query for N keys           equation 1
 //     decay   sums along rows that forget                  equation 2
-//     filter  a causal filter of 8 taps for each channel   equation 3
+//     filter  a causal filter of 16 taps for each channel   equation 3
 //
 // BEGIN SOLUTION (about 8 lines): what each of them waited for, and what you did about it
 // scores  With a thread for each key every load of K fell apart into 32 sectors. Now a warp has the
 //         key, and its lanes read side by side.
 // decay   A lane walks along a row of its warp's tile. Rows of 32 floats all began at bank 0, and
 //         32 lanes queued there. Rows of 33 floats begin at 32 banks.
-// filter  Each output read its 8 steps of x, and 8 weights, again. Now a thread walks along the
-//         steps and keeps the last 8 of them, and the weights, in registers.
+// filter  Each output read its 16 steps of x, and 16 weights, again. Now a thread walks along the
+//         steps and keeps the last 16 of them, and the weights, in registers.
 //
 // Slow, with the answers: steps/1_read_only.cu.
 // END SOLUTION
@@ -28,9 +28,9 @@
 
 // BEGIN SOLUTION (about 6 lines): what limits each kernel as it is given, how many times faster it gets
 static const struct profiling_answer answered[PROFILING_KERNELS] = {
-    {LIMITER_UNCOALESCED, 4.5f},      // scores
-    {LIMITER_BANK_CONFLICTS, 4.5f},   // decay
-    {LIMITER_REDUNDANT_READS, 3.0f},  // filter
+    {LIMITER_UNCOALESCED, 3.7f},      // scores
+    {LIMITER_BANK_CONFLICTS, 3.7f},   // decay
+    {LIMITER_REDUNDANT_READS, 2.6f},  // filter
     {LIMITER_REGISTERS, 4.0f},        // gaps
     {LIMITER_TAIL, 1.78f},            // forces
     {LIMITER_IN_FLIGHT, 4.0f},        // norm
@@ -115,8 +115,9 @@ __global__ void decay_kernel(float* __restrict__ h,        // (rows, T)  out
 
 // ---- filter
 
-// BEGIN SOLUTION (about 1 line): steps of a thread of filter, if it has others
-#define SEGMENT 128  // steps of a thread; those before them are read once more for each segment
+// BEGIN SOLUTION (about 2 lines): steps of a thread of filter, if it has others
+#define SEGMENT 256  // steps of a thread; the 15 before them are read once more for each segment
+#define GROUP 8      // of them, asked for together
 // AS GIVEN
 // #define SEGMENT 1  // steps of a thread
 // END SOLUTION
@@ -129,27 +130,29 @@ __global__ void filter_kernel(float* __restrict__ y,        // (T, C)  out
     int c = blockIdx.y * THREADS + threadIdx.x;  // [0, C rounded up to THREADS)
     if (c >= C) return;                          // no barrier follows: leaving early is fine
     // y[t][c] = sum_k w[k][c] * x[t - k][c]          (README eq. 3)
-    // BEGIN SOLUTION (about 22 lines): the same sums, with the cure that the profile asks for
-    float weight[TAPS], before[TAPS], now[TAPS];  // before: x of the TAPS steps before t
+    // BEGIN SOLUTION (about 20 lines): the same sums, with the cure that the profile asks for
+    float weight[TAPS];
+    float window[TAPS - 1 + GROUP];  // x from TAPS - 1 steps before t on
 #pragma unroll
-    for (int k = 0; k < TAPS; k++) {
-        int t = t0 - TAPS + k;
-        weight[k] = w[(size_t)k * C + c];
-        before[k] = t >= 0 ? x[(size_t)t * C + c] : 0.0f;
+    for (int k = 0; k < TAPS; k++) weight[k] = w[(size_t)k * C + c];
+#pragma unroll
+    for (int i = 0; i < TAPS - 1; i++) {
+        int t = t0 - (TAPS - 1) + i;
+        window[i] = t >= 0 ? x[(size_t)t * C + c] : 0.0f;
     }
-    for (int t = t0; t < t0 + SEGMENT && t < T; t += TAPS) {
+    for (int t = t0; t < t0 + SEGMENT && t < T; t += GROUP) {
 #pragma unroll
-        for (int i = 0; i < TAPS; i++) now[i] = t + i < T ? x[(size_t)(t + i) * C + c] : 0.0f;
+        for (int i = 0; i < GROUP; i++)
+            window[TAPS - 1 + i] = t + i < T ? x[(size_t)(t + i) * C + c] : 0.0f;
 #pragma unroll
-        for (int i = 0; i < TAPS; i++) {
+        for (int i = 0; i < GROUP; i++) {
             float sum = 0.0f;
 #pragma unroll
-            for (int k = 0; k < TAPS; k++)
-                sum += weight[k] * (k <= i ? now[i - k] : before[TAPS + i - k]);
+            for (int k = 0; k < TAPS; k++) sum += weight[k] * window[TAPS - 1 + i - k];
             if (t + i < T) y[(size_t)(t + i) * C + c] = sum;
         }
 #pragma unroll
-        for (int i = 0; i < TAPS; i++) before[i] = now[i];
+        for (int i = 0; i < TAPS - 1; i++) window[i] = window[i + GROUP];
     }
     // AS GIVEN
     // float sum = 0.0f;

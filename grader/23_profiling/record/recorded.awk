@@ -55,8 +55,14 @@ END {
         }
     }
     if (failed) exit 1
-    print "// recorded.h: what limits the six kernels of lesson 23, and how many times faster the cure made them"
-    print "// on an " gpu ". record/record.sh makes it of the recorded tables."
+    print "// recorded.h: what limits the six kernels of lesson 23, and how many times faster the cure made"
+    print "// them on an " gpu ". record/record.sh makes it of the recorded tables."
+    print "#ifndef RECORDED_H\n#define RECORDED_H\n\n#include \"profiling.h\"\n"
+    print "static const struct recorded {"
+    print "    enum profiling_limiter limiter;"
+    print "    double speed_up;"
+    print "} recorded[PROFILING_KERNELS] = {"
     for (k = 2; k <= 7; k++)
-        printf "{%s, %.2f},  // %s\n", found[k], value[1, "time (us)", k] / value[2, "time (us)", k], name[k]
+        printf "    [PROFILING_%s] = {%s, %.2f},\n", toupper(name[k]), found[k], value[1, "time (us)", k] / value[2, "time (us)", k]
+    print "};\n\n#endif"
 }

@@ -14,9 +14,9 @@
 // ---- answers
 
 static const struct profiling_answer answered[PROFILING_KERNELS] = {
-    {LIMITER_UNCOALESCED, 4.5f},      // scores
-    {LIMITER_BANK_CONFLICTS, 4.5f},   // decay
-    {LIMITER_REDUNDANT_READS, 3.0f},  // filter
+    {LIMITER_UNCOALESCED, 3.7f},      // scores
+    {LIMITER_BANK_CONFLICTS, 3.7f},   // decay
+    {LIMITER_REDUNDANT_READS, 2.6f},  // filter
     {LIMITER_REGISTERS, 4.0f},        // gaps
     {LIMITER_TAIL, 1.78f},            // forces
     {LIMITER_IN_FLIGHT, 4.0f},        // norm
