@@ -152,7 +152,7 @@ static const struct hypothesis mistakes[] = {
 static bool is_tail(const struct suspect* s, const struct problem* p, int64_t length) {
     const int64_t columns = p->function == SCORES ? 1 : p->b;
     const int64_t rows_done = p->a / length * length, columns_done = columns / length * length;
-    bool down = true, across = true;
+    bool down = true, across = p->function != SCORES;
     for (int64_t i = 0; i < s->tensor->count; i++) {
         if (s->tensor->got[i] == s->tensor->want[i]) continue;
         if (check_was_written(s->tensor, i)) return false;
