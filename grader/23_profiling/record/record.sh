@@ -69,6 +69,7 @@ measure() {
     nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
     ncu=$(command -v ncu || echo /usr/local/cuda/bin/ncu)
     if [ ! -x "$nvcc" ] || [ ! -x "$ncu" ]; then fail "nvcc and ncu are needed, and a GPU"; fi
+    [ -d "$root/solutions" ] || fail "the student edition has no cured kernels to record"
     mkdir -p "$1" && raw=$(cd "$1" && pwd) || exit 1
     solutions=$root/solutions/23_profiling
     # the last columns of the tables: gpu,driver,cuda,date
