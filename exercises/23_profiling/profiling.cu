@@ -17,7 +17,7 @@
 
 // ---- answers
 
-// your code goes here (about 6 lines): what limits each kernel as it is given, how many times faster it gets
+// your code goes here (about 6 lines): what limits each kernel as given, how many times faster it gets
 static const struct profiling_answer answered[PROFILING_KERNELS] = {
     {LIMITER_NONE, 0.0f},  // scores
     {LIMITER_NONE, 0.0f},  // decay
@@ -50,8 +50,8 @@ __global__ void scores_kernel(float* __restrict__ S,        // (N)     out
 // your code goes here (about 1 line): the cure that the profile of decay asks for, here or in the kernel
 #define TILE_ROW STEPS  // floats from one row of a tile to the next
 
-// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS steps
-// at a time: so global memory is read and written along the rows.
+// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS
+// steps at a time: so global memory is read and written along the rows.
 __global__ void decay_kernel(float* __restrict__ h,        // (rows, T)  out
                              const float* __restrict__ x,  // (rows, T)
                              int rows, int T, float decay) {

@@ -147,8 +147,8 @@ static const struct hypothesis mistakes[] = {
     {0},
 };
 
-// Is every wrong element in the rows, or in the columns, that whole tiles of some length leave over?
-// None of them may have been written.
+// Is every wrong element in the rows, or in the columns, that whole tiles leave over? None of them
+// may have been written.
 static bool is_tail(const struct suspect* s, const struct problem* p, int64_t length) {
     const int64_t columns = p->function == SCORES ? 1 : p->b;
     const int64_t rows_done = p->a / length * length, columns_done = columns / length * length;

@@ -2,8 +2,8 @@
 # handout.sh: what `make handout OUT=dir` does: the student edition, a repository of its own. It
 # grades itself as this one does, and has no solutions, no decks (they show some; the tile sweep
 # shows none), no answers to the homework, no kernels that must fail or pass, no figures of what is
-# to be predicted, no tests of the course. Where OUT is the student edition already, a commit on top of what is there makes it the
-# present one: whoever cloned it gets that by make update.
+# to be predicted, no tests of the course. Where OUT is the student edition already, a commit on top
+# of what is there makes it the present one: whoever cloned it gets that by make update.
 # usage: handout.sh    with OUT in the environment
 . grader/make/save.sh
 out=${OUT:-} before=

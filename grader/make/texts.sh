@@ -4,7 +4,8 @@
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table
-# whose columns up to `gpu` are shown; between those of after the same of LESSON.after.csv, in answers.md.
+# whose columns up to `gpu` are shown; between those of after the same of LESSON.after.csv, in
+# answers.md.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: these tables alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2

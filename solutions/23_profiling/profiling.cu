@@ -26,7 +26,7 @@
 
 // ---- answers
 
-// BEGIN SOLUTION (about 6 lines): what limits each kernel as it is given, how many times faster it gets
+// BEGIN SOLUTION (about 6 lines): what limits each kernel as given, how many times faster it gets
 static const struct profiling_answer answered[PROFILING_KERNELS] = {
     {LIMITER_UNCOALESCED, 3.7f},      // scores
     {LIMITER_BANK_CONFLICTS, 3.7f},   // decay
@@ -85,8 +85,8 @@ __global__ void scores_kernel(float* __restrict__ S,        // (N)     out
 // #define TILE_ROW STEPS  // floats from one row of a tile to the next
 // END SOLUTION
 
-// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS steps
-// at a time: so global memory is read and written along the rows.
+// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS
+// steps at a time: so global memory is read and written along the rows.
 __global__ void decay_kernel(float* __restrict__ h,        // (rows, T)  out
                              const float* __restrict__ x,  // (rows, T)
                              int rows, int T, float decay) {

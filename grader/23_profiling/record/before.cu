@@ -13,8 +13,8 @@
 // ---- gaps
 
 // The value at i of the polynomial with ORDER coefficients that is nearest to x around i.
-// Normal equations, A c = b, with b as the last column of A. All loops are unrolled, so that A stays
-// in registers.
+// Normal equations, A c = b, with b as the last column of A. All loops are unrolled, so that A
+// stays in registers.
 inline __device__ float fitted(const float* x, int64_t i, int64_t n) {
     float A[ORDER][ORDER + 1] = {};
     for (int j = -GAP_REACH; j <= GAP_REACH; j++) {

@@ -96,7 +96,9 @@ static int run_norm(struct job* j) {
     return read_norm((int64_t*)j->out_gpu, (int8_t*)j->in_gpu, j->n);
 }
 
-// ---- references: |got - want| / tolerance; the tolerances are those of sums in fp32, n eps at worst
+// ---- references: |got - want| / tolerance
+
+// The tolerances are those of sums in fp32: n eps at worst.
 
 static double off(double got, double want, double tolerance) {
     return fabs(got - want) / tolerance;

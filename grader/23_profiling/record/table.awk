@@ -2,9 +2,9 @@
 #
 #   awk -v machine=GPU,DRIVER,CUDA,DATE -f table.awk WORK TIMES RAW
 #
-# WORK, TIMES: what `record work` and `record time` printed; RAW: ncu's raw page as CSV, with the launches in that order. A
-# line of the table is a section of ncu's report and a name as it stands there, and a number for
-# each kernel; what has no section was measured by CUDA events, without ncu.
+# WORK, TIMES: what `record work` and `record time` printed; RAW: ncu's raw page as CSV, with the
+# launches in that order. A line of the table is a section of ncu's report and a name as it stands
+# there, and a number for each kernel; what has no section was measured by CUDA events, without ncu.
 
 # fields in quotes; kernels' names and numbers have commas
 function cut(line, field) {

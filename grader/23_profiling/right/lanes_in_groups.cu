@@ -1,5 +1,5 @@
-// lanes_in_groups.cu: 8 lanes have a key; a warp has a row of decay and adds up along it by shuffles;
-// a block takes the steps of filter through shared memory.
+// lanes_in_groups.cu: 8 lanes have a key; a warp has a row of decay and adds up along it by
+// shuffles; a block takes the steps of filter through shared memory.
 #include "profiling.h"
 
 #define WARP_SIZE 32

@@ -42,8 +42,8 @@ __global__ void scores_kernel(float* __restrict__ S,        // (N)     out
 
 #define TILE_ROW STEPS  // floats from one row of a tile to the next
 
-// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS steps
-// at a time: so global memory is read and written along the rows.
+// Each warp has 32 rows, a lane for each. It takes them through a tile in shared memory, STEPS
+// steps at a time: so global memory is read and written along the rows.
 __global__ void decay_kernel(float* __restrict__ h,        // (rows, T)  out
                              const float* __restrict__ x,  // (rows, T)
                              int rows, int T, float decay) {
