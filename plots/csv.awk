@@ -18,7 +18,7 @@ FNR == 1 {
     date[files] = of("date")
     if (date[files] < oldest || oldest == "") oldest = date[files]
     if (date[files] > newest) newest = date[files]
-    if (of("torch") != "") torch[files] = ", PyTorch " of("torch")
+    if ("torch" in column && of("torch") != "") torch[files] = ", PyTorch " of("torch")
 }
 
 # of(NAME): this row's value in that column. A record without the column is not a bench.

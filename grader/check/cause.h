@@ -292,6 +292,19 @@
     COST(cost_grew, "the cure costs more than the kernel needs")                                   \
     CAUSE(edit_too_long, "more lines differ from the given file than a cure needs")                \
     CAUSE(bug_misnamed, "the kernel is mended; what was wrong with it has another name")           \
+    /* what profiles say (lesson 23) */                                                            \
+    CAUSE(not_answered, "the answer is as it was given: LIMITER_NONE, or 0")                       \
+    CAUSE(wrong_limiter,                                                                           \
+          "the table shows another limiter: which unit is busy, and if none is, why do "           \
+          "warps wait?")                                                                           \
+    CAUSE(wrong_speed_up,                                                                          \
+          "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")   \
+    CAUSE(carry_lost,                                                                              \
+          "a sum begins anew with each tile: what was reached before is its beginning")            \
+    CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \
+    CAUSE(halo_missing,                                                                            \
+          "a segment begins as if nothing were before it: it needs the steps just before")         \
+    CAUSE(tap_order, "w[k] belongs to the step k before: all TAPS of them, the newest first")      \
     /* the process */                                                                              \
     CAUSE(crash, "the program ended before the launcher returned")                                 \
     CAUSE(out_of_memory, "the program asked for more memory than a grade may use")                 \

@@ -6,6 +6,13 @@
 # becomes
 #     // your code goes here (about 5 lines): fold x[j] into (m, l)
 #
+# Where something stands that is to be mended, the region ends with it, as a comment, and the stub
+# has it behind that line as code:
+#     ...
+#     // AS GIVEN
+#     // m = x[j];
+#     // END SOLUTION
+#
 # Where a mistake is to be found, the stub gets the broken lines in place of the mended ones. They
 # stand in comments; either part may be empty:
 #     // BEGIN BROKEN
@@ -50,8 +57,15 @@ function end(what) {
     print
     next
 }
+/\/\/ AS GIVEN$/ {
+    if (!open || kind != "SOLUTION" || given) fail("AS GIVEN belongs into a region, once")
+    given = FNR
+    next
+}
 /END SOLUTION/ {
     end("SOLUTION")
+    if (given == FNR - 1) fail("nothing is given behind AS GIVEN")
+    given = 0
     next
 }
 /BEGIN BROKEN/ {
@@ -78,6 +92,12 @@ function end(what) {
     sub(/ = .*/, " =")
     print
     regions++
+    next
+}
+given {
+    if ($0 !~ /^ *\/\/( |$)/) fail("what is given is a comment")
+    sub(/\/\/ ?/, "")
+    print
     next
 }
 open && kind == "BROKEN" {

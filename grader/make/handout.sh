@@ -1,9 +1,9 @@
 #!/bin/sh
 # handout.sh: what `make handout OUT=dir` does: the student edition, a repository of its own. It
 # grades itself as this one does, and has no solutions, no decks (they show some; the tile sweep
-# shows none), no answers to the homework, no kernels that must fail or pass, no tests of the
-# course. Where OUT is the student edition already, a commit on top of what is there makes it the
-# present one: whoever cloned it gets that by make update.
+# shows none), no answers to the homework, no kernels that must fail or pass, no figures of what is
+# to be predicted, no tests of the course. Where OUT is the student edition already, a commit on top
+# of what is there makes it the present one: whoever cloned it gets that by make update.
 # usage: handout.sh    with OUT in the environment
 . grader/make/save.sh
 out=${OUT:-} before=
@@ -29,7 +29,8 @@ list=$(mktemp) || exit 2
 trap 'rm -f "$list"' EXIT
 git ls-files -z -- . ':!solutions' ':(exclude,glob)slides/*' ':!slides/figures' ':!exercises' ':!grader/*/wrong/*' ':!grader/*/right/*' ':!grader/*/peers/*' \
     ':!grader/*/test.sh' ':!grader/test' ':!grader/cpu/test' ':!grader/cpu/bench' ':!grader/bench/test' ':!.ci' ':!.github' \
-    ':!lessons/INSTRUCTORS.md' ':!lessons/*/answers.md' ':!grader/make/template' >"$list" || exit 2
+    ':!lessons/INSTRUCTORS.md' ':!lessons/*/answers.md' ':!grader/make/template' \
+    ':!plots/data/*/*.after.csv' ':!plots/svg/cures_*' >"$list" || exit 2
 mkdir -p "$out" || exit 2
 # Files that were handed out and no longer exist have to go; files that the instructor added stay.
 [ -z "$before" ] || (cd "$out" && git ls-tree -r -z --name-only "$before" | xargs -0 rm -f) || exit 2
@@ -52,7 +53,8 @@ awk '{ print } NR == 1 {
     print "everywhere. `make update` brings what is new, and keeps your work."
     print "What a lesson of kernels asks for stands in its check as arithmetic in double, not as a kernel. Lesson 21 is another"
     print "matter: its answers are formulas, and what grades them, `grader/21_flop_counting/questions.h`, has to know them."
-    print "Whoever opens that file reads the answers. The same holds for lesson 22, whose check names the bugs to be found."
+    print "Whoever opens that file reads the answers. So it is with lessons 22, whose check names the bugs to be found, and 23,"
+    print "where `grader/23_profiling/recorded.h` has what is asked of its tables."
     print "The headers `lessons/*.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
     print "lesson may include them, an earlier one is refused."
 }' README.md >"$out/README.md" || exit 2

@@ -83,6 +83,10 @@ done
 # shellcheck disable=SC2046  # one word each
 draw roofline "$to/roofline.svg" $(recorded)
 draw traffic "$to/traffic.svg" $traffic
+# lesson 23's kernels as they are given; and cured, of which the student edition has no figures
+given=plots/data/$gpu/23_profiling.counters.csv cured=plots/data/$gpu/23_profiling.after.csv
+[ ! -e "$given" ] || draw cures "$to/given_23.svg" "$given"
+[ ! -e "$cured" ] || draw cures "$to/cures_23.svg" "$given" "$cured"
 
 for csv in build/bench/*/yours.csv; do
     [ -e "$csv" ] || {

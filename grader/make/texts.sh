@@ -4,7 +4,8 @@
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table
-# whose columns up to `gpu` are shown.
+# whose columns up to `gpu` are shown; between those of after the same of LESSON.after.csv, in
+# answers.md.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: these tables alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
@@ -27,7 +28,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.counters"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after"' EXIT
 refresh() { # refresh TEXT
     awk '
         !figures && /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -49,7 +50,7 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- (bench|counters) -->$/ {
+        /^<!-- (bench|counters|after) -->$/ {
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
@@ -62,8 +63,10 @@ refresh() { # refresh TEXT
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
     counted "$lesson.counters.csv" >"$new.counters"
+    counted "$lesson.after.csv" >"$new.after"
     [ -n "$FIGURES" ] || sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"
+    [ ! -e "lessons/$lesson/answers.md" ] || refresh "lessons/$lesson/answers.md"
 done
 # What shows several lessons is made with all of them.
 [ -n "$FIGURES" ] || [ $# = 1 ] || {

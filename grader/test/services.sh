@@ -20,7 +20,7 @@ mkdir "$dir/folder"
 other_is_refused() { ! OUT="$dir/folder" make -s handout 2>"$dir/said" && grep -q 'is no student edition' "$dir/said"; }
 expect "not into any other folder" other_is_refused
 nothing_secret() {
-    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right|test)/|/answers.md$|INSTRUCTORS' | head -n 3)
+    hidden=$(cd "$dir/handout" && git ls-files | grep -E '^solutions/|/(wrong|right|test)/|/answers.md$|INSTRUCTORS|[.]after[.]csv$|/cures_' | head -n 3)
     [ -z "$hidden" ] || { echo "$hidden" && false; }
 }
 expect "it has no solution and no kernel that is graded" nothing_secret
@@ -31,6 +31,11 @@ tells_of_21() {
     [ "$(wc -l <"$dir/answers")" = 24 ] && ! grep -rlFf "$dir/answers" --exclude=hints.md --exclude-dir=.git "$dir/handout"
 }
 expect "what it holds of lesson 21 it says" tells_of_21
+tells_of_23() {
+    grep -q 'recorded.h' "$dir/handout/README.md" && [ -e "$dir/handout/grader/23_profiling/recorded.h" ] &&
+        [ -e "$dir/handout/plots/data/nvidia-h200/23_profiling.counters.csv" ]
+}
+expect "and of lesson 23, which has the tables before the cure" tells_of_23
 in_handout() { (cd "$dir/handout" && unset MAKEFLAGS MAKELEVEL && "$@"); }
 expect "it grades a right kernel 100" in_handout make -s grade LESSON=05 FILE="$solution"
 stub_is_0() { in_handout make -s grade LESSON=05 2>&1 | grep -q '^Score: 0/100'; }

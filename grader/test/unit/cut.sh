@@ -21,6 +21,11 @@ try 1 "end without begin" "a\n$end"
 try 1 "no line count" "// BEGIN SOLUTION: add\n x\n$end"
 try 1 "no text" "// BEGIN SOLUTION (about 2 lines):\n x\n$end"
 try 1 "words after END" "$begin x\n// END SOLUTION here\n"
+try 0 "something given" "$begin x\n// AS GIVEN\n// y\n$end"
+try 1 "given outside of a region" "// AS GIVEN\n// y\n$begin x\n$end"
+try 1 "given twice" "$begin x\n// AS GIVEN\n// y\n// AS GIVEN\n// z\n$end"
+try 1 "nothing given" "$begin x\n// AS GIVEN\n$end"
+try 1 "given as code" "$begin x\n// AS GIVEN\ny\n$end"
 try 0 "answers" "a = 1  // SOLUTION\nb = 2 / 3  // SOLUTION\n"
 try 1 "no name" "= 1  // SOLUTION\n"
 try 1 "no formula" "a =  // SOLUTION\n"
@@ -62,6 +67,12 @@ want='int a;
 c;'
 [ "$stub" = "$want" ] || {
     echo "a broken stub is: $stub"
+    status=1
+}
+stub=$(printf '%b' "    $begin    secret\n    // AS GIVEN\n    // b = 1;  // slow\n    ${end}" | awk -f grader/make/cut.awk)
+[ "$stub" = '    // your code goes here (about 2 lines): add
+    b = 1;  // slow' ] || {
+    echo "the stub with something given is: $stub"
     status=1
 }
 stub=$(printf '%b' "int a;\n    $begin    secret\n    ${end}int b;\n" | awk -f grader/make/cut.awk)

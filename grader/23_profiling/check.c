@@ -1,0 +1,297 @@
+// check.c: what lesson 23, profiling, is graded on.
+//
+// The kernels of the file as it is given are right. So that it scores 0, whatever pays for a right
+// kernel asks first whether its counter has moved: to half of what it was, at least. The items on
+// cost ask for all of it, and that no other counter has become worse.
+#include "check/arguments.h"
+#include "check/check.h"
+#include "check/reach.h"
+#include "cases.h"
+#include "answers.h"
+#include "mistakes.h"
+#include "wall/arena.h"
+
+#include <stdio.h>
+
+static double per(double a, double b) {
+    return b > 0 ? a / b : 0;
+}
+
+// ---- the counter that a cure moves
+
+// Whole tiles, blocks and sectors.
+static struct problem counted(enum function f) {
+    return f == SCORES  ? problem_of(SCORES, 256, 128)
+           : f == DECAY ? problem_of(DECAY, 256, 96)
+                        : problem_of(FILTER, 512, 64);
+}
+
+// Requests of a warp that move every element of (a, b) once, lanes side by side. More requests than
+// a kernel needs could hide those that are bad.
+static double once(const struct problem* p) {
+    return (double)(p->a * p->b) / 32;
+}
+
+static double conflicts(const struct arena_traffic* t, double needed) {
+    double requests = (double)(t->shared_load_requests + t->shared_store_requests);
+    return per((double)(t->shared_load_conflicts + t->shared_store_conflicts),
+               fmin(requests, needed));
+}
+
+// As they are given: scores moves 32 sectors for the 4 that 32 floats lie in, 28 in vain. In decay
+// 2 of 4 requests meet 31 conflicts, 15.5 on average. filter loads 16 floats of x and 16 of w for
+// each output; a segment of 32 steps makes 2 of them.
+static void judge_target(struct check* c, const struct problem* p, const struct arena_traffic* t,
+                         bool all_of_it) {
+    switch (p->function) {
+    case SCORES:
+        check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp, of K",
+                      per((double)t->global_load_excess_sectors,
+                          fmin((double)t->global_load_requests, once(p))),
+                      all_of_it ? 1 : 14);
+        break;
+    case DECAY:
+        check_at_most(c, CAUSE_bank_conflicts, "bank conflicts for each request to shared memory",
+                      conflicts(t, 4 * once(p)), all_of_it ? 0.1 : 7);
+        break;
+    default:
+        check_at_most(c, CAUSE_too_much_read, "floats loaded from global memory for each of x",
+                      (double)t->global_load_bytes / (4.0 * (double)(p->a * p->b)),
+                      all_of_it ? 2 : 16);
+    }
+}
+
+static const struct arena_traffic* traffic_of(struct check* c, const struct problem* p) {
+    check_watch(c, WATCH_PROFILE);
+    run(c, *p);
+    return check_traffic(c);
+}
+
+// Ends the item if the kernel waits for what it waited for as it was given.
+static void must_have_moved(struct check* c, enum function f) {
+    const struct problem p = counted(f);
+    judge_target(c, &p, traffic_of(c, &p), false);
+    check_watch(c, WATCH_NONE);
+}
+
+// ---- items: right answers
+
+static const int64_t hard[][2] = {{17, 129}, {33, 15}, {15, 33}, {1, 1}, {4321, 3}, {3, 4321}};
+enum { HARD = sizeof hard / sizeof hard[0] };
+
+static int64_t odd(struct check* c) {
+    return 2 * check_pick(c, 50, 150) + 1;
+}
+
+// Real numbers: any order of a sum. decay is near 1, so that a sum remembers.
+static void reals(struct check* c, enum function f) {
+    struct problem p = problem_of(f, odd(c), odd(c));
+    p.decay = dtype_round(F32, check_uniform(c, 0.9, 0.99));
+    begin(c, &p, ", real numbers");
+    declare(c, &p);
+    fill_normal(c, p.in, 0, 1);
+    if (p.small) fill_normal(c, p.small, 0, 1);
+    check_run(c);
+    compare_reals(c, &p);
+}
+
+// A few NaN, each in a row of its own: scores that are not of its key, steps before it, other rows
+// and channels are numbers.
+static void not_a_number(struct check* c, enum function f) {
+    struct problem p = problem_of(f, 96, 70);
+    begin(c, &p, ", with NaN");
+    declare(c, &p);
+    fill(c, &p);
+    for (int64_t row = check_pick(c, 1, 20); row < p.a; row += 25)
+        p.in->value[row * p.b + check_pick(c, 0, p.b - 1)] = NAN;
+    check_run(c);
+    compare_exactly(c, &p);
+}
+
+static void again(struct check* c, enum function f) {
+    enum { CALLS = 3 };
+    struct problem p = counted(f);
+    begin(c, &p, ", three calls");
+    check_rounds(c, CALLS);
+    declare(c, &p);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        fill(c, &p);
+    }
+    check_run(c);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        compare_exactly(c, &p);
+    }
+}
+
+static bool reached(struct check* c, const void* function, int64_t size) {
+    struct problem p = problem_of(*(const enum function*)function, size, 1);
+    p.decay = 1;
+    begin(c, &p, "");
+    declare(c, &p);
+    fill(c, &p);
+    check_run_few_blocks(c);
+    check_run(c);
+    compute(&p, p.out->want, false);
+    return check_end_is_right(p.out);
+}
+
+static void any_size(struct check* c, enum function f) {
+    must_have_moved(c, f);
+    run(c, counted(f));
+    struct problem grows = counted(f);
+    grows.decay = 1;
+    if (f == DECAY) run(c, grows);
+    for (int i = 0; i < HARD; i++) run(c, problem_of(f, hard[i][0], hard[i][1]));
+    run(c, problem_of(f, odd(c), odd(c)));
+    run(c, problem_of(f, 8 * odd(c), 4 * check_pick(c, 1, 20)));
+    reals(c, f);
+    not_a_number(c, f);
+    again(c, f);
+    check_reaches(c, (1 << 17) + check_pick(c, 1, 31), reached, &f);
+}
+
+static void arguments(struct check* c, enum function f, const char* second) {
+    enum { BEYOND = PROFILING_MAX_SIZE + 1 };
+    const struct names* n = &names[f];
+    const struct idle_call calls[] = {
+        {COURSE_OK, {{n->a, 0}, {n->out, 0}, {n->in, 0}}},
+        {f == SCORES ? COURSE_BAD_ARGUMENT : COURSE_OK, {{n->b, 0}}},
+        {COURSE_BAD_ARGUMENT, {{n->a, -1}}},
+        {COURSE_BAD_ARGUMENT, {{n->b, -1}}},
+        {COURSE_UNSUPPORTED, {{n->a, BEYOND}}},
+        {COURSE_UNSUPPORTED, {{n->b, BEYOND}}},
+        {COURSE_UNSUPPORTED, {{n->a, 0}, {n->b, BEYOND}}},
+        {COURSE_BAD_ARGUMENT, {{n->out, 0}}},
+        {COURSE_BAD_ARGUMENT, {{n->in, 0}}},
+        {COURSE_BAD_ARGUMENT, {{second, 0}}},
+        {0},
+    };
+    must_have_moved(c, f);
+    struct problem p = counted(f);
+    run(c, p);
+    check_idle_calls(c, calls, declare, &p);
+    check_launches_fail(c, declare, &p);
+}
+
+// Right where all is whole. Of other sizes only the accesses count here, and of arrays that begin
+// at a float that is not the first of four.
+static void safe(struct check* c, enum function f) {
+    must_have_moved(c, f);
+    check_watch(c, WATCH_CHECK);
+    run(c, counted(f));
+    const int64_t sizes[][2] = {{1, 1}, {33, 15}, {15, 129}, {odd(c), odd(c)}};
+    for (int i = 0; i < 4; i++) run_unjudged(c, problem_of(f, sizes[i][0], sizes[i][1]));
+    for (int i = 0; i < 3; i++) {
+        struct problem p = problem_of(f, 64, 64);
+        int64_t later = check_pick(c, 1, 3);
+        char more[40];
+        snprintf(more, sizeof more, ", %s begins %d floats later",
+                 i == 0           ? names[f].out
+                 : i == 1         ? names[f].in
+                 : names[f].small ? names[f].small
+                                  : names[f].in,
+                 (int)later);
+        begin(c, &p, more);
+        declare(c, &p);
+        fill(c, &p);
+        check_begin_later(i == 0 ? p.out : i == 2 && p.small ? p.small : p.in, later);
+        check_run(c);
+        compare_exactly(c, &p);
+    }
+}
+
+// ---- items: cost
+
+// The counters that are not the target stay as good as they were: whole sectors, no conflicts, and
+// no more bytes. scores loads q once for each key, too.
+static void judge_others(struct check* c, const struct problem* p, const struct arena_traffic* t) {
+    const double bytes = 4.0 * (double)(p->a * p->b);
+    const double most = p->function == SCORES ? 2.1 : p->function == DECAY ? 1.05 : 2;
+    check_at_most(
+        c, CAUSE_uncoalesced, "sectors moved in vain for each load of a warp",
+        per((double)t->global_load_excess_sectors, fmin((double)t->global_load_requests, once(p))),
+        1);
+    check_at_most(c, CAUSE_uncoalesced, "sectors moved in vain for each store of a warp",
+                  per((double)t->global_store_excess_sectors,
+                      fmin((double)t->global_store_requests, (double)p->out->count / 32)),
+                  1);
+    check_at_most(c, CAUSE_too_much_read, "bytes loaded for each byte of the matrix",
+                  (double)t->global_load_bytes / bytes, most);
+    check_stored_once(c, names[p->function].out);
+    check_at_most(c, CAUSE_bank_conflicts, "bank conflicts for each request to shared memory",
+                  conflicts(t, 4 * once(p)), 0.1);
+}
+
+static void cured(struct check* c, enum function f) {
+    struct problem p = counted(f);
+    check_watch(c, WATCH_PROFILE);
+    begin(c, &p, "");
+    declare(c, &p);
+    fill(c, &p);
+    check_run(c);
+    compare_exactly(c, &p);
+    const struct arena_traffic* t = check_traffic(c);
+    judge_target(c, &p, t, true);
+    judge_others(c, &p, t);
+}
+
+// ---- the lesson
+
+#define ITEMS(id, f, second)                         \
+    static void any_size_of_##id(struct check* c) {  \
+        any_size(c, f);                              \
+    }                                                \
+    static void arguments_of_##id(struct check* c) { \
+        arguments(c, f, second);                     \
+    }                                                \
+    static void safe_##id(struct check* c) {         \
+        safe(c, f);                                  \
+    }                                                \
+    static void cured_##id(struct check* c) {        \
+        cured(c, f);                                 \
+    }
+ITEMS(scores, SCORES, "q")
+ITEMS(decay, DECAY, "x")
+ITEMS(filter, FILTER, "w")
+#undef ITEMS
+
+static const struct item items[] = {
+    {4, "scores: any N and d", any_size_of_scores},
+    {1, "scores: empty and bad arguments", arguments_of_scores},
+    {2, "scores: no race, nothing out of bounds", safe_scores},
+    {14, "scores: its counter moves, and no other", cured_scores},
+    {4, "decay: any rows and T", any_size_of_decay},
+    {1, "decay: empty and bad arguments", arguments_of_decay},
+    {2, "decay: no race, nothing out of bounds", safe_decay},
+    {14, "decay: its counter moves, and no other", cured_decay},
+    {4, "filter: any T and C", any_size_of_filter},
+    {1, "filter: empty and bad arguments", arguments_of_filter},
+    {2, "filter: no race, nothing out of bounds", safe_filter},
+    {15, "filter: its counter moves, and no other", cured_filter},
+    {3, "limiter of scores", limiter_of_scores},
+    {3, "limiter of decay", limiter_of_decay},
+    {3, "limiter of filter", limiter_of_filter},
+    {3, "limiter of gaps", limiter_of_gaps},
+    {3, "limiter of forces", limiter_of_forces},
+    {3, "limiter of norm", limiter_of_norm},
+    {3, "speed-up of scores", speed_up_of_scores},
+    {3, "speed-up of decay", speed_up_of_decay},
+    {3, "speed-up of filter", speed_up_of_filter},
+    {3, "speed-up of gaps", speed_up_of_gaps},
+    {3, "speed-up of forces", speed_up_of_forces},
+    {3, "speed-up of norm", speed_up_of_norm},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "23_profiling",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+    .items = items,
+    .idea = {.what = "the limiter named, and the cure that moves its counter and no other",
+             .paid_by = {limiter_of_scores, cured_scores, limiter_of_decay, cured_decay,
+                         limiter_of_filter, cured_filter},
+             .naive = "solutions/23_profiling/steps/1_read_only.cu"},
+    .explain = explain,
+};

@@ -1,0 +1,186 @@
+// mistakes.h: what known mistakes leave in an output of lesson 23.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "cases.h"
+#include "check/hypothesis.h"
+
+// Tiles and segments that a student may have chosen.
+static const int64_t lengths[] = {4, 8, 16, 32, 64, 128, 256, 512, 1024};
+enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+// A mistake of one of the functions: what it leaves in output i. `length`: of a tile, say.
+struct left {
+    enum function function;
+    double (*value)(const struct problem* p, int64_t i, int64_t length);
+};
+
+static bool leave(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
+    const struct problem* p = s->problem;
+    const struct left* left = h->like;
+    if (p->function != left->function) return false;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        guess[i] = left->value(p, i, lengths[variant]);
+        if (hypothesis_refuted(s, i, guess[i])) return false;
+    }
+    return true;
+}
+
+// ---- scores: only some of the d terms arrive
+
+static double sum_if(const struct problem* p, int64_t i, int64_t from, int64_t to, int64_t lanes) {
+    double sum = 0, a, b;
+    for (int64_t k = from; k < to && term(p, i, k, &a, &b); k++)
+        if (k % 32 < lanes) sum += a * b;
+    return sum;
+}
+
+static double whole_pieces(const struct problem* p, int64_t key, int64_t length) {
+    return sum_if(p, key, 0, p->b / length * length, 32);
+}
+
+// The shuffles end, or begin, with too few lanes.
+static double some_lanes(const struct problem* p, int64_t key, int64_t length) {
+    return sum_if(p, key, 0, p->b, length);
+}
+
+static double first_lane(const struct problem* p, int64_t key, int64_t length) {
+    (void)length;
+    return sum_if(p, key, 0, p->b, 1);
+}
+
+// ---- decay
+
+// The sum begins anew with each tile.
+static double begun_anew(const struct problem* p, int64_t i, int64_t length) {
+    double last = 0;
+    for (int64_t t = i % p->b / length * length; t <= i % p->b; t++)
+        last = p->decay * last + p->in->value[i / p->b * p->b + t];
+    return last;
+}
+
+static double decayed_by(const struct problem* p, int64_t i, double of_last, double of_x) {
+    double last = 0;
+    for (int64_t t = 0; t <= i % p->b; t++)
+        last = of_last * last + of_x * p->in->value[i / p->b * p->b + t];
+    return last;
+}
+
+static double x_decays(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return decayed_by(p, i, 1, p->decay);
+}
+
+static double nothing_decays(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return decayed_by(p, i, 1, 1);
+}
+
+static double both_decay(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return decayed_by(p, i, p->decay, p->decay);
+}
+
+// The lanes walk down the columns of their tile of 32 x 32, not along its rows.
+static double walked_across(const struct problem* p, int64_t i, int64_t length) {
+    int64_t row = i / p->b, t = i % p->b, first = row / 32 * 32;
+    double last = 0;
+    (void)length;
+    for (int64_t at = t % 32; at <= t; at += 32)
+        for (int64_t r = first; r < first + 32 && (at < t || r <= row); r++)
+            last = p->decay * last + (r < p->a ? p->in->value[r * p->b + at] : 0);
+    return last;
+}
+
+// ---- filter
+
+// sum_k w[weight(k)][c] * x[t - k - later][c] over the steps from `from` on.
+static double filtered(const struct problem* p, int64_t i, int64_t from, bool turned, int later) {
+    int64_t t = i / p->b, c = i % p->b;
+    double sum = 0;
+    for (int64_t k = 0; k < PROFILING_TAPS && t - k - later >= from; k++)
+        if (t - k - later < p->a)
+            sum += p->small->value[(turned ? PROFILING_TAPS - 1 - k : k) * p->b + c] *
+                   p->in->value[(t - k - later) * p->b + c];
+    return sum;
+}
+
+// What lies before a segment counts as 0.
+static double without_halo(const struct problem* p, int64_t i, int64_t length) {
+    return filtered(p, i, i / p->b / length * length, false, 0);
+}
+
+static double turned(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return filtered(p, i, 0, true, 0);
+}
+
+static double one_late(const struct problem* p, int64_t i, int64_t length) {
+    (void)length;
+    return filtered(p, i, 0, false, 1);
+}
+
+// One tap too few.
+static double last_tap_lost(const struct problem* p, int64_t i, int64_t length) {
+    int64_t t = i / p->b, last = PROFILING_TAPS - 1;
+    (void)length;
+    double lost =
+        t < last ? 0 : p->small->value[last * p->b + i % p->b] * p->in->value[i - last * p->b];
+    return filtered(p, i, 0, false, 0) - lost;
+}
+
+#define LEAVES(cause, of, variants, value) \
+    { CAUSE_##cause, leave, variants, LIKE(left, of, value) }
+static const struct hypothesis mistakes[] = {
+    LEAVES(inner_tail, SCORES, LENGTHS, whole_pieces),
+    LEAVES(merge_lost, SCORES, 3, some_lanes),
+    LEAVES(merge_lost, SCORES, 1, first_lane),
+    LEAVES(carry_lost, DECAY, LENGTHS, begun_anew),
+    LEAVES(decay_misplaced, DECAY, 1, x_decays),
+    LEAVES(decay_misplaced, DECAY, 1, nothing_decays),
+    LEAVES(decay_misplaced, DECAY, 1, both_decay),
+    LEAVES(transposed, DECAY, 1, walked_across),
+    LEAVES(halo_missing, FILTER, LENGTHS, without_halo),
+    LEAVES(tap_order, FILTER, 1, turned),
+    LEAVES(tap_order, FILTER, 1, one_late),
+    LEAVES(tap_order, FILTER, 1, last_tap_lost),
+    {0},
+};
+
+// Is every wrong element in the rows, or in the columns, that whole tiles leave over? None of them
+// may have been written.
+static bool is_tail(const struct suspect* s, const struct problem* p, int64_t length) {
+    const int64_t columns = p->function == SCORES ? 1 : p->b;
+    const int64_t rows_done = p->a / length * length, columns_done = columns / length * length;
+    bool down = true, across = p->function != SCORES;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        if (s->tensor->got[i] == s->tensor->want[i]) continue;
+        if (check_was_written(s->tensor, i)) return false;
+        down &= i / columns >= rows_done;
+        across &= i % columns >= columns_done;
+    }
+    return down || across;
+}
+
+// Every wrong element is NaN, and the inputs hold NaN.
+static bool nan_has_leaked(const struct suspect* s) {
+    bool wanted = false;
+    for (int64_t i = 0; i < s->tensor->count; i++) {
+        const double got = s->tensor->got[i], want = s->tensor->want[i];
+        wanted |= isnan(want);
+        if (!isnan(got) && !(fabs(got - want) <= s->budget.max)) return false;
+    }
+    return wanted;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct problem* p = check_description(c);
+    if (!p) return CAUSE_NONE;
+    const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    enum cause cause = hypothesis_search(&s, mistakes);
+    for (int i = 0; !cause && i < LENGTHS && lengths[i] <= 32; i++)
+        if (is_tail(&s, p, lengths[i])) cause = CAUSE_tail_dropped;
+    return cause ? cause : nan_has_leaked(&s) ? CAUSE_nan_leak : CAUSE_NONE;
+}
+
+#endif
