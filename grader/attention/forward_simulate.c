@@ -260,7 +260,7 @@ bool is_cut_off(const struct suspect* s) {
         wrong += got != nearest;
         differ += got != nearest && e >= width && got != t->got[e - width];
         cut += got != nearest && got == nearest - copysign(ulp, want) && fabs(nearest) > fabs(want);
-        ones += want == 1 && got < 1 && got >= 1 - 2 * ulp;
+        ones += want == 1 && got <= 1 && got >= 1 - 2 * ulp;
     }
     return count > 0 &&
            ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
