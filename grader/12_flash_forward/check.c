@@ -112,7 +112,7 @@ static void growing(struct check* c) {
         fill_levels(&p, cases[i].step);
         forward_run(&p, JUDGE_O);
     }
-    forward_case_faint(sizes(c, 1, 16, 512, 16));
+    forward_case_faint(sizes(c, 1, 32, 512, 16));
 }
 
 // The shortest sequences are shorter than many tiles, the longest are no kernel's array.
@@ -127,7 +127,7 @@ static void lengths(struct check* c) {
 
 static void batches(struct check* c) {
     plain(c, check_pick(c, 2, 4), 32, 32, 32);
-    plain(c, check_pick(c, 1025, 1030), 16, 16, 16);
+    plain(c, check_pick(c, 257, 260), 32, 32, 16);
     struct problem p = sizes(c, check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)p.B);
     problem_declare(&p, BATCHES_INSIDE);
@@ -222,7 +222,7 @@ static void cancelling(struct check* c) {
     forward_run(&p, JUDGE_O);
     forward_case_exact(sizes(c, 1, 32, 1024, 16));
     forward_case_tail(sizes(c, 1, 32, 2048, 16));
-    forward_case_divided(sizes(c, 1, 16, 64, 16));
+    forward_case_divided(sizes(c, 1, 32, 64, 16));
 }
 
 static void scaled(struct check* c, double factor, int judged) {
@@ -253,14 +253,14 @@ static void logsumexp(struct check* c) {
     begin(&p, ", scores grow from tile to tile");
     fill_levels(&p, 0.9);
     forward_run(&p, JUDGE_LSE);
-    forward_case_one_weighs(sizes(c, 1, 16, 32, 16));
+    forward_case_one_weighs(sizes(c, 1, 32, 32, 16));
 }
 
 // With a scale below 0 the largest score is that of the smallest product; with 0 all are equal.
 static void own_scale(struct check* c) {
     scaled(c, own_factor(c), JUDGE_O);
     scaled(c, -30, JUDGE_O);
-    forward_case(with_scale(sizes(c, 1, 16, 32, 16), 0), PACKED, "", JUDGE_O);
+    forward_case(with_scale(sizes(c, 1, 32, 32, 16), 0), PACKED, "", JUDGE_O);
 }
 
 static void twice(struct check* c) {
@@ -268,7 +268,7 @@ static void twice(struct check* c) {
     char name[40];
     snprintf(name, sizeof name, "N_q = N_k = 32, d = %d", (int)p.d);
     forward_again(p, name, fill_plain);
-    forward_case_after(sizes(c, 2, 64, 64, 64), sizes(c, 1, 16, 32, 16), fill_plain);
+    forward_case_after(sizes(c, 2, 64, 64, 64), sizes(c, 1, 32, 32, 16), fill_plain);
 }
 
 static void arguments(struct check* c) {
@@ -332,7 +332,7 @@ static void safe(struct check* c) {
         forward_fill(&p);
         judge_O(&p, (struct budget){.max = INFINITY, .mean = INFINITY});  // is all of it written?
     }
-    forward_misaligned(sizes(c, 1, 16, 16, 16));
+    forward_misaligned(sizes(c, 1, 32, 32, 16));
     problem_uneven_each(sizes(c, 2, 16, 16, 16), forward_fill);
 }
 

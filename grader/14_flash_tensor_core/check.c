@@ -47,7 +47,7 @@ static void heads(struct check* c) {
     p.H = check_pick(c, 2, 3);
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
-    forward_case(with_heads(all_keys(c, 16, 16), 66, 2), PACKED, "", JUDGE_O);
+    forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -74,7 +74,7 @@ static void masked(struct check* c) {
     struct problem p = with_flag(causal(c, 192, 192 + check_pick(c, 2, 62)), -65536);
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
     // The kernel of wide heads is another.
-    forward_case(with_d(causal(c, 80, 160), 128), PACKED, "", JUDGE_O);
+    forward_case(with_d(causal(c, 192, 192), 128), PACKED, "", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
@@ -86,7 +86,7 @@ static void empty_rows(struct check* c) {
 
 static void logsumexp(struct check* c) {
     forward_case(with_heads(causal(c, 96, 96), 2, 2), PACKED, "", JUDGE_LSE);
-    forward_case_one_weighs(all_keys(c, 16, 64));
+    forward_case_one_weighs(all_keys(c, 64, 64));
 }
 
 static void hard_scores(struct check* c) {
@@ -94,17 +94,17 @@ static void hard_scores(struct check* c) {
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_growing(p, ", scores that grow from key to key", 4, 1);
     forward_case_integers(p, ", scores around -20000", -128, 1024);
-    forward_case_exact(all_keys(c, 16, 1024));
-    forward_case_tail(all_keys(c, 16, 2048));
-    forward_case_divided(all_keys(c, 16, 64));
-    forward_case_faint(all_keys(c, 16, 512));
-    forward_case_ones(all_keys(c, 16, 128));
+    forward_case_exact(all_keys(c, 64, 1024));
+    forward_case_tail(all_keys(c, 64, 2048));
+    forward_case_divided(all_keys(c, 64, 64));
+    forward_case_faint(all_keys(c, 64, 512));
+    forward_case_ones(all_keys(c, 64, 128));
 }
 
 static void again(struct check* c) {
-    forward_again(all_keys(c, 16, 32), "N_q = 16, N_k = 32, d = 64", NULL);
+    forward_again(all_keys(c, 64, 64), "N_q = N_k = 64, d = 64", NULL);
     struct problem p = with_heads(causal(c, 192, 192), 1, 2);
-    forward_case_after(with_d(p, 128), all_keys(c, 16, 32), NULL);
+    forward_case_after(p, all_keys(c, 64, 128), NULL);
 }
 
 static void arguments(struct check* c) {

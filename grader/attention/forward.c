@@ -294,7 +294,7 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 static void alone(struct problem p, void (*fill)(struct problem* p, int round)) {
     problem_begin(&p, PACKED, "");
     fill ? fill(&p, 0) : forward_fill(&p);
-    forward_run(&p, JUDGE_O | JUDGE_LSE);
+    forward_run(&p, JUDGE_O);
 }
 
 void forward_case_after(struct problem p, struct problem first,
@@ -317,7 +317,7 @@ void forward_case_after(struct problem p, struct problem first,
     for (int r = 0; r < CALLS; r++) {
         check_round(p.check, r);
         check_describe(p.check, calls[r]);
-        forward_judge(calls[r], JUDGE_O | JUDGE_LSE);
+        forward_judge(calls[r], JUDGE_O);
     }
 }
 

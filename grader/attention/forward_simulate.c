@@ -249,25 +249,31 @@ bool is_guess(const struct suspect* s, const double* guess) {
 
 bool is_cut_off(const struct suspect* s) {
     const struct tensor* t = s->tensor;
+    const int64_t width = t->shape.dim[t->shape.rank - 1];
     int64_t count = 0, cut = 0, wrong = 0, ones = 0;
+    int64_t differ = 0;  // from the number above: of equal rows there are too few numbers
     for (int64_t e = 0; e < t->count && is_O(s); e++) {
         if (t->untouched[e]) continue;
         double got = t->got[e], want = t->want[e], nearest = dtype_round(t->dtype, want);
         double ulp = dtype_ulp(t->dtype, want);
         count++;
         wrong += got != nearest;
+        differ += got != nearest && e >= width && got != t->got[e - width];
         cut += got != nearest && got == nearest - copysign(ulp, want) && fabs(nearest) > fabs(want);
-        ones += want == 1 && got < 1 && got >= 1 - 2 * ulp;
+        ones += want == 1 && got <= 1 && got >= 1 - 2 * ulp;
     }
     return count > 0 &&
-           ((wrong >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
+           ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
 }
 
 bool is_by_small_weights(const struct suspect* s) {
     const struct problem* p = s->problem;
     const struct tensor *t = s->tensor, *V = p->array[ARRAY_V].tensor;
-    double largest = 0;
+    double largest = 0, off = 0;
     for (int64_t e = 0; V && e < V->count; e++) largest = fmax(largest, fabs(V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e]) off = fmax(off, fabs(t->got[e] - t->want[e]) / fabs(t->want[e]));
+    if (!(off > 0.125)) return false;
     for (int64_t e = 0; e < t->count; e++)
         if (!t->untouched[e] &&
             !(fabs(t->want[e]) < 0x1p-18 * largest && fabs(t->got[e]) < 0x1p-12 * largest))

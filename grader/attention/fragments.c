@@ -177,9 +177,23 @@ static enum cause explain_scores(const struct suspect* s) {
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
 }
 
+// No element of O is wrong by itself, but all together are too small: weights were cut off, not
+// rounded, before they were multiplied.
+static bool is_too_small(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    double growth = 0, count = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        if (!(fabs(t->got[e] - t->want[e]) <= s->budget.max)) return false;
+        growth += copysign(1, t->want[e]) * (t->got[e] - t->want[e]);
+        count++;
+    }
+    return is_O(s) && s->budget.bias > 0 && growth < -s->budget.bias * count;
+}
+
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
-    if (is_cut_off(&s)) return CAUSE_cut_off;
+    if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
     enum cause cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.
