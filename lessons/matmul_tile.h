@@ -147,7 +147,7 @@ __device__ __forceinline__ void multiply_tile(float sums[T::WARP_M / 16][T::WARP
 
 // Writes 16 rows of the warp's sums to the warp's own part of shared memory, row by row: after a
 // __syncwarp() any lane may read any of them. Rows are 8 floats longer than they need be: the 8
-// rows that lanes write together lie in different banks, and a float4 at a multiple of 4 is aligned.
+// rows that lanes write together lie in different banks. A float4 at a multiple of 4 is aligned.
 template <class T>
 __device__ __forceinline__ void put_sums(float* rows,  // (16, SUMS_ROW)
                                          const float block[T::WARP_N / 8][4]) {

@@ -35,8 +35,8 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
-// host makes them, and the kernels find them among their arguments.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements:
+// the host makes them, and the kernels find them among their arguments.
 struct dropout {
     uint64_t offset;
     unsigned keys[ROUNDS][2];
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(tile::THREADS, 1)
 
     // Z = X W^T + bias,  Y = dropout(f(Z))         (README eq. 1 to 3)
     // Z[i][j] = sums[i][j] + bias[j]
-    // your code goes here (about 27 lines): put_sums() for every 16 rows; a lane finishes four neighbours
+    // your code goes here (about 27 lines): put_sums() of 16 rows; a lane finishes four neighbours
 }
 
 // A thread has QUADS quads, as far apart as the block has threads.

@@ -60,7 +60,7 @@ static void linear(struct check* c) {
 }
 
 static void pre_activation(struct check* c) {
-    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f++) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f += FUSED_LINEAR_GELU_TANH) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
         l.with_Z = true;
         l.f = f;
@@ -131,11 +131,6 @@ static void limits(struct check* c) {
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1;
     run(l, "p = 1");
-    layer_begin(&l, "p = 1, Z is NaN, infinite and large");
-    layer_fill(&l);
-    for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = special[j % 6];
-    check_run(c);
-    judge(&l);
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1 - 0x1p-12;
     run(l, "p near 1");
@@ -144,12 +139,10 @@ static void limits(struct check* c) {
 }
 
 static void all_together(struct check* c) {
-    for (int i = 0; i < 2; i++) {
-        struct layer l = layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K);
-        l.f = FUSED_LINEAR_GELU_TANH;
-        l.p = check_uniform(c, 0.1, 0.6);
-        run(l, "GELU and dropout");
-    }
+    struct layer l = layer_of(c, WHOLE_M, WHOLE_N, WHOLE_K);
+    l.f = FUSED_LINEAR_GELU_TANH;
+    l.p = check_uniform(c, 0.1, 0.6);
+    run(l, "GELU and dropout");
 }
 
 static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
@@ -179,12 +172,14 @@ static void ragged(struct check* c) {
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
 }
 
-// A NaN in bias is one in its column, where it is kept. Large numbers stay what they are.
+// A NaN in bias is one in its column, where it is kept. Large numbers stay what they are. With
+// p = 1 all of them are dropped.
 static void not_finite(struct check* c) {
-    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU_TANH; f += FUSED_LINEAR_GELU_TANH) {
+    static const double p[] = {0.25, 1, 0};
+    for (int i = 0; i < 3; i++) {
         struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
-        l.f = f;
-        l.p = 0.25;
+        if (i == 2) l.f = FUSED_LINEAR_GELU_TANH;
+        l.p = p[i];
         layer_begin(&l, "NaN, infinity and large numbers");
         layer_fill(&l);
         make_special(&l);
@@ -223,27 +218,23 @@ static void backward_mask(struct check* c) {
 // ---- calls
 
 static void called_again(struct check* c) {
-    for (int backward = 0; backward < 2; backward++) {
-        struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
-        if (backward) l = backward_of(c, HALF_M, WHOLE_N, FUSED_LINEAR_NONE);
-        l.p = 0.5;
-        l.calls = 3;
-        layer_begin(&l, "three calls");
-        for (int call = 0; call < l.calls; call++) {
-            check_round(c, call);
-            check_vary(c, "offset", call, (int64_t)l.first_offset + call);
-            if (call == 2) check_vary(c, "M", call, l.M / 2);
-            layer_fill(&l);
-        }
-        check_run(c);
-        for (int call = 0; call < l.calls; call++) {
-            check_round(c, call);
-            struct tensor* out = backward ? l.dZ : l.Y;
-            l.offset = l.first_offset + (uint64_t)call;
-            if (call == 2) l.M /= 2;
-            for (int64_t e = l.M * l.N; e < out->count; e++) out->untouched[e] = true;
-            judge(&l);
-        }
+    struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = 0.5;
+    l.calls = 3;
+    layer_begin(&l, "three calls");
+    for (int call = 0; call < l.calls; call++) {
+        check_round(c, call);
+        check_vary(c, "offset", call, (int64_t)l.first_offset + call);
+        if (call == 2) check_vary(c, "M", call, l.M / 2);
+        layer_fill(&l);
+    }
+    check_run(c);
+    for (int call = 0; call < l.calls; call++) {
+        check_round(c, call);
+        l.offset = l.first_offset + (uint64_t)call;
+        if (call == 2) l.M /= 2;
+        for (int64_t e = l.M * l.N; e < l.Y->count; e++) l.Y->untouched[e] = true;
+        judge(&l);
     }
 }
 
@@ -277,9 +268,7 @@ static void bad_arguments(struct check* c) {
     static const struct idle_call forward[] = {
         {COURSE_BAD_ARGUMENT, {{"M", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
-        {COURSE_BAD_ARGUMENT, {{"K", -8}}},
         {COURSE_BAD_ARGUMENT, {{"f", 3}}},
-        {COURSE_BAD_ARGUMENT, {{"f", -1}}},
         {COURSE_BAD_ARGUMENT, {{"p", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"p", 2}}},
         {COURSE_BAD_ARGUMENT, {{"Y", 0}}},
@@ -287,29 +276,22 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"W", 0}}},
         {COURSE_BAD_ARGUMENT, {{"bias", 0}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"N", BEYOND}}},
-        {COURSE_UNSUPPORTED, {{"M", BEYOND}, {"N", 0}}},
         {COURSE_UNSUPPORTED, {{"M", 0}, {"K", BEYOND_K}}},
         {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
         {COURSE_UNSUPPORTED, {{"K", WHOLE_K - 4}}},
         {COURSE_UNSUPPORTED, {{"first_Y", 4}}},
         {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_X", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_W", 4}}},
         {COURSE_UNSUPPORTED, {{"first_bias", 4}}},
         {0},
     };
     static const struct idle_call backward[] = {
-        {COURSE_BAD_ARGUMENT, {{"M", -1}}},
         {COURSE_BAD_ARGUMENT, {{"M", 0}, {"N", -4}}},
-        {COURSE_BAD_ARGUMENT, {{"f", 3}}},
         {COURSE_BAD_ARGUMENT, {{"p", 2}}},
         {COURSE_BAD_ARGUMENT, {{"dZ", 0}}},
         {COURSE_BAD_ARGUMENT, {{"dY", 0}}},
         {COURSE_BAD_ARGUMENT, {{"Z", 0}}},
         {COURSE_UNSUPPORTED, {{"N", WHOLE_N - 2}}},
-        {COURSE_UNSUPPORTED, {{"M", BEYOND}, {"N", 0}}},
         {COURSE_UNSUPPORTED, {{"first_dZ", 4}}},
-        {COURSE_UNSUPPORTED, {{"first_dY", 4}}},
         {COURSE_UNSUPPORTED, {{"first_Z", 4}}},
         {0},
     };

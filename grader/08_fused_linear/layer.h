@@ -152,8 +152,8 @@ static double z_of(const struct layer* l, int64_t i, int64_t j) {
 
 // ---- how exact
 
-// Half an ulp of bf16 for the one rounding of y, after an error `before`: of the next larger numbers
-// if that moves y there.
+// Half an ulp of bf16 for the one rounding of y, after an error `before`: of the next larger
+// numbers if that moves y there.
 static double rounded_from(double y, double before) {
     return before + 0.5 * dtype_ulp(BF16, fabs(y) + before) * (1 + 0x1p-10) + 0x1p-132;
 }

@@ -36,6 +36,7 @@ struct twist {
         INDEX_TURNED,   // e = j M + i
         INDEX_OF_TILE,  // in its tile, the same in all tiles: tiles of 16 x 16 and more
         INDEX_PADDED,   // rows as long as whole tiles
+        INDEX_16,       // in 16 bits
         INDEX_ROW,      // i alone
         INDEX_COLUMN,   // j alone
     } index;
@@ -77,6 +78,7 @@ static uint32_t twisted_word(const struct layer* l, const struct twist* w, int64
     if (w->index == INDEX_TURNED) e = j * l->M + i;
     if (w->index == INDEX_OF_TILE) e = i % rows * cols + j % cols;
     if (w->index == INDEX_PADDED) e = i * ((l->N + cols - 1) / cols * cols) + j;
+    if (w->index == INDEX_16) e &= 0xffff;
     if (w->index == INDEX_ROW) e = i;
     if (w->index == INDEX_COLUMN) e = j;
     if (w->keys == NO_OFFSET) offset = 0;
@@ -281,6 +283,7 @@ static const struct hypothesis of_masks[] = {
     TWIST(philox, .rounds = 11),
     TWIST(philox, .key_stays = true),
     TWIST(random_index, .index = INDEX_TURNED),
+    TWIST(random_index, .index = INDEX_16),
     TWIST(random_index, .index = INDEX_ROW),
     TWIST(random_index, .index = INDEX_COLUMN),
     TWISTS(random_index, SIDES, .index = INDEX_PADDED),

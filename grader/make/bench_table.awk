@@ -1,7 +1,7 @@
 # bench_table.awk: a recorded bench (plots/data/GPU/LESSON.csv) as a Markdown table, with the
-# machine and the ceilings of the day below it. -v sizes=4: the first four sizes and no more. The
-# last column is how many times as fast as the first version that is not the course's, if there is
-# one.
+# machine and the ceilings of the day below it. -v sizes=4: the first four sizes and no more. A size
+# of which memory is the bound, among sizes of products, says so in its rows. The last column is how
+# many times as fast as the first version that is not the course's, if there is one.
 BEGIN { FS = "," }
 NR == 1 {
     for (c = 1; c <= NF; c++) at[$c] = c
@@ -36,7 +36,8 @@ END {
             continue
         }
         printf " | %.3f | %.3f .. %.3f", f[at["median_ms"]], f[at["low_ms"]], f[at["high_ms"]]
-        if (flops) printf " | %.1f | %.2f |", f[at["tflops"]], f[at["tflops"]] / f[at["cublas_tflops"]]
+        if (flops && f[at["tflops"]] > 0) printf " | %.1f | %.2f |", f[at["tflops"]], f[at["tflops"]] / f[at["cublas_tflops"]]
+        else if (flops) printf " | %.0f GB/s | %.2f of the copy rate |", f[at["gbytes_per_s"]], f[at["gbytes_per_s"]] / f[at["copy_gbytes_per_s"]]
         else printf " | %.0f | %.2f |", f[at["gbytes_per_s"]], f[at["gbytes_per_s"]] / f[at["copy_gbytes_per_s"]]
         if (peer != "")
             printf "%s |", (peer_ms[last] > 0) ? sprintf(" %.2f", peer_ms[last] / f[at["median_ms"]]) : ""

@@ -1,6 +1,6 @@
 #!/bin/sh
-# figure.sh: draws a figure, a few lines of Lua with the functions of slides/draw.lua, as a picture of
-# its own for a text: on white, so that it can be read on a dark page.
+# figure.sh: draws a figure, a few lines of Lua with the functions of slides/draw.lua, as a picture
+# of its own for a text: on white, so that it can be read on a dark page.
 # usage: figure.sh FIGURE.lua OUT.svg WORDS     WORDS: what a reader who cannot see it is told
 command -v pandoc >/dev/null 2>&1 || {
     echo "pandoc draws $2. Run: sh setup.sh --dev" >&2

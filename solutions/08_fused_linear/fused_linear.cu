@@ -35,8 +35,8 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
-// host makes them, and the kernels find them among their arguments.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements:
+// the host makes them, and the kernels find them among their arguments.
 struct dropout {
     uint64_t offset;
     unsigned keys[ROUNDS][2];
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(tile::THREADS, 1)
 
     // Z = X W^T + bias,  Y = dropout(f(Z))         (README eq. 1 to 3)
     // Z[i][j] = sums[i][j] + bias[j]
-    // BEGIN SOLUTION (about 27 lines): put_sums() for every 16 rows; a lane finishes four neighbours
+    // BEGIN SOLUTION (about 27 lines): put_sums() of 16 rows; a lane finishes four neighbours
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int QUADS_ROW = tile::WARP_N / QUAD, ROWS_AT_ONCE = 32 / QUADS_ROW;
     float* rows = (float*)smem + warp * 16 * tile::SUMS_ROW;  // this warp's own

@@ -1,6 +1,6 @@
 // elementwise_after.cu: lesson 07's product, rounded to bf16, then one elementwise kernel that does
 // all the rest in place: what fusing saves is one way to memory and back.
-#include "solution_parts.h"
+#include "solution_parts.cuh"
 
 __global__ void __launch_bounds__(THREADS)
     after_kernel(bf16* Y,           // (M, N)  in: the product; out: Y

@@ -1,6 +1,6 @@
 // matmul_alone.cu: lesson 07's product and nothing after it: what the layer costs beside it. It is
 // the layer where bias is 0, as in the bench's size without f and dropout; no other is taken.
-#include "solution_parts.h"
+#include "solution_parts.cuh"
 
 extern "C" int fused_linear(bf16* Y_gpu, bf16* Z_gpu, const bf16* X_gpu, const bf16* W_gpu,
                             const bf16* bias_gpu, int M, int N, int K, int f, float p, uint64_t,

@@ -1,5 +1,5 @@
-// Blocks of 64 x 64 sums in four warps, finished where they lie, in the registers of mma.sync. There a
-// lane has two neighbours of two rows, and a call of Philox gives four of one. So lanes 2 a and
+// Blocks of 64 x 64 sums in four warps, finished where they lie, in the registers of mma.sync. A
+// lane has two neighbours of two rows there, and a call of Philox gives four of one. Lanes 2 a and
 // 2 a + 1 make one call each, for the upper and for the lower row, and exchange the bits. GELU is
 // erff() and tanhf(). The backward pass strides through the array with a fixed grid.
 #include "fused_linear.h"

@@ -16,8 +16,8 @@ enum {
 
 typedef struct matmul_tile<128, 256, 64, 64> tile;
 
-// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements: the
-// host makes them, and the kernels find them among their arguments.
+// What a launch knows of its dropout. The keys of Philox's rounds are the same for all elements:
+// the host makes them, and the kernels find them among their arguments.
 struct dropout {
     uint64_t offset;
     unsigned keys[ROUNDS][2];

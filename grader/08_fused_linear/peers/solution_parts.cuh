@@ -1,4 +1,4 @@
-// solution_parts.h: the solution's functions under other names, for peers that take them apart.
+// solution_parts.cuh: the solution's functions under other names, for peers that take them apart.
 #ifndef SOLUTION_PARTS_H
 #define SOLUTION_PARTS_H
 
