@@ -92,8 +92,8 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
 
-// O has 16 bits, and nearly all its numbers that are not what is wanted, rounded, are that, cut off;
-// or it is wanted to be 1 everywhere, and is a little smaller.
+// O has 16 bits, and nearly all its numbers that are not what is wanted, rounded, are what is
+// wanted, cut off; or it is wanted to be 1 everywhere, and is a little smaller.
 bool is_cut_off(const struct suspect* s);
 
 // O is wanted to be far below the values, since small weights make it, and is wrong by no more than

@@ -94,7 +94,7 @@ enum layout {
     LAYOUTS,
     BATCHES_INSIDE = LAYOUTS,  // (N, B, d), with no_heads
     MIXED,  // batches, rows and heads in another order in each array: K is (H, B, N, d), and so on
-    ONE_BATCH,                 // inputs are (N, H, d): all batches read the same
+    ONE_BATCH,  // inputs are (N, H, d): all batches read the same
     // PACKED in the case, but for a last tile of rows that is made whole. The launcher finds each
     // row of d elements more than 2^32 elements from the next; or, with no_heads, each batch of
     // LSE.

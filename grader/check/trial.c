@@ -292,8 +292,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
         check_fail(c, CAUSE_out_of_memory, "stopped at %d GB\n%s",
                    c->session->gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB, said);
     if (r->end == WALL_SIGNALED)
-        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code,
-                   strsignal(r->code), said);
+        check_fail(c, CAUSE_crash, "ended by signal %d (%s)\n%s", r->code, strsignal(r->code),
+                   said);
     if (c->answer.rounds_done != (uint32_t)c->rounds || r->code != 0)
         check_fail(c, CAUSE_crash, "ended with exit status %d %s\n%s", r->code,
                    c->answer.rounds_done ? "in a later call" : "before the launcher returned",
