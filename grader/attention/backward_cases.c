@@ -275,7 +275,8 @@ void backward_case_after(struct problem p, struct problem first) {
     snprintf(what, sizeof what, ", after calls with B = %d, H = %d, N_q = %d, N_k = %d, d = %d",
              (int)first.B, (int)first.H, (int)first.N_q, (int)first.N_k, (int)first.d);
     struct problem as_wide = first;
-    as_wide.d = p.d, as_wide.causal = p.causal;
+    problem_set_d(&as_wide, p.d);
+    as_wide.causal = p.causal;
     struct problem* const calls[CALLS] = {&first, &as_wide, &p};
     // What is wrong in a first call, too, is not left of another.
     for (int r = 0; r < CALLS; r++) backward_case(*calls[r]);
