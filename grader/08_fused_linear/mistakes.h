@@ -358,6 +358,8 @@ static bool is_plain(const struct layer* l) {
 static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
     const struct suspect s = {
         .tensor = t, .budget = {.max = 1e-5}, .slack = {.of_element = 0x1p-7}, .problem = l};
+    for (int64_t e = 0; e < l->M * l->N; e++)
+        if (!check_was_written(t, e)) return CAUSE_NONE;  // what is seen without us
     if (l->p == 1 && t != l->Z) return is_plain(l) ? CAUSE_drop_all : CAUSE_drop_chosen;
     if (l->p > 0 && t != l->Z && dropped_are_nan(l, t)) return CAUSE_drop_chosen;
     const bool of_f = l->f && t != (l->backward ? NULL : l->Z);
