@@ -67,7 +67,7 @@ static inline void attention_in_float(const struct attention* a, double* O) {
 static inline bool attention_had(const struct attention* a, int64_t stride_k, int64_t stride_v,
                                  struct budget budget) {
     const int64_t count = a->O->count;
-    double guess[64 * BUG_HUNT_D];
+    double guess[64 * BUG_HUNT_D] = {0};
     // Rows beyond the array hold nobody knows what.
     if (count > (int64_t)(sizeof guess / sizeof guess[0]) ||
         (a->N_k - 1) * stride_k + BUG_HUNT_D > a->K->count ||
