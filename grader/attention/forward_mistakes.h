@@ -63,7 +63,7 @@ struct forward_mistake {
         bool m_kept;              // m stays what it was before the first tile
         bool half_products;       // Q K is multiplied in fp16
         bool P_of_2, alpha_of_2;  // powers of 2 in place of exp
-        enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
+        enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
         // by exp; CONSTANT is the first m
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;
