@@ -72,6 +72,6 @@ const struct lesson lesson = {.name = "18_online_masks",
                               .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .idea = {.what = "tiles in which nobody sees anything cost nothing",
-             .paid_by = {windows},
-             .naive = "solutions/18_online_masks/steps/1_stored_mask.cu"},
-    .explain = index_explain};
+                                       .paid_by = {windows},
+                                       .naive = "solutions/18_online_masks/steps/1_stored_mask.cu"},
+                              .explain = index_explain};

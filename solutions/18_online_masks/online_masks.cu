@@ -4,17 +4,15 @@
 //     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
 //
 // What a query sees are at most two intervals of keys; what sees a key is one interval of queries.
-// A block of threads takes them of its first and its last row, and knows which tiles its rows see
-// whole, which in part, and which not at all (64 queries from 256 on, a window of 200, 4 sinks):
+// Those of a block's first and last row say which tiles all rows see whole, which some see in part,
+// and which nobody sees (tiles of 64, a causal window of 150, 4 sinks):
 //
-//     keys      0     64    128   192   256   320
-//     tile         0     1     2     3     4     5
-//     q = 256     s...  ..##  ####  ####  #...  ....     tile 0: in part (the sinks)
-//     ...         s...  ...#  ####  ####  ###.  ....     1, 4:   in part; 2: in part, 3: whole
-//     q = 319     s...  ....  ####  ####  ####  ....     5:      not visited
+//     q = 256     s...  ..##  ####  ####  #...  ....     tile 0: the sinks, in part
+//     ...         s...  ....  ####  ####  ###.  ....     1, 2, 4: in part; 3: whole
+//     q = 319     s...  ....  ..##  ####  ####  ....     5: not visited
 //
-// The loops are those of lessons 14 and 16, over the tiles that are visited; a tile that is seen
-// whole is not masked. The versions on the way, in steps/:
+// The loops are those of lessons 14 and 16, over the tiles that are visited; what is whole is not
+// masked. The versions on the way, in steps/:
 //     1_stored_mask.cu   a byte for each pair of a query and a key, and a warp for each row
 //     2_every_tile.cu    this file, but every tile is loaded, computed and masked
 //
@@ -34,10 +32,24 @@ enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
 typedef forward_tiles<128, 64, 64, 4, 1, 2> forward_128;
 // BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
-typedef backward_tiles<64, 128, 32, 1, 2, 128, 64, 2> backward_64;
+typedef backward_tiles<64, 128, 32, 1, 2, 128, 48, 2> backward_64;
 typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
 
 // ---- the mask ------------------------------------------------------------------------------
+
+// What a block of threads has to know of the mask. A score is c S in base 2, S = Q K^T; with a
+// softcap t = tanh(inside S) takes the place of S, inside = scale / softcap. Else inside is 0.
+struct sequence {
+    struct online_mask mask;
+    int batch, N_q, N_k;
+    float c, inside;
+};
+
+__device__ __forceinline__ struct sequence sequence_of(const struct online_mask& mask, int batch,
+                                                       int N_q, int N_k, float scale) {
+    if (mask.softcap == 0.0f) return {mask, batch, N_q, N_k, scale * LOG2_E, 0.0f};
+    return {mask, batch, N_q, N_k, mask.softcap * LOG2_E, scale / mask.softcap};
+}
 
 // Indices [from, to).
 struct range {
@@ -50,37 +62,34 @@ struct keys {
 };
 
 // The document that a position lies in. If that is none: an empty one, at 0 or behind the last.
-__device__ __forceinline__ struct range document_of(const struct online_mask& mask, int batch,
-                                                    int64_t position, int N_k) {
+__device__ __forceinline__ struct range document_of(const struct sequence& s, int64_t position) {
     if (position < 0) return {0, 0};
-    if (mask.documents == 0) return {0, N_k};
-    const int* begin = mask.cu_seqlens_gpu + batch * ((int64_t)mask.documents + 1);
-    int low = 0, high = mask.documents;
+    if (s.mask.documents == 0) return {0, s.N_k};
+    const int* begin = s.mask.cu_seqlens_gpu + s.batch * ((int64_t)s.mask.documents + 1);
+    int low = 0, high = s.mask.documents;
     if (position >= begin[high]) return {begin[high], begin[high]};
-    // BEGIN SOLUTION (about 7 lines): halve [low, high) until begin[low] <= position < begin[high]
+    // BEGIN SOLUTION (about 6 lines): halve [low, high) until begin[low] <= position < begin[high]
     while (high - low > 1) {
         int middle = low + (high - low) / 2;
-        if (begin[middle] <= position)
-            low = middle;
-        else
-            high = middle;
+        bool is_before = begin[middle] <= position;
+        low = is_before ? middle : low;
+        high = is_before ? high : middle;
     }
     // END SOLUTION
     return {begin[low], begin[high]};
 }
 
 // What the query at this position sees.                                             (README eq. 1)
-__device__ __forceinline__ struct keys keys_of(const struct online_mask& mask, int batch,
-                                               int64_t position, int N_k) {
-    struct range document = document_of(mask, batch, position, N_k);
+__device__ __forceinline__ struct keys keys_of(const struct sequence& s, int64_t position) {
+    const struct online_mask& mask = s.mask;
+    struct range document = document_of(s, position);
     int64_t start = document.from, end = document.to, from = start, to = end, sinks = start;
-    if (start == end) return {document.from, document.from, document.from, document.from};
     // BEGIN SOLUTION (about 8 lines): from where to where, in the document; then the sinks before
     if (mask.causal || mask.window) {
         int64_t last = position + (mask.causal ? 0 : mask.window);
         to = min(end, max(last + 1, start + mask.prefix));
     }
-    if (mask.window) {
+    if (mask.window && start < end) {
         from = max(start, position - mask.window + (mask.causal ? 1 : 0));
         sinks = min(start + mask.sinks, from);
     }
@@ -88,23 +97,29 @@ __device__ __forceinline__ struct keys keys_of(const struct online_mask& mask, i
     return {(int)start, (int)sinks, (int)from, (int)to};
 }
 
+// Does the query see this key?
+__device__ __forceinline__ bool sees(const struct keys& seen, int key) {
+    bool answer = false;
+    // BEGIN SOLUTION (about 2 lines): is the key in one of both intervals?
+    answer = (key >= seen.from && key < seen.to) || (key >= seen.start && key < seen.sinks);
+    // END SOLUTION
+    return answer;
+}
+
 // The queries that see key k.                                                       (README eq. 2)
-__device__ __forceinline__ struct range queries_of(const struct online_mask& mask, int batch,
-                                                   int64_t k, int N_q, int N_k) {
-    struct range document = document_of(mask, batch, k, N_k);
+__device__ __forceinline__ struct range queries_of(const struct sequence& s, int64_t k) {
+    const struct online_mask& mask = s.mask;
+    struct range document = document_of(s, k);
     int64_t start = document.from, from = start, to = document.to;  // positions
     // BEGIN SOLUTION (about 7 lines): from which position to which is key k seen?
-    if (mask.causal)
-        from = max(start, k);
-    else if (mask.window)
-        from = max(start, k - mask.window);
+    if (mask.causal || mask.window) from = max(start, k - (mask.causal ? 0 : mask.window));
     if (k < start + mask.prefix) from = start;
     if (mask.window && k >= start + mask.sinks)
         to = min(to, k + mask.window + (mask.causal ? 0 : 1));
     // END SOLUTION
-    int64_t shift = (int64_t)N_k - N_q;  // from a query's index to its position
-    from = min(max(from - shift, (int64_t)0), (int64_t)N_q);
-    to = min(max(to - shift, from), (int64_t)N_q);
+    int64_t shift = (int64_t)s.N_k - s.N_q;  // from a query's index to its position
+    from = min(max(from - shift, (int64_t)0), (int64_t)s.N_q);
+    to = min(max(to - shift, from), (int64_t)s.N_q);
     return {(int)from, (int)to};
 }
 
@@ -130,12 +145,10 @@ __device__ __forceinline__ bool is_whole(const struct walk& w, int tile) {
 
 // The tiles of TILE keys that n_rows queries from first_row on see.                 (README eq. 3)
 template <int TILE>
-__device__ __forceinline__ struct walk walk_over_keys(const struct online_mask& mask, int batch,
-                                                      int64_t first_row, int n_rows, int N_q,
-                                                      int N_k) {
-    int64_t position = first_row + N_k - N_q;
-    struct keys first = keys_of(mask, batch, position, N_k);
-    struct keys last = keys_of(mask, batch, position + n_rows - 1, N_k);
+__device__ __forceinline__ struct walk walk_over_keys(const struct sequence& s, int64_t first_row,
+                                                      int n_rows) {
+    int64_t position = first_row + s.N_k - s.N_q;
+    struct keys first = keys_of(s, position), last = keys_of(s, position + n_rows - 1);
     struct walk w = {};
     // BEGIN SOLUTION (about 10 lines): nothing, if nobody sees anything; else what, and what whole
     if (last.to <= first.from) return w;
@@ -153,24 +166,20 @@ __device__ __forceinline__ struct walk walk_over_keys(const struct online_mask& 
 
 // The tiles of TILE queries that see n_keys keys from first_key on.                 (README eq. 4)
 template <int TILE>
-__device__ __forceinline__ struct walk walk_over_queries(const struct online_mask& mask, int batch,
-                                                         int64_t first_key, int n_keys, int N_q,
-                                                         int N_k) {
-    int64_t last_key = first_key + n_keys - 1;
-    struct range document = document_of(mask, batch, last_key, N_k);  // of the last key
-    struct range first = queries_of(mask, batch, first_key, N_q, N_k);
-    struct range last = queries_of(mask, batch, last_key, N_q, N_k);
+__device__ __forceinline__ struct walk walk_over_queries(const struct sequence& s,
+                                                         int64_t first_key, int n_keys) {
+    int64_t last_key = first_key + n_keys - 1, start = document_of(s, last_key).from;
+    struct range first = queries_of(s, first_key), last = queries_of(s, last_key);
     struct walk w = {};
-    // BEGIN SOLUTION (about 11 lines): sinks are seen longest, and the first key that is none least
-    int64_t longest = max(first_key, (int64_t)document.from);
-    int64_t shortest = min(max(first_key, (int64_t)document.from + mask.sinks), last_key);
-    int to = max(last.to, queries_of(mask, batch, longest, N_q, N_k).to);
+    // BEGIN SOLUTION (about 9 lines): sinks are seen longest, the first key that is none shortest
+    int to = max(last.to, queries_of(s, max(first_key, start)).to);
     if (to <= first.from) return w;
     w.begin = first.from / TILE;
     w.end = (int)CEIL_DIV((int64_t)to, TILE);
-    if (document.from <= first_key) {  // keys of two documents are never seen together
+    if (start <= first_key) {  // keys of two documents are never seen together
+        int64_t shortest = min(max(first_key, start + s.mask.sinks), last_key);
         w.whole = (int)CEIL_DIV((int64_t)last.from, TILE);
-        w.whole_end = queries_of(mask, batch, shortest, N_q, N_k).to / TILE;
+        w.whole_end = queries_of(s, shortest).to / TILE;
     }
     // END SOLUTION
     return w;
@@ -183,26 +192,11 @@ __device__ __forceinline__ float tanh_of(float x) {
     return 1.0f - __fdividef(2.0f, exp2_approx(2.0f * LOG2_E * x) + 1.0f);
 }
 
-// A score is c S in base 2: c = scale log2(e), S = Q K^T. With a softcap it is softcap log2(e) t,
-// where t = tanh(scale / softcap Q K^T) takes the place of S.                       (README eq. 5)
-struct scores {
-    float c, inside;  // inside = scale / softcap; 0: no softcap
-};
-
-__device__ __forceinline__ struct scores scores_of(const struct online_mask& mask, float scale) {
-    if (mask.softcap == 0.0f) return {scale * LOG2_E, 0.0f};
-    return {mask.softcap * LOG2_E, scale / mask.softcap};
-}
-
-// S = t
-template <class T>
-__device__ __forceinline__ void cap_scores(struct state<T>& warp, struct scores scores) {
+// S = t                                                                             (README eq. 5)
+template <class T> __device__ __forceinline__ void cap_scores(struct state<T>& warp, float inside) {
+    float* S = warp.S[0][0];
 #pragma unroll
-    for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-        for (int n = 0; n < T::BLOCK_K / 8; n++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) warp.S[r][n][i] = tanh_of(warp.S[r][n][i] * scores.inside);
+    for (int e = 0; e < T::GROUPS * T::BLOCK_K / 2; e++) S[e] = tanh_of(S[e] * inside);
 }
 
 // S = -infinity where row (r, h) does not see the key.
@@ -215,11 +209,9 @@ __device__ __forceinline__ void hide_keys(struct state<T>& warp,
         for (int n = 0; n < T::BLOCK_K / 8; n++)
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                // BEGIN SOLUTION (about 5 lines): key of S[r][n][i]: in one of both intervals?
-                const struct keys& row = seen[r][i / 2];
+                // BEGIN SOLUTION (about 2 lines): which key is S[r][n][i], and of which row?
                 int key = first_key + 8 * n + threadIdx.x % 4 * 2 + i % 2;
-                bool sink = key >= row.start && key < row.sinks;
-                if (!sink && (key < row.from || key >= row.to)) warp.S[r][n][i] = -INFINITY;
+                if (!sees(seen[r][i / 2], key)) warp.S[r][n][i] = -INFINITY;
                 // END SOLUTION
             }
 }
@@ -228,22 +220,23 @@ __device__ __forceinline__ void hide_keys(struct state<T>& warp,
 // of one pair: *S becomes P, *dP becomes dS. base = log2(e) LSE.
 template <int capped>
 __device__ __forceinline__ void weigh(float* S, float* dP, float base, float delta,
-                                      struct scores scores) {
+                                      const struct sequence& s) {
     float slope = 1.0f;
     if (capped) {
         // BEGIN SOLUTION (about 2 lines): t in the place of S, and how much t grows with S
-        *S = tanh_of(*S * scores.inside);
+        *S = tanh_of(*S * s.inside);
         slope = 1.0f - *S * *S;
         // END SOLUTION
     }
-    *S = exp2_approx(*S * scores.c - base);
+    *S = exp2_approx(*S * s.c - base);
     *dP = *S * (*dP - delta) * slope;
 }
 
 // Rows are keys, columns are queries: see weigh_keys() of lesson 16.
 template <int capped, class T>
 __device__ __forceinline__ void weigh_tile_of_queries(struct keys_state<T>& warp, const float* LSE,
-                                                      const float* delta, struct scores scores) {
+                                                      const float* delta,
+                                                      const struct sequence& s) {
 #pragma unroll
     for (int n = 0; n < T::QUERIES / 8; n++) {
         int x = 8 * n + threadIdx.x % 4 * 2;  // and x + 1
@@ -251,8 +244,7 @@ __device__ __forceinline__ void weigh_tile_of_queries(struct keys_state<T>& warp
 #pragma unroll
         for (int i = 0; i < 4 * GROUPS; i++)
             weigh<capped>(&warp.S[i / 4][n][i % 4], &warp.dP[i / 4][n][i % 4],
-                          LOG2_E * (i % 2 ? LSE_x.y : LSE_x.x), i % 2 ? delta_x.y : delta_x.x,
-                          scores);
+                          LOG2_E * (i % 2 ? LSE_x.y : LSE_x.x), i % 2 ? delta_x.y : delta_x.x, s);
     }
 }
 
@@ -275,13 +267,13 @@ hide_queries(struct keys_state<T>& warp, const struct range seen_by[2 * GROUPS],
 // Rows are queries, columns are keys: see weigh_queries() of lesson 16. What is hidden gets dS = 0.
 template <int capped, class T>
 __device__ __forceinline__ void weigh_tile_of_keys(struct queries_state<T>& warp,
-                                                   struct scores scores) {
+                                                   const struct sequence& s) {
 #pragma unroll
     for (int n = 0; n < T::TILE_K / 8; n++)
 #pragma unroll
         for (int i = 0; i < 4 * GROUPS; i++)
             weigh<capped>(&warp.S[i / 4][n][i % 4], &warp.dP[i / 4][n][i % 4], warp.base[i / 2],
-                          warp.delta[i / 2], scores);
+                          warp.delta[i / 2], s);
 }
 
 // dS = 0 where the query of row 16 r + g + 8 h, i = 2r + h, does not see the key. There is no room
@@ -297,11 +289,9 @@ __device__ __forceinline__ void hide_keys_of_dS(struct queries_state<T>& warp,
         for (int n = 0; n < T::TILE_K / 8; n++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                // BEGIN SOLUTION (about 4 lines): as in hide_keys(); dS is dP[i / 2][n][..]
+                // BEGIN SOLUTION (about 2 lines): as in hide_keys(); dS is dP[i / 2][n][..]
                 int key = first_key + 8 * n + threadIdx.x % 4 * 2 + e;
-                bool sink = key >= row.start && key < row.sinks;
-                if (!sink && (key < row.from || key >= row.to))
-                    warp.dP[i / 2][n][i % 2 * 2 + e] = 0.0f;
+                if (!sees(row, key)) warp.dP[i / 2][n][i % 2 * 2 + e] = 0.0f;
                 // END SOLUTION
             }
     }
@@ -316,14 +306,14 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     extern __shared__ uint4 memory[];
     struct buffers<T>& smem = *(struct buffers<T>*)memory;
     int block;  // with a causal mask the last queries may see most keys
-    int head = pick_work(&block, mask.causal), batch = head / all_heads.H;
+    int head = pick_work(&block, mask.causal);
     struct forward p = of_head(all_heads, head);
+    const struct sequence s = sequence_of(mask, head / p.H, p.N_q, p.N_k, p.scale);
     int64_t first_row = (int64_t)(gridDim.x - 1 - block) * T::BLOCK_Q;  // [0, N_q)
     int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
     int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
 
-    struct walk w = walk_over_keys<T::BLOCK_K>(mask, batch, first_row, n_rows, p.N_q, p.N_k);
-    struct scores scores = scores_of(mask, p.scale);
+    struct walk w = walk_over_keys<T::BLOCK_K>(s, first_row, n_rows);
     struct state<T> warp = {};
     struct keys seen[T::GROUPS][2] = {};  // nothing, by rows that do not exist
 #pragma unroll
@@ -331,8 +321,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             int row = warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;
-            if (row < n_rows)
-                seen[r][h] = keys_of(mask, batch, first_row + row + p.N_k - p.N_q, p.N_k);
+            if (row < n_rows) seen[r][h] = keys_of(s, first_row + row + p.N_k - p.N_q);
             warp.m[r][h] = -INFINITY;
         }
 
@@ -368,12 +357,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         }
         cp_async_commit();
         multiply_QK(warp, Q_warp, smem.K[n % 2]);
-        if (scores.inside != 0.0f) cap_scores(warp, scores);
+        if (s.inside != 0.0f) cap_scores(warp, s.inside);
         if (!is_whole(w, tile)) hide_keys<T>(warp, seen, first_key);
-        rescale<1>(warp, scores.c);
+        rescale<1>(warp, s.c);
         cp_async_wait<1>();
         __syncthreads();  // V of all threads is here before anybody reads it
-        multiply_PV(warp, scores.c, smem.V);
+        multiply_PV(warp, s.c, smem.V);
     }
     __syncwarp();  // all lanes have read Q before O takes its place
     store_O(p, warp, Q_warp, first_row + warp_row);
@@ -411,21 +400,21 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
     struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
     const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
     int block;  // with a causal mask, or with sinks, the first keys are seen by most queries
-    int head = pick_work(&block, mask.causal || mask.sinks), batch = head / all_heads.H;
+    int head = pick_work(&block, mask.causal || mask.sinks);
     struct backward p = of_head(all_heads, head);
+    const struct sequence s = sequence_of(mask, head / p.H, p.N_q, p.N_k, p.scale);
     int first_key = block * T::BLOCK_K;  // [0, N_k)
     int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
     int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / T::BLOCK_K * QUERIES, column = threadIdx.x / T::BLOCK_K * COLUMNS;
 
-    struct walk w = walk_over_queries<TILE_Q>(mask, batch, first_key, n_keys, p.N_q, p.N_k);
-    struct scores scores = scores_of(mask, p.scale);
+    struct walk w = walk_over_queries<TILE_Q>(s, first_key, n_keys);
     struct keys_state<T> warp = {};
     struct range seen_by[2 * GROUPS] = {};  // by nobody, keys that do not exist
 #pragma unroll
     for (int i = 0; i < 2 * GROUPS; i++) {
         int row = key + threadIdx.x % 32 / 4 + 8 * i;
-        if (row < n_keys) seen_by[i] = queries_of(mask, batch, first_key + row, p.N_q, p.N_k);
+        if (row < n_keys) seen_by[i] = queries_of(s, (int64_t)first_key + row);
     }
 
     copy_tile<d, T::BLOCK_K, T::THREADS_K>(smem.K, p.K, first_key, n_keys);
@@ -444,12 +433,10 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
         multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
         if (tile > w.begin) copy_queries(smem, p, tile - 1);
         multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
-        if (scores.inside != 0.0f)
-            weigh_tile_of_queries<1>(warp, smem.LSE[half] + query, smem.delta[half] + query,
-                                     scores);
+        if (s.inside != 0.0f)
+            weigh_tile_of_queries<1>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
         else
-            weigh_tile_of_queries<0>(warp, smem.LSE[half] + query, smem.delta[half] + query,
-                                     scores);
+            weigh_tile_of_queries<0>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
         if (!is_whole(w, tile)) hide_queries(warp, seen_by, tile * TILE_Q + query);
         // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)
         if (T::SHARES == 1) {
@@ -498,17 +485,17 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
     struct queries_smem<T>& smem = ((struct queries_and_seen<T>*)memory)->tiles;
     const int d = T::d, TILE_K = T::TILE_K;
     int block;  // with a causal mask the last queries may see most keys
-    int head = pick_work(&block, mask.causal), batch = head / all_heads.H;
+    int head = pick_work(&block, mask.causal);
     struct backward p = of_head(all_heads, head);
+    const struct sequence s = sequence_of(mask, head / p.H, p.N_q, p.N_k, p.scale);
     int first_row = (gridDim.x - 1 - block) * T::BLOCK_Q;  // [0, N_q)
     int n_rows = p.N_q - first_row < T::BLOCK_Q ? p.N_q - first_row : T::BLOCK_Q;
     int warp_row = threadIdx.x / 32 * ROWS, at = warp_row * d;
 
-    struct walk w = walk_over_keys<TILE_K>(mask, batch, first_row, n_rows, p.N_q, p.N_k);
-    struct scores scores = scores_of(mask, p.scale);
+    struct walk w = walk_over_keys<TILE_K>(s, first_row, n_rows);
     struct queries_state<T> warp = {};
     int64_t position = (int64_t)first_row + threadIdx.x + p.N_k - p.N_q;  // a row for each thread
-    seen[threadIdx.x] = threadIdx.x < n_rows ? keys_of(mask, batch, position, p.N_k) : keys{};
+    seen[threadIdx.x] = threadIdx.x < n_rows ? keys_of(s, position) : keys{};
 #pragma unroll
     for (int i = 0; i < 2 * GROUPS; i++) {
         int row = warp_row + threadIdx.x % 32 / 4 + 8 * i;
@@ -533,10 +520,10 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
         multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[n % 2]);
         if (n > 0) copy_keys_to(smem, p, tile_of(w, n - 1), (n + 1) % 2);
         multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[n % 2]);
-        if (scores.inside != 0.0f)
-            weigh_tile_of_keys<1>(warp, scores);
+        if (s.inside != 0.0f)
+            weigh_tile_of_keys<1>(warp, s);
         else
-            weigh_tile_of_keys<0>(warp, scores);
+            weigh_tile_of_keys<0>(warp, s);
         if (!is_whole(w, tile)) hide_keys_of_dS<T>(warp, seen + warp_row, tile * TILE_K);
         // dQ += dS K  (scale comes at the end)
         multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[n % 2]);
