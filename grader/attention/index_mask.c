@@ -3,6 +3,7 @@
 #include "attention/index_mask.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "attention/problem.h"
 
@@ -209,25 +210,39 @@ double index_slope(const struct problem* p, double capped) {
 
 // ---- what is visited -----------------------------------------------------------------------
 
-int64_t index_pairs(const struct problem* p) {
-    int64_t count = 0;
+// above[i][j], (N_q + 1, N_k + 1): the pairs that count of the queries before i and keys before j.
+static int64_t* count_pairs(const struct problem* p) {
+    int64_t width = p->N_k + 1;
+    int64_t* above = check_allocate(p->check, (p->N_q + 1) * width, sizeof *above);
     for (int64_t i = 0; i < p->N_q; i++)
-        for (int64_t j = 0; j < p->N_k; j++) count += index_times(p, 0, i, j) != 0;
-    return count;
+        for (int64_t j = 0; j < p->N_k; j++) {
+            int64_t* at = above + i * width + j;
+            at[width + 1] = at[width] + at[1] - at[0] + (index_times(p, 0, i, j) != 0);
+        }
+    return above;
 }
 
-int64_t index_rows_visited(const struct problem* p, int64_t tile_q, int64_t tile_k, bool by_keys) {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < p->N_q; i += tile_q)
-        for (int64_t j = 0; j < p->N_k; j += tile_k) {
-            int64_t i_end = least(i + tile_q, p->N_q), j_end = least(j + tile_k, p->N_k);
-            bool any = false;
-            for (int64_t row = i; row < i_end && !any; row++)
-                for (int64_t key = j; key < j_end && !any; key++)
-                    any = index_times(p, 0, row, key) != 0;
-            if (any) rows += by_keys ? i_end - i : j_end - j;
+void index_visit(const struct problem* p, struct index_visits* v) {
+    int64_t *above = count_pairs(p), width = p->N_k + 1;
+    for (int q = 0; q < INDEX_TILES; q++)
+        for (int k = 0; k < INDEX_TILES; k++) {
+            int64_t T_q = index_tile(q), T_k = index_tile(k);
+            int64_t tiles = 0, keys = 0, queries = 0;
+            for (int64_t i = 0; i < p->N_q; i += T_q)
+                for (int64_t j = 0; j < p->N_k; j += T_k) {
+                    int64_t i_end = least(i + T_q, p->N_q), j_end = least(j + T_k, p->N_k);
+                    int64_t pairs = above[i_end * width + j_end] - above[i * width + j_end] -
+                                    above[i_end * width + j] + above[i * width + j];
+                    if (!pairs) continue;
+                    tiles++;
+                    keys += j_end - j;
+                    queries += i_end - i;
+                }
+            v->scores[q][k] = (double)(tiles * T_q * T_k);
+            v->keys[q][k] = (double)keys;
+            v->queries[q][k] = (double)queries;
         }
-    return rows;
+    free(above);
 }
 
 // ---- the mask of a case --------------------------------------------------------------------

@@ -87,13 +87,18 @@ int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j);
 double index_capped(const struct problem* p, double score);
 double index_slope(const struct problem* p, double capped);
 
-// The rows of K (by_keys: of Q) that a kernel with tiles of this size loads for its walks through
-// S: those of each tile in which some query sees some key, once for each tile of queries (by_keys:
-// of keys). Of one head of batch 0.
-int64_t index_rows_visited(const struct problem* p, int64_t tile_q, int64_t tile_k, bool by_keys);
-
-// Pairs that count, of one head of batch 0.
-int64_t index_pairs(const struct problem* p);
+// What a kernel visits of S that leaves out the tiles in which nobody sees anything, of one head of
+// batch 0, for tiles of index_tile(q) queries and index_tile(k) keys.
+enum { INDEX_TILES = 8 };
+struct index_visits {
+    double scores[INDEX_TILES][INDEX_TILES];   // in whole tiles
+    double keys[INDEX_TILES][INDEX_TILES];     // rows of K that are loaded, for each tile
+    double queries[INDEX_TILES][INDEX_TILES];  // rows of Q
+};
+static inline int64_t index_tile(int n) {
+    return 16 * (n + 1);
+}
+void index_visit(const struct problem* p, struct index_visits* v);
 
 // ---- the mask of a case
 

@@ -75,7 +75,7 @@ struct online_mask {
 //
 // Both functions return, in this order
 //     COURSE_BAD_ARGUMENT  a number of the mask is negative; softcap is infinite or NaN;
-//                          cu_seqlens_gpu is NULL although there are documents
+//                          cu_seqlens_gpu is NULL although there are documents, and B is not 0
 //     COURSE_BAD_ARGUMENT  a negative size; d < 1
 //     COURSE_UNSUPPORTED   d neither 64 nor 128; B * H > 65535 (the grid's second axis); in the
 //                          forward pass a scale not above 0

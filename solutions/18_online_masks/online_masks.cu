@@ -16,8 +16,6 @@
 //     1_stored_mask.cu   a byte for each pair of a query and a key, and a warp for each row
 //     2_every_tile.cu    this file, but every tile is loaded, computed and masked
 //
-//     make grade LESSON=18
-//
 // FlashAttention-2 (Dao 2023), section 3.1; equation numbers are those of the lesson's README.
 #include "online_masks.h"
 
@@ -81,17 +79,15 @@ __device__ __forceinline__ struct range document_of(const struct sequence& s, in
 
 // What the query at this position sees.                                             (README eq. 1)
 __device__ __forceinline__ struct keys keys_of(const struct sequence& s, int64_t position) {
-    const struct online_mask& mask = s.mask;
     struct range document = document_of(s, position);
     int64_t start = document.from, end = document.to, from = start, to = end, sinks = start;
     // BEGIN SOLUTION (about 8 lines): from where to where, in the document; then the sinks before
-    if (mask.causal || mask.window) {
-        int64_t last = position + (mask.causal ? 0 : mask.window);
-        to = min(end, max(last + 1, start + mask.prefix));
-    }
-    if (mask.window && start < end) {
-        from = max(start, position - mask.window + (mask.causal ? 1 : 0));
-        sinks = min(start + mask.sinks, from);
+    int64_t window = s.mask.window, after = s.mask.causal ? 0 : window;
+    if (s.mask.causal || window > 0)
+        to = min(end, max(position + after + 1, start + s.mask.prefix));
+    if (window > 0 && start < end) {
+        from = max(start, position - window + (s.mask.causal ? 1 : 0));
+        sinks = min(start + s.mask.sinks, from);
     }
     // END SOLUTION
     return {(int)start, (int)sinks, (int)from, (int)to};
@@ -108,14 +104,13 @@ __device__ __forceinline__ bool sees(const struct keys& seen, int key) {
 
 // The queries that see key k.                                                       (README eq. 2)
 __device__ __forceinline__ struct range queries_of(const struct sequence& s, int64_t k) {
-    const struct online_mask& mask = s.mask;
     struct range document = document_of(s, k);
     int64_t start = document.from, from = start, to = document.to;  // positions
     // BEGIN SOLUTION (about 7 lines): from which position to which is key k seen?
-    if (mask.causal || mask.window) from = max(start, k - (mask.causal ? 0 : mask.window));
-    if (k < start + mask.prefix) from = start;
-    if (mask.window && k >= start + mask.sinks)
-        to = min(to, k + mask.window + (mask.causal ? 0 : 1));
+    int64_t window = s.mask.window, before = s.mask.causal ? 0 : window;
+    if (s.mask.causal || window > 0) from = max(start, k - before);
+    if (k < start + s.mask.prefix) from = start;
+    if (window > 0 && k >= start + s.mask.sinks) to = min(to, k + window + (before > 0 ? 1 : 0));
     // END SOLUTION
     int64_t shift = (int64_t)s.N_k - s.N_q;  // from a query's index to its position
     from = min(max(from - shift, (int64_t)0), (int64_t)s.N_q);
@@ -132,10 +127,7 @@ struct walk {
     int first_sink, sink_tiles;
 };
 
-// How many tiles are visited, and which one is visited as number n from the beginning.
-__device__ __forceinline__ int visits(const struct walk& w) {
-    return w.sink_tiles + w.end - w.begin;
-}
+// Which tile is visited as number n, from the beginning.
 __device__ __forceinline__ int tile_of(const struct walk& w, int n) {
     return n < w.sink_tiles ? w.first_sink + n : w.begin + n - w.sink_tiles;
 }
@@ -147,11 +139,11 @@ __device__ __forceinline__ bool is_whole(const struct walk& w, int tile) {
 template <int TILE>
 __device__ __forceinline__ struct walk walk_over_keys(const struct sequence& s, int64_t first_row,
                                                       int n_rows) {
+    struct walk w = {};
+    // BEGIN SOLUTION (about 12 lines): what the first row sees, and the last; which tiles are they?
     int64_t position = first_row + s.N_k - s.N_q;
     struct keys first = keys_of(s, position), last = keys_of(s, position + n_rows - 1);
-    struct walk w = {};
-    // BEGIN SOLUTION (about 10 lines): nothing, if nobody sees anything; else what, and what whole
-    if (last.to <= first.from) return w;
+    if (last.to <= first.from) return w;  // nobody sees anything
     w.begin = first.from / TILE;
     w.end = (int)CEIL_DIV((int64_t)last.to, TILE);
     w.whole = (int)CEIL_DIV((int64_t)last.from, TILE);
@@ -168,10 +160,10 @@ __device__ __forceinline__ struct walk walk_over_keys(const struct sequence& s, 
 template <int TILE>
 __device__ __forceinline__ struct walk walk_over_queries(const struct sequence& s,
                                                          int64_t first_key, int n_keys) {
+    struct walk w = {};
+    // BEGIN SOLUTION (about 13 lines): sinks are seen longest, the first key that is none shortest
     int64_t last_key = first_key + n_keys - 1, start = document_of(s, last_key).from;
     struct range first = queries_of(s, first_key), last = queries_of(s, last_key);
-    struct walk w = {};
-    // BEGIN SOLUTION (about 9 lines): sinks are seen longest, the first key that is none shortest
     int to = max(last.to, queries_of(s, max(first_key, start)).to);
     if (to <= first.from) return w;
     w.begin = first.from / TILE;
@@ -197,23 +189,6 @@ template <class T> __device__ __forceinline__ void cap_scores(struct state<T>& w
     float* S = warp.S[0][0];
 #pragma unroll
     for (int e = 0; e < T::GROUPS * T::BLOCK_K / 2; e++) S[e] = tanh_of(S[e] * inside);
-}
-
-// S = -infinity where row (r, h) does not see the key.
-template <class T>
-__device__ __forceinline__ void hide_keys(struct state<T>& warp,
-                                          const struct keys seen[T::GROUPS][2], int first_key) {
-#pragma unroll
-    for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-        for (int n = 0; n < T::BLOCK_K / 8; n++)
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                // BEGIN SOLUTION (about 2 lines): which key is S[r][n][i], and of which row?
-                int key = first_key + 8 * n + threadIdx.x % 4 * 2 + i % 2;
-                if (!sees(seen[r][i / 2], key)) warp.S[r][n][i] = -INFINITY;
-                // END SOLUTION
-            }
 }
 
 // P = exp2(c S - log2(e) LSE),  dS = P * (dP - delta) * C'                       (README eq. 6, 7)
@@ -276,35 +251,47 @@ __device__ __forceinline__ void weigh_tile_of_keys(struct queries_state<T>& warp
                           warp.delta[i / 2], s);
 }
 
-// dS = 0 where the query of row 16 r + g + 8 h, i = 2r + h, does not see the key. There is no room
-// in registers for what four rows see: it is in shared memory.
-template <class T>
-__device__ __forceinline__ void hide_keys_of_dS(struct queries_state<T>& warp,
-                                                const struct keys* seen,  // (ROWS), of this warp
-                                                int first_key) {
+// S = hidden, or dS, where the query of a row does not see the key: S[r][n][2h + e] is of row
+// 16 r + g + 8 h and key 8 n + 2 t + e of the tile (lesson 14). What rows see is in shared memory:
+// there is no room for it in registers.
+template <int ROW_GROUPS, int COLUMNS>
+__device__ __forceinline__ void hide_keys(float S[ROW_GROUPS][COLUMNS / 8][4],
+                                          const struct keys* seen,  // of this warp's rows
+                                          int first_key, float hidden) {
 #pragma unroll
-    for (int i = 0; i < 2 * GROUPS; i++) {
+    for (int i = 0; i < 2 * ROW_GROUPS; i++) {
         const struct keys row = seen[threadIdx.x % 32 / 4 + 8 * i];
 #pragma unroll
-        for (int n = 0; n < T::TILE_K / 8; n++)
+        for (int n = 0; n < COLUMNS / 8; n++)
 #pragma unroll
             for (int e = 0; e < 2; e++) {
-                // BEGIN SOLUTION (about 2 lines): as in hide_keys(); dS is dP[i / 2][n][..]
-                int key = first_key + 8 * n + threadIdx.x % 4 * 2 + e;
-                if (!sees(row, key)) warp.dP[i / 2][n][i % 2 * 2 + e] = 0.0f;
+                int key = 0;
+                // BEGIN SOLUTION (about 1 line): which key of the tile is S[..][n][2h + e]?
+                key = first_key + 8 * n + threadIdx.x % 4 * 2 + e;
                 // END SOLUTION
+                if (!sees(row, key)) S[i / 2][n][i % 2 * 2 + e] = hidden;
             }
     }
 }
 
+// seen[n] becomes what row n of the block sees: nothing, if it does not exist. A block has at least
+// as many threads as rows.
+template <int BLOCK_Q>
+__device__ __forceinline__ void write_seen(struct keys* seen, const struct sequence& s,
+                                           int64_t first_row, int n_rows) {
+    int n = threadIdx.x;
+    if (n < BLOCK_Q) seen[n] = n < n_rows ? keys_of(s, first_row + n + s.N_k - s.N_q) : keys{};
+}
+
 // ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of dynamic shared memory.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS; shared memory: a struct buffers, and a struct keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     forward_kernel(const struct forward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
     struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    struct keys* seen = (struct keys*)(&smem + 1);  // (BLOCK_Q)
     int block;  // with a causal mask the last queries may see most keys
     int head = pick_work(&block, mask.causal);
     struct forward p = of_head(all_heads, head);
@@ -315,19 +302,13 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
     struct walk w = walk_over_keys<T::BLOCK_K>(s, first_row, n_rows);
     struct state<T> warp = {};
-    struct keys seen[T::GROUPS][2] = {};  // nothing, by rows that do not exist
 #pragma unroll
-    for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            int row = warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;
-            if (row < n_rows) seen[r][h] = keys_of(s, first_row + row + p.N_k - p.N_q);
-            warp.m[r][h] = -INFINITY;
-        }
+    for (int i = 0; i < 2 * T::GROUPS; i++) warp.m[i / 2][i % 2] = -INFINITY;
+    write_seen<T::BLOCK_Q>(seen, s, first_row, n_rows);
 
     copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
     cp_async_commit();
-    int n = visits(w) - 1;  // from the last tile to the first
+    int n = w.sink_tiles + w.end - w.begin - 1;  // from the last tile to the first
     if (n >= 0) {
         int first_key = tile_of(w, n) * T::BLOCK_K;
         copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K[n % 2], p.K, first_key, p.N_k - first_key);
@@ -358,7 +339,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         cp_async_commit();
         multiply_QK(warp, Q_warp, smem.K[n % 2]);
         if (s.inside != 0.0f) cap_scores(warp, s.inside);
-        if (!is_whole(w, tile)) hide_keys<T>(warp, seen, first_key);
+        if (!is_whole(w, tile))
+            hide_keys<T::GROUPS, T::BLOCK_K>(warp.S, seen + warp_row, first_key, -INFINITY);
         rescale<1>(warp, s.c);
         cp_async_wait<1>();
         __syncthreads();  // V of all threads is here before anybody reads it
@@ -459,11 +441,6 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
     store<d, COLUMNS>(p.dV, first_key + key, p.N_k, column, smem.V + key * d, warp.dV, 1.0f);
 }
 
-template <class T> struct queries_and_seen {
-    struct queries_smem<T> tiles;
-    struct keys seen[T::BLOCK_Q];
-};
-
 // Starts to copy a tile of keys into one of the two buffers.
 template <class T>
 __device__ __forceinline__ void copy_keys_to(struct queries_smem<T>& smem, const struct backward& p,
@@ -475,14 +452,13 @@ __device__ __forceinline__ void copy_keys_to(struct queries_smem<T>& smem, const
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q = BLOCK_Q, a struct queries_and_seen of
-// dynamic shared memory.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
     dq_kernel(const struct backward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
-    struct keys* seen = ((struct queries_and_seen<T>*)memory)->seen;
-    struct queries_smem<T>& smem = ((struct queries_and_seen<T>*)memory)->tiles;
+    struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
+    struct keys* seen = (struct keys*)(&smem + 1);  // (BLOCK_Q)
     const int d = T::d, TILE_K = T::TILE_K;
     int block;  // with a causal mask the last queries may see most keys
     int head = pick_work(&block, mask.causal);
@@ -494,8 +470,7 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
 
     struct walk w = walk_over_keys<TILE_K>(s, first_row, n_rows);
     struct queries_state<T> warp = {};
-    int64_t position = (int64_t)first_row + threadIdx.x + p.N_k - p.N_q;  // a row for each thread
-    seen[threadIdx.x] = threadIdx.x < n_rows ? keys_of(s, position) : keys{};
+    write_seen<T::BLOCK_Q>(seen, s, first_row, n_rows);
 #pragma unroll
     for (int i = 0; i < 2 * GROUPS; i++) {
         int row = warp_row + threadIdx.x % 32 / 4 + 8 * i;
@@ -506,7 +481,7 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
 
     copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.Q, p.Q, first_row, n_rows);
     copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.dO, p.dO, first_row, n_rows);
-    int n = visits(w) - 1;
+    int n = w.sink_tiles + w.end - w.begin - 1;
     if (n >= 0) copy_keys_to(smem, p, tile_of(w, n), n % 2);
 
 #pragma unroll 1
@@ -524,7 +499,8 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
             weigh_tile_of_keys<1>(warp, s);
         else
             weigh_tile_of_keys<0>(warp, s);
-        if (!is_whole(w, tile)) hide_keys_of_dS<T>(warp, seen + warp_row, tile * TILE_K);
+        if (!is_whole(w, tile))
+            hide_keys<GROUPS, TILE_K>(warp.dP, seen + warp_row, tile * TILE_K, 0.0f);
         // dQ += dS K  (scale comes at the end)
         multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[n % 2]);
     }
@@ -537,16 +513,16 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
 // ---- launchers -----------------------------------------------------------------------------
 
 // No number of the mask is negative, softcap is finite, and documents have their numbers.
-static bool is_mask(const struct online_mask* mask) {
+static bool is_mask(const struct online_mask* mask, int B) {
     return mask->window >= 0 && mask->sinks >= 0 && mask->prefix >= 0 && mask->documents >= 0 &&
            mask->softcap >= 0 && mask->softcap < INFINITY &&
-           (mask->documents == 0 || mask->cu_seqlens_gpu);
+           (mask->documents == 0 || B == 0 || mask->cu_seqlens_gpu);
 }
 
 template <class T>
 static int launch_forward(const struct forward* p, struct online_mask mask, int heads) {
     void (*kernel)(struct forward, struct online_mask) = forward_kernel<T>;
-    const int bytes = sizeof(struct buffers<T>);
+    const int bytes = sizeof(struct buffers<T>) + T::BLOCK_Q * sizeof(struct keys);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     dim3 grid(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
     kernel<<<grid, T::THREADS, bytes>>>(*p, mask);
@@ -557,7 +533,8 @@ static int launch_forward(const struct forward* p, struct online_mask mask, int 
 // The three kernels, for B * H heads.
 template <class T>
 static int launch_backward(const struct backward* p, struct online_mask mask, int heads) {
-    const int bytes_k = sizeof(struct keys_smem<T>), bytes_q = sizeof(struct queries_and_seen<T>);
+    const int bytes_k = sizeof(struct keys_smem<T>),
+              bytes_q = sizeof(struct queries_smem<T>) + T::BLOCK_Q * sizeof(struct keys);
     void (*dk_dv)(struct backward, struct online_mask) = dk_dv_kernel<T>;
     void (*dq)(struct backward, struct online_mask) = dq_kernel<T>;
     enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
@@ -582,7 +559,7 @@ extern "C" int online_masks_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_g
     p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
     p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
     p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
-    if (!is_mask(&mask)) return COURSE_BAD_ARGUMENT;
+    if (!is_mask(&mask, B)) return COURSE_BAD_ARGUMENT;
     int status = check_forward(&p, B, d);
     if (status != COURSE_OK || B == 0 || N_q == 0 || H == 0) return status;
     return d == 64 ? launch_forward<forward_64>(&p, mask, B * H)
@@ -605,7 +582,7 @@ extern "C" int online_masks_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
     p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
     p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
-    if (!is_mask(&mask)) return COURSE_BAD_ARGUMENT;
+    if (!is_mask(&mask, B)) return COURSE_BAD_ARGUMENT;
     int status = check_backward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0) return status;
     return d == 64 ? launch_backward<backward_64>(&p, mask, B * H)

@@ -176,10 +176,10 @@ __global__ void dk_dv_kernel(bf16* dK, bf16* dV, const bf16* Q, const bf16* K, c
 
 // ---- launchers -----------------------------------------------------------------------------
 
-static bool is_mask(const struct online_mask* mask) {
+static bool is_mask(const struct online_mask* mask, int B) {
     return mask->window >= 0 && mask->sinks >= 0 && mask->prefix >= 0 && mask->documents >= 0 &&
            mask->softcap >= 0 && mask->softcap < INFINITY &&
-           (mask->documents == 0 || mask->cu_seqlens_gpu);
+           (mask->documents == 0 || B == 0 || mask->cu_seqlens_gpu);
 }
 
 static bool is_valid(struct strides stride, int d) {
@@ -204,7 +204,7 @@ extern "C" int online_masks_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_g
                                     int H, int d, struct strides stride_o, struct strides stride_q,
                                     struct strides stride_k, struct strides stride_v, float scale,
                                     struct online_mask mask) {
-    if (!is_mask(&mask) || B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1)
+    if (!is_mask(&mask, B) || B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1)
         return COURSE_BAD_ARGUMENT;
     if ((d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y || !(scale > 0.0f))
         return COURSE_UNSUPPORTED;
@@ -240,7 +240,7 @@ extern "C" int online_masks_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     const bf16* const array[] = {dQ_gpu, Q_gpu, O_gpu, dO_gpu, dK_gpu, dV_gpu, K_gpu, V_gpu};
     const struct strides stride[] = {stride_dq, stride_q,  stride_o, stride_do,
                                      stride_dk, stride_dv, stride_k, stride_v};
-    if (!is_mask(&mask) || B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1)
+    if (!is_mask(&mask, B) || B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1)
         return COURSE_BAD_ARGUMENT;
     if ((d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
     for (int a = 0; a < 8; a++)
