@@ -14,7 +14,7 @@
 #include "check/check.h"
 #include "wall/arena.h"
 
-enum { COST_CASES = 6, SMALLEST_TILE = 1 };  // index_tile(1) is 32 rows of those that own a block
+enum { COST_CASES = 7, SMALLEST_TILE = 1 };  // index_tile(1) is 32 rows of those that own a block
 
 struct cost {
     struct index_visits visits;
@@ -107,6 +107,7 @@ static void judge_visits(struct check* c, const struct contract* of) {
         {16, 384, {.used = true, .causal = true, .window = 1}},
         {128, 384, {.used = true, .causal = true, .window = 40, .sinks = 3}},
         {256, 256, {.used = true, .window = 32}},
+        {384, 384, {.used = true, .causal = true, .window = 30}},
         {256, 256, {.used = true, .causal = true, .documents = 3}},
     };
     struct cost cases[COST_CASES];

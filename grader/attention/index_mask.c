@@ -36,7 +36,7 @@ static struct range document_of(const struct problem* p, int64_t b, int64_t posi
     int64_t row = m->flaw == DOCUMENTS_OF_FIRST ? 0 : b;
     int64_t step = m->flaw == DOCUMENTS_PACKED ? m->documents : m->documents + 1;
     const double* begin = m->cu_seqlens->value + row * step;
-    for (int64_t n = 0; n < m->documents; n++) {
+    for (int64_t n = 0; n < m->documents && !(m->flaw == DOCUMENTS_FEW && n == 16); n++) {
         struct range document = {(int64_t)begin[n], (int64_t)begin[n + 1]};
         if (document.from == document.to) continue;
         int64_t late = m->flaw == DOCUMENTS_BEGIN_LATE && document.to < begin[m->documents];

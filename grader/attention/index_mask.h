@@ -38,6 +38,7 @@ enum index_flaw {
     DOCUMENTS_END_LATE,    // a document sees the first key of the next one
     DOCUMENTS_PADDED,      // what is behind the last document belongs to it
     DOCUMENTS_PACKED,      // all batches' numbers lie without their last one: b * documents
+    DOCUMENTS_FEW,         // of the first 16 documents alone
     UNMASKED,              // tiles that are visited are seen whole
     DOCUMENT_OF_FIRST,     // a tile of queries is in the document of its first one
     DOCUMENT_OF_LAST,

@@ -21,6 +21,7 @@ static const struct {
     {CAUSAL_IGNORED, CAUSE_causal_ignored},
     {TOP_LEFT, CAUSE_mask_corner},
     {BOTTOM_RIGHT_ONLY_UP, CAUSE_mask_corner},
+    {END_OF_LAST_KEY, CAUSE_tile_bounds},
     {SINKS_IGNORED, CAUSE_sinks},
     {SINKS_MORE, CAUSE_sinks},
     {SINKS_LESS, CAUSE_sinks},
@@ -40,30 +41,30 @@ static const struct {
     {DOCUMENTS_BEGIN_LATE, CAUSE_document},
     {DOCUMENTS_END_LATE, CAUSE_document},
     {DOCUMENTS_PADDED, CAUSE_document},
+    {DOCUMENTS_FEW, CAUSE_document},
     {UNCAPPED, CAUSE_softcap},
     {CAPPED_BEFORE_SCALE, CAUSE_softcap},
     {SLOPE_LOST, CAUSE_softcap_slope},
     {SLOPE_HALF, CAUSE_softcap_slope},
     {CAPPED_AFTER_MASK, CAUSE_softcap_late},
-    {UNMASKED, CAUSE_part_unmasked},
-    {DOCUMENT_OF_FIRST, CAUSE_document},
-    {DOCUMENT_OF_LAST, CAUSE_document},
     {END_OF_FIRST, CAUSE_tile_bounds},
     {BEGIN_OF_LAST, CAUSE_tile_bounds},
+    {END_OF_FIRST_KEY, CAUSE_tile_bounds},
+    {BEGIN_OF_LAST_KEY, CAUSE_tile_bounds},
+    {DOCUMENT_OF_FIRST, CAUSE_document},
+    {DOCUMENT_OF_LAST, CAUSE_document},
+    {DOCUMENT_OF_FIRST_KEY, CAUSE_document},
+    {DOCUMENT_OF_LAST_KEY, CAUSE_document},
+    {UNMASKED, CAUSE_part_unmasked},
     {LOW_EDGE_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_UNMASKED, CAUSE_part_unmasked},
     {SINK_TILE_TWICE, CAUSE_tile_twice},
     {SINK_TILE_LOST, CAUSE_sinks},
-    {LAST_TILE_LOST, CAUSE_tile_skipped},
-    {FIRST_TILE_LOST, CAUSE_tile_skipped},
-    {DOCUMENT_OF_FIRST_KEY, CAUSE_document},
-    {DOCUMENT_OF_LAST_KEY, CAUSE_document},
-    {END_OF_FIRST_KEY, CAUSE_tile_bounds},
-    {END_OF_LAST_KEY, CAUSE_tile_bounds},
-    {BEGIN_OF_LAST_KEY, CAUSE_tile_bounds},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {DOCUMENTS_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {LAST_TILE_LOST, CAUSE_tile_skipped},
+    {FIRST_TILE_LOST, CAUSE_tile_skipped},
     {LAST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
     {FIRST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
 };
@@ -78,7 +79,7 @@ static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool b
     if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
         return false;
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_UNBOUNDED && !m->prefix) return false;
-    if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_PACKED && !m->documents) return false;
+    if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
     if (flaw >= UNCAPPED && m->softcap == 0) return false;
     return backward || !((flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) || flaw >= SLOPE_LOST);
 }
@@ -87,8 +88,9 @@ static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool b
 // *cause is CAUSE_NONE if that mistake cannot be one here.
 static bool next_mistake(const struct problem* p, int n, struct problem* mistaken,
                          enum cause* cause) {
-    static const int64_t tiles[][2] = {{128, 64}, {64, 64}, {128, 32}, {32, 128},  {32, 32},
-                                       {64, 32},  {32, 64}, {64, 128}, {128, 128}, {16, 16}};
+    static const int64_t tiles[][2] = {{128, 64}, {128, 48},  {64, 64}, {128, 32},
+                                       {32, 128}, {32, 32},   {64, 32}, {32, 64},
+                                       {64, 128}, {128, 128}, {16, 16}};
     enum { TILES = sizeof tiles / sizeof tiles[0] };
     const int count = (int)(sizeof mistakes / sizeof mistakes[0]);
     int kind = n / TILES, tile = n % TILES;
@@ -108,8 +110,40 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
 
 // ---- both passes ---------------------------------------------------------------------------
 
+// Does row n of the output, of batch b, depend on other pairs if the mask is mistaken so?
+static bool has_other_pairs(const struct problem* right, const struct problem* mistaken,
+                            bool is_of_keys, int64_t b, int64_t n) {
+    for (int64_t m = 0; m < (is_of_keys ? right->N_q : right->N_k); m++) {
+        int64_t i = is_of_keys ? m : n, j = is_of_keys ? n : m;
+        if (index_times(right, b, i, j) != index_times(mistaken, b, i, j)) return true;
+    }
+    return false;
+}
+
+// Looked at first, since it is quick: a row that is wrong has to have other pairs.
+static bool can_be(const struct suspect* s, const struct problem* mistaken) {
+    const struct problem* p = s->problem;
+    const enum index_flaw flaw = mistaken->index.flaw;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
+    if (flaw >= UNCAPPED && flaw != CAPPED_AFTER_MASK) return true;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t n = 0; n < rows_of(p, a); n++) {
+            bool wrong = false;
+            for (int64_t h = 0; h < p->H; h++)
+                for (int64_t x = 0; x < width_of(p, a); x++) {
+                    int64_t e = place_in(p, a, b, h, n) + x;
+                    double got = s->tensor->got[e], want = s->tensor->want[e];
+                    wrong |= got != want && !(fabs(got - want) <= s->budget.max);
+                }
+            if (wrong && !has_other_pairs(p, mistaken, is_of_keys(a), b, n)) return false;
+        }
+    return true;
+}
+
 // Are the outputs those of the right kernel for this problem, which has another mask?
 static bool is_right_for(struct suspect s, const struct problem* mistaken) {
+    if (!can_be(&s, mistaken)) return false;
     if (!mistaken->contract->backward) {
         int64_t count = mistaken->array[ARRAY_O].tensor->count;
         int64_t rows = mistaken->array[ARRAY_LSE].tensor->count;
@@ -132,6 +166,9 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     struct suspect s = backward ? backward_suspect(c, t, budget) : forward_suspect(c, t, budget);
     struct problem mistaken;
     enum cause cause = CAUSE_NONE, found = CAUSE_NONE;
+    if (!backward && saw_nothing(p)) return CAUSE_all_zero;
+    if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
+        return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
     bool finite = !backward || (backward_count_nonfinite(t) == 0 && !backward_is_zero(t));
     for (int n = 0; finite && !found && next_mistake(p, n, &mistaken, &cause); n++)
         if (cause && is_right_for(s, &mistaken)) found = cause;
