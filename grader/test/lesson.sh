@@ -3,7 +3,7 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="4 WORD": one in four of the
+# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="8 WORD": one in eight of the
 # wrong kernels, others with another WORD. SOAK=1: as many fresh seeds as a finished kernel must
 # have seen; else enough to show that nothing is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
@@ -72,9 +72,7 @@ expect "$lesson has hints for every cause" awk '
     }' "$out/causes" "lessons/$lesson/hints.md"
 
 if [ -n "${SAMPLE:-}" ]; then
-    while read -r file; do
-        echo "$(echo "$SAMPLE $file" | sha256sum | cut -c 1-16) $file"
-    done <"$wrong" | sort | awk -v n="${SAMPLE%% *}" 'NR % n == 1 { print $2 }' >"$wrong.sample"
+    sample wrong <"$wrong" >"$wrong.sample"
     tell ok "$lesson: $(wc -l <"$wrong.sample") of $(wc -l <"$wrong") wrong kernels are graded, SAMPLE='$SAMPLE'"
     mv "$wrong.sample" "$wrong"
 fi

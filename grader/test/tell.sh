@@ -32,6 +32,13 @@ finish() {
     [ "$failed" = 0 ] && [ $((passed + skipped)) -gt 0 ]
 }
 
+# sample WHAT: with SAMPLE="8 WORD", one in eight of the lines of stdin, drawn by WORD and WHAT.
+sample() {
+    while read -r line; do
+        echo "$(echo "$SAMPLE $1 $line" | sha256sum | cut -c 1-16) $line"
+    done | sort | awk -v n="${SAMPLE%% *}" 'NR % n == 1 % n { print $2 }'
+}
+
 # survivors: how many processes run a graded program without the check that graded it.
 survivors() {
     find /proc -maxdepth 2 -name exe -lname '*memfd:program*' 2>/dev/null | while read -r link; do
