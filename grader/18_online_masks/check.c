@@ -267,8 +267,8 @@ static void again(struct check* c) {
     judge_again(sizes(c, &of_forward, 96, 96, mask));
     judge_again(sizes(c, &of_backward, 96, 96, mask));
     forward_case_after(with_d(sizes(c, &of_forward, 64, 72, mask), 128),
-                       sizes(c, &of_forward, 33, 31, mask), NULL);
-    backward_case_after(with_d(sizes(c, &of_backward, 64, 72, mask), 128), 33, 31, 64);
+                       sizes(c, &of_forward, 31, 33, mask), NULL);
+    backward_case_after(with_d(sizes(c, &of_backward, 64, 72, mask), 128), 31, 33, 64);
 }
 
 static void arguments(struct check* c) {
