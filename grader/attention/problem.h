@@ -243,8 +243,8 @@ static inline double score(const struct problem* p, int64_t b, int64_t h, int64_
     return index_capped(p, s);
 }
 
-// How many keys query i sees, except for masks of blocks and of indices. With `causal` the number may exceed N_k
-// if i is no query.
+// How many keys query i sees, except for masks of blocks and of indices. With `causal` the number
+// may exceed N_k if i is no query.
 static inline int64_t keys_seen(const struct problem* p, int64_t i) {
     int64_t seen = p->causal ? i + 1 + p->N_k - p->N_q : p->N_k;
     return seen < 0 ? 0 : seen;

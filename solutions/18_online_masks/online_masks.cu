@@ -1,7 +1,7 @@
 // online_masks.cu: attention whose mask is computed from indices, on tensor cores, both passes.
 //
 //     S  = C(scale Q K^T)    P = softmax(S) over what is seen    O = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO    dS = P * (dO V^T - delta) * C'    dQ = scale dS K,  dK = scale dS^T Q
 //
 // What a query sees are at most two intervals of keys; what sees a key is one interval of queries.
 // Those of a block's first and last row say which tiles all rows see whole, which some see in part,
@@ -285,7 +285,8 @@ __device__ __forceinline__ void write_seen(struct keys* seen, const struct seque
 
 // ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS; shared memory: a struct buffers, and a struct keys for each row.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS; shared memory: a struct buffers, and a struct
+// keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     forward_kernel(const struct forward all_heads, const struct online_mask mask) {
@@ -452,7 +453,8 @@ __device__ __forceinline__ void copy_keys_to(struct queries_smem<T>& smem, const
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct keys for each row.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct
+// keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
     dq_kernel(const struct backward all_heads, const struct online_mask mask) {

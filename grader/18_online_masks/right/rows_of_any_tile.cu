@@ -4,7 +4,7 @@
 // cores.
 //
 //     S  = C(scale Q K^T)    P = softmax(S) over what is seen    O = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO    dS = P * (dO V^T - delta) * C'    dQ = scale dS K,  dK = scale dS^T Q
 #include "online_masks.h"
 
 #include <cuda_bf16.h>
@@ -52,8 +52,8 @@ __device__ int64_t largest(int64_t x) {
     return -least(-x);
 }
 
-// What any lane sees: from the first to the last row of each interval. A lane that sees nothing does
-// not count.
+// What any lane sees: from the first to the last row of each interval. A lane that sees nothing
+// does not count.
 __device__ struct interval of_all(struct interval i) {
     const int64_t none = (int64_t)1 << 40;
     bool sinks = i.start < i.sinks, any = i.from < i.to;

@@ -3,7 +3,7 @@
 // not loaded. Nothing is known of the order of rows. In fp32, without tensor cores.
 //
 //     S  = C(scale Q K^T)    P = softmax(S) over what is seen    O = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO    dS = P * (dO V^T - delta) * C'    dQ = scale dS K,  dK = scale dS^T Q
 #include "online_masks.h"
 
 #include <cuda_bf16.h>

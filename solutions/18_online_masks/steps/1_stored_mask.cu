@@ -2,7 +2,7 @@
 // computes each row: a query of O and of dQ, or a key of dK and dV.
 //
 //     S  = C(scale Q K^T)    P = softmax(S) over what is seen    O = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO    dS = P * (dO V^T - delta) * C'    dQ = scale dS K,  dK = scale dS^T Q
 //
 // What is wrong with it: N_q x N_k bytes are written and read, and asked one by one, to leave out
 // most; each warp reads for itself what it needs; and nothing is multiplied by tensor cores.

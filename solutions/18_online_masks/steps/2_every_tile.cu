@@ -2,7 +2,7 @@
 // but every tile of S is loaded, computed and masked, also where nobody sees anything.
 //
 //     S  = C(scale Q K^T)    P = softmax(S) over what is seen    O = P V
-//     dV = P^T dO            dS = P * (dO V^T - delta) * C'      dQ = scale dS K,  dK = scale dS^T Q
+//     dV = P^T dO    dS = P * (dO V^T - delta) * C'    dQ = scale dS K,  dK = scale dS^T Q
 //
 // What is wrong with it: work grows with N_q x N_k, whatever the window is; and each score of each
 // tile is asked whether it is seen.
@@ -201,7 +201,8 @@ __device__ __forceinline__ void write_seen(struct keys* seen, const struct seque
 
 // ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS; shared memory: a struct buffers, and a struct keys for each row.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS; shared memory: a struct buffers, and a struct
+// keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     forward_kernel(const struct forward all_heads, const struct online_mask mask) {
@@ -357,7 +358,8 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct keys for each row.
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct
+// keys for each row.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
     dq_kernel(const struct backward all_heads, const struct online_mask mask) {
