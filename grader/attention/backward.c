@@ -72,9 +72,9 @@ static bool is_hidden(const struct problem* p, const struct backward* w, int64_t
     return false;
 }
 
-// How often query i and key j count as a pair.
-static int times(const struct problem* p, const struct backward* w, int64_t b, int64_t h, int64_t i,
-                 int64_t j) {
+// How often query i and key j count as a pair, where the mask is not of indices.
+static int times_in_loop(const struct problem* p, const struct backward* w, int64_t b, int64_t h,
+                         int64_t i, int64_t j) {
     static const int of_count[] = {[ONCE] = 1, [SKIPPED] = 0, [TWICE] = 2};
     const struct backward_flaw* f = &w->flaw;
     if ((f->queries && i >= f->queries) || (f->keys && j >= f->keys)) return 0;
@@ -94,6 +94,12 @@ static int times(const struct problem* p, const struct backward* w, int64_t b, i
     if (f->last == (is_short ? SHORT_LAST_SKIPPED : FULL_LAST_SKIPPED)) return 0;
     // A tail in part 1 is not walked twice.
     return f->last == LAST_TILE_TWICE && i >= l.full_start ? 2 : 1;
+}
+
+static int times(const struct problem* p, const struct backward* w, int64_t b, int64_t h, int64_t i,
+                 int64_t j) {
+    int of_mask = index_times(p, b, i, j);
+    return of_mask > 0 ? of_mask * times_in_loop(p, w, b, h, i, j) : 0;
 }
 
 // ---- one head ------------------------------------------------------------------------------
@@ -195,7 +201,7 @@ static void compute_scores(struct head* t, int64_t i) {
         sums_of_products(kind_of(t, false), columns, Q, K, S);
         sums_of_products(kind_of(t, w->absolute), columns, dO, V, dP);
         for (int64_t c = 0; c < SUMS && first + c < t->p->N_k; c++) {
-            t->S[first + c] = op(t, S[c] * scale);
+            t->S[first + c] = op(t, index_capped(t->p, op(t, S[c] * scale)));
             t->dS[i * t->columns + first + c] = op(t, dP[c] - of_delta * t->delta[i]);
         }
     }
@@ -242,6 +248,7 @@ static void compute_weights(struct head* t, int64_t i) {
         }
         double p = counts ? op(t, exp(exponent_of(t, i, j, LSE))) : 0;
         if (!w->flaw.dS_unweighted) *dS = op(t, p * *dS);
+        if (t->p->index.softcap > 0) *dS = op(t, *dS * index_slope(t->p, t->S[j]));
         if (w->flaw.delta == UNWEIGHTED) *dS = op(t, *dS - t->delta[i]);
         *dS = factor(t, *dS);
         *P = factor(t, p);

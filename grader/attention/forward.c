@@ -13,14 +13,18 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
     enum dtype dtype = p->contract->dtype;
     const struct block_mask blocks = blocks_of(p);
     const struct operations kind = {.rounded = single};
-    int64_t key[MAX_N];  // those that a query sees
-    double S[MAX_N];
+    int64_t key[2 * MAX_N];  // those that a query sees; with a mistake some count twice
+    bool hidden[2 * MAX_N];  // counts all the same, with a score that was -infinity
+    double S[2 * MAX_N];
     FOR_EACH_QUERY(p, b, h, i) {
         const double* q = row_of(p, ARRAY_Q, b, h, i);
         double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
         int64_t seen = 0;
         for (int64_t j = 0; j < keys_seen(p, i); j++)
-            if (is_active(blocks, b, h, i, j)) key[seen++] = j;
+            for (int times = pair_times(p, blocks, b, h, i, j), n = 0; n < abs(times); n++) {
+                hidden[seen] = times < 0;
+                key[seen++] = j;
+            }
         for (int64_t n = 0; n < seen; n += SUMS) {
             const double* k[SUMS];
             double s[SUMS];
@@ -28,7 +32,8 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
                 k[c] = row_of(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
             sums_of_products(kind, p->d, q, k, s);
             for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
-                S[n + c] = ROUND(p->scale * s[c]);
+                S[n + c] = hidden[n + c] ? -INFINITY : ROUND(p->scale * s[c]);
+                S[n + c] = ROUND(index_capped(p, S[n + c]));
                 m = fmax(m, S[n + c]);
             }
         }

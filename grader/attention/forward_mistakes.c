@@ -94,7 +94,7 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
 
 static bool sees_nothing(const struct problem* p, int64_t b, int64_t h, int64_t i) {
     for (int64_t j = 0; j < keys_seen(p, i); j++)
-        if (is_active(blocks_of(p), b, h, i, j)) return false;
+        if (pair_times(p, blocks_of(p), b, h, i, j)) return false;
     return true;
 }
 

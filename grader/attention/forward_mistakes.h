@@ -66,7 +66,7 @@ struct forward_mistake {
         bool O_of_2;              // alpha is one for O, and not for l
         bool P_before;            // P is relative to the maximum before the tile
         bool l_late;              // l gets the sum of a tile in the next one
-        enum { ONCE_EACH, FIRST_TWICE, LAST_TWICE, FIRST_LOST } tiles;
+        enum { ONCE_EACH, FIRST_AGAIN, LAST_AGAIN, FIRST_LOST } tiles;
         // by exp; CONSTANT is the first m
         enum { LARGEST, CONSTANT, FIRST_SCORE, SMALLEST } subtracted;
         enum { AT_END, NEVER, IN_LOOP, IN_LOOP_AND_AT_END } divided;

@@ -114,7 +114,8 @@ static void score_row(const struct problem* p, const struct forward_mistake* w, 
         for (int64_t x = 0; x < w->columns && j < p->N_k; x++)
             S[j] += w->online.half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
         S[j] *= w->scale;
-        if (!is_active(w->blocks, b, h, i, j)) S[j] = -INFINITY;
+        S[j] = index_capped(p, S[j]);
+        if (j < p->N_k && !pair_times(p, w->blocks, b, h, i, j)) S[j] = -INFINITY;
         if (j >= keys.visible && w->flaw != MASKED_IN_MAXIMUM) S[j] = w->masked;
     }
 }
@@ -129,8 +130,8 @@ static double weight_of(const struct online* f, double S, double m) {
 
 // The tile that is the n-th to be walked over, of `tiles` in all.
 static int64_t tile_of(const struct online* f, int64_t n, int64_t tiles) {
-    if (f->tiles == FIRST_TWICE) return n > 0 ? n - 1 : 0;
-    if (f->tiles == LAST_TWICE) return n < tiles ? n : tiles - 1;
+    if (f->tiles == FIRST_AGAIN) return n > 0 ? n - 1 : 0;
+    if (f->tiles == LAST_AGAIN) return n < tiles ? n : tiles - 1;
     return n;
 }
 
@@ -144,7 +145,7 @@ static double sum_row(const struct problem* p, const struct forward_mistake* w, 
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
     int64_t tiles = CEIL_DIV(keys.loaded - keys.first, w->tile);
     int64_t walked =
-        tiles > 0 && (f->tiles == FIRST_TWICE || f->tiles == LAST_TWICE) ? tiles + 1 : tiles;
+        tiles > 0 && (f->tiles == FIRST_AGAIN || f->tiles == LAST_AGAIN) ? tiles + 1 : tiles;
     for (int64_t n = f->tiles == FIRST_LOST; n < walked; n++) {
         int64_t j0 = keys.first + tile_of(f, n, tiles) * w->tile;
         int64_t end = j0 + w->tile < keys.loaded ? j0 + w->tile : keys.loaded;
@@ -367,7 +368,7 @@ static double lse_of(enum lse_way way, double lse, double m, double scale) {
 static double ln_of_powers(const struct problem* p, int64_t b, int64_t h, int64_t i, double m) {
     double sum = 0;
     for (int64_t j = 0; j < keys_seen(p, i); j++)
-        if (is_active(blocks_of(p), b, h, i, j)) sum += exp2(score(p, b, h, i, j) - m);
+        if (pair_times(p, blocks_of(p), b, h, i, j)) sum += exp2(score(p, b, h, i, j) - m);
     return log(sum);
 }
 
@@ -380,7 +381,7 @@ static bool make_LSE(const struct suspect* s, const struct hypothesis* known, in
         int64_t to = place_in(p, ARRAY_LSE, b, h, i);
         double lse = s->tensor->want[to], m = -INFINITY;
         for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
-            if (is_active(blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
+            if (pair_times(p, blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
         if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
         if (way == EPSILON && m > -INFINITY) lse += log1p(pow(10, -3 - variant) / exp(lse - m));
         if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O

@@ -71,13 +71,14 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         for (int t = 0; t < 4; t++) own[r][t] = -INFINITY;
         for (int64_t j = 0; j < w->block_k; j++) {
             int64_t key = w->flaw == MASK_BY_PAIRS ? (j0 + j) / 2 * 2 : j0 + j;
-            bool seen = key < keys_seen(p, i0 + r) && key < p->N_k;
+            bool seen = key < keys_seen(p, i0 + r) && key < p->N_k && i0 + r < p->N_q &&
+                        index_times(p, b, i0 + r, key) != 0;
             S[r][j] = seen ? 0 : -INFINITY;
             if (!seen || i0 + r >= p->N_q) continue;
             const double* q = row_of(p, ARRAY_Q, b, h, i0 + r);
             const double* k = row_of(p, ARRAY_K, b, h, j0 + j);
             for (int64_t x = 0; x < p->d && j0 + j < p->N_k; x++) S[r][j] += q[x] * k[x];
-            S[r][j] *= p->scale;
+            S[r][j] = index_capped(p, S[r][j] * p->scale);
             own[r][lane_of(j)] = fmax(own[r][lane_of(j)], S[r][j]);
         }
     }

@@ -130,8 +130,8 @@ static enum cause explain_tile(const struct suspect* s, const struct forward_mis
         {CAUSE_exp2_base, {.P_of_2 = true}},
         {CAUSE_exp2_base, {.alpha_of_2 = true}},
         {CAUSE_exp2_base, {.O_of_2 = true}},
-        {CAUSE_tile_twice, {.tiles = FIRST_TWICE}},
-        {CAUSE_tile_twice, {.tiles = LAST_TWICE}},
+        {CAUSE_tile_twice, {.tiles = FIRST_AGAIN}},
+        {CAUSE_tile_twice, {.tiles = LAST_AGAIN}},
         {CAUSE_tile_skipped, {.tiles = FIRST_LOST}},
         {CAUSE_merge_lost, {.l_late = true}},
     };

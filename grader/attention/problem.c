@@ -270,11 +270,16 @@ void problem_name(const struct problem* p, enum layout layout, const char* what)
     if (p->scale != usual_scale(p->d)) snprintf(scale, sizeof scale, ", scale = %.4g", p->scale);
     if (p->flag != 1) snprintf(causal, sizeof causal, ", causal = %d", (int)p->flag);
     const char* all_keys = p->contract->backward ? "" : ", not causal";
+    char index[INDEX_TEXT];
+    index_name(&p->index, index);
     const char* gaps = p->nan_gaps ? ", and NaN in them" : "";
     const char* shared = ", all heads share their inputs: head stride 0";
     check_case(p->check, "%sN_q = %d, N_k = %d, d = %d%s%s%s%s%s%s", heads, (int)p->N_q,
-               (int)p->N_k, (int)p->d, p->causal ? causal : all_keys, scale,
-               layout == SHARED ? shared : layout_names[layout], gaps, later, what);
+               (int)p->N_k, (int)p->d,
+               p->index.used ? index
+               : p->causal   ? causal
+                             : all_keys,
+               scale, layout == SHARED ? shared : layout_names[layout], gaps, later, what);
 }
 
 void problem_begin(struct problem* p, enum layout layout, const char* what) {

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "attention/block_mask.h"
+#include "attention/index_mask.h"
 #include "check/arguments.h"
 #include "check/check.h"
 #include "course.h"
@@ -61,6 +62,7 @@ struct problem {
     bool rounded_once;           // gradients must be as exact as what is rounded once
     bool nan_gaps;               // NaN stands between the rows of inputs, not random numbers
     struct tensor* mask;         // (B, H, T_q, T_k) bytes, of blocks of S; NULL: all blocks count
+    struct index_mask index;     // of indices, with a `causal` of its own; all zero: none
     struct array array[ARRAYS];  // set by problem_declare()
     void* own;                   // the lesson's: data for the hooks of its contract
 };
@@ -265,16 +267,24 @@ static inline double dot(const struct problem* p, const double* x, const double*
     return sum;
 }
 
-// S_ij = scale Q_i K_j, in fp64.
+// S_ij = scale Q_i K_j, capped if the mask says so, in fp64.
 static inline double score(const struct problem* p, int64_t b, int64_t h, int64_t i, int64_t j) {
-    return p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j));
+    double s = p->scale * dot(p, row_of(p, ARRAY_Q, b, h, i), row_of(p, ARRAY_K, b, h, j));
+    return index_capped(p, s);
 }
 
-// How many keys query i sees, except for a mask of blocks. With `causal` the number may exceed N_k
-// if i is no query.
+// How many keys query i sees, except for masks of blocks and of indices. With `causal` the number
+// may exceed N_k if i is no query.
 static inline int64_t keys_seen(const struct problem* p, int64_t i) {
     int64_t seen = p->causal ? i + 1 + p->N_k - p->N_q : p->N_k;
     return seen < 0 ? 0 : seen;
+}
+
+// How often query i and key j, of the keys_seen() first ones, count as a pair: see index_times().
+// With `blocks` in place of the problem's own.
+static inline int pair_times(const struct problem* p, struct block_mask blocks, int64_t b,
+                             int64_t h, int64_t i, int64_t j) {
+    return is_active(blocks, b, h, i, j) ? index_times(p, b, i, j) : 0;
 }
 
 static inline struct block_mask blocks_of(const struct problem* p) {

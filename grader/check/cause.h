@@ -123,6 +123,22 @@
          "blocks that the mask leaves out are loaded, or asked about score by score")              \
     CAUSE(mask_tile,                                                                               \
           "a list names blocks of 128 rows, and its numbers are taken for those of smaller tiles") \
+    CAUSE(window_ignored, "keys count that lie outside of the window")                             \
+    CAUSE(window_symmetric,                                                                        \
+          "a window with `causal` ends at the query, one without reaches as far to both sides")    \
+    CAUSE(sinks, "the first keys of the query's document stay visible behind the window, no more " \
+                 "and no fewer")                                                                   \
+    CAUSE(prefix,                                                                                  \
+          "the keys of the document's prefix are seen by all its queries, early ones, too")        \
+    CAUSE(document, "a query sees keys of its own document alone: look up each row's, not the "    \
+                    "tile's; documents may be empty")                                              \
+    CAUSE(tile_bounds,                                                                             \
+          "the tiles of one row are taken for those of all rows of a block: they begin where the " \
+          "first row begins, and end where the last one ends")                                     \
+    CAUSE(part_unmasked, "a tile that is seen in part is treated as if all of it were seen")       \
+    CAUSE(softcap, "a score s becomes softcap * tanh(s / softcap), behind the scale")              \
+    CAUSE(softcap_late, "a hidden score of -infinity becomes -softcap: cap first, then mask")      \
+    CAUSE(softcap_slope, "dS needs the softcap's derivative, 1 - tanh(s / softcap)^2")             \
     COST(masked_read,                                                                              \
          "tiles that the mask hides whole are loaded all the same: end at the diagonal")           \
     /* gradients */                                                                                \
@@ -270,7 +286,8 @@
           "a split backward executes 7 products and is credited with 5, which are all it needs")   \
     CAUSE(mask_not_counted, "pairs that the mask hides are counted, too")                          \
     CAUSE(triangle, "the triangle is not counted exactly: 1 + 2 + ... + n is n (n + 1) / 2")       \
-    CAUSE(window_off_by_one, "0 <= i - j < W are W keys, the query's own among them")              \
+    CAUSE(window_off_by_one,                                                                       \
+          "0 <= i - j < W are W keys, the query's own among them; |i - j| <= W are 2 W + 1")       \
     CAUSE(not_clamped, "a count below 0, or beyond all that is there: use min or max")             \
     CAUSE(partial_tile,                                                                            \
           "a tile that is not full takes as much as a full one (ceil), or as it has rows")         \

@@ -1,0 +1,353 @@
+// check.c: lesson 18, graded. What the kernels cost is in cost.h.
+//
+// Every item is about one thing, and its data are free of the other items' traps: documents are in
+// the items about documents alone, a softcap in those about the softcap, rows that see nothing in
+// theirs, and so on. LSE is compared in "queries that see nothing" and "LSE" alone.
+#include <string.h>
+
+#include "attention/backward_cases.h"
+#include "attention/forward.h"
+#include "cost.h"
+#include "online_masks.h"
+#include "wall/arena.h"
+
+static int64_t workspace_bytes(const struct problem* p) {
+    return (int64_t)online_masks_workspace_bytes((int)p->B, (int)p->N_q, (int)p->H);
+}
+
+// Gaps are multiples of 8 elements, 16 bytes: the contract promises that rows begin there.
+static const struct contract of_forward = {
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
+    .row_gaps = 2,
+    .declare_more = index_declare,
+};
+
+static const struct contract of_backward = {
+    .backward = true,
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {16, 24, 40, 48, 8, 56, 32, 64},
+    .workspace_bytes = workspace_bytes,
+    .declare_more = index_declare,
+};
+
+// One batch of one head with this mask.
+#define MASK(...) ((struct index_mask){.used = true, __VA_ARGS__})
+static struct problem sizes(struct check* c, const struct contract* of, int64_t N_q, int64_t N_k,
+                            struct index_mask mask) {
+    struct problem p = problem_of(c, of, N_q, N_k, false);
+    p.index = mask;
+    return p;
+}
+
+// ---- parts of a case -----------------------------------------------------------------------
+
+// Fills the case that has begun, and sets the documents of all batches, if it has any.
+static void fill(struct problem* p, const int64_t* documents) {
+    for (int64_t b = 0; b < p->B && p->index.documents; b++)
+        index_set_documents(p, b, documents + b * (p->index.documents + 1));
+    if (p->contract->backward)
+        backward_fill(p);
+    else
+        forward_fill(p);
+}
+
+// `what` is for a forward pass; of a backward pass all gradients are compared.
+static void run(struct problem* p, int what) {
+    if (p->contract->backward)
+        backward_run(p);
+    else
+        forward_run(p, what);
+}
+
+static void judge(struct problem p, const int64_t* documents, int what) {
+    problem_begin(&p, PACKED, "");
+    fill(&p, documents);
+    run(&p, what);
+}
+
+// ---- items of both passes ------------------------------------------------------------------
+
+// No window begins or ends where a tile does, and N_q and N_k differ by 2 or more: so a window off
+// by one differs from a wrong corner.
+static void judge_windows(struct check* c, const struct contract* of) {
+    const int64_t more = 2 * check_pick(c, 10, 31), W = 2 * check_pick(c, 33, 45) + 1;
+    judge(sizes(c, of, 192, 192, MASK(.causal = true, .window = W)), NULL, JUDGE_O);
+    judge(sizes(c, of, 192, 192, MASK(.window = check_pick(c, 20, 50))), NULL, JUDGE_O);
+    struct problem p = sizes(c, of, 128, 128 + more, MASK(.causal = true, .window = W));
+    judge(with_d(p, 128), NULL, JUDGE_O);
+    p = sizes(c, of, 64, 128, MASK(.causal = true));
+    judge(with_flag(p, -1), NULL, JUDGE_O);
+    judge(sizes(c, of, 192, 192, MASK(.window = 2147483647)), NULL, JUDGE_O);
+}
+
+// More documents than queries of a warp, empty ones and some of one row; batches differ, and so do
+// the tiles that their ends lie in.
+static void judge_documents(struct check* c, const struct contract* of) {
+    const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 100, 120);
+    const int64_t two[] = {0, a, a, a + 1, e, 192, 0, b, b + 1, b + 1, 130, 192};
+    struct problem p = sizes(c, of, 192, 192, MASK(.causal = true, .documents = 5));
+    judge(with_heads(p, 2, 1), two, JUDGE_O);
+    const int64_t first_empty[] = {0, 0, 0, b, 160};
+    judge(sizes(c, of, 160, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
+    const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 90, 96};
+    judge(with_d(sizes(c, of, 96, 96, MASK(.causal = true, .documents = 17)), 128), many, JUDGE_O);
+}
+
+// The window hides the sinks' tile, hides them in a tile of its own, or hides nothing.
+static void judge_sinks(struct check* c, const struct contract* of) {
+    const int64_t few = check_pick(c, 3, 6), many = check_pick(c, 20, 40);
+    judge(sizes(c, of, 320, 320, MASK(.causal = true, .window = 41, .sinks = few)), NULL, JUDGE_O);
+    judge(sizes(c, of, 192, 192, MASK(.causal = true, .window = 90, .sinks = many)), NULL, JUDGE_O);
+    judge(sizes(c, of, 64, 128, MASK(.causal = true, .sinks = many)), NULL, JUDGE_O);
+    const int64_t documents[] = {0, 70, 192};
+    struct index_mask mask = MASK(.causal = true, .window = 30, .sinks = few, .documents = 2);
+    judge(sizes(c, of, 192, 192, mask), documents, JUDGE_O);
+}
+
+// The prefix ends inside of a tile. The second document is shorter than the prefix.
+static void judge_prefix(struct check* c, const struct contract* of) {
+    const int64_t prefix = check_pick(c, 70, 90), few = check_pick(c, 20, 29);
+    judge(sizes(c, of, 192, 192, MASK(.causal = true, .prefix = prefix)), NULL, JUDGE_O);
+    judge(sizes(c, of, 128, 128, MASK(.causal = true, .window = 25, .prefix = few)), NULL, JUDGE_O);
+    const int64_t documents[] = {0, 75, 90, 160};
+    judge(sizes(c, of, 160, 160, MASK(.causal = true, .prefix = few, .documents = 3)), documents,
+          JUDGE_O);
+}
+
+// The cap bends ordinary scores, and large ones are flat.
+static void judge_softcap(struct check* c, const struct contract* of) {
+    const double cap = 1.5 + 0.25 * (double)check_pick(c, 0, 2);
+    judge(sizes(c, of, 128, 128, MASK(.causal = true, .softcap = cap)), NULL, JUDGE_O);
+    struct problem p = sizes(c, of, 64, 64, MASK(.softcap = cap));
+    judge(with_scale(p, 2), NULL, JUDGE_O);
+    p = with_d(sizes(c, of, 64, 64, MASK(.causal = true, .softcap = cap)), 128);
+    if (of->backward)
+        backward_case_large_scores(p);
+    else
+        forward_case_large(p, ", scores of 30 times the usual size");
+}
+
+// More queries than keys; and rows behind the last document.
+static void judge_unseen(struct check* c, const struct contract* of) {
+    const int64_t N_k = check_pick(c, 33, 62), end = check_pick(c, 30, 60);
+    const int64_t documents[] = {0, 20, end};
+    judge(sizes(c, of, 128, N_k, MASK(.causal = true)), NULL, JUDGE_O | JUDGE_LSE);
+    judge(sizes(c, of, 96, 40, MASK(.window = 17)), NULL, JUDGE_O | JUDGE_LSE);
+    judge(sizes(c, of, 160, 160, MASK(.causal = true, .documents = 2)), documents,
+          JUDGE_O | JUDGE_LSE);
+}
+
+// ---- forward -------------------------------------------------------------------------------
+
+static void forward_windows(struct check* c) {
+    judge_windows(c, &of_forward);
+}
+static void forward_documents(struct check* c) {
+    judge_documents(c, &of_forward);
+}
+static void forward_sinks(struct check* c) {
+    judge_sinks(c, &of_forward);
+}
+static void forward_prefix(struct check* c) {
+    judge_prefix(c, &of_forward);
+}
+static void forward_softcap(struct check* c) {
+    judge_softcap(c, &of_forward);
+}
+static void forward_unseen(struct check* c) {
+    judge_unseen(c, &of_forward);
+    forward_no_keys(sizes(c, &of_forward, 16, 0, MASK(.causal = true)));
+}
+
+static void forward_logsumexp(struct check* c) {
+    struct problem p = sizes(c, &of_forward, 96, 96, MASK(.causal = true, .window = 50));
+    forward_case(with_heads(p, 2, 2), PACKED, "", JUDGE_LSE);
+}
+
+// ---- backward ------------------------------------------------------------------------------
+
+static void windows(struct check* c) {
+    judge_windows(c, &of_backward);
+}
+static void documents(struct check* c) {
+    judge_documents(c, &of_backward);
+}
+static void sinks(struct check* c) {
+    judge_sinks(c, &of_backward);
+}
+static void prefix(struct check* c) {
+    judge_prefix(c, &of_backward);
+}
+static void softcap(struct check* c) {
+    judge_softcap(c, &of_backward);
+    int64_t N = check_pick(c, 3, 4);
+    backward_case_tested(sizes(c, &of_backward, N, N, MASK(.causal = true, .softcap = 1)));
+}
+static void unseen(struct check* c) {
+    judge_unseen(c, &of_backward);
+}
+
+// All heads read the same inputs: they must give the same bits. Each query sees keys of several
+// tiles, and each key is seen by queries of several.
+static void repeatable(struct check* c) {
+    struct problem p = sizes(c, &of_backward, 130, 130, MASK(.causal = true, .window = 100));
+    p = with_heads(p, 1, 6);
+    problem_begin(&p, SHARED, "");
+    backward_fill(&p);
+    backward_run(&p);
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
+        struct tensor* t = p.array[a].tensor;
+        for (int64_t e = 0; e < t->count; e++)  // as in head 0
+            t->want[e] = t->got[e / (p.H * p.d) * p.H * p.d + e % p.d];
+        check_compare(c, t, budget_exact());
+    }
+    check_watch(c, WATCH_PROFILE);
+    p.H = 1;
+    backward_case(p);
+    check_at_most(c, CAUSE_not_repeatable, "atomic operations for each element of dQ",
+                  (double)check_traffic(c)->atomics / (double)(p.N_q * p.d), 0.1);
+}
+
+// ---- both ----------------------------------------------------------------------------------
+
+static void strides(struct check* c) {
+    const struct index_mask mask = MASK(.causal = true, .window = 40);
+    for (enum layout layout = GAPS; layout < LAYOUTS; layout++) {
+        struct problem p = with_heads(sizes(c, &of_forward, 64, 64, mask), 2, 2);
+        forward_case(layout == GAPS ? with_nan_gaps(p) : p, layout, "", JUDGE_O);
+        p = with_heads(sizes(c, &of_backward, 64, 64, mask), 2, 2);
+        if (layout == HEADS_OUTSIDE) problem_set_d(&p, 128);
+        backward_case_named(layout == GAPS ? with_nan_gaps(p) : p, layout, "");
+    }
+    forward_case_far(with_heads(sizes(c, &of_forward, 64, 64, mask), 2, 2));
+    backward_case_far(with_heads(sizes(c, &of_backward, 64, 64, mask), 2, 2));
+}
+
+// Other masks in the same arrays: three calls.
+static void judge_again(struct problem p) {
+    enum { CALLS = 3 };
+    const struct index_mask masks[CALLS] = {MASK(.causal = true, .window = 50, .documents = 2),
+                                            MASK(.window = 20, .documents = 2),
+                                            MASK(.causal = true, .sinks = 9, .documents = 2)};
+    const int64_t ends[CALLS][3] = {{0, 40, 96}, {0, 70, 96}, {0, 0, 96}};
+    struct problem call[CALLS];
+    p.index = masks[0];
+    problem_name(&p, PACKED, ", and other masks in the same arrays");
+    check_rounds(p.check, CALLS);
+    problem_declare(&p, PACKED);
+    for (int r = 0; r < CALLS; r++) {
+        call[r] = p;
+        call[r].index = masks[r];
+        call[r].index.cu_seqlens = p.index.cu_seqlens;
+        check_vary(p.check, "mask.causal", r, masks[r].causal);
+        check_vary(p.check, "mask.window", r, masks[r].window);
+        check_vary(p.check, "mask.sinks", r, masks[r].sinks);
+        check_round(p.check, r);
+        fill(&call[r], ends[r]);
+        if (p.contract->backward) backward_forward(&call[r]);
+    }
+    check_run(p.check);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(p.check, r);
+        check_describe(p.check, &call[r]);
+        if (p.contract->backward)
+            backward_judge(&call[r]);
+        else
+            forward_judge(&call[r], JUDGE_O);
+    }
+}
+
+static void again(struct check* c) {
+    const struct index_mask mask = MASK(.causal = true, .window = 30);
+    judge_again(sizes(c, &of_forward, 96, 96, mask));
+    judge_again(sizes(c, &of_backward, 96, 96, mask));
+    forward_case_after(with_d(sizes(c, &of_forward, 64, 72, mask), 128),
+                       sizes(c, &of_forward, 31, 33, mask), NULL);
+    backward_case_after(with_d(sizes(c, &of_backward, 64, 72, mask), 128), 31, 33, 64);
+}
+
+static void arguments(struct check* c) {
+    static const struct idle_call bad[] = {
+        {COURSE_BAD_ARGUMENT, {{"mask.window", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.sinks", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.prefix", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.documents", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.softcap", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {0},
+    };
+    const struct index_mask mask = MASK(.causal = true, .documents = 1);
+    struct problem p = sizes(c, &of_forward, 64, 64, mask);
+    forward_arguments(p, bad);
+    problem_misaligned_refused(p);
+    p = sizes(c, &of_backward, 64, 64, mask);
+    backward_case(p);
+    backward_cases_empty(p);
+    problem_refused(p, bad);
+    problem_misaligned_refused(p);
+    problem_too_many_heads(p);
+    problem_launches_fail(p);
+}
+
+// Every array ends in a tile that is not full, and documents in the middle of tiles.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    const int64_t N = 64 + check_pick(c, 33, 61), ends[] = {0, 41, 41, N};
+    const struct index_mask mask = MASK(.causal = true, .window = 37, .documents = 3);
+    judge(sizes(c, &of_forward, N, N, mask), ends, JUDGE_O);
+    judge(sizes(c, &of_backward, N, N, mask), ends, JUDGE_O);
+}
+
+// ---- costs ---------------------------------------------------------------------------------
+
+static void forward_cheap(struct check* c) {
+    judge_visits(c, &of_forward);
+    forward_kept(sizes(c, &of_forward, 16, 16, MASK(.causal = true)));
+}
+
+static void cheap(struct check* c) {
+    judge_visits(c, &of_backward);
+}
+
+static const struct item items[] = {
+    {7, "forward: windows", forward_windows},
+    {5, "forward: documents", forward_documents},
+    {4, "forward: sinks", forward_sinks},
+    {4, "forward: prefix", forward_prefix},
+    {3, "forward: softcap", forward_softcap},
+    {3, "forward: queries that see nothing", forward_unseen},
+    {2, "forward: LSE", forward_logsumexp},
+    {7, "backward: windows", windows},
+    {5, "backward: documents", documents},
+    {3, "backward: sinks", sinks},
+    {3, "backward: prefix", prefix},
+    {3, "backward: softcap", softcap},
+    {2, "backward: what sees nothing", unseen},
+    {2, "the same bits for the same inputs", repeatable},
+    {2, "strides", strides},
+    {1, "called again with another mask", again},
+    {1, "empty inputs and bad arguments", arguments},
+    {3, "no races, no stray accesses", safe},
+    {20, "forward: only tiles in which somebody sees something", forward_cheap},
+    {20, "backward: only tiles in which somebody sees something", cheap},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "18_online_masks",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .idea = {.what = "tiles in which nobody sees anything are neither loaded nor computed",
+             .paid_by = {forward_cheap, cheap},
+             .naive = "solutions/18_online_masks/steps/1_stored_mask.cu"},
+    .explain = index_explain};

@@ -1,0 +1,124 @@
+// cost.h: how many tiles of S the kernels of lesson 18 visit, from the bytes that they read and the
+// mma.sync that they make.
+//
+// The tiles' sizes are the kernel's own. So each case has a budget for each pair of sizes, what a
+// kernel with such tiles visits at least, and there must be one pair with which the kernel keeps
+// all budgets. The tiles of a case without a mask are a number that says which sizes can be.
+#ifndef ONLINE_MASKS_COST_H
+#define ONLINE_MASKS_COST_H
+
+#include <math.h>
+
+#include "attention/backward_cases.h"
+#include "attention/forward.h"
+#include "check/check.h"
+#include "wall/arena.h"
+
+enum { COST_CASES = 7, SMALLEST_TILE = 1 };  // index_tile(1) is 32 rows of those that own a block
+
+struct cost {
+    struct index_visits visits;
+    double bytes;    // of what is read again for each tile
+    double lookups;  // of which so many may be for cu_seqlens
+    double scores;   // for which mma.sync made all products; 0: it made none
+    char name[80];
+};
+
+// Which documents the cases with some have.
+static const int64_t cost_documents[] = {0, 128, 192, 256};
+
+// Runs a case, and counts. Every kernel reads once: Q forward; backward Q, O, dO twice, K, V; and
+// LSE and delta in each of the four lanes that share a row.
+static void count_cost(struct cost* at, struct problem p, const char* name) {
+    const bool backward = p.contract->backward;
+    const double d = (double)p.d, N_q = (double)p.N_q, N_k = (double)p.N_k;
+    check_watch(p.check, WATCH_PROFILE);
+    problem_begin(&p, PACKED, name);
+    if (p.index.documents) index_set_documents(&p, 0, cost_documents);
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {  // what nobody sees need not be read
+        struct tensor* t = p.array[a].tensor;
+        bool is_input = backward ? a <= ARRAY_dO || a == ARRAY_LSE : a <= ARRAY_V;
+        for (int64_t e = 0; is_input && e < t->count; e++) t->untouched[e] = true;
+    }
+    if (backward) {
+        backward_fill(&p);
+        backward_run(&p);
+    } else {
+        forward_fill(&p);
+        forward_run(&p, JUDGE_O);
+    }
+    const struct arena_traffic* t = problem_traffic(&p);
+    const double once = backward ? 4 * d * (N_k + 2 * N_q) + 32 * N_q : 2 * d * N_q;
+    at->bytes = (double)t->global_load_bytes - once;
+    // A binary search of a few numbers, for each row and for both ends of a block, by each thread.
+    at->lookups = p.index.documents ? 4.0 * 64 * (N_q + (backward ? N_k : 0)) : 0;
+    at->scores = (double)t->mma * 2048 / d;
+    index_visit(&p, &at->visits);
+}
+
+// What a case costs with these tiles, bytes and products; backward of the kernel for dQ, [q][k],
+// and of that for dK and dV, [q_of_keys][k_of_keys].
+static double cost_in_bytes(const struct cost* at, const struct contract* of, int q, int k,
+                            int q_of_keys, int k_of_keys) {
+    const double of_row = 4.0 * (double)of->d;
+    double bytes = at->visits.keys[q][k] * of_row + at->lookups;
+    if (of->backward) bytes += at->visits.queries[q_of_keys][k_of_keys] * (of_row + 8);
+    return bytes;
+}
+static double cost_in_products(const struct cost* at, const struct contract* of, int q, int k,
+                               int q_of_keys, int k_of_keys) {
+    if (!of->backward) return 2 * at->visits.scores[q][k];
+    return 3 * at->visits.scores[q][k] + 4 * at->visits.scores[q_of_keys][k_of_keys];
+}
+
+// The largest share of a budget that the cases need with these tiles. Case 0 has no mask: it needs
+// its budget, but for what a kernel reads less of "once", or the kernel has other tiles.
+static double share_needed(const struct cost* cases, int count, const struct contract* of, int q,
+                           int k, int q_of_keys, int k_of_keys) {
+    double worst = 0;
+    for (int n = 0; n < count; n++) {
+        double bytes = cost_in_bytes(&cases[n], of, q, k, q_of_keys, k_of_keys);
+        double products = cost_in_products(&cases[n], of, q, k, q_of_keys, k_of_keys);
+        if (n == 0 && cases[n].bytes < 0.92 * bytes) return INFINITY;
+        worst = fmax(worst, fmax(cases[n].bytes / bytes, cases[n].scores / products));
+    }
+    return worst;
+}
+
+static double least_share(const struct cost* cases, int count, const struct contract* of) {
+    const int of_keys = of->backward ? INDEX_TILES : SMALLEST_TILE + 1;
+    double least = INFINITY;
+    for (int q = SMALLEST_TILE; q < INDEX_TILES; q++)
+        for (int k = 0; k < INDEX_TILES; k++)
+            for (int k_of_keys = SMALLEST_TILE; k_of_keys < of_keys; k_of_keys++)
+                for (int q_of_keys = 0; q_of_keys < of_keys; q_of_keys++)
+                    least = fmin(least, share_needed(cases, count, of, q, k, q_of_keys, k_of_keys));
+    return least;
+}
+
+// Ends of windows lie where tiles of all sizes end, so that one tile too many shows, and elsewhere.
+static void judge_visits(struct check* c, const struct contract* of) {
+    const struct {
+        int64_t N_q, N_k;
+        struct index_mask mask;
+    } wanted[COST_CASES] = {
+        {256, 256, {.used = true}},
+        {128, 384, {.used = true, .causal = true, .window = 129}},
+        {16, 384, {.used = true, .causal = true, .window = 1}},
+        {128, 384, {.used = true, .causal = true, .window = 40, .sinks = 3}},
+        {256, 256, {.used = true, .window = 32}},
+        {384, 384, {.used = true, .causal = true, .window = 30}},
+        {256, 256, {.used = true, .causal = true, .documents = 3}},
+    };
+    struct cost cases[COST_CASES];
+    for (int n = 0; n < COST_CASES; n++) {
+        struct problem p = problem_of(c, of, wanted[n].N_q, wanted[n].N_k, false);
+        p.index = wanted[n].mask;
+        count_cost(&cases[n], p, "");
+        check_at_most(c, CAUSE_masked_read,
+                      "bytes or products, of those that tiles of the best size would take",
+                      least_share(cases, n + 1, of), 1);
+    }
+}
+
+#endif

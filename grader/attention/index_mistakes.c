@@ -1,0 +1,177 @@
+// index_mistakes.c: which mistake about a mask of indices gives exactly the outputs that a kernel
+// gave: explain() of lesson 18.
+#include <stdlib.h>
+
+#include "attention/backward_mistakes.h"
+#include "attention/forward_mistakes.h"
+
+// The first one that fits is named. Tiles are tried in the order of tiles_of().
+static const struct {
+    enum index_flaw flaw;
+    enum cause cause;
+} mistakes[] = {
+    {WINDOW_MORE, CAUSE_window_off_by_one},
+    {WINDOW_LESS, CAUSE_window_off_by_one},
+    {WINDOW_ENDS_EARLY, CAUSE_window_off_by_one},
+    {WINDOW_IGNORED, CAUSE_window_ignored},
+    {WINDOW_ONE_SIDED, CAUSE_window_symmetric},
+    {WINDOW_BOTH_WAYS, CAUSE_window_symmetric},
+    {DIAGONAL_MORE, CAUSE_mask_off_by_one},
+    {DIAGONAL_LESS, CAUSE_mask_off_by_one},
+    {CAUSAL_IGNORED, CAUSE_causal_ignored},
+    {TOP_LEFT, CAUSE_mask_corner},
+    {BOTTOM_RIGHT_ONLY_UP, CAUSE_mask_corner},
+    {END_OF_LAST_KEY, CAUSE_tile_bounds},
+    {SINKS_IGNORED, CAUSE_sinks},
+    {SINKS_MORE, CAUSE_sinks},
+    {SINKS_LESS, CAUSE_sinks},
+    {SINKS_OF_SEQUENCE, CAUSE_sinks},
+    {SINKS_ABOVE, CAUSE_sinks},
+    {SINKS_FROM_ZERO, CAUSE_sinks},
+    {PREFIX_IGNORED, CAUSE_prefix},
+    {PREFIX_MORE, CAUSE_prefix},
+    {PREFIX_LESS, CAUSE_prefix},
+    {PREFIX_OF_SEQUENCE, CAUSE_prefix},
+    {PREFIX_OF_QUERIES, CAUSE_prefix},
+    {PREFIX_INSIDE, CAUSE_prefix},
+    {PREFIX_UNBOUNDED, CAUSE_prefix},
+    {DOCUMENTS_OF_FIRST, CAUSE_batch_ignored},
+    {DOCUMENTS_PACKED, CAUSE_batch_ignored},
+    {DOCUMENTS_IGNORED, CAUSE_document},
+    {DOCUMENTS_BEGIN_LATE, CAUSE_document},
+    {DOCUMENTS_END_LATE, CAUSE_document},
+    {DOCUMENTS_PADDED, CAUSE_document},
+    {DOCUMENTS_FEW, CAUSE_document},
+    {UNCAPPED, CAUSE_softcap},
+    {CAPPED_BEFORE_SCALE, CAUSE_softcap},
+    {SLOPE_LOST, CAUSE_softcap_slope},
+    {SLOPE_HALF, CAUSE_softcap_slope},
+    {CAPPED_AFTER_MASK, CAUSE_softcap_late},
+    {END_OF_FIRST, CAUSE_tile_bounds},
+    {BEGIN_OF_LAST, CAUSE_tile_bounds},
+    {END_OF_FIRST_KEY, CAUSE_tile_bounds},
+    {BEGIN_OF_LAST_KEY, CAUSE_tile_bounds},
+    {DOCUMENT_OF_FIRST, CAUSE_document},
+    {DOCUMENT_OF_LAST, CAUSE_document},
+    {DOCUMENT_OF_FIRST_KEY, CAUSE_document},
+    {DOCUMENT_OF_LAST_KEY, CAUSE_document},
+    {UNMASKED, CAUSE_part_unmasked},
+    {LOW_EDGE_UNMASKED, CAUSE_part_unmasked},
+    {HIGH_EDGE_UNMASKED, CAUSE_part_unmasked},
+    {SINK_TILE_TWICE, CAUSE_tile_twice},
+    {SINK_TILE_LOST, CAUSE_sinks},
+    {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {DOCUMENTS_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {LAST_TILE_LOST, CAUSE_tile_skipped},
+    {FIRST_TILE_LOST, CAUSE_tile_skipped},
+    {LAST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
+    {FIRST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
+};
+
+// Is there anything in the mask that can be mistaken so, in this pass?
+static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool backward) {
+    if (flaw >= WINDOW_MORE && flaw <= WINDOW_BOTH_WAYS && !m->window) return false;
+    if ((flaw == WINDOW_ONE_SIDED || flaw == WINDOW_ENDS_EARLY) && m->causal) return false;
+    if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
+    if (flaw >= DIAGONAL_MORE && flaw <= CAUSAL_IGNORED && !m->causal) return false;
+    if (flaw >= SINKS_IGNORED && flaw <= SINKS_FROM_ZERO && !(m->sinks && m->window)) return false;
+    if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
+        return false;
+    if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_UNBOUNDED && !m->prefix) return false;
+    if (flaw >= DOCUMENTS_IGNORED && flaw <= DOCUMENTS_FEW && !m->documents) return false;
+    if (flaw >= UNCAPPED && m->softcap == 0) return false;
+    return backward || !((flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) || flaw >= SLOPE_LOST);
+}
+
+// The n-th known mistake: its cause, and the problem with its mask. False if there is no more.
+// *cause is CAUSE_NONE if that mistake cannot be one here.
+static bool next_mistake(const struct problem* p, int n, struct problem* mistaken,
+                         enum cause* cause) {
+    static const int64_t tiles[][2] = {{128, 64}, {128, 48},  {64, 64}, {128, 32},
+                                       {32, 128}, {32, 32},   {64, 32}, {32, 64},
+                                       {64, 128}, {128, 128}, {16, 16}};
+    enum { TILES = sizeof tiles / sizeof tiles[0] };
+    const int count = (int)(sizeof mistakes / sizeof mistakes[0]);
+    int kind = n / TILES, tile = n % TILES;
+    if (!p->index.used || kind >= count) return false;
+    *cause = CAUSE_NONE;
+    *mistaken = *p;
+    enum index_flaw flaw = mistakes[kind].flaw;
+    bool in_tiles = flaw == CAPPED_AFTER_MASK || (flaw >= UNMASKED && flaw < UNCAPPED);
+    if ((tile > 0 && !in_tiles) || !is_possible(&p->index, flaw, p->contract->backward))
+        return true;
+    mistaken->index.flaw = flaw;
+    mistaken->index.tile_q = tiles[tile][0];
+    mistaken->index.tile_k = tiles[tile][1];
+    *cause = mistakes[kind].cause;
+    return true;
+}
+
+// ---- both passes ---------------------------------------------------------------------------
+
+// Does row n of the output, of batch b, depend on other pairs if the mask is mistaken so?
+static bool has_other_pairs(const struct problem* right, const struct problem* mistaken,
+                            bool is_of_keys, int64_t b, int64_t n) {
+    for (int64_t m = 0; m < (is_of_keys ? right->N_q : right->N_k); m++) {
+        int64_t i = is_of_keys ? m : n, j = is_of_keys ? n : m;
+        if (index_times(right, b, i, j) != index_times(mistaken, b, i, j)) return true;
+    }
+    return false;
+}
+
+// Looked at first, since it is quick: a row that is wrong has to have other pairs.
+static bool can_be(const struct suspect* s, const struct problem* mistaken) {
+    const struct problem* p = s->problem;
+    const enum index_flaw flaw = mistaken->index.flaw;
+    enum which a = ARRAY_Q;
+    while (p->array[a].tensor != s->tensor) a++;
+    if (flaw >= UNCAPPED && flaw != CAPPED_AFTER_MASK) return true;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t n = 0; n < rows_of(p, a); n++) {
+            bool wrong = false;
+            for (int64_t h = 0; h < p->H; h++)
+                for (int64_t x = 0; x < width_of(p, a); x++) {
+                    int64_t e = place_in(p, a, b, h, n) + x;
+                    double got = s->tensor->got[e], want = s->tensor->want[e];
+                    wrong |= got != want && !(fabs(got - want) <= s->budget.max);
+                }
+            if (wrong && !has_other_pairs(p, mistaken, is_of_keys(a), b, n)) return false;
+        }
+    return true;
+}
+
+// Are the outputs those of the right kernel for this problem, which has another mask?
+static bool is_right_for(struct suspect s, const struct problem* mistaken) {
+    if (!can_be(&s, mistaken)) return false;
+    if (!mistaken->contract->backward) {
+        int64_t count = mistaken->array[ARRAY_O].tensor->count;
+        int64_t rows = mistaken->array[ARRAY_LSE].tensor->count;
+        double* O = check_allocate(mistaken->check, count + rows, sizeof *O);
+        for (int64_t e = 0; e < count + rows; e++) O[e] = NOT_WRITTEN;
+        forward_reference(mistaken, false, O, O + count);
+        bool yes = is_guess(&s, is_O(&s) ? O : O + count);
+        free(O);
+        return yes;
+    }
+    const struct backward_flaw none = {0};
+    const struct hypothesis list[] = {{CAUSE_unknown, backward_flawed, .like = &none}, {0}};
+    s.problem = mistaken;
+    return hypothesis_search(&s, list) != CAUSE_NONE;
+}
+
+enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct problem* p = problem_of_case(c);
+    bool backward = p->contract->backward;
+    struct suspect s = backward ? backward_suspect(c, t, budget) : forward_suspect(c, t, budget);
+    struct problem mistaken;
+    enum cause cause = CAUSE_NONE, found = CAUSE_NONE;
+    if (!backward && saw_nothing(p)) return CAUSE_all_zero;
+    if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
+        return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
+    bool finite = !backward || (backward_count_nonfinite(t) == 0 && !backward_is_zero(t));
+    for (int n = 0; finite && !found && next_mistake(p, n, &mistaken, &cause); n++)
+        if (cause && is_right_for(s, &mistaken)) found = cause;
+    if (found) return found;
+    return backward ? backward_explain_products(c, t, budget) : fragment_explain(c, t, budget);
+}
