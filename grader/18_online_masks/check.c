@@ -268,7 +268,8 @@ static void again(struct check* c) {
     judge_again(sizes(c, &of_backward, 96, 96, mask));
     forward_case_after(with_d(sizes(c, &of_forward, 64, 72, mask), 128),
                        sizes(c, &of_forward, 31, 33, mask), NULL);
-    backward_case_after(with_d(sizes(c, &of_backward, 64, 72, mask), 128), 31, 33, 64);
+    backward_case_after(with_d(sizes(c, &of_backward, 64, 72, mask), 128),
+                        sizes(c, &of_backward, 31, 33, mask));
 }
 
 static void arguments(struct check* c) {
