@@ -140,7 +140,7 @@
     CAUSE(softcap_late, "a hidden score of -infinity becomes -softcap: cap first, then mask")      \
     CAUSE(softcap_slope, "dS needs the softcap's derivative, 1 - tanh(s / softcap)^2")             \
     COST(masked_read,                                                                              \
-         "tiles that the mask hides whole are loaded all the same: end at the diagonal")           \
+         "tiles that the mask hides whole are loaded all the same: begin and end where it does")   \
     /* gradients */                                                                                \
     CAUSE(not_normalised, "P is exp(S - LSE): without LSE its rows do not sum to 1")               \
     CAUSE(not_weighted, "dV = P^T dO: the weights P are missing, or are not P")                    \

@@ -129,9 +129,17 @@ static bool launches_grow(struct check* c, reached_fn reached, const void* probl
            grid_at(c, reached, problem, FEW).launches;
 }
 
+// Who sends arrays by way of memory of the host's would need all of the largest ones there.
+static bool goes_by_the_host(struct check* c, reached_fn reached, const void* problem) {
+    (void)grid_at(c, reached, problem, BELOW_32_BITS);
+    return c->answer.mapped[0] >= BELOW_32_BITS;
+}
+
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { LARGE = 65600 };
-    if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem))) size = LARGE;
+    if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem) ||
+                          goes_by_the_host(c, reached, problem)))
+        size = LARGE;
     const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))

@@ -106,6 +106,7 @@ static bool has_room(void) {
 
 static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool shared) {
     vault_open();
+    if (book.on && shared) book.meter.mapped += (int64_t)bytes;
     if (book.on && error == cudaSuccess && bytes > 0 && book.live_count < ALLOCATIONS) {
         book.live[book.live_count++] = (struct live){address, bytes, shared};
         *(shared ? &book.shared : &book.allocated) += (int64_t)bytes;

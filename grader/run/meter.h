@@ -16,6 +16,7 @@ void meter_start(const char* fail_call, int fail_at);
 struct meter {
     int64_t allocated;  // bytes of device memory, at the peak
     int64_t leaked;     // bytes allocated and not freed
+    int64_t mapped;     // bytes asked for that both sides reach: pinned, managed
     int64_t launches;   // kernels that were launched
     int64_t elsewhere;  // of them, in another stream than the default one
     int64_t waits;      // for the device, a stream or an event

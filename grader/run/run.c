@@ -370,6 +370,7 @@ static void run_round(uint32_t r) {
     answer->traffic[r].filled_bytes = meter.filled;
     answer->traffic[r].to_device_bytes = meter.to_device;
     answer->leaked[r] = meter.leaked;
+    answer->mapped[r] = meter.mapped;
     answer->launches[r] = meter.launches;
     answer->elsewhere[r] = meter.elsewhere;
     answer->waits[r] = meter.waits;
