@@ -135,10 +135,38 @@ static double p_beside(struct check* c, const struct layer* l) {
     return ldexp((double)(word / 256 + 1), -24);
 }
 
+// p so that p 2^32 is `more` than an element's word: with 0 it is just kept, with 1 just dropped.
+// From 2^-9 to 2^-8 each p 2^32 that is whole is that of a float, and of 512 words one lies there.
+static double p_at(struct check* c, const struct layer* l, uint32_t more) {
+    const int64_t elements = l->M * l->N, first = check_pick(c, 0, elements - 1);
+    for (int64_t i = 0; i < elements; i++) {
+        const uint32_t word = word_of(l, (first + i) % elements);
+        if (word >= 1u << 23 && word < (1u << 24) - 1) return ldexp(word + more, -32);
+    }
+    return 0x1p-9;
+}
+
+// The same for a p above 1/2, where p 2^32 is just below an element's word, and equal to it as a
+// float: the element is kept.
+static double p_below(struct check* c, const struct layer* l) {
+    int64_t e = check_pick(c, 0, l->M * l->N / 2);
+    uint32_t word = word_of(l, e);
+    while (word < 0x80000000 || word % 256 < 1 || word % 256 > 126) word = word_of(l, ++e);
+    return ldexp(word / 256, -24);
+}
+
 static void limits(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = p_beside(c, &l);
     run(l, "a word just below p 2^32");
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = p_below(c, &l);
+    run(l, "a word just above p 2^32");
+    for (uint32_t more = 0; more < 2; more++) {
+        l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+        l.p = p_at(c, &l, more);
+        run(l, more ? "a word 1 below p 2^32" : "a word that is p 2^32");
+    }
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1;
     run(l, "p = 1");

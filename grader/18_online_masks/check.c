@@ -132,7 +132,7 @@ static void judge_softcap(struct check* c, const struct contract* of) {
         forward_case_large(p, ", scores of 30 times the usual size");
 }
 
-// More queries than keys; and rows behind the last document.
+// More queries than keys; and rows behind the last document, which a window and its sinks reach.
 static void judge_unseen(struct check* c, const struct contract* of) {
     const int64_t N_k = check_pick(c, 33, 62), end = check_pick(c, 30, 60);
     const int64_t documents[] = {0, 20, end};
@@ -140,6 +140,9 @@ static void judge_unseen(struct check* c, const struct contract* of) {
     judge(sizes(c, of, 96, 40, MASK(.window = 17)), NULL, JUDGE_O | JUDGE_LSE);
     judge(sizes(c, of, 160, 160, MASK(.causal = true, .documents = 2)), documents,
           JUDGE_O | JUDGE_LSE);
+    const int64_t short_one[] = {0, check_pick(c, 8, 14)};
+    judge(sizes(c, of, 64, 64, MASK(.causal = true, .window = 5, .sinks = 4, .documents = 1)),
+          short_one, JUDGE_O | JUDGE_LSE);
 }
 
 // ---- forward -------------------------------------------------------------------------------

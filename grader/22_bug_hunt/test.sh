@@ -1,7 +1,6 @@
 #!/bin/sh
 # test.sh: what lesson 22 has to prove besides its kernels: given.h is the exercise as it is cut;
-# the sums of group_sums are in local memory as they are given, and in registers when mended; the
-# text's figure is that of the deck.
+# the sums of group_sums are in local memory as they are given, and in registers when mended.
 # usage: test.sh
 . grader/test/tell.sh
 . grader/make/save.sh
@@ -11,14 +10,6 @@ trap 'rm -rf "$work"' EXIT
 
 stub $lesson >"$work/given.cu" && awk -f grader/make/given.awk "$work/given.cu" >"$work/given.h"
 expect "given.h is the exercise (make exercises)" cmp "$work/given.h" grader/$lesson/given.h
-
-if command -v pandoc >/dev/null 2>&1; then
-    expect "the figure is that of symptoms.lua (sh grader/make/figure.sh)" sh -c "
-        sh grader/make/figure.sh slides/figures/symptoms.lua $work/x.svg 'From a symptom, by a tool, to a cause' &&
-            cmp $work/x.svg lessons/$lesson/symptoms.svg"
-else
-    tell skip "the figure" "pandoc is not installed (sh setup.sh --dev)"
-fi
 
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 # stack FILE WANTED: bytes of local memory of a thread

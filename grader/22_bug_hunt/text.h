@@ -86,13 +86,19 @@ static void word_at(const char* p, char word[32]) {
     word[n] = '\0';
 }
 
-// Is it the variable of a loop of the section over all groups, which can be unrolled?
+// Is it the variable of loops over all groups, which can be unrolled, and of no other loop of the
+// section? No loop may be kept from it.
 static bool counts_groups(const char* section, const char* variable) {
-    char loop[128];
-    if (!isalpha((unsigned char)*variable)) return false;
+    char loop[128], any[64];
+    if (!isalpha((unsigned char)*variable) || strstr(section, "unroll 1")) return false;
+    snprintf(any, sizeof any, "for (int %s = ", variable);
     snprintf(loop, sizeof loop, "for (int %s = 0; %s < GROUPS; %s++)", variable, variable,
              variable);
-    return strstr(section, loop) != NULL;
+    const char* p = strstr(section, any);
+    if (!p) return false;
+    for (; p; p = strstr(p + 1, any))
+        if (strncmp(p, loop, strlen(loop)) != 0) return false;
+    return true;
 }
 
 // May the array `name` have this index, which follows its "["?
