@@ -3,7 +3,7 @@
 // Lesson 07's product with its ring of stages, for a B that is stored as (N, K), as the weights of
 // a layer are. A and B have rows of whole pieces, at multiples of 16 bytes. A kernel calls, in this
 // order: pick_tile(), multiply_tile(), and for every 16 of its warp's rows put_sums(),
-// __syncwarp(), and float4 loads of the sums.
+// __syncwarp(), float4 loads of the sums, and __syncwarp() before the next put_sums().
 #ifndef COURSE_MATMUL_TILE_H
 #define COURSE_MATMUL_TILE_H
 
