@@ -124,9 +124,8 @@ static void judge_growing(struct check* c, reached_fn reached, const void* probl
 
 // Who launches anew for every so many rows would need thousands of launches for the largest size.
 static bool launches_grow(struct check* c, reached_fn reached, const void* problem) {
-    enum { FEW = 1 << 12 };
-    return grid_at(c, reached, problem, BELOW_32_BITS).launches >
-           grid_at(c, reached, problem, FEW).launches;
+    enum { FEW = 1 << 12, MANY = 1 << 26 };
+    return grid_at(c, reached, problem, MANY).launches > grid_at(c, reached, problem, FEW).launches;
 }
 
 // Who sends arrays by way of memory of the host's would need all of the largest ones there.

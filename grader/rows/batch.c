@@ -126,9 +126,21 @@ static void leave_rest(struct tensor* t, int64_t used) {
     for (int64_t e = 0; e < t->count; e++) t->untouched[e] = e >= used;
 }
 
+// What is wrong without calls before it is no matter of what they leave.
+static void call_alone(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                       struct batch_call call) {
+    struct batch b = batch_of(c, of, rows, cols);
+    batch_begin(&b, "a call by itself");
+    call.fill(c, &b);
+    check_run(c);
+    call.judge(c, &b);
+}
+
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call) {
     enum { CALLS = 3, PART = 16 };
+    call_alone(c, of, rows, cols, call);
+    call_alone(c, of, rows / 4, cols / (PART / 2), call);
     struct batch b = batch_of(c, of, rows, cols);
     b.calls = CALLS;
     batch_begin(&b, "a call with a part of the rows and columns before it, and one behind it");

@@ -93,8 +93,9 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
-// Three calls in the same arrays, packed. The first takes half of the rows and a 16th of the
-// columns, the last a quarter and an eighth. rows: a multiple of 4; cols: of 16.
+// Two calls, each by itself; then three in the same arrays, packed. The first of the three takes
+// half of the rows and a 16th of the columns, the last a quarter and an eighth. rows: a multiple of
+// 4; cols: of 16.
 void batch_grows(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
                  struct batch_call call);
 
