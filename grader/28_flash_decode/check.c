@@ -1,34 +1,355 @@
 // check.c: lesson 28, graded.
-#include "28_flash_decode/cache.h"
+//
+// Every item is about one thing, and its data are free of the other items' traps: lengths are
+// multiples of 16 except in the items about the last page and on safety, pages have 16 keys except
+// in the item about pages, one query is all there is except in "several queries", and so on. LSE is
+// compared in "LSE" and "short sequences" alone, the tickets in "called again".
+#include "28_flash_decode/mistakes.h"
+#include "cpu/cards/cards.h"
+#include "wall/arena.h"
 
-static void first(struct check* c) {
-    decode_case(decode_of(c, 4, 100), "", JUDGE_O | JUDGE_LSE);
-    struct decode p = decode_of(c, 4, 1000);
-    p.d = 128;
-    p.N_q = 3;
-    p.B = 3;
-    p.H_k = 2;
-    p.page_size = 32;
-    p.length[1] = 0;
-    p.length[2] = 77;
-    decode_case(p, "", JUDGE_O | JUDGE_LSE);
+// A length of whole pages of 16 keys.
+static int64_t pages(struct check* c, int64_t fewest, int64_t most) {
+    return 16 * check_pick(c, fewest, most);
 }
 
+static struct decode with_head_dim(struct decode p, int64_t d) {
+    p.d = d;
+    p.scale = (double)(1.0f / sqrtf((float)d));
+    return p;
+}
+
+static struct decode with_lengths(struct decode p, int64_t B, const int64_t* length) {
+    p.B = B;
+    memcpy(p.length, length, (size_t)B * sizeof *length);
+    return p;
+}
+
+static struct decode with_queries(struct decode p, int64_t N_q) {
+    p.N_q = N_q;
+    return p;
+}
+
+static struct decode with_key_heads(struct decode p, int64_t H_k) {
+    p.H_k = H_k;
+    return p;
+}
+
+static struct decode with_pages_of(struct decode p, int64_t page_size) {
+    p.page_size = page_size;
+    return p;
+}
+
+// ---- right answers -------------------------------------------------------------------------
+
+static void long_cache(struct check* c) {
+    decode_case(decode_of(c, 4, pages(c, 40, 60)), "", JUDGE_O);
+    decode_case(with_head_dim(decode_of(c, 4, pages(c, 20, 30)), 128), "", JUDGE_O);
+}
+
+// The first is the shortest: who takes its length for all drops keys, and reads nothing else.
+static void lengths_differ(struct check* c) {
+    const int64_t first = pages(c, 2, 4),
+                  of_three[] = {first, first + pages(c, 20, 30), first + 16};
+    decode_case(with_lengths(decode_of(c, 2, 16), 3, of_three), "", JUDGE_O);
+    const int64_t of_eight[] = {16, 32, 48, 64, 48, 32, 16, 512};
+    decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
+}
+
+// Groups of one, of no power of two, of as many heads as a tile of 16 rows has, and of more.
+static void heads(struct check* c) {
+    static const int64_t group[] = {1, 3, 16, 20};
+    for (int n = 0; n < 4; n++)
+        decode_case(with_key_heads(decode_of(c, group[n], pages(c, 10, 20)), 2 + n % 2), "",
+                    JUDGE_O);
+    decode_case(with_key_heads(decode_of(c, 7, 128), 5), "", JUDGE_O);
+}
+
+static void last_page(struct check* c) {
+    decode_case(decode_of(c, 4, pages(c, 10, 20) + check_pick(c, 1, 7)), "", JUDGE_O);
+    decode_case(decode_of(c, 4, pages(c, 2, 3) + check_pick(c, 8, 15)), "", JUDGE_O);
+    decode_case(with_head_dim(decode_of(c, 4, pages(c, 4, 9) + check_pick(c, 1, 15)), 128), "",
+                JUDGE_O);
+    decode_case(decode_of(c, 4, check_pick(c, 1, 15)), "", JUDGE_O);
+}
+
+static void several_queries(struct check* c) {
+    decode_case(with_queries(decode_of(c, 1, pages(c, 10, 20)), 8), "", JUDGE_O);
+    decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), check_pick(c, 2, 4)), "", JUDGE_O);
+    decode_case(with_queries(decode_of(c, 3, 16), check_pick(c, 5, 7)), "", JUDGE_O);
+}
+
+static void page_sizes(struct check* c) {
+    static const int64_t size[] = {32, 48, 256, 1024};
+    for (int n = 0; n < 4; n++) {
+        int64_t length = size[n] * (n < 2 ? 8 : 1) + 16 * check_pick(c, 1, size[n] / 16 - 1);
+        decode_case(with_pages_of(decode_of(c, 4, length), size[n]), "", JUDGE_O);
+    }
+}
+
+// Fewer keys than there are parts, and none at all. Behind the end the table names no pages.
+static void short_sequences(struct check* c) {
+    const int64_t of_three[] = {pages(c, 1, 1), pages(c, 40, 50), pages(c, 2, 3)};
+    const int64_t with_none[] = {pages(c, 2, 3), 0, 16};
+    struct decode p = with_lengths(decode_of(c, 4, 0), 3, of_three);
+    p.nowhere = true;
+    decode_case(p, "", JUDGE_O | JUDGE_LSE);
+    p = with_lengths(decode_of(c, 4, 0), 3, with_none);
+    p.nowhere = true;
+    decode_case(p, "", JUDGE_O | JUDGE_LSE);
+    p = with_queries(decode_of(c, 2, 2), 5);
+    p.nowhere = true;
+    decode_case(p, ", more queries than keys", JUDGE_O | JUDGE_LSE);
+}
+
+static void logsumexp(struct check* c) {
+    const int64_t length[] = {pages(c, 10, 20), pages(c, 3, 5)};
+    decode_case(with_lengths(with_key_heads(decode_of(c, 3, 16), 2), 2, length), "", JUDGE_LSE);
+    decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), 3), "", JUDGE_LSE);
+}
+
+// Sets column 0 of all queries, and of all keys from key `from` on.
+static void set_level_from(struct decode* p, double q, int64_t from, double k) {
+    for (int64_t e = 0; e < p->Q->count; e += p->d) p->Q->value[e] = q;
+    for (int64_t j = from; j < p->length[0]; j++) row_of_key(p, p->K, 0, 0, j)[0] = k;
+}
+
+static void hard_scores(struct check* c) {
+    struct decode p = decode_of(c, 4, pages(c, 40, 50));
+    p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
+    decode_case(p, ", a scale of its own", JUDGE_O);
+
+    p = decode_of(c, 4, pages(c, 40, 50));
+    decode_begin(&p, ", scores of 30 times the usual size");
+    for (int64_t e = 0; e < p.Q->count; e++) p.Q->value[e] *= 30;
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        p = decode_of(c, 4, pages(c, 40, 50));
+        decode_begin(&p, sign > 0 ? ", scores near 200" : ", scores near -200");
+        set_level_from(&p, 16, 0, sign * 100);
+        check_run(c);
+        decode_judge(&p, JUDGE_O);
+    }
+
+    // The parts are up to 127, and cancel: their mean is a thousandth of that.
+    p = decode_of(c, 4, 1024);
+    decode_begin(&p, ", all scores 0, and values that cancel");
+    fill_integers(c, p.Q, 0, 0);
+    for (int64_t j = 0; j < p.length[0]; j++)
+        for (int64_t x = 0; x < p.d; x++)
+            row_of_key(&p, p.V, 0, 0, j)[x] = (double)(check_pick(c, 65, 127) * (j < 512 ? 1 : -1));
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+}
+
+// Other lengths and other pages in each call, in the same arrays; the tickets are zeros again.
+static void again(struct check* c) {
+    enum { CALLS = 3 };
+    const int64_t length[CALLS][2] = {{160, 640}, {640, 160}, {320, 480}};
+    struct decode call[CALLS];
+    for (int r = 0; r < CALLS; r++) {
+        call[r] = with_lengths(decode_of(c, 4, 0), 2, length[r]);
+        call[r].max_pages = 42, call[r].pages = 52;
+        deal_pages(&call[r]);
+    }
+    decode_name(&call[0], ", and others in later calls");
+    check_rounds(c, CALLS);
+    decode_declare(&call[0]);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        decode_share(&call[r], &call[0]);
+        decode_fill(&call[r]);
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        check_describe(c, &call[r]);
+        decode_judge(&call[r], JUDGE_O | JUDGE_TICKETS);
+    }
+}
+
+// ---- arguments -----------------------------------------------------------------------------
+
+static void declare(struct check* c, void* problem) {
+    (void)c;
+    decode_declare(problem);
+}
+
+static void refuse_misaligned(struct check* c) {
+    static const char* const names[] = {"O", "LSE", "Q", "K_pages", "V_pages"};
+    for (int n = 0; n < 5; n++) {
+        struct decode p = decode_of(c, 4, 32);
+        deal_pages(&p);
+        check_case(c, "%s begins at no multiple of 16 bytes", names[n]);
+        decode_declare(&p);
+        check_begin_later(check_tensor(c, names[n]), 1);
+        check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(c);
+    }
+}
+
+static void arguments(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_size", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"max_pages", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 9}}},
+        {COURSE_UNSUPPORTED, {{"B", 16384}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 1025}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 4096}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_OK, {{"B", 0}}},
+        {COURSE_OK, {{"N_q", 0}}},
+        {COURSE_OK, {{"H", 0}, {"H_k", 0}}},
+        {COURSE_OK, {{"B", 0}, {"Q", 0}, {"O", 0}, {"lengths", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_table", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"lengths", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {0},
+    };
+    struct decode p = decode_of(c, 4, 320);
+    decode_case(p, "", JUDGE_O);
+    deal_pages(&p);
+    check_idle_calls(c, calls, declare, &p);
+    refuse_misaligned(c);
+    check_launches_fail(c, declare, &p);
+    // No pages at all: there is nothing to read, and O is 0.
+    p = decode_of(c, 4, 0);
+    p.max_pages = p.pages = 0;
+    deal_pages(&p);
+    check_case(c, "max_pages = 0, without pages and table");
+    check_null_if_empty(c);
+    decode_declare(&p);
+    for (int64_t e = 0; e < p.Q->count; e++) p.Q->value[e] = 1;
+    p.lengths->value[0] = 0;
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    check_run(c);
+    for (int64_t e = 0; e < p.LSE->count; e++) p.LSE->want[e] = -INFINITY;
+    check_compare(c, p.O, budget_exact());
+    check_compare(c, p.LSE, budget_exact());
+}
+
+// ---- inside --------------------------------------------------------------------------------
+
+// The table ends where the sequence ends, or names pages that do not exist; the last page is not
+// full. And 256 heads with room for thousands of pages: the workspace has 8 parts for each.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    struct decode p = decode_of(c, 4, 1000);
-    p.B = 2;
-    p.length[1] = 33;
-    decode_case(p, "", JUDGE_O | JUDGE_LSE);
+    const int64_t length[] = {pages(c, 40, 50) + check_pick(c, 1, 15), pages(c, 5, 9) + 3};
+    struct decode p = with_lengths(decode_of(c, 4, 0), 2, length);
+    p.nowhere = true;
+    decode_case(p, "", JUDGE_O);
+    p = with_queries(with_head_dim(decode_of(c, 2, pages(c, 10, 20) + 5), 128), 3);
+    p.max_pages = CEIL_DIV(p.length[0], 16);
+    decode_case(p, ", a table without more", JUDGE_O);
+    p = with_key_heads(decode_of(c, 1, 32), 256);
+    p.max_pages = MOST_PAGES;
+    decode_case(p, ", max_pages = 520", JUDGE_O);
 }
 
-static const struct item items[] = {{60, "first", first}, {40, "safe", safe}, {0}};
+// What lies between the pages is not there.
+static void far_pages(struct check* c) {
+    if (!check_can_be_far(c)) {
+        decode_case(decode_of(c, 4, 160), "", JUDGE_O);
+        return;
+    }
+    struct decode p = decode_of(c, 4, pages(c, 10, 20));
+    p.is_far = true;
+    decode_case(p, ", pages more than 2^32 elements apart", JUDGE_O);
+}
+
+// On a card with so many multiprocessors no block reads more than twice as much as each of them has
+// to read: then at least half of them read at any time. Its Q and the parts that it merges are a
+// small share of that.
+static void judge_share(struct decode p, const char* id) {
+    struct check* c = p.check;
+    deal_pages(&p);
+    char name[64];
+    snprintf(name, sizeof name, ", on a card of %d multiprocessors",
+             card_named(id)->multiprocessors);
+    decode_name(&p, name);
+    check_pose_as(c, id);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+    double K_and_V = 0;
+    for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
+    check_at_most(c, CAUSE_too_few_blocks,
+                  "bytes that one block reads, of a multiprocessor's share",
+                  (double)check_traffic(c)->read_bytes_per_block /
+                      (K_and_V / card_named(id)->multiprocessors),
+                  2);
+}
+
+static void enough_blocks(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    judge_share(decode_of(c, 1, 8192 - 16 * check_pick(c, 0, 16)), "l4");
+    judge_share(with_key_heads(with_head_dim(decode_of(c, 1, 4096), 128), 2), "a10");
+}
+
+// Every key and its value once for all heads of a group, and what is small beside them: Q, the
+// table, the parts of the sums.
+static void read_once(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    const int64_t length[] = {pages(c, 60, 80), pages(c, 40, 50)};
+    for (int n = 0; n < 2; n++) {
+        struct decode p = n ? with_queries(decode_of(c, 5, 1600), 3) : decode_of(c, 8, 0);
+        p = with_head_dim(p, n ? 128 : 64);
+        if (n == 0) p = with_lengths(with_key_heads(p, 2), 2, length);
+        decode_case(p, "", JUDGE_O | JUDGE_LSE);
+        double K_and_V = 0;
+        for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
+        check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                      (double)check_traffic(c)->global_load_bytes / K_and_V, 1.5);
+        check_loaded_once(c, "K_pages");
+        check_loaded_once(c, "V_pages");
+    }
+}
+
+static const struct item items[] = {
+    {6, "one query and a long cache, d = 64 and 128", long_cache},
+    {5, "sequences of different lengths", lengths_differ},
+    {5, "heads that share keys", heads},
+    {5, "a last page that is not full", last_page},
+    {5, "several queries", several_queries},
+    {4, "pages of other sizes", page_sizes},
+    {4, "short sequences, and empty ones", short_sequences},
+    {3, "LSE", logsumexp},
+    {4, "hard scores, any scale", hard_scores},
+    {3, "called again, with other lengths", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {2, "pages anywhere in memory", far_pages},
+    {40, "enough blocks for every multiprocessor", enough_blocks},
+    {8, "K and V are read once for a group of heads", read_once},
+    {0},
+};
 
 const struct lesson lesson = {
     .name = "28_flash_decode",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
-    .idea = {.what = "x",
-             .paid_by = {safe},
+    .idea = {.what = "keys split over enough blocks, and each read once for a group of heads",
+             .paid_by = {enough_blocks, read_once},
              .naive = "solutions/28_flash_decode/steps/1_one_block.cu"},
-};
+    .explain = explain};

@@ -36,21 +36,25 @@ enum {
 };
 
 // The sizes of a kernel. The state of a warp is that of lesson 14 for 16 rows and KEYS keys.
-template <int head_dim, int keys, int warps, int stages, int blocks> struct decode_tiles {
+template <int head_dim, int keys, int warps, int stages, int blocks, int waves>
+struct decode_tiles {
     enum {
         d = head_dim,
         KEYS = keys,      // of a tile, which belongs to one warp
         WARPS = warps,    // of a block
         STAGES = stages,  // tiles of a warp in shared memory, all but one on their way
         BLOCKS = blocks,  // on a multiprocessor
+        WAVES = waves,    // so many blocks for each that runs at a time
         THREADS = 32 * WARPS,
     };
     typedef forward_tiles<head_dim, ROWS_OF_TILE, keys, 1, 1, blocks> tile;
     static_assert(KEYS % PAGE_UNIT == 0, "16 keys of a tile are in one page");
+    static_assert(keys >= ROWS_OF_TILE, "Q has room where a tile of K will be");
+    static_assert(stages * keys >= 2 * ROWS_OF_TILE, "so have the parts of the warps, in fp32");
 };
 
-typedef decode_tiles<64, 32, 4, 3, 3> decode_64;
-typedef decode_tiles<128, 16, 4, 3, 2> decode_128;
+typedef decode_tiles<64, 32, 4, 3, 3, 2> decode_64;
+typedef decode_tiles<128, 16, 4, 3, 2, 4> decode_128;
 
 // What the kernel works on: the launcher's arguments.
 struct decode {
@@ -59,15 +63,15 @@ struct decode {
     const bf16* Q;               // (B, N_q, H_q, d)
     const bf16 *K, *V;           // (pages, H_k, page_size, d)
     const int *table, *lengths;  // (B, max_pages), (B)
-    int page_size, max_pages, N_q, H_q, H_k;
+    int page_size, max_pages, N_q, H_q, H_k, splits;
     float scale;
     int* tickets;    // (B, H_q)
     float* O_parts;  // (B, H_q, N_q, splits, d)
     float* m_parts;  // (B, H_q, N_q, splits): LSE in base 2
 };
 
-// Tiles of the two stages of a warp; when the loop is done, what the warps have found takes their
-// place.
+// The tiles of the warps. In the beginning Q is in the place of a tile that is not on its way yet.
+// When the loop is done, what the warps have found takes the place of all.
 template <class T> struct decode_smem {
     bf16 K[T::WARPS][T::STAGES][T::KEYS * T::d];
     bf16 V[T::WARPS][T::STAGES][T::KEYS * T::d];
@@ -89,11 +93,22 @@ struct work {
 };
 
 // Row r of the tile is this query of this head: a group's heads of a query are neighbours.
-__device__ __forceinline__ int query_of(const struct work& w, int group, int r) {
-    return (w.first_row + r) / group;
+__device__ __forceinline__ int query_of(const struct decode& p, const struct work& w, int r) {
+    return (w.first_row + r) / (p.H_q / p.H_k);
 }
-__device__ __forceinline__ int head_of_row(const struct work& w, int group, int r) {
+__device__ __forceinline__ int head_of_row(const struct decode& p, const struct work& w, int r) {
+    int group = p.H_q / p.H_k;
     return w.key_head * group + (w.first_row + r) % group;
+}
+
+// Which row of Q and O it is, and where its LSE is.
+__device__ __forceinline__ int64_t place_of_row(const struct decode& p, const struct work& w,
+                                                int r) {
+    return ((int64_t)w.batch * p.N_q + query_of(p, w, r)) * p.H_q + head_of_row(p, w, r);
+}
+__device__ __forceinline__ int64_t place_of_LSE(const struct decode& p, const struct work& w,
+                                                int r) {
+    return ((int64_t)w.batch * p.H_q + head_of_row(p, w, r)) * p.N_q + query_of(p, w, r);
 }
 
 // Splits the keys evenly, in whole tiles; the last splits of a short sequence may have none.
@@ -107,12 +122,33 @@ template <class T> __device__ __forceinline__ struct work work_of(const struct d
     w.first_row = blockIdx.z * ROWS_OF_TILE;
     w.n_rows = min(p.N_q * group - w.first_row, (int)ROWS_OF_TILE);
     w.split = blockIdx.x;
+    w.splits = 1;
+    // BEGIN SOLUTION (about 5 lines): the tiles of this split of p.splits; how many have any?
     int tiles = CEIL_DIV(w.length, T::KEYS);
-    int of_a_split = CEIL_DIV(tiles, (int)gridDim.x);
+    int of_a_split = CEIL_DIV(tiles, p.splits);
     w.first = w.split * of_a_split;
     w.end = min(w.first + of_a_split, tiles);
-    w.splits = tiles > 0 ? CEIL_DIV(tiles, of_a_split) : 1;
+    if (tiles > 0) w.splits = CEIL_DIV(tiles, of_a_split);
+    // END SOLUTION
     return w;
+}
+
+// The number of part s of row r, of all parts of all rows.
+__device__ __forceinline__ int64_t part_of(const struct decode& p, const struct work& w, int r,
+                                           int s) {
+    int first_head = w.batch * p.H_q + w.key_head * (p.H_q / p.H_k);
+    return ((int64_t)first_head * p.N_q + w.first_row + r) * p.splits + s;
+}
+
+// Starts to copy the rows of Q; those that do not exist become zeros.
+template <class T>
+__device__ __forceinline__ void copy_queries(bf16* Q_tile, const struct decode& p,
+                                             const struct work& w) {
+    for (int e = threadIdx.x * PIECE; e < ROWS_OF_TILE * T::d; e += T::THREADS * PIECE) {
+        int r = e / T::d, x = e % T::d;
+        cp_async16_zfill(&Q_tile[swizzled<T::d>(r, x)], p.Q + place_of_row(p, w, r) * T::d + x,
+                         r < w.n_rows ? 16 : 0);
+    }
 }
 
 // Starts to copy a tile of K and of V into a warp's stage, by its lanes: 16 keys lie in one page.
@@ -125,16 +161,20 @@ __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const stru
     const int ROWS_AT_ONCE = 32 / PIECES;
     int lane = threadIdx.x % 32;
     int n = lane / PIECES, x = lane % PIECES * PIECE;
-    const int* pages = p.table + (int64_t)w.batch * p.max_pages;
 #pragma unroll
     for (int first = 0; first < T::KEYS; first += PAGE_UNIT) {
         int key = tile * T::KEYS + first;
-        if (key >= w.length) key = 0;  // any that exists: nothing is read
-        int page = pages[key / p.page_size], slot = key % p.page_size;
-        int64_t at = (((int64_t)page * p.H_k + w.key_head) * p.page_size + slot + n) * T::d + x;
+        int64_t at = 0;  // of key n of these 16, in K and V
+        // BEGIN SOLUTION (about 5 lines): page, slot, place; the table ends with the last key
+        if (key < w.length) {
+            const int* pages = p.table + (int64_t)w.batch * p.max_pages;
+            int page = pages[key / p.page_size], slot = key % p.page_size;
+            at = (((int64_t)page * p.H_k + w.key_head) * p.page_size + slot + n) * T::d + x;
+        }
+        // END SOLUTION
 #pragma unroll
         for (int r = 0; r < PAGE_UNIT; r += ROWS_AT_ONCE) {
-            int used = tile * T::KEYS + first + r + n < w.length ? 16 : 0;
+            int used = key + n + r < w.length ? 16 : 0;
             int to = swizzled<T::d>(first + r + n, x);
             cp_async16_zfill(&K_tile[to], p.K + at + r * T::d, used);
             cp_async16_zfill(&V_tile[to], p.V + at + r * T::d, used);
@@ -145,20 +185,27 @@ __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const stru
 // What `count` parts of a row add up to, in four of its columns; their LSE, in base 2, is *m.
 //     M = max_s m_s,  w_s = 2^(m_s - M)
 //     O = sum_s w_s O_s / sum_s w_s,  m = M + log2 sum_s w_s                        (README eq. 2)
-// A part that saw no key has m_s = -infinity and no weight; if none saw any, O is 0.
+// In one pass: what was summed is moved to each new M (lesson 10). A part that saw no key has
+// m_s = -infinity and no weight; if none saw any, O is 0.
 __device__ __forceinline__ float4 merge(const float* O,       // (count, d), from the first column
                                         const float* m_part,  // (count)
                                         int count, int d, float* m) {
     float M = -INFINITY, sum = 0.0f;
     float4 total = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int s = 0; s < count; s++) M = fmaxf(M, m_part[s]);
-#pragma unroll 4
+#pragma unroll 8
     for (int s = 0; s < count; s++) {
-        float weight = M == -INFINITY ? 0.0f : exp2_approx(m_part[s] - M);
         float4 part = *(const float4*)&O[(int64_t)s * d];
-        sum += weight;
-        total.x += weight * part.x, total.y += weight * part.y;
-        total.z += weight * part.z, total.w += weight * part.w;
+        float old = 1.0f, weight = 0.0f;
+        // BEGIN SOLUTION (about 5 lines): the weights of what was summed and of part s; M
+        float M_new = fmaxf(M, m_part[s]);
+        float base = M_new == -INFINITY ? 0.0f : M_new;
+        old = exp2_approx(M - base);
+        weight = exp2_approx(m_part[s] - base);
+        M = M_new;
+        // END SOLUTION
+        sum = old * sum + weight;
+        total.x = old * total.x + weight * part.x, total.y = old * total.y + weight * part.y;
+        total.z = old * total.z + weight * part.z, total.w = old * total.w + weight * part.w;
     }
     float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
     *m = M + log2f(sum);
@@ -168,10 +215,8 @@ __device__ __forceinline__ float4 merge(const float* O,       // (count, d), fro
 // Stores four columns of a row of O, and LSE with the first of them.
 __device__ __forceinline__ void store(const struct decode& p, const struct work& w, int r, int x,
                                       int d, float4 O, float m) {
-    int group = p.H_q / p.H_k, query = query_of(w, group, r), head = head_of_row(w, group, r);
-    int64_t row = ((int64_t)w.batch * p.N_q + query) * p.H_q + head;
-    *(uint2*)&p.O[row * d + x] = {pack_bf16(O.x, O.y), pack_bf16(O.z, O.w)};
-    if (x == 0) p.LSE[((int64_t)w.batch * p.H_q + head) * p.N_q + query] = m * LN_2;
+    *(uint2*)&p.O[place_of_row(p, w, r) * d + x] = {pack_bf16(O.x, O.y), pack_bf16(O.z, O.w)};
+    if (x == 0) p.LSE[place_of_LSE(p, w, r)] = m * LN_2;
 }
 
 // ---- GPU kernel ----------------------------------------------------------------------------
@@ -183,45 +228,39 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     extern __shared__ uint4 memory[];
     struct decode_smem<T>& smem = *(struct decode_smem<T>*)memory;
     struct parts_smem<T>& parts = *(struct parts_smem<T>*)memory;
-    __shared__ bf16 Q_smem[ROWS_OF_TILE * T::d];
-    __shared__ int is_last;
     const int d = T::d, WARPS = T::WARPS, STAGES = T::STAGES;
     const int COLUMNS = d / 4;  // threads that share a row when parts are merged
     const struct work w = work_of<T>(p);
     if (w.split >= w.splits) return;  // the whole block: nobody waits for its ticket
     int lane = threadIdx.x % 32, warp_index = threadIdx.x / 32;
-    int group = p.H_q / p.H_k;
-
-    for (int e = threadIdx.x * PIECE; e < ROWS_OF_TILE * d; e += T::THREADS * PIECE) {
-        int r = e / d, x = e % d;
-        int64_t row =
-            ((int64_t)w.batch * p.N_q + query_of(w, group, r)) * p.H_q + head_of_row(w, group, r);
-        uint4 piece = {0, 0, 0, 0};
-        if (r < w.n_rows) piece = *(const uint4*)&p.Q[row * d + x];
-        *(uint4*)&Q_smem[swizzled<d>(r, x)] = piece;
-    }
 
     // This warp's tiles are w.first + warp_index, and every WARPS-th after it.
     bf16(*K)[T::KEYS * d] = smem.K[warp_index];
     bf16(*V)[T::KEYS * d] = smem.V[warp_index];
     int tile = w.first + warp_index;
+    bf16* Q_smem = smem.K[0][STAGES - 1];
+    copy_queries<T>(Q_smem, p, w);
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++) {
         int ahead = tile + stage * WARPS;
         if (ahead < w.end) copy_keys<T>(K[stage], V[stage], p, w, ahead);
         cp_async_commit();
     }
-    __syncthreads();  // Q is written before anybody reads it
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();  // Q of all threads is here before anybody reads it
 
     struct state<typename T::tile> warp = {};
     int hidden_from = w.length + 1 - p.N_q;  // query 0 sees the keys before this one
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         warp.m[0][h] = -INFINITY;
-        warp.visible[0][h] = hidden_from + query_of(w, group, lane / 4 + 8 * h);
+        // BEGIN SOLUTION (about 1 line): which keys does row lane / 4 + 8 h see?
+        warp.visible[0][h] = hidden_from + query_of(p, w, lane / 4 + 8 * h);
+        // END SOLUTION
     }
 #pragma unroll
     for (int x = 0; x < d; x += 16) load_A<d>(warp.Q[0][x / 16], Q_smem, 0, x);
+    __syncthreads();  // all warps have read Q before a tile of K takes its place
 
     float c = p.scale * LOG2_E;
     int stage = 0;
@@ -234,7 +273,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
         int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * WARPS;
         if (ahead < w.end) copy_keys<T>(K[next], V[next], p, w, ahead);
         cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
-        multiply_QK(warp, Q_smem, K[stage]);
+        multiply_QK(warp, (const bf16*)NULL, K[stage]);  // Q is in registers
         if ((tile + 1) * T::KEYS > hidden_from) mask(warp, tile * T::KEYS);
         rescale<1>(warp, c);
         multiply_PV(warp, c, V[stage]);
@@ -259,7 +298,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     __syncthreads();  // the parts of all warps are there before anybody merges them
 
     // The parts of the warps become one part of the row; if it is the only one, that is all.
-    int64_t unit = ((int64_t)w.batch * p.H_q + w.key_head * group) * p.N_q + w.first_row;
     int x = threadIdx.x % COLUMNS * 4;
     for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
         float m;
@@ -268,17 +306,21 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
             store(p, w, r, x, d, O, m);
             continue;
         }
-        int64_t at = (unit + r) * gridDim.x + w.split;
-        *(float4*)&p.O_parts[at * d + x] = O;
-        if (x == 0) p.m_parts[at] = m;
+        // BEGIN SOLUTION (about 3 lines): O and m of part w.split of row r, into the workspace
+        int64_t part = part_of(p, w, r, w.split);
+        *(float4*)&p.O_parts[part * d + x] = O;
+        if (x == 0) p.m_parts[part] = m;
+        // END SOLUTION
     }
     if (w.splits == 1) return;
 
-    // Whose ticket is the last one merges the parts of all.                         (README eq. 2)
+    // The block that draws the last ticket of its tile of rows merges all parts.    (README eq. 5)
+    // BEGIN SOLUTION (about 18 lines): parts first, then a ticket; the last one merges
+    __shared__ int is_last;
     __threadfence();  // this thread's part is seen by all blocks before the block's ticket is
     __syncthreads();  // all threads of the block have come so far before one draws the ticket
-    int* ticket = &p.tickets[(int64_t)w.batch * p.H_q + w.key_head * group + blockIdx.z];
     if (threadIdx.x == 0) {
+        int* ticket = &p.tickets[w.batch * p.H_q + w.key_head * (p.H_q / p.H_k) + blockIdx.z];
         is_last = atomicAdd(ticket, 1) == w.splits - 1;
         if (is_last) *ticket = 0;  // for the next call
     }
@@ -287,26 +329,25 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     __threadfence();  // the tickets of the others come before the parts that are read now
     for (int r = threadIdx.x / COLUMNS; r < w.n_rows; r += T::THREADS / COLUMNS) {
         float m;
-        int64_t at = (unit + r) * gridDim.x;
-        float4 O = merge(&p.O_parts[at * d + x], &p.m_parts[at], w.splits, d, &m);
+        int64_t part = part_of(p, w, r, 0);
+        float4 O = merge(&p.O_parts[part * d + x], &p.m_parts[part], w.splits, d, &m);
         store(p, w, r, x, d, O, m);
     }
+    // END SOLUTION
 }
 
 // ---- launcher ------------------------------------------------------------------------------
 
-// Into how many parts the keys of a head are split: as few as fill the multiprocessors. `blocks`
-// have to run for each split, `at_once` blocks can run at a time, and no more than `most` splits
-// are possible.                                                                     (README eq. 4)
-static int splits_of(int64_t blocks, int64_t at_once, int64_t most) {
-    int64_t best = 1;
-    double best_share = 0.0;  // of the time in which a multiprocessor has work
-    for (int64_t splits = 1; splits <= most && splits * blocks <= 4 * at_once + blocks; splits++) {
-        int64_t waves = CEIL_DIV(splits * blocks, at_once);
-        double share = (double)(splits * blocks) / (double)(waves * at_once);
-        if (share > best_share + 0.03) best = splits, best_share = share;
-    }
-    return (int)best;
+// Into how many parts the keys of a head are split: `blocks` have to run for each part, and
+// `wanted` shall run in all; from 1 to `most`.                                      (README eq. 4)
+static int splits_of(int64_t blocks, int64_t wanted, int64_t most) {
+    int64_t splits = 1;
+    // BEGIN SOLUTION (about 3 lines): how many parts give about so many blocks?
+    splits = wanted / blocks;
+    if (splits > most) splits = most;
+    if (splits < 1) splits = 1;
+    // END SOLUTION
+    return (int)splits;
 }
 
 template <class T> static int launch(const struct decode& arguments, int B) {
@@ -319,11 +360,13 @@ template <class T> static int launch(const struct decode& arguments, int B) {
     COURSE_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, decode_kernel<T>, T::THREADS,
                                                              bytes));
     int row_tiles = CEIL_DIV(p.N_q * (p.H_q / p.H_k), ROWS_OF_TILE);
+    // Every warp of a part has a tile, if the sequence is as long as it may be.
     int64_t tiles = CEIL_DIV((int64_t)p.page_size * p.max_pages, T::KEYS * T::WARPS);
     int64_t most = min((int64_t)flash_decode_most_splits(B, p.H_k), max(tiles, (int64_t)1));
-    int splits = splits_of((int64_t)B * p.H_k * row_tiles, (int64_t)multiprocessors * blocks, most);
-    p.m_parts = p.O_parts + (int64_t)B * p.H_q * p.N_q * splits * T::d;
-    dim3 grid(splits, B * p.H_k, row_tiles);
+    int64_t at_once = (int64_t)multiprocessors * blocks;
+    p.splits = splits_of((int64_t)B * p.H_k * row_tiles, T::WAVES * at_once, most);
+    p.m_parts = p.O_parts + (int64_t)B * p.H_q * p.N_q * p.splits * T::d;
+    dim3 grid(p.splits, B * p.H_k, row_tiles);
     decode_kernel<T><<<grid, T::THREADS, bytes>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
@@ -350,11 +393,11 @@ extern "C" int flash_decode(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
         16)
         return COURSE_UNSUPPORTED;
 
-    const struct decode p = {O_gpu,       LSE_gpu,     Q_gpu,
-                             K_pages_gpu, V_pages_gpu, page_table_gpu,
-                             lengths_gpu, page_size,   max_pages,
-                             N_q,         H_q,         H_k,
-                             scale,       tickets_gpu, (float*)workspace_gpu,
-                             NULL};
+    struct decode p = {O_gpu,       LSE_gpu,        Q_gpu,      K_pages_gpu,
+                       V_pages_gpu, page_table_gpu, lengths_gpu};
+    p.page_size = page_size, p.max_pages = max_pages, p.N_q = N_q, p.H_q = H_q, p.H_k = H_k;
+    p.scale = scale;
+    p.tickets = tickets_gpu;
+    p.O_parts = (float*)workspace_gpu;
     return d == 64 ? launch<decode_64>(p, B) : launch<decode_128>(p, B);
 }
