@@ -24,6 +24,7 @@ struct decode {
     double scale;
     int64_t length[MOST_BATCHES];
     int64_t page[MOST_BATCHES][MOST_PAGES];  // the table
+    bool zero_tail;                          // slots behind a sequence's last key hold 0, not NaN
     bool nowhere;  // what the table says behind a sequence's last page is no page at all
     bool is_far;   // pages lie more than 2^32 elements apart: page n is called n * far
     int64_t far;
@@ -152,8 +153,8 @@ static void mark_keys(const struct decode* p, bool* is_key) {
             is_key[p->page[b][j / p->page_size] * p->page_size + j % p->page_size] = true;
 }
 
-// Normal random numbers for queries and keys, and tickets of 0, which have to be 0 again; NaN where there is no key: in pages of nobody, and
-// behind the last key of a sequence.
+// Normal random numbers for queries and keys, and tickets of 0, which have to be 0 again; NaN where
+// there is no key: in pages of nobody, and behind the last key of a sequence.
 static void decode_fill(struct decode* p) {
     fill_normal(p->check, p->Q, 0, 1);
     fill_normal(p->check, p->K, 0, 1);
@@ -165,7 +166,8 @@ static void decode_fill(struct decode* p) {
             for (int64_t g = 0; g < p->H_k && !is_key[page * p->page_size + slot]; g++)
                 for (int64_t x = 0; x < p->d; x++) {
                     int64_t at = place_of_page(p, page, g) + slot * p->d + x;
-                    p->K->value[at] = p->V->value[at] = NAN;
+                    bool is_tail = is_key[page * p->page_size];
+                    p->K->value[at] = p->V->value[at] = p->zero_tail && is_tail ? 0 : NAN;
                     p->K->untouched[at] = p->V->untouched[at] = true;
                 }
     free(is_key);
@@ -186,6 +188,7 @@ static void decode_fill(struct decode* p) {
 struct view {
     int64_t keys;              // that it takes for the sequence's
     int64_t page_size;         // key j is in slot j % page_size of page[j / page_size]
+    int64_t slots;             // of a page in memory
     int64_t page[MOST_PAGES];  // which may be negative: rows of zeros
     int64_t zeros_from;        // keys from this one on are rows of zeros
     int64_t queries_of;        // the sequence whose queries it takes
@@ -195,6 +198,7 @@ struct view {
 static struct view right_view(const struct decode* p, int64_t b) {
     struct view v = {.keys = p->length[b],
                      .page_size = p->page_size,
+                     .slots = p->page_size,
                      .zeros_from = p->length[b],
                      .queries_of = b,
                      .causal = true};
@@ -215,7 +219,7 @@ static double* rows_of_view(const struct decode* p, const struct view* v, const 
     for (int64_t j = 0; j < v->keys; j++)
         for (int64_t g = 0; g < p->H_k; g++) {
             const int64_t page = v->page[j / v->page_size], slot = j % v->page_size;
-            const int64_t at = ((page * p->H_k + g) * v->page_size + slot) * p->d;
+            const int64_t at = ((page * p->H_k + g) * v->slots + slot) * p->d;
             double* row = &rows[(j * p->H_k + g) * p->d];
             for (int64_t x = 0; x < p->d && j < v->zeros_from; x++)
                 row[x] = page >= 0 && at + x < of->count ? of->value[at + x] : NAN;

@@ -2,8 +2,9 @@
 //
 // Every item is about one thing, and its data are free of the other items' traps: lengths are
 // multiples of 16 except in the items about the last page and on safety, pages have 16 keys except
-// in the item about pages, one query is all there is except in "several queries", and so on. LSE is
-// compared in "LSE" and "short sequences" alone, the tickets in "called again".
+// in the item about pages, only "sequences of different lengths" has several of them, only "heads
+// that share keys" more key heads than one, and d is 128 in the first item alone. More than one
+// query, or LSE, are in few others. The two items of the idea have all these traps.
 #include "28_flash_decode/mistakes.h"
 #include "cpu/cards/cards.h"
 #include "wall/arena.h"
@@ -49,14 +50,13 @@ static void long_cache(struct check* c) {
 
 // The first is the shortest: who takes its length for all drops keys, and reads nothing else.
 static void lengths_differ(struct check* c) {
-    const int64_t first = pages(c, 2, 4),
-                  of_three[] = {first, first + pages(c, 20, 30), first + 16};
-    decode_case(with_lengths(decode_of(c, 2, 16), 3, of_three), "", JUDGE_O);
+    const int64_t first = pages(c, 2, 4);
+    const int64_t of_three[] = {first, first + pages(c, 20, 30), first + 16};
+    decode_case(with_lengths(decode_of(c, 2, 16), 3, of_three), "", JUDGE_O | JUDGE_LSE);
     const int64_t of_eight[] = {16, 32, 48, 64, 48, 32, 16, 512};
     decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
 }
 
-// Groups of one, of no power of two, of as many heads as a tile of 16 rows has, and of more.
 static void heads(struct check* c) {
     static const int64_t group[] = {1, 3, 16, 20};
     for (int n = 0; n < 4; n++)
@@ -68,8 +68,6 @@ static void heads(struct check* c) {
 static void last_page(struct check* c) {
     decode_case(decode_of(c, 4, pages(c, 10, 20) + check_pick(c, 1, 7)), "", JUDGE_O);
     decode_case(decode_of(c, 4, pages(c, 2, 3) + check_pick(c, 8, 15)), "", JUDGE_O);
-    decode_case(with_head_dim(decode_of(c, 4, pages(c, 4, 9) + check_pick(c, 1, 15)), 128), "",
-                JUDGE_O);
     decode_case(decode_of(c, 4, check_pick(c, 1, 15)), "", JUDGE_O);
 }
 
@@ -83,28 +81,40 @@ static void page_sizes(struct check* c) {
     static const int64_t size[] = {32, 48, 256, 1024};
     for (int n = 0; n < 4; n++) {
         int64_t length = size[n] * (n < 2 ? 8 : 1) + 16 * check_pick(c, 1, size[n] / 16 - 1);
-        decode_case(with_pages_of(decode_of(c, 4, length), size[n]), "", JUDGE_O);
+        struct decode p = with_pages_of(decode_of(c, 4, length), size[n]);
+        p.max_pages = length / 16 + 1;  // who counts pages of 16 finds pages of nobody
+        decode_case(p, "", JUDGE_O);
     }
 }
 
-// Fewer keys than there are parts, and none at all. Behind the end the table names no pages.
+// No pages and no table: there is nothing to read, and O is 0.
+static void no_pages(struct check* c) {
+    struct decode p = decode_of(c, 4, 0);
+    p.max_pages = p.pages = 0;
+    deal_pages(&p);
+    check_case(c, "max_pages = 0, without pages and table");
+    check_null_if_empty(c);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run(c);
+    decode_judge(&p, JUDGE_O | JUDGE_LSE);
+}
+
+// Fewer keys than there are parts, and none at all. What follows the last key is 0, not NaN.
 static void short_sequences(struct check* c) {
-    const int64_t of_three[] = {pages(c, 1, 1), pages(c, 40, 50), pages(c, 2, 3)};
-    const int64_t with_none[] = {pages(c, 2, 3), 0, 16};
-    struct decode p = with_lengths(decode_of(c, 4, 0), 3, of_three);
-    p.nowhere = true;
-    decode_case(p, "", JUDGE_O | JUDGE_LSE);
-    p = with_lengths(decode_of(c, 4, 0), 3, with_none);
-    p.nowhere = true;
-    decode_case(p, "", JUDGE_O | JUDGE_LSE);
-    p = with_queries(decode_of(c, 2, 2), 5);
-    p.nowhere = true;
-    decode_case(p, ", more queries than keys", JUDGE_O | JUDGE_LSE);
+    struct decode p = decode_of(c, 4, pages(c, 1, 3));
+    p.max_pages = MOST_PAGES;
+    decode_case(p, ", max_pages = 520", JUDGE_O);
+    p.length[0] = 0;
+    decode_case(p, ", max_pages = 520", JUDGE_O | JUDGE_LSE);
+    p = with_queries(decode_of(c, 2, 2), 4);
+    p.zero_tail = true;
+    decode_case(p, ", more queries than keys", JUDGE_O);
+    no_pages(c);
 }
 
 static void logsumexp(struct check* c) {
-    const int64_t length[] = {pages(c, 10, 20), pages(c, 3, 5)};
-    decode_case(with_lengths(with_key_heads(decode_of(c, 3, 16), 2), 2, length), "", JUDGE_LSE);
+    decode_case(decode_of(c, 3, pages(c, 10, 20)), "", JUDGE_LSE);
     decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), 3), "", JUDGE_LSE);
 }
 
@@ -147,10 +157,10 @@ static void hard_scores(struct check* c) {
 // Other lengths and other pages in each call, in the same arrays; the tickets are zeros again.
 static void again(struct check* c) {
     enum { CALLS = 3 };
-    const int64_t length[CALLS][2] = {{160, 640}, {640, 160}, {320, 480}};
+    static const int64_t length[CALLS] = {160, 640, 320};
     struct decode call[CALLS];
     for (int r = 0; r < CALLS; r++) {
-        call[r] = with_lengths(decode_of(c, 4, 0), 2, length[r]);
+        call[r] = decode_of(c, 4, length[r]);
         call[r].max_pages = 42, call[r].pages = 52;
         deal_pages(&call[r]);
     }
@@ -177,89 +187,98 @@ static void declare(struct check* c, void* problem) {
     decode_declare(problem);
 }
 
-static void refuse_misaligned(struct check* c) {
+// Calls that must return this status, each for one argument: a number, or NULL for a tensor, whose
+// value is OF_TENSOR. As many calls as a program makes are a case.
+enum { OF_TENSOR = -1000 };
+
+static void refused(struct decode p, int status, const struct bad_size* bad) {
+    while (bad->name) {
+        int calls = 1;
+        while (calls < 4 && bad[calls].name) calls++;
+        check_case(p.check, "%s = %lld and the like must be refused", bad->name,
+                   bad->value == OF_TENSOR ? 0LL : (long long)bad->value);
+        check_rounds(p.check, calls);
+        decode_declare(&p);
+        for (int r = 0; r < calls; r++, bad++)
+            if (bad->value == OF_TENSOR)
+                check_vary_null(p.check, bad->name, r);
+            else
+                check_vary(p.check, bad->name, r, bad->value);
+        check_expect(p.check, status, CAUSE_argument_check);
+        check_run(p.check);
+    }
+}
+
+static void misaligned_refused(struct decode p) {
     static const char* const names[] = {"O", "LSE", "Q", "K_pages", "V_pages"};
     for (int n = 0; n < 5; n++) {
-        struct decode p = decode_of(c, 4, 32);
-        deal_pages(&p);
-        check_case(c, "%s begins at no multiple of 16 bytes", names[n]);
+        check_case(p.check, "%s begins at no multiple of 16 bytes", names[n]);
         decode_declare(&p);
-        check_begin_later(check_tensor(c, names[n]), 1);
-        check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
-        check_run(c);
+        check_begin_later(check_tensor(p.check, names[n]), 1);
+        check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(p.check);
     }
 }
 
 static void arguments(struct check* c) {
+    static const struct bad_size bad[] = {
+        {"B", -1},
+        {"N_q", -1},
+        {"H", -1},
+        {"H_k", -1},
+        {"H_k", 3},
+        {"H_k", 0},
+        {"d", 0},
+        {"page_size", 0},
+        {"max_pages", -1},
+        {"O", OF_TENSOR},
+        {"LSE", OF_TENSOR},
+        {"Q", OF_TENSOR},
+        {"K_pages", OF_TENSOR},
+        {"V_pages", OF_TENSOR},
+        {"page_table", OF_TENSOR},
+        {"lengths", OF_TENSOR},
+        {"tickets", OF_TENSOR},
+        {"workspace", OF_TENSOR},
+        {0},
+    };
+    static const struct bad_size unsupported[] = {
+        {"d", 80}, {"page_size", 24}, {"N_q", 9}, {"B", 16384}, {0},
+    };
     static const struct idle_call calls[] = {
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
-        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"page_size", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"max_pages", -1}}},
         {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
-        {COURSE_UNSUPPORTED, {{"page_size", 24}}},
-        {COURSE_UNSUPPORTED, {{"N_q", 9}}},
-        {COURSE_UNSUPPORTED, {{"B", 16384}}},
         {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 1025}}},
         {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 4096}}},
+        {COURSE_OK, {{"B", 0}, {"Q", 0}, {"O", 0}, {"lengths", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        {COURSE_OK, {{"B", 0}}},
         {COURSE_OK, {{"N_q", 0}}},
         {COURSE_OK, {{"H", 0}, {"H_k", 0}}},
-        {COURSE_OK, {{"B", 0}, {"Q", 0}, {"O", 0}, {"lengths", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K_pages", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V_pages", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"page_table", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"lengths", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {0},
     };
     struct decode p = decode_of(c, 4, 320);
     decode_case(p, "", JUDGE_O);
     deal_pages(&p);
+    refused(p, COURSE_BAD_ARGUMENT, bad);
+    refused(p, COURSE_UNSUPPORTED, unsupported);
     check_idle_calls(c, calls, declare, &p);
-    refuse_misaligned(c);
+    misaligned_refused(p);
     check_launches_fail(c, declare, &p);
-    // No pages at all: there is nothing to read, and O is 0.
-    p = decode_of(c, 4, 0);
-    p.max_pages = p.pages = 0;
-    deal_pages(&p);
-    check_case(c, "max_pages = 0, without pages and table");
-    check_null_if_empty(c);
-    decode_declare(&p);
-    for (int64_t e = 0; e < p.Q->count; e++) p.Q->value[e] = 1;
-    p.lengths->value[0] = 0;
-    check_expect(c, COURSE_OK, CAUSE_empty_input);
-    check_run(c);
-    for (int64_t e = 0; e < p.LSE->count; e++) p.LSE->want[e] = -INFINITY;
-    check_compare(c, p.O, budget_exact());
-    check_compare(c, p.LSE, budget_exact());
 }
 
 // ---- inside --------------------------------------------------------------------------------
 
-// The table ends where the sequence ends, or names pages that do not exist; the last page is not
-// full. And 256 heads with room for thousands of pages: the workspace has 8 parts for each.
+// Behind the end the table names no pages, or ends; the last page is not full. And 256 heads with
+// room for hundreds of pages: the workspace has 8 parts for each.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    const int64_t length[] = {pages(c, 40, 50) + check_pick(c, 1, 15), pages(c, 5, 9) + 3};
-    struct decode p = with_lengths(decode_of(c, 4, 0), 2, length);
-    p.nowhere = true;
+    struct decode p = with_queries(decode_of(c, 2, pages(c, 40, 50) + check_pick(c, 1, 15)), 2);
+    p.nowhere = p.zero_tail = true;
     decode_case(p, "", JUDGE_O);
-    p = with_queries(with_head_dim(decode_of(c, 2, pages(c, 10, 20) + 5), 128), 3);
+    p = decode_of(c, 4, 32 * check_pick(c, 10, 20) + 5);
     p.max_pages = CEIL_DIV(p.length[0], 16);
+    p.zero_tail = true;
     decode_case(p, ", a table without more", JUDGE_O);
     p = with_key_heads(decode_of(c, 1, 32), 256);
     p.max_pages = MOST_PAGES;

@@ -49,12 +49,12 @@ static bool no_table(const struct decode* p, int64_t b, int variant, struct view
     return variant < 2;
 }
 
-// Pages of another size, by the same table; or a page's number found with one size and its slot
-// with the other.
+// Pages of another size, by the same table; in memory, too, or there not.
 static bool other_page_size(const struct decode* p, int64_t b, int variant, struct view* v) {
     static const int64_t size[] = {16, 32, 64, 128, 256};
     (void)b;
-    v->page_size = size[variant];
+    v->page_size = size[variant / 2];
+    if (variant % 2) v->slots = v->page_size;
     return v->page_size != p->page_size;
 }
 
@@ -80,8 +80,9 @@ static bool no_mask(const struct decode* p, int64_t b, int variant, struct view*
 // Each query sees a key less, or two.
 static bool diagonal_off(const struct decode* p, int64_t b, int variant, struct view* v) {
     (void)b;
+    (void)p;
     v->keys = v->keys > 1 + variant ? v->keys - 1 - variant : 0;
-    return p->N_q > 1;
+    return true;
 }
 
 // The cache is taken to end before the new queries' own keys.
@@ -96,16 +97,31 @@ struct looks {
     twist* twist;
 };
 
+// NaN among the keys of a view makes all rows NaN.
+static bool finds_NaN(const struct decode* p, const struct view* v) {
+    double* K = rows_of_view(p, v, p->K);
+    bool found = false;
+    for (int64_t e = 0; e < v->keys * p->H_k * p->d && !found; e++) found = isnan(K[e]);
+    free(K);
+    return found;
+}
+
 static bool by_view(const struct suspect* s, const struct hypothesis* h, int variant,
                     double* guess) {
     const struct decode* p = s->problem;
-    bool is_LSE = s->tensor->dtype == F32;
+    const bool is_LSE = s->tensor == p->LSE;
+    const int64_t of_a_sequence = s->tensor->count / p->B;
     double* other = check_allocate(p->check, is_LSE ? p->O->count : p->LSE->count, sizeof *other);
     bool exists = true;
     for (int64_t b = 0; b < p->B && exists; b++) {
         struct view v = right_view(p, b);
-        exists = ((const struct looks*)h->like)->twist(p, b, variant, &v);
-        if (exists) attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
+        exists = ((const struct looks*)h->like)->twist(p, b, variant, &v) &&
+                 (v.keys > 0 || p->length[b] == 0);
+        if (!exists) break;
+        if (!finds_NaN(p, &v))
+            attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
+        else
+            for (int64_t e = 0; e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
     }
     free(other);
     return exists;
@@ -122,7 +138,7 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_batch_ignored, other_queries, MOST_BATCHES),
     LOOKS(CAUSE_page_table, packed_table, 1),
     LOOKS(CAUSE_page_table, no_table, 2),
-    LOOKS(CAUSE_page_table, other_page_size, 5),
+    LOOKS(CAUSE_page_table, other_page_size, 10),
     LOOKS(CAUSE_causal_ignored, no_mask, 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),
@@ -271,46 +287,55 @@ static enum cause explain_merge(const struct suspect* s) {
 
 // ---- all of it -----------------------------------------------------------------------------
 
-// The numbers are NaN in some rows, whole rows, and right in the others: what these rows have in
-// common. Rows without any key; or rows of sequences that are shorter than another, so that some of
-// their parts are empty.
+// Some rows are NaN: what have they in common? They see no key; they are those of the sequences
+// whose last page is not full, which NaN follows; or else a part of them is empty.
 static enum cause explain_NaN(const struct suspect* s) {
     const struct decode* p = s->problem;
     const struct tensor* t = s->tensor;
-    int64_t of_a_sequence = t->count / p->B, longest = 0;
-    bool any = false, all_short = true, all_empty = true;
-    for (int64_t b = 0; b < p->B; b++) longest = p->length[b] > longest ? p->length[b] : longest;
+    const int64_t of_a_sequence = t->count / p->B;
+    bool any = false, all_empty = true, all_tails = !p->zero_tail;
     for (int64_t e = 0; e < t->count; e++) {
-        int64_t length = p->length[e / of_a_sequence];
-        if (isfinite(t->got[e]) || t->got[e] == t->want[e]) continue;
-        if (!check_was_written(t, e)) return CAUSE_NONE;
+        if (!isnan(t->got[e]) || !check_was_written(t, e)) continue;
         any = true;
-        all_empty &= length == 0;
-        all_short &= length < longest || p->N_q > 1;
+        all_empty &= t->want[e] == 0 || t->want[e] == -INFINITY;
+        all_tails &= p->length[e / of_a_sequence] % p->page_size != 0;
     }
     if (!any) return CAUSE_NONE;
-    return all_empty ? CAUSE_masked_row : all_short ? CAUSE_empty_part : CAUSE_NONE;
+    return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
+}
+
+// O is 0 or LSE -infinity everywhere: no key was seen.
+static bool saw_no_key(const struct decode* p, const struct tensor* t) {
+    const double nothing = t == p->LSE ? -INFINITY : 0;
+    for (int64_t e = 0; e < t->count; e++)
+        if (t->got[e] != nothing || !check_was_written(t, e)) return false;
+    return true;
+}
+
+// A sequence by itself, its keys one behind the other: the mistakes of any kernel.
+static enum cause explain_sequence(struct check* c, const struct suspect* s, int64_t b) {
+    struct decode* p = check_description(c);
+    struct view v = right_view(p, b);
+    struct sequence of;
+    sequence_make(&of, p, b, &v);
+    check_describe(c, &of.problem);
+    enum cause cause = forward_explain(c, s->tensor == p->LSE ? &of.LSE : &of.O, s->budget);
+    check_describe(c, p);
+    sequence_free(&of);
+    return cause;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     struct decode* p = check_description(c);
-    struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (!p) return CAUSE_NONE;
     if (t == p->tickets) return CAUSE_ticket_kept;
-    enum cause cause = explain_NaN(&s);
+    if (saw_no_key(p, t)) return CAUSE_all_zero;
+    enum cause cause = hypothesis_search(&s, of_places);
+    if (!cause) cause = explain_NaN(&s);
     if (!cause) cause = explain_merge(&s);
-    if (!cause) cause = hypothesis_search(&s, of_places);
-    if (cause || p->B != 1 || p->length[0] == 0) return cause;
-    // One sequence, whose keys lie one behind the other: mistakes of any kernel.
-    struct view v = right_view(p, 0);
-    struct sequence of;
-    sequence_make(&of, p, 0, &v);
-    check_describe(c, &of.problem);
-    of.problem.array[ARRAY_O].tensor = p->O;
-    of.problem.array[ARRAY_LSE].tensor = p->LSE;
-    cause = forward_explain(c, t, budget);
-    check_describe(c, p);
-    sequence_free(&of);
+    for (int64_t b = 0; b < p->B && !cause; b++)
+        if (p->length[b] > 0) cause = explain_sequence(c, &s, b);
     return cause;
 }
 
