@@ -339,7 +339,7 @@ static void read_once(struct check* c) {
         double K_and_V = 0;
         for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
         check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
-                      (double)check_traffic(c)->global_load_bytes / K_and_V, 1.5);
+                      32.0 * (double)check_traffic(c)->global_load_sectors / K_and_V, 1.5);
         check_loaded_once(c, "K_pages");
         check_loaded_once(c, "V_pages");
     }

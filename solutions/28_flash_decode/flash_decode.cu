@@ -5,15 +5,16 @@
 //     O = sum_s w_s O_s / sum_s w_s,    LSE = M + ln sum_s w_s,    w_s = exp(LSE_s - M)
 //
 // A block takes some of the keys of one key head of one sequence, and all query heads that share
-// them: these are the rows of its tiles (lesson 17). Its warps take turns at tiles of KEYS keys,
-// each with copies, softmax and sums of its own, so that nobody waits for anybody in the loop:
+// them: these are the rows of its tiles (lesson 17). A tile of KEYS keys belongs to one warp, with
+// copies, softmax and sums of its own, so that nobody waits for anybody in the loop. Blocks and
+// warps take turns: at any time all of them read in one region of memory. With 3 splits of 2 warps:
 //
-//     keys       0 ........................................................ length
-//     blocks     |  split 0          |  split 1          |  split 2        |
-//     warps      |0 1 2 3 0 1 2 3 0 1|0 1 2 3 0 1 2 3 0 1|0 1 2 3 0 1 2 3 0|
-//                          v                  v                 v
-//     merged     warps: in shared memory, by the block; blocks: in the workspace, by that block
-//                of a head which finishes last. It draws the last ticket.
+//     tile      0  1 | 2  3 | 4  5 | 6  7 | 8  9 | 10 ...
+//     split        0 |   1  |   2  |   0  |   1  |   2
+//     warp      0  1 | 0  1 | 0  1 | 0  1 | 0  1 | 0
+//                          v
+//     merged    the warps of a block in shared memory; the blocks of a head in the workspace, by
+//               the one that finishes last: it draws the last ticket
 //
 // The versions on the way, in steps/:
 //     1_one_block.cu     a block for each key head: it walks through all keys (lesson 17)
@@ -53,8 +54,8 @@ struct decode_tiles {
     static_assert(stages * keys >= 2 * ROWS_OF_TILE, "so have the parts of the warps, in fp32");
 };
 
-typedef decode_tiles<64, 32, 4, 3, 3, 2> decode_64;
-typedef decode_tiles<128, 16, 4, 3, 2, 4> decode_128;
+typedef decode_tiles<64, 32, 4, 3, 2, 1> decode_64;
+typedef decode_tiles<128, 16, 6, 2, 2, 1> decode_128;
 
 // What the kernel works on: the launcher's arguments.
 struct decode {
@@ -83,13 +84,13 @@ template <class T> struct parts_smem {
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// What a block works on: tiles [first, end) of one key head of a sequence, for packed rows from
-// first_row on.
+// What a block works on: tiles of one key head of a sequence, for packed rows from first_row on. Its
+// warp n has tiles first + n, first + n + step, ... before end.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist
-    int first, end;         // tiles
-    int split, splits;      // which part of how many that have any keys; at least one
+    int first, step, end;
+    int split, splits;  // which part of how many that have keys; at least one
 };
 
 // Row r of the tile is this query of this head: a group's heads of a query are neighbours.
@@ -111,7 +112,7 @@ __device__ __forceinline__ int64_t place_of_LSE(const struct decode& p, const st
     return ((int64_t)w.batch * p.H_q + head_of_row(p, w, r)) * p.N_q + query_of(p, w, r);
 }
 
-// Splits the keys evenly, in whole tiles; the last splits of a short sequence may have none.
+// The blocks of a head take turns at WARPS tiles; a short sequence may have none for the last ones.
 //                                                                                   (README eq. 3)
 template <class T> __device__ __forceinline__ struct work work_of(const struct decode& p) {
     struct work w = {};
@@ -123,12 +124,12 @@ template <class T> __device__ __forceinline__ struct work work_of(const struct d
     w.n_rows = min(p.N_q * group - w.first_row, (int)ROWS_OF_TILE);
     w.split = blockIdx.x;
     w.splits = 1;
-    // BEGIN SOLUTION (about 5 lines): the tiles of this split of p.splits; how many have any?
-    int tiles = CEIL_DIV(w.length, T::KEYS);
-    int of_a_split = CEIL_DIV(tiles, p.splits);
-    w.first = w.split * of_a_split;
-    w.end = min(w.first + of_a_split, tiles);
-    if (tiles > 0) w.splits = CEIL_DIV(tiles, of_a_split);
+    // BEGIN SOLUTION (about 5 lines): its turns; how many of the p.splits splits have any?
+    int tiles = CEIL_DIV(w.length, T::KEYS), turns = CEIL_DIV(tiles, (int)T::WARPS);
+    w.splits = max(min(p.splits, turns), 1);
+    w.first = w.split * T::WARPS;
+    w.step = w.splits * T::WARPS;
+    w.end = tiles;
     // END SOLUTION
     return w;
 }
@@ -173,12 +174,12 @@ __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const stru
         }
         // END SOLUTION
 #pragma unroll
-        for (int r = 0; r < PAGE_UNIT; r += ROWS_AT_ONCE) {
-            int used = key + n + r < w.length ? 16 : 0;
-            int to = swizzled<T::d>(first + r + n, x);
-            cp_async16_zfill(&K_tile[to], p.K + at + r * T::d, used);
-            cp_async16_zfill(&V_tile[to], p.V + at + r * T::d, used);
-        }
+        for (int operand = 0; operand < 2; operand++)
+#pragma unroll
+            for (int r = 0; r < PAGE_UNIT; r += ROWS_AT_ONCE)
+                cp_async16_zfill(&(operand ? V_tile : K_tile)[swizzled<T::d>(first + r + n, x)],
+                                 (operand ? p.V : p.K) + at + r * T::d,
+                                 key + n + r < w.length ? 16 : 0);
     }
 }
 
@@ -234,7 +235,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     if (w.split >= w.splits) return;  // the whole block: nobody waits for its ticket
     int lane = threadIdx.x % 32, warp_index = threadIdx.x / 32;
 
-    // This warp's tiles are w.first + warp_index, and every WARPS-th after it.
     bf16(*K)[T::KEYS * d] = smem.K[warp_index];
     bf16(*V)[T::KEYS * d] = smem.V[warp_index];
     int tile = w.first + warp_index;
@@ -242,7 +242,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     copy_queries<T>(Q_smem, p, w);
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++) {
-        int ahead = tile + stage * WARPS;
+        int ahead = tile + stage * w.step;
         if (ahead < w.end) copy_keys<T>(K[stage], V[stage], p, w, ahead);
         cp_async_commit();
     }
@@ -265,12 +265,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     float c = p.scale * LOG2_E;
     int stage = 0;
 #pragma unroll 1
-    for (; tile < w.end; tile += WARPS) {
+    for (; tile < w.end; tile += w.step) {
         cp_async_wait<STAGES - 2>();
         // K and V of the tile are here, of all lanes; and all lanes have read the tile before,
         // whose place is filled next
         __syncwarp();
-        int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * WARPS;
+        int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * w.step;
         if (ahead < w.end) copy_keys<T>(K[next], V[next], p, w, ahead);
         cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
         multiply_QK(warp, (const bf16*)NULL, K[stage]);  // Q is in registers
