@@ -84,8 +84,8 @@ template <class T> struct parts_smem {
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// What a block works on: tiles of one key head of a sequence, for packed rows from first_row on. Its
-// warp n has tiles first + n, first + n + step, ... before end.
+// What a block works on: tiles of one key head of a sequence, for packed rows from first_row on.
+// Its warp n has tiles first + n, first + n + step, ... before end.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist

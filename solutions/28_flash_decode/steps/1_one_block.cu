@@ -33,8 +33,8 @@ template <int head_dim, int keys, int warps, int stages, int blocks> struct deco
     static_assert(stages * keys >= 2 * ROWS_OF_TILE, "so have the parts of the warps, in fp32");
 };
 
-typedef decode_tiles<64, 32, 4, 3, 3> decode_64;
-typedef decode_tiles<128, 16, 4, 3, 2> decode_128;
+typedef decode_tiles<64, 32, 4, 3, 2> decode_64;
+typedef decode_tiles<128, 16, 6, 2, 2> decode_128;
 
 // What the kernel works on: the launcher's arguments.
 struct decode {
@@ -61,7 +61,7 @@ template <class T> struct parts_smem {
 // ---- device helpers ------------------------------------------------------------------------
 
 // What a block works on: all tiles of one key head of a sequence, for packed rows from
-// first_row on.
+// first_row on. Its warps take turns at them.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist
@@ -130,12 +130,12 @@ __device__ __forceinline__ void copy_keys(bf16* K_tile, bf16* V_tile, const stru
             at = (((int64_t)page * p.H_k + w.key_head) * p.page_size + slot + n) * T::d + x;
         }
 #pragma unroll
-        for (int r = 0; r < PAGE_UNIT; r += ROWS_AT_ONCE) {
-            int used = key + n + r < w.length ? 16 : 0;
-            int to = swizzled<T::d>(first + r + n, x);
-            cp_async16_zfill(&K_tile[to], p.K + at + r * T::d, used);
-            cp_async16_zfill(&V_tile[to], p.V + at + r * T::d, used);
-        }
+        for (int operand = 0; operand < 2; operand++)
+#pragma unroll
+            for (int r = 0; r < PAGE_UNIT; r += ROWS_AT_ONCE)
+                cp_async16_zfill(&(operand ? V_tile : K_tile)[swizzled<T::d>(first + r + n, x)],
+                                 (operand ? p.V : p.K) + at + r * T::d,
+                                 key + n + r < w.length ? 16 : 0);
     }
 }
 
@@ -187,7 +187,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     const struct work w = work_of<T>(p);
     int lane = threadIdx.x % 32, warp_index = threadIdx.x / 32;
 
-    // This warp's tiles are warp_index, and every WARPS-th after it.
     bf16(*K)[T::KEYS * d] = smem.K[warp_index];
     bf16(*V)[T::KEYS * d] = smem.V[warp_index];
     int tile = warp_index;
