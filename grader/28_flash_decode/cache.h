@@ -154,7 +154,8 @@ static void mark_keys(const struct decode* p, bool* is_key) {
 }
 
 // Normal random numbers for queries and keys, and tickets of 0, which have to be 0 again; NaN where
-// there is no key: in pages of nobody, and behind the last key of a sequence.
+// there is no key: in pages of nobody, and behind the last key of a sequence. Keys that not all
+// queries see have values 32 times as large: it shows who sees one too many or too few.
 static void decode_fill(struct decode* p) {
     fill_normal(p->check, p->Q, 0, 1);
     fill_normal(p->check, p->K, 0, 1);
@@ -171,6 +172,11 @@ static void decode_fill(struct decode* p) {
                     p->K->untouched[at] = p->V->untouched[at] = true;
                 }
     free(is_key);
+    for (int64_t b = 0; b < p->B && p->N_q > 1; b++)
+        for (int64_t n = 1; n < p->N_q && n <= p->length[b]; n++)
+            for (int64_t g = 0; g < p->H_k; g++)
+                for (int64_t x = 0; x < p->d; x++)
+                    row_of_key(p, p->V, b, g, p->length[b] - n)[x] *= 32;
     for (int64_t e = 0; e < p->tickets->count; e++) p->tickets->untouched[e] = true;
     for (int64_t b = 0; b < p->B; b++) {
         p->lengths->value[b] = (double)p->length[b];

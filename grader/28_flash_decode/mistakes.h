@@ -97,13 +97,20 @@ struct looks {
     twist* twist;
 };
 
-// NaN among the keys of a view makes all rows NaN.
+// NaN among the keys of a view makes all rows NaN, and their LSE, too.
 static bool finds_NaN(const struct decode* p, const struct view* v) {
     double* K = rows_of_view(p, v, p->K);
     bool found = false;
     for (int64_t e = 0; e < v->keys * p->H_k * p->d && !found; e++) found = isnan(K[e]);
     free(K);
     return found;
+}
+
+static bool is_LSE_NaN(const struct decode* p, int64_t b) {
+    const int64_t of_a_sequence = p->LSE->count / p->B;
+    for (int64_t e = 0; e < of_a_sequence; e++)
+        if (!isnan(p->LSE->got[b * of_a_sequence + e])) return false;
+    return true;
 }
 
 static bool by_view(const struct suspect* s, const struct hypothesis* h, int variant,
@@ -117,11 +124,11 @@ static bool by_view(const struct suspect* s, const struct hypothesis* h, int var
         struct view v = right_view(p, b);
         exists = ((const struct looks*)h->like)->twist(p, b, variant, &v) &&
                  (v.keys > 0 || p->length[b] == 0);
-        if (!exists) break;
-        if (!finds_NaN(p, &v))
+        bool is_NaN = exists && finds_NaN(p, &v);
+        exists = exists && is_NaN == is_LSE_NaN(p, b);
+        if (exists && !is_NaN)
             attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
-        else
-            for (int64_t e = 0; e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
+        for (int64_t e = 0; is_NaN && e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
     }
     free(other);
     return exists;
@@ -166,10 +173,11 @@ static void part_clear(struct part* part, int64_t d) {
     for (int64_t x = 0; x < d; x++) part->O[x] = 0;
 }
 
-// How keys are divided: in tiles of so many units, tiles among blocks evenly or as they come,
-// those of a block among its warps in turns. And how the parts become one.
+// How keys are divided: in tiles of so many units; a block's warps take turns at its tiles. Blocks
+// do so, too, or have ranges. And how the parts become one.
 struct division {
     int64_t units, warps, splits;
+    bool ranges;
     enum {
         MERGE_RIGHT,
         UNWEIGHTED,      // parts of blocks count alike
@@ -178,6 +186,7 @@ struct division {
         BY_SUMS,         // by l alone, without the maximum
         LAST_BLOCK,      // the last block's part is all there is
         FIRST_BLOCK,
+        ALL_BUT_LAST,
         FIRST_WARP,  // of each block
         MERGES
     } merge;
@@ -202,19 +211,26 @@ static void merge_part(struct part* sum, const struct part* part, const struct d
     }
 }
 
-// The row of these units, to the end of `row`; tile, warp and block have room for O.
+// The row of these units; block and warp have room for O.
 static void merge_row(const struct part* unit, int64_t count, const struct division* w, int64_t d,
                       struct part* row, struct part* block, struct part* warp) {
-    int64_t tiles = CEIL_DIV(count, w->units), share = CEIL_DIV(tiles, w->splits);
+    const int64_t tiles = CEIL_DIV(count, w->units), turns = CEIL_DIV(tiles, w->warps);
+    const int64_t share = CEIL_DIV(turns, w->splits) * w->warps;
+    const int64_t blocks = w->ranges           ? CEIL_DIV(tiles, share)
+                           : turns < w->splits ? turns
+                                               : w->splits;
     part_clear(row, d);
-    for (int64_t first = 0; first < tiles; first += share) {
-        int64_t end = first + share < tiles ? first + share : tiles;
-        if (w->merge == LAST_BLOCK && end < tiles) continue;
-        if (w->merge == FIRST_BLOCK && first > 0) continue;
+    for (int64_t s = 0; s < blocks; s++) {
+        if (w->merge == LAST_BLOCK && s < blocks - 1) continue;
+        if (w->merge == FIRST_BLOCK && s > 0) continue;
+        if (w->merge == ALL_BUT_LAST && s == blocks - 1) continue;
+        const int64_t step = w->ranges ? w->warps : blocks * w->warps;
+        const int64_t first = w->ranges ? s * share : s * w->warps;
+        const int64_t end = w->ranges && first + share < tiles ? first + share : tiles;
         part_clear(block, d);
         for (int64_t n = 0; n < (w->merge == FIRST_WARP ? 1 : w->warps); n++) {
             part_clear(warp, d);
-            for (int64_t tile = first + n; tile < end; tile += w->warps)
+            for (int64_t tile = first + n; tile < end; tile += step)
                 for (int64_t u = tile * w->units; u < (tile + 1) * w->units && u < count; u++)
                     part_add(warp, &unit[u], d);
             merge_part(block, warp, w, true, d);
@@ -240,11 +256,17 @@ static struct part* units_of(const struct sequence* s, int64_t h, int64_t i) {
     return unit;
 }
 
-// Would this division, with its mistake, have left these numbers in row 0 of the sequence's O?
+// Would this division, with its mistake, have left these numbers in the first row of O, or its LSE?
 static bool is_row(const struct suspect* s, const struct sequence* of, const struct part* unit,
                    const struct division* w, struct part scratch[3]) {
     const struct problem* p = &of->problem;
+    const struct decode* decode = s->problem;
     merge_row(unit, CEIL_DIV(p->N_k, UNIT), w, p->d, &scratch[0], &scratch[1], &scratch[2]);
+    if (s->tensor == decode->LSE) {
+        double guess = scratch[0].m + log(scratch[0].l);
+        return fabs(of->LSE.got[0] - guess) <= s->budget.max &&
+               fabs(of->LSE.want[0] - guess) > s->budget.max;
+    }
     bool differs = false;
     for (int64_t x = 0; x < p->d; x++) {
         double guess = scratch[0].O[x] / scratch[0].l;
@@ -258,11 +280,11 @@ static enum cause explain_merge(const struct suspect* s) {
     static const enum cause causes[MERGES] = {
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
-        [LAST_BLOCK] = CAUSE_merge_lost,     [FIRST_BLOCK] = CAUSE_merge_lost,
-        [FIRST_WARP] = CAUSE_merge_lost,
+        [ALL_BUT_LAST] = CAUSE_merge_lost,   [LAST_BLOCK] = CAUSE_merge_lost,
+        [FIRST_BLOCK] = CAUSE_merge_lost,    [FIRST_WARP] = CAUSE_merge_lost,
     };
     const struct decode* p = s->problem;
-    if (p->B != 1 || p->length[0] == 0 || s->tensor != p->O) return CAUSE_NONE;
+    if (p->B != 1 || p->length[0] == 0) return CAUSE_NONE;
     struct view v = right_view(p, 0);
     struct sequence of;
     sequence_make(&of, p, 0, &v);
@@ -274,10 +296,11 @@ static enum cause explain_merge(const struct suspect* s) {
         for (int64_t units = 1; units <= 4; units *= 2)
             for (int64_t warps = 1; warps <= 8; warps *= 2)
                 for (int64_t splits = 1; splits <= CEIL_DIV(of.problem.N_k, UNIT) && !cause;
-                     splits++) {
-                    struct division w = {units, warps, splits, merge};
-                    if (is_row(s, &of, unit, &w, scratch)) cause = causes[merge];
-                }
+                     splits++)
+                    for (int ranges = 0; ranges < 2 && !cause; ranges++) {
+                        struct division w = {units, warps, splits, ranges, merge};
+                        if (is_row(s, &of, unit, &w, scratch)) cause = causes[merge];
+                    }
     free(room);
     free(unit[0].O);
     free(unit);
@@ -304,12 +327,29 @@ static enum cause explain_NaN(const struct suspect* s) {
     return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
 }
 
-// O is 0 or LSE -infinity everywhere: no key was seen.
-static bool saw_no_key(const struct decode* p, const struct tensor* t) {
-    const double nothing = t == p->LSE ? -INFINITY : 0;
-    for (int64_t e = 0; e < t->count; e++)
-        if (t->got[e] != nothing || !check_was_written(t, e)) return false;
-    return true;
+// O is 0 and LSE -infinity everywhere: no key was seen, or none had a weight. If all scores are so
+// low that exp of them is 0, the maximum was not subtracted.
+static enum cause explain_nothing(const struct decode* p) {
+    bool is_low = true;
+    for (int64_t e = 0; e < p->O->count; e++)
+        if (p->O->got[e] != 0) return CAUSE_NONE;
+    for (int64_t e = 0; e < p->LSE->count; e++) {
+        if (p->LSE->got[e] != -INFINITY) return CAUSE_NONE;
+        is_low &= p->LSE->want[e] < -90;
+    }
+    return is_low ? CAUSE_max_init : CAUSE_all_zero;
+}
+
+// Sums of large values that cancel are off by no more than one rounding of these values to bf16.
+static bool is_rounded_early(const struct decode* p, const struct tensor* t) {
+    double largest = 0, wanted = 0, error = 0;
+    for (int64_t e = 0; e < p->V->count; e++)
+        if (isfinite(p->V->value[e])) largest = fmax(largest, fabs(p->V->value[e]));
+    for (int64_t e = 0; e < t->count; e++) {
+        wanted = fmax(wanted, fabs(t->want[e]));
+        error = fmax(error, fabs(t->got[e] - t->want[e]));
+    }
+    return t == p->O && wanted < largest / 8 && error < largest / 256;
 }
 
 // A sequence by itself, its keys one behind the other: the mistakes of any kernel.
@@ -330,13 +370,13 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (!p) return CAUSE_NONE;
     if (t == p->tickets) return CAUSE_ticket_kept;
-    if (saw_no_key(p, t)) return CAUSE_all_zero;
-    enum cause cause = hypothesis_search(&s, of_places);
+    enum cause cause = explain_nothing(p);
+    if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
     if (!cause) cause = explain_merge(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)
         if (p->length[b] > 0) cause = explain_sequence(c, &s, b);
-    return cause;
+    return !cause && is_rounded_early(p, t) ? CAUSE_low_precision : cause;
 }
 
 #endif
