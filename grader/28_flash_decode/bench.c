@@ -17,8 +17,10 @@ enum { BATCHES, H_Q, H_K, N_Q, LENGTH, D, PAGE };
 
 static const struct bench_size sizes[] = {
     {LONG, {4, 32, 8, 1, 65536, 128, 65536}},
-    {LONG "; pages of 16", {4, 32, 8, 1, 65536, 128, 16}},
+    {LONG "; pages of 64", {4, 32, 8, 1, 65536, 128, 64}},
     {SHORT, {16, 32, 8, 1, 4096, 64, 4096}},
+    {SHORT "; pages of 64", {16, 32, 8, 1, 4096, 64, 64}},
+    {LONG "; pages of 16", {4, 32, 8, 1, 65536, 128, 16}},
     {SHORT "; pages of 16", {16, 32, 8, 1, 4096, 64, 16}},
     {0},
 };

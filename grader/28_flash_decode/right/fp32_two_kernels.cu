@@ -6,7 +6,7 @@
 #include <math.h>
 
 #define TILE 16
-#define CHUNKS_OF 4  // parts for each multiprocessor
+#define CHUNKS_OF 2  // parts for each multiprocessor
 
 struct cache {
     const bf16 *K, *V;
@@ -115,7 +115,7 @@ extern "C" int flash_decode(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
     int64_t parts = CEIL_DIV(CHUNKS_OF * multiprocessors, heads);
     if (parts > flash_decode_most_splits(B, H_k)) parts = flash_decode_most_splits(B, H_k);
     int64_t tiles = CEIL_DIV(CEIL_DIV(slots, TILE), parts);
-    if (tiles < 4) tiles = 4;  // at least
+    if (tiles < 8) tiles = 8;  // at least
     parts = slots > 0 ? CEIL_DIV(slots, tiles * TILE) : 1;
     const struct cache p = {
         K_pages_gpu, V_pages_gpu, page_table_gpu,      lengths_gpu, page_size, max_pages, N_q,

@@ -1,6 +1,5 @@
-// A right kernel of another design: a block for each multiprocessor walks over the parts, which are
-// of one size for all sequences; a short sequence has fewer of them. K and V of a warp have one
-// buffer more than they need.
+// A right kernel of another design: as many blocks as can run at a time walk over the parts, which
+// are ranges of keys of one size for all sequences: a short sequence has fewer of them.
 #include "flash_decode.h"
 
 #include <math.h>
