@@ -4,14 +4,14 @@
 //
 //     O = sum_s w_s O_s / sum_s w_s,    LSE = M + ln sum_s w_s,    w_s = exp(LSE_s - M)
 //
-// A block takes some of the keys of one key head of one sequence, and all query heads that share
-// them: these are the rows of its tiles (lesson 17). A tile of KEYS keys belongs to one warp, with
-// copies, softmax and sums of its own, so that nobody waits for anybody in the loop. Blocks and
-// warps take turns: at any time all of them read in one region of memory. With 3 splits of 2 warps:
+// A block takes a range of the keys of one key head of one sequence, and all query heads that share
+// them: these are the rows of its tiles (lesson 17). Its warps take turns at tiles of KEYS keys,
+// each with copies, softmax and sums of its own, so that nobody waits for anybody in the loop. With
+// 3 splits of 2 warps:
 //
-//     tile      0  1 | 2  3 | 4  5 | 6  7 | 8  9 | 10 ...
-//     split        0 |   1  |   2  |   0  |   1  |   2
-//     warp      0  1 | 0  1 | 0  1 | 0  1 | 0  1 | 0
+//     tile      0  1  2  3 | 4  5  6  7 | 8  9 10
+//     split              0 |          1 |       2
+//     warp      0  1  0  1 | 0  1  0  1 | 0  1  0
 //                          v
 //     merged    the warps of a block in shared memory; the blocks of a head in the workspace, by
 //               the one that finishes last: it draws the last ticket
@@ -37,15 +37,13 @@ enum {
 };
 
 // The sizes of a kernel. The state of a warp is that of lesson 14 for 16 rows and KEYS keys.
-template <int head_dim, int keys, int warps, int stages, int blocks, int waves>
-struct decode_tiles {
+template <int head_dim, int keys, int warps, int stages, int blocks> struct decode_tiles {
     enum {
         d = head_dim,
         KEYS = keys,      // of a tile, which belongs to one warp
         WARPS = warps,    // of a block
         STAGES = stages,  // tiles of a warp in shared memory, all but one on their way
         BLOCKS = blocks,  // on a multiprocessor
-        WAVES = waves,    // so many blocks for each that runs at a time
         THREADS = 32 * WARPS,
     };
     typedef forward_tiles<head_dim, ROWS_OF_TILE, keys, 1, 1, blocks> tile;
@@ -54,8 +52,8 @@ struct decode_tiles {
     static_assert(stages * keys >= 2 * ROWS_OF_TILE, "so have the parts of the warps, in fp32");
 };
 
-typedef decode_tiles<64, 32, 4, 3, 2, 1> decode_64;
-typedef decode_tiles<128, 16, 6, 2, 2, 1> decode_128;
+typedef decode_tiles<64, 32, 4, 3, 2> decode_64;
+typedef decode_tiles<128, 16, 6, 2, 2> decode_128;
 
 // What the kernel works on: the launcher's arguments.
 struct decode {
@@ -84,12 +82,12 @@ template <class T> struct parts_smem {
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// What a block works on: tiles of one key head of a sequence, for packed rows from first_row on.
-// Its warp n has tiles first + n, first + n + step, ... before end.
+// What a block works on: tiles [first, end) of one key head of a sequence, for packed rows from
+// first_row on.
 struct work {
     int batch, key_head, length;
     int first_row, n_rows;  // of the tile's rows n_rows exist
-    int first, step, end;
+    int first, end;
     int split, splits;  // which part of how many that have keys; at least one
 };
 
@@ -112,8 +110,8 @@ __device__ __forceinline__ int64_t place_of_LSE(const struct decode& p, const st
     return ((int64_t)w.batch * p.H_q + head_of_row(p, w, r)) * p.N_q + query_of(p, w, r);
 }
 
-// The blocks of a head take turns at WARPS tiles; a short sequence may have none for the last ones.
-//                                                                                   (README eq. 3)
+// Every split has as many tiles, so many for each warp; the last ones of a short sequence may have
+// none.                                                                             (README eq. 3)
 template <class T> __device__ __forceinline__ struct work work_of(const struct decode& p) {
     struct work w = {};
     int group = p.H_q / p.H_k;
@@ -124,7 +122,7 @@ template <class T> __device__ __forceinline__ struct work work_of(const struct d
     w.n_rows = min(p.N_q * group - w.first_row, (int)ROWS_OF_TILE);
     w.split = blockIdx.x;
     w.splits = 1;
-    // your code goes here (about 5 lines): its turns; how many of the p.splits splits have any?
+    // your code goes here (about 5 lines): its tiles; how many of the p.splits splits have any?
     return w;
 }
 
@@ -224,7 +222,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     copy_queries<T>(Q_smem, p, w);
 #pragma unroll
     for (int stage = 0; stage < STAGES - 1; stage++) {
-        int ahead = tile + stage * w.step;
+        int ahead = tile + stage * WARPS;
         if (ahead < w.end) copy_keys<T>(K[stage], V[stage], p, w, ahead);
         cp_async_commit();
     }
@@ -245,12 +243,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const str
     float c = p.scale * LOG2_E;
     int stage = 0;
 #pragma unroll 1
-    for (; tile < w.end; tile += w.step) {
+    for (; tile < w.end; tile += WARPS) {
         cp_async_wait<STAGES - 2>();
         // K and V of the tile are here, of all lanes; and all lanes have read the tile before,
         // whose place is filled next
         __syncwarp();
-        int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * w.step;
+        int next = stage == 0 ? STAGES - 1 : stage - 1, ahead = tile + (STAGES - 1) * WARPS;
         if (ahead < w.end) copy_keys<T>(K[next], V[next], p, w, ahead);
         cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
         multiply_QK(warp, (const bf16*)NULL, K[stage]);  // Q is in registers
@@ -318,7 +316,7 @@ template <class T> static int launch(const struct decode& arguments, int B) {
     int64_t tiles = CEIL_DIV((int64_t)p.page_size * p.max_pages, T::KEYS * T::WARPS);
     int64_t most = min((int64_t)flash_decode_most_splits(B, p.H_k), max(tiles, (int64_t)1));
     int64_t at_once = (int64_t)multiprocessors * blocks;
-    p.splits = splits_of((int64_t)B * p.H_k * row_tiles, T::WAVES * at_once, most);
+    p.splits = splits_of((int64_t)B * p.H_k * row_tiles, at_once, most);
     p.m_parts = p.O_parts + (int64_t)B * p.H_q * p.N_q * p.splits * T::d;
     dim3 grid(p.splits, B * p.H_k, row_tiles);
     decode_kernel<T><<<grid, T::THREADS, bytes>>>(p);

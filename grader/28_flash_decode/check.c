@@ -283,8 +283,8 @@ static void decode_case_on(struct decode p, const char* id, int judged) {
     decode_judge(&p, judged);
 }
 
-// Behind the end the table names no pages, or ends; the last page is not full. 256 heads with room
-// for hundreds of pages: the workspace has 8 parts for each. And so many heads that keys need not
+// Behind the end the table names no pages, or ends; the last page is not full. 64 heads with room
+// for hundreds of pages: the workspace has 32 parts for each. And so many heads that keys need not
 // be split: every block has a long way.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
@@ -295,10 +295,10 @@ static void safe(struct check* c) {
     p.max_pages = CEIL_DIV(p.length[0], 16);
     p.zero_tail = true;
     decode_case(p, ", a table without more", JUDGE_O);
-    p = with_key_heads(decode_of(c, 1, 32), 256);
+    p = with_key_heads(decode_of(c, 1, 144), 64);
     p.max_pages = MOST_PAGES;
     decode_case(p, ", max_pages = 520", JUDGE_O);
-    decode_case_on(with_key_heads(decode_of(c, 1, 304), card_named("l4")->multiprocessors), "l4",
+    decode_case_on(with_key_heads(decode_of(c, 1, 272), card_named("l4")->multiprocessors), "l4",
                    JUDGE_O);
 }
 
@@ -331,7 +331,6 @@ static void judge_share(struct decode p, const char* id) {
 static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     judge_share(decode_of(c, 1, 8192 - 16 * check_pick(c, 0, 16)), "l4");
-    judge_share(with_key_heads(with_head_dim(decode_of(c, 1, 4096), 128), 2), "a10");
 }
 
 // Every key and its value once for all heads of a group, and what is small beside them: Q, the

@@ -311,7 +311,7 @@ static enum cause explain_merge(const struct suspect* s) {
 // ---- all of it -----------------------------------------------------------------------------
 
 // Some rows are NaN: what have they in common? They see no key; they are those of the sequences
-// whose last page is not full, which NaN follows; or else a part of them is empty.
+// whose last 16 keys are not all there, which NaN follows; or else a part of them is empty.
 static enum cause explain_NaN(const struct suspect* s) {
     const struct decode* p = s->problem;
     const struct tensor* t = s->tensor;
@@ -321,7 +321,7 @@ static enum cause explain_NaN(const struct suspect* s) {
         if (!isnan(t->got[e]) || !check_was_written(t, e)) continue;
         any = true;
         all_empty &= t->want[e] == 0 || t->want[e] == -INFINITY;
-        all_tails &= p->length[e / of_a_sequence] % p->page_size != 0;
+        all_tails &= p->length[e / of_a_sequence] % UNIT != 0;
     }
     if (!any) return CAUSE_NONE;
     return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
