@@ -305,9 +305,9 @@ enum { JUDGE_TICKETS = 4 };
 // Compares the outputs of the selected call; `what` as in forward_judge().
 static void decode_judge(struct decode* p, int what) {
     struct forward_budgets budgets = decode_want(p);
+    if (what & JUDGE_TICKETS) check_compare(p->check, p->tickets, budget_exact());
     if (what & JUDGE_O) check_compare(p->check, p->O, budgets.O);
     if (what & JUDGE_LSE) check_compare(p->check, p->LSE, budgets.LSE);
-    if (what & JUDGE_TICKETS) check_compare(p->check, p->tickets, budget_exact());
 }
 
 static void decode_begin(struct decode* p, const char* what) {

@@ -342,14 +342,13 @@ static enum cause explain_nothing(const struct decode* p) {
 
 // Sums of large values that cancel are off by no more than one rounding of these values to bf16.
 static bool is_rounded_early(const struct decode* p, const struct tensor* t) {
-    double largest = 0, wanted = 0, error = 0;
+    double largest = 0;
     for (int64_t e = 0; e < p->V->count; e++)
         if (isfinite(p->V->value[e])) largest = fmax(largest, fabs(p->V->value[e]));
-    for (int64_t e = 0; e < t->count; e++) {
-        wanted = fmax(wanted, fabs(t->want[e]));
-        error = fmax(error, fabs(t->got[e] - t->want[e]));
-    }
-    return t == p->O && wanted < largest / 8 && error < largest / 256;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!(fabs(t->want[e]) < largest / 8 && fabs(t->got[e] - t->want[e]) < largest / 256))
+            return false;
+    return t == p->O && largest > 64;
 }
 
 // A sequence by itself, its keys one behind the other: the mistakes of any kernel.
