@@ -330,7 +330,7 @@ static void judge_share(struct decode p, const char* id) {
 
 static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    judge_share(decode_of(c, 1, 8192 - 16 * check_pick(c, 0, 16)), "l4");
+    judge_share(with_pages_of(decode_of(c, 1, 16384 - 16 * check_pick(c, 0, 16)), 64), "l4");
 }
 
 // Every key and its value once for all heads of a group, and what is small beside them: Q, the
