@@ -24,6 +24,7 @@ struct decode {
     double scale;
     int64_t length[MOST_BATCHES];
     int64_t page[MOST_BATCHES][MOST_PAGES];  // the table
+    bool judges_tickets;                     // else they do not count as outputs, nor as inputs
     bool zero_tail;                          // slots behind a sequence's last key hold 0, not NaN
     bool nowhere;  // what the table says behind a sequence's last page is no page at all
     bool is_far;   // pages lie more than 2^32 elements apart: page n is called n * far
@@ -177,7 +178,7 @@ static void decode_fill(struct decode* p) {
             for (int64_t g = 0; g < p->H_k; g++)
                 for (int64_t x = 0; x < p->d; x++)
                     row_of_key(p, p->V, b, g, p->length[b] - n)[x] *= 32;
-    for (int64_t e = 0; e < p->tickets->count; e++) p->tickets->untouched[e] = true;
+    for (int64_t e = 0; e < p->tickets->count; e++) p->tickets->untouched[e] = !p->judges_tickets;
     for (int64_t b = 0; b < p->B; b++) {
         p->lengths->value[b] = (double)p->length[b];
         for (int64_t n = 0; n < p->max_pages; n++) {

@@ -162,6 +162,7 @@ static void again(struct check* c) {
     for (int r = 0; r < CALLS; r++) {
         call[r] = decode_of(c, 4, length[r]);
         call[r].max_pages = 42, call[r].pages = 52;
+        call[r].judges_tickets = true;
         deal_pages(&call[r]);
     }
     decode_name(&call[0], ", and others in later calls");
