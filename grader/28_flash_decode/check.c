@@ -331,6 +331,8 @@ static void judge_share(struct decode p, const char* id) {
 
 static void enough_blocks(struct check* c) {
     check_watch(c, WATCH_PROFILE);
+    // What is wrong shows in a short sequence, and is explained there.
+    decode_case_on(decode_of(c, 1, 304), "l4", JUDGE_O);
     judge_share(with_pages_of(decode_of(c, 1, 16384 - 16 * check_pick(c, 0, 16)), 64), "l4");
 }
 

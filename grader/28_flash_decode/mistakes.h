@@ -85,6 +85,10 @@ static bool diagonal_off(const struct decode* p, int64_t b, int variant, struct 
     return true;
 }
 
+static bool diagonal_of_several(const struct decode* p, int64_t b, int variant, struct view* v) {
+    return diagonal_off(p, b, variant, v) && p->N_q > 1;
+}
+
 // The cache is taken to end before the new queries' own keys.
 static bool without_own(const struct decode* p, int64_t b, int variant, struct view* v) {
     (void)b, (void)variant;
@@ -138,6 +142,8 @@ static bool by_view(const struct suspect* s, const struct hypothesis* h, int var
     { cause, by_view, variants, LIKE(looks, way) }
 
 static const struct hypothesis of_places[] = {
+    LOOKS(CAUSE_causal_ignored, no_mask, 1),
+    LOOKS(CAUSE_mask_off_by_one, diagonal_of_several, 2),
     LOOKS(CAUSE_inner_tail, tail_dropped, 6),
     LOOKS(CAUSE_inner_tail, tail_counts, 6),
     LOOKS(CAUSE_length_ignored, other_length, MOST_BATCHES),
@@ -146,7 +152,6 @@ static const struct hypothesis of_places[] = {
     LOOKS(CAUSE_page_table, packed_table, 1),
     LOOKS(CAUSE_page_table, no_table, 2),
     LOOKS(CAUSE_page_table, other_page_size, 10),
-    LOOKS(CAUSE_causal_ignored, no_mask, 1),
     LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
     LOOKS(CAUSE_mask_corner, without_own, 1),
     {0},
@@ -281,7 +286,7 @@ static bool is_row(const struct suspect* s, const struct sequence* of, const str
     return differs;
 }
 
-static enum cause explain_merge(const struct suspect* s) {
+static enum cause explain_merge(const struct suspect* s, int64_t b) {
     static const enum cause causes[MERGES] = {
         [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
         [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
@@ -289,16 +294,14 @@ static enum cause explain_merge(const struct suspect* s) {
         [FIRST_BLOCK] = CAUSE_merge_lost,    [FIRST_WARP] = CAUSE_merge_lost,
     };
     const struct decode* p = s->problem;
-    if (p->B != 1 || p->length[0] == 0) return CAUSE_NONE;
-    struct view v = right_view(p, 0);
+    struct view v = right_view(p, b);
     struct sequence of;
-    sequence_make(&of, p, 0, &v);
+    sequence_make(&of, p, b, &v);
     struct part* unit = units_of(&of, 0, 0);
     double* room = check_allocate(p->check, 3 * p->d, sizeof *room);
     struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
     enum cause cause = CAUSE_NONE;
-    // Of a long sequence not all divisions are tried: they take their time.
-    const int64_t count = CEIL_DIV(of.problem.N_k, UNIT), most = count < 256 ? count : 64;
+    const int64_t most = CEIL_DIV(of.problem.N_k, UNIT);
     for (int merge = UNWEIGHTED; merge < MERGES; merge++)
         for (int64_t units = 1; units <= 4; units *= 2)
             for (int64_t warps = 1; warps <= 8; warps *= 2)
@@ -370,6 +373,8 @@ static enum cause explain_sequence(struct check* c, const struct suspect* s, int
     return cause;
 }
 
+enum { LONG = 4096 };  // sequences that take too long to explain
+
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     struct decode* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
@@ -378,9 +383,10 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = explain_nothing(p);
     if (!cause) cause = hypothesis_search(&s, of_places);
     if (!cause) cause = explain_NaN(&s);
-    if (!cause) cause = explain_merge(&s);
     for (int64_t b = 0; b < p->B && !cause; b++)
-        if (p->length[b] > 0) cause = explain_sequence(c, &s, b);
+        if (p->length[b] > 0 && p->length[b] < LONG) cause = explain_merge(&s, b);
+    for (int64_t b = 0; b < p->B && !cause; b++)
+        if (p->length[b] > 0 && p->length[b] < LONG) cause = explain_sequence(c, &s, b);
     return !cause && is_rounded_early(p, t) ? CAUSE_low_precision : cause;
 }
 
