@@ -80,7 +80,7 @@ done
     printf -- '---\ntitle: Figures\n---\n'
     for figure in slides/figures/*.lua; do
         grep -qF "](figures/${figure##*/})" slides/[0-9]*.md ||
-            printf '\n## %s\n\n![a figure](../../../%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "$figure"
+            printf '\n## %s\n\n![a figure](figures/%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "${figure##*/}"
     done
 } >"$out/figures.md"
 if said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/figures.md" 2>&1); then
