@@ -11,7 +11,7 @@ local function mask(x, title, below, sees)
                 if sees(i, k) then seen = seen + 1 end
             end
         end
-        return seen == T * T and "blue" or seen > 0 and "red" or "white", ""
+        return seen == T * T and "green" or seen > 0 and "red" or "white", ""
     end)
 end
 local ends = {100, 330, 512}
@@ -26,7 +26,7 @@ mask(240, "window 150", "and 4 sinks", function(i, k) return window(i, k) or k <
 mask(470, "window 100", "to both sides", function(i, k) return math.abs(i - k) <= 100 end)
 mask(700, "3 documents", "causal", function(i, k) return k <= i and document(i) == document(k) end)
 mask(930, "prefix 150", "causal behind it", function(i, k) return k <= i or k < 150 end)
-for n, key in ipairs({{"blue", "seen whole: no mask"}, {"red", "seen in part: masked"}, {"white", "seen by nobody: not visited"}}) do
+for n, key in ipairs({{"green", "seen whole: no mask"}, {"red", "seen in part: masked"}, {"white", "seen by nobody: not visited"}}) do
     local x = 10 + (n - 1) * 340
     box(x, 310, 40, 40, {fill = key[1]})
     text(x + 52, 337, key[2])
