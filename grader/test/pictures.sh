@@ -1,7 +1,7 @@
 #!/bin/sh
-# pictures.sh: every lesson's text shows a picture where its idea is explained, and the ladder of its
-# record; each picture of a text is what its figure draws now, has words for who cannot see it, and
-# letters that can be read in the width of a page. usage: pictures.sh
+# pictures.sh: the text of every lesson shows a picture where its idea is explained, and the ladder
+# of its record; each picture of a text is what its figure draws now, has words for who cannot see
+# it, and letters that can be read in the width of a page. usage: pictures.sh
 . grader/test/tell.sh
 out=build/test/pictures
 rm -rf "$out" && mkdir -p "$out" || exit 2
