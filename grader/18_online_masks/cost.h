@@ -106,10 +106,10 @@ static void judge_visits(struct check* c, const struct contract* of) {
         int ends;  // of the documents
     } wanted[COST_CASES] = {
         {256, 256, {.used = true}, 0},
+        {192, 192, {.used = true, .window = 32}, 0},
         {128, 384, {.used = true, .causal = true, .window = 129}, 0},
         {16, 384, {.used = true, .causal = true, .window = 1}, 0},
         {128, 384, {.used = true, .causal = true, .window = 40, .sinks = 3}, 0},
-        {192, 192, {.used = true, .window = 32}, 0},
         {256, 256, {.used = true, .causal = true, .window = 30}, 0},
         {256, 256, {.used = true, .causal = true, .documents = COST_DOCUMENTS}, 0},
         {256, 256, {.used = true, .causal = true, .documents = COST_DOCUMENTS}, 1},

@@ -8,6 +8,13 @@
 
 // ---- reference -----------------------------------------------------------------------------
 
+// A row of K or V; zeros behind the last key.
+static const double* key_row(const struct problem* p, enum which a, int64_t b, int64_t h,
+                             int64_t j) {
+    static const double zeros[MAX_HEAD];
+    return j < p->N_k ? row_of(p, a, b, h, j) : zeros;
+}
+
 void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
                            double* o, double* LSE) {
 #define ROUND(x) (single ? (double)(float)(x) : (x))
@@ -20,7 +27,8 @@ void forward_reference_row(const struct problem* p, bool single, int64_t b, int6
     const double* q = row_of(p, ARRAY_Q, b, h, i);
     double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
     int64_t seen = 0;
-    for (int64_t j = 0; j < keys_seen(p, i); j++)
+    const int64_t keys = p->index.used ? index_keys(p) : keys_seen(p, i);
+    for (int64_t j = 0; j < keys; j++)
         for (int times = pair_times(p, blocks, b, h, i, j), n = 0; n < abs(times); n++) {
             hidden[seen] = times < 0;
             key[seen++] = j;
@@ -29,7 +37,7 @@ void forward_reference_row(const struct problem* p, bool single, int64_t b, int6
         const double* k[SUMS];
         double s[SUMS];
         for (int64_t c = 0; c < SUMS; c++)
-            k[c] = row_of(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
+            k[c] = key_row(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
         sums_of_products(kind, p->d, q, k, s);
         for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
             S[n + c] = hidden[n + c] ? -INFINITY : ROUND(p->scale * s[c]);
@@ -42,7 +50,7 @@ void forward_reference_row(const struct problem* p, bool single, int64_t b, int6
         double weight = ROUND(exp(ROUND(S[n] - m)));
         l = ROUND(l + weight);
         if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
-        add_multiple(kind, p->d, sum, weight, row_of(p, ARRAY_V, b, h, key[n]));
+        add_multiple(kind, p->d, sum, weight, key_row(p, ARRAY_V, b, h, key[n]));
     }
     for (int64_t x = 0; x < p->d; x++) {
         o[x] = l > 0 ? ROUND(sum[x] / l) : 0;

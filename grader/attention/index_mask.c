@@ -233,14 +233,24 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
 int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j) {
     const enum index_flaw flaw = p->index.flaw;
     if (!p->index.used) return 1;
+    if (p->index.by_keys) {
+        struct range seen_by = queries_of(p, b, j);
+        return i >= seen_by.from && i < seen_by.to;
+    }
     if ((flaw >= UNMASKED && flaw < DOCUMENT_OF_FIRST_KEY) || flaw == CAPPED_AFTER_MASK)
         return times_by_queries(p, b, i, j);
-    if (flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) return times_by_keys(p, b, i, j);
+    if (flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED)
+        return j < p->N_k ? times_by_keys(p, b, i, j) : 0;
     if (flaw == SINKS_ABOVE) {
         struct range d = document_of(p, b, position_of(p, i));
         if (d.from < d.to && j >= d.from && j < least(d.from + p->index.sinks, d.to)) return 1;
     }
     return is_seen(keys_of(p, b, i), j);
+}
+
+int64_t index_keys(const struct problem* p) {
+    const int64_t tile = p->index.flaw == INDEX_RIGHT ? 0 : p->index.tile_k;
+    return tile ? CEIL_DIV(p->N_k, tile) * tile : p->N_k;
 }
 
 // ---- the softcap ---------------------------------------------------------------------------

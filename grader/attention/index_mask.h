@@ -96,7 +96,8 @@ struct index_mask {
     double softcap;
     struct tensor* cu_seqlens;  // (B, documents + 1), or NULL
     enum index_flaw flaw;
-    int64_t tile_q, tile_k;     // for flaws that depend on tiles
+    int64_t tile_q, tile_k;  // for flaws that depend on tiles
+    bool by_keys;  // a mistaken document is that of a key, for who sees it; not that of a query
     struct index_lines* lines;  // see index_find_lines()
 };
 
@@ -106,8 +107,12 @@ void index_find_lines(struct problem* p);
 void index_free_lines(struct problem* p);
 
 // How often query i and key j of batch b count as a pair: 0 or 1; with some flaws 2, or -1: once,
-// with a score that was -infinity. i < N_q, j < N_k.
+// with a score that was -infinity. i < N_q, j < index_keys().
 int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j);
+
+// How many keys a kernel may count: with a mistake that depends on tiles also the zeros in the last
+// one, for which index_times() tells as well.
+int64_t index_keys(const struct problem* p);
 
 // What becomes of a score; and by how much that grows with the score, from what it has become.
 double index_capped(const struct problem* p, double score);

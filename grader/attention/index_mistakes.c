@@ -121,9 +121,13 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
     mistaken->index.lines = NULL;
     enum index_flaw flaw = mistakes[kind].flaw;
     bool in_tiles = flaw == CAPPED_AFTER_MASK || (flaw >= UNMASKED && flaw < UNCAPPED);
-    if ((tile > 0 && !in_tiles) || !is_possible(&p->index, flaw, p->contract->backward))
+    // A kernel for dK and dV looks up the document of a key.
+    bool by_keys =
+        tile == 1 && p->contract->backward && flaw >= DOCUMENTS_BEGIN_LATE && flaw <= DOCUMENTS_FEW;
+    if ((tile > 0 && !in_tiles && !by_keys) || !is_possible(&p->index, flaw, p->contract->backward))
         return true;
     mistaken->index.flaw = flaw;
+    mistaken->index.by_keys = by_keys;
     mistaken->index.tile_q = tiles[tile][0];
     mistaken->index.tile_k = tiles[tile][1];
     *cause = mistakes[kind].cause;
@@ -135,7 +139,7 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
 // Does row n of the output, of batch b, depend on other pairs if the mask is mistaken so?
 static bool has_other_pairs(const struct problem* right, const struct problem* mistaken,
                             bool is_of_keys, int64_t b, int64_t n) {
-    for (int64_t m = 0; m < (is_of_keys ? right->N_q : right->N_k); m++) {
+    for (int64_t m = 0; m < (is_of_keys ? right->N_q : index_keys(mistaken)); m++) {
         int64_t i = is_of_keys ? m : n, j = is_of_keys ? n : m;
         if (index_times(right, b, i, j) != index_times(mistaken, b, i, j)) return true;
     }
@@ -196,11 +200,19 @@ static bool is_of_one(const struct problem* p, const struct tensor* t) {
     const struct tensor *dK = p->array[ARRAY_dK].tensor, *dV = p->array[ARRAY_dV].tensor;
     double largest = 0, off = 0;
     for (int64_t e = 0; dK && e < dK->count; e++) {
-        if (dK->untouched[e]) continue;
+        if (isnan(dK->want[e])) continue;
         largest = fmax(largest, fabs(dK->want[e]));
         off = fmax(off, isfinite(dK->got[e]) ? fabs(dK->got[e] - dK->want[e]) : INFINITY);
     }
     return t == dK || (t == dV && off <= largest / 64);
+}
+
+// What is hidden by an LSE of -infinity is infinite where it is not set to 0.
+static bool has_empty_rows(const struct problem* p) {
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    for (int64_t e = 0; e < LSE->count; e++)
+        if (LSE->value[e] == -INFINITY) return true;
+    return false;
 }
 
 // The cause of the first mistake that fits.
@@ -215,8 +227,9 @@ static enum cause explain_pairs(const struct suspect* s) {
         index_free_lines(&mistaken);
     }
     index_free_lines(&right);
-    return found == CAUSE_part_unmasked && is_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one
-                                                                            : found;
+    bool unmasked = found == CAUSE_part_unmasked || found == CAUSE_causal_ignored ||
+                    found == CAUSE_window_ignored;
+    return unmasked && is_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one : found;
 }
 
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
@@ -227,6 +240,7 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
     bool finite = !backward || backward_count_nonfinite(t) == 0;
+    if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s) : CAUSE_NONE;
     if (cause) return cause;
     return backward ? backward_explain_products(c, t, budget) : fragment_explain(c, t, budget);
