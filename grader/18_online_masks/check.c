@@ -90,10 +90,10 @@ static void judge_windows(struct check* c, const struct contract* of) {
 static void judge_documents(struct check* c, const struct contract* of) {
     const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 100, 120);
     const int64_t two[] = {0, a, a, a + 1, e, 192, 0, b, b + 1, b + 1, 130, 192};
-    struct problem p = sizes(c, of, 192, 192, MASK(.causal = true, .documents = 5));
+    struct problem p = sizes(c, of, 150, 192, MASK(.causal = true, .documents = 5));
     judge(with_heads(p, 2, 1), two, JUDGE_O);
     const int64_t first_empty[] = {0, 0, 0, b, 160};
-    judge(sizes(c, of, 100, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
+    judge(sizes(c, of, 160, 160, MASK(.documents = 4)), first_empty, JUDGE_O);
     const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 90, 96};
     judge(with_d(sizes(c, of, 96, 96, MASK(.causal = true, .documents = 17)), 128), many, JUDGE_O);
 }
