@@ -277,36 +277,29 @@ static void again(struct check* c) {
                         sizes(c, &of_backward, 31, 33, mask));
 }
 
-static void sizes_refused(struct problem p) {
-    static const struct bad_size bad[] = {{"mask.window", -1},
-                                          {"mask.sinks", -1},
-                                          {"mask.prefix", -1},
-                                          {"mask.documents", -1},
-                                          {"N_k", -1},
-                                          {"stride_k.n", 56},
-                                          {0}};
-    static const struct bad_size unsupported[] = {{"d", 80}, {"stride_q.n", 68}, {0}};
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_sizes_refused(p, COURSE_UNSUPPORTED, unsupported);
-}
-
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
+        {COURSE_BAD_ARGUMENT, {{"mask.window", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.sinks", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.prefix", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.documents", -1}}},
         {COURSE_BAD_ARGUMENT, {{"mask.softcap", -1}}},
         {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {0},
     };
     const struct index_mask mask = MASK(.causal = true, .documents = 1);
     struct problem p = sizes(c, &of_forward, 64, 64, mask);
     forward_arguments(p, bad);
-    sizes_refused(p);
     problem_misaligned_refused(p);
     p = sizes(c, &of_backward, 64, 64, mask);
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
-    sizes_refused(p);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);

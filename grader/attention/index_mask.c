@@ -159,7 +159,7 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_row = i / T_q * T_q, last_row = least(first_row + T_q, p->N_q) - 1;
     struct keys first = keys_of(p, b, first_row), last = keys_of(p, b, last_row);
-    struct keys seen = keys_of(p, b, i);
+    struct keys seen = keys_of(p, b, flaw == ROW_IN_BLOCK ? i % T_q : i);
     if (flaw == DOCUMENT_OF_FIRST || flaw == DOCUMENT_OF_LAST) {
         int64_t q = position_of(p, i);
         int64_t of = position_of(p, flaw == DOCUMENT_OF_FIRST ? first_row : last_row);
@@ -176,12 +176,11 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     if (flaw == BEGIN_ROUNDED_UP && j < CEIL_DIV(from, T_k) * T_k) visited = false;
     int64_t whole = flaw == LOW_EDGE_UNMASKED ? first.from : last.from;
     int64_t whole_end = flaw == HIGH_EDGE_UNMASKED ? last.to : first.to;
-    bool is_whole = j / T_k >= CEIL_DIV(whole, T_k) && j / T_k < whole_end / T_k;
-    if (flaw == HIGH_EDGE_UNMASKED) is_whole |= visited && j / T_k >= CEIL_DIV(whole, T_k);
-    if (flaw == LOW_EDGE_UNMASKED) is_whole |= visited && j / T_k < whole_end / T_k;
-    if (flaw == WHOLE_ROUNDED_DOWN) is_whole |= visited && j / T_k == whole / T_k && j < whole_end;
-    if (flaw == WHOLE_END_ROUNDED_UP)
-        is_whole |= visited && j >= whole && j / T_k == whole_end / T_k;
+    int64_t first_whole = flaw == WHOLE_ROUNDED_DOWN ? whole / T_k : CEIL_DIV(whole, T_k);
+    int64_t end_whole = flaw == WHOLE_END_ROUNDED_UP ? CEIL_DIV(whole_end, T_k) : whole_end / T_k;
+    bool is_whole = j / T_k >= first_whole && j / T_k < end_whole;
+    if (flaw == HIGH_EDGE_UNMASKED) is_whole |= visited && j / T_k >= first_whole;
+    if (flaw == LOW_EDGE_UNMASKED) is_whole |= visited && j / T_k < end_whole;
     if (flaw == UNMASKED) is_whole = true;
     int times = visited || sink;
     if (flaw == SINK_TILE_TWICE) times = visited + sink;
@@ -200,6 +199,8 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_key = j / T_k * T_k, last_key = least(first_key + T_k, p->N_k) - 1;
     bool seen = is_seen(keys_of(p, b, flaw == QUERY_IN_TILE ? i % T_q : i), j);
+    struct range seen_by = queries_of(p, b, j % T_k);
+    if (flaw == KEY_IN_BLOCK) seen = i >= seen_by.from && i < seen_by.to;
     if (flaw == RANGE_OF_QUERIES_REVERSED) seen = false;
     if (flaw == RANGE_OF_QUERIES_INVERTED) seen = !seen;
     if (flaw == DOCUMENT_OF_FIRST_KEY || flaw == DOCUMENT_OF_LAST_KEY) {

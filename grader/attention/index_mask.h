@@ -57,7 +57,8 @@ enum index_flaw {
     BEGIN_ROUNDED_UP,
     WHOLE_ROUNDED_DOWN,  // where what is seen whole begins
     WHOLE_END_ROUNDED_UP,
-    KEY_IN_TILE,  // in a tile that is masked a key's number in the tile is taken for its position
+    ROW_IN_BLOCK,  // in a tile that is masked a query's number in the block is taken for its own
+    KEY_IN_TILE,   // in a tile that is masked a key's number in the tile is taken for its position
     RANGE_REVERSED,  // in a tile that is masked no key is behind the end and before the beginning
     RANGE_INVERTED,  // in a tile that is masked what is seen is hidden, and the other way round
     DOCUMENT_OF_FIRST_KEY,  // the same mistakes of a tile of keys, and the queries that see it
@@ -74,6 +75,7 @@ enum index_flaw {
     BEGIN_OF_QUERIES_ROUNDED_UP,
     WHOLE_OF_QUERIES_ROUNDED_DOWN,
     WHOLE_END_OF_QUERIES_ROUNDED_UP,
+    KEY_IN_BLOCK,
     QUERY_IN_TILE,
     RANGE_OF_QUERIES_REVERSED,
     RANGE_OF_QUERIES_INVERTED,
