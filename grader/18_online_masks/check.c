@@ -283,13 +283,13 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"mask.sinks", -1}}},
         {COURSE_BAD_ARGUMENT, {{"mask.prefix", -1}}},
         {COURSE_BAD_ARGUMENT, {{"mask.documents", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"mask.softcap", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
         {COURSE_BAD_ARGUMENT, {{"stride_k.n", 56}}},
-        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
+        {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"mask.softcap", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
         {0},
     };
     const struct index_mask mask = MASK(.causal = true, .documents = 1);

@@ -86,8 +86,8 @@ bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
-// Looked at before all of a guess is made: false if it is not what stands in the first few wrong rows.
-// row_of() gives the row of O and the LSE of a query, each where it belongs; false: not known.
+// Looked at before all of a guess is made: false if the first few wrong rows do not hold it.
+// row_of() gives the row of O and the LSE of a query, stored in their places; false: not known.
 typedef bool forward_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
                          double* O, double* LSE);
 bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);

@@ -196,8 +196,8 @@ static void put(double* to, double value) {
     *to = *to == NOT_WRITTEN ? value : ANYTHING;
 }
 
-// The row of O and the LSE of a query that a kernel with this mistake gives; ANYTHING if it reads what
-// lies behind an array. False if no row of the kernel is this query.
+// The row of O and the LSE of a query that a kernel with this mistake gives; ANYTHING if it reads
+// what lies behind an array. False if no row of the kernel is this query.
 static bool simulate_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                          int64_t h, int64_t i, double* row, double* lse) {
     double S[MAX_N];

@@ -103,8 +103,8 @@ struct index_mask {
     struct index_lines* lines;  // see index_find_lines()
 };
 
-// What each query sees and each key is seen by, found once for a mask that is asked about many pairs:
-// p->index.lines. index_free_lines() sets that to NULL again. The documents must be set before.
+// What each query sees and each key is seen by, p->index.lines, found once for a mask that is asked
+// about many pairs. The documents must be set before. The caller frees it, which sets NULL again.
 void index_find_lines(struct problem* p);
 void index_free_lines(struct problem* p);
 

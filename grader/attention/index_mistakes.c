@@ -196,8 +196,8 @@ static bool is_right_for(struct suspect s, const struct problem* mistaken) {
     return hypothesis_search(&s, list) != CAUSE_NONE;
 }
 
-// What the mask of dK and dV leaves in one of them alone: dV is compared before dK. A wrong dV comes
-// here with a dK that is about right.
+// Is dK wrong beside a right dV, which is compared first; or dV beside a dK about right?
+// Then the mask of both is right for one of them.
 static bool is_of_one(const struct problem* p, const struct tensor* t) {
     const struct tensor *dK = p->array[ARRAY_dK].tensor, *dV = p->array[ARRAY_dV].tensor;
     double largest = 0, off = 0;
