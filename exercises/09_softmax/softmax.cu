@@ -32,6 +32,7 @@
 #define THREADS 512                  // threads of a block
 #define WARPS (THREADS / WARP_SIZE)  // warps of a block
 #define MOST_THREADS 1024            // threads of a block where 512 have too few registers
+#define WIDE_VALUES 43               // numbers a thread has in registers of a row with a rest
 #define LINE 32                      // floats of a cache line, 128 bytes
 #define LOG2_E 1.44269504f
 
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const float* x_row = x + row * stride_x;
     float* y_row = y + row * stride_y;
     int begin = first_column<THREADS>(y_row);
-    int first = begin - (int)threadIdx.x + THREADS * 43;
+    int first = begin - (int)threadIdx.x + THREADS * WIDE_VALUES;
     make_wide_row<KEPT>(y_row, x_row, cols, begin, first, x_smem, m_warp, l_warp);
 }
 
@@ -223,17 +224,17 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
                         : places <= THREADS * 43   ? softmax_kernel<THREADS, 43>
                                                    : softmax_kernel<MOST_THREADS, 50>;
 
-    // A rest that is kept takes shared memory, next to m_warp and l_warp. A block may have so much,
-    // and all blocks of a multiprocessor together so much, with 1 KB that CUDA adds to each.
+    // A rest that is kept takes shared memory, next to m_warp and l_warp: of_block is what a block
+    // may have, of_all what the blocks of a multiprocessor share. CUDA takes 1 KB more for each.
     size_t rest_bytes = 0;
     if (places > THREADS * 43) {
         int of_block, of_all;
         COURSE_TRY(cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
         COURSE_TRY(cudaDeviceGetAttribute(&of_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
         const size_t warps_bytes = 2 * WARPS * sizeof(float);
-        const size_t bytes = (size_t)(places - THREADS * 43 + 3) * sizeof(float);
+        const size_t bytes = (size_t)(places - THREADS * WIDE_VALUES + 3) * sizeof(float);
         bool wide = places > MOST_THREADS * 50;
-        // your code goes here (about 1 line): where two blocks fit, they are faster than one of 1024
+        // your code goes here (about 1 line): where of_all has room for two blocks, wide is faster
         if (wide) {
             threads = THREADS;
             kernel = wide_kernel<false>;

@@ -32,6 +32,7 @@
 #define THREADS 512                  // threads of a block
 #define WARPS (THREADS / WARP_SIZE)  // warps of a block
 #define MOST_THREADS 1024            // threads of a block where 512 have too few registers
+#define WIDE_VALUES 43               // numbers a thread has in registers of a row with a rest
 #define LINE 32                      // floats of a cache line, 128 bytes
 #define LOG2_E 1.44269504f
 
@@ -223,25 +224,25 @@ inline __device__ void make_wide_row(float* y_row,        // (cols)
     // BEGIN SOLUTION (about 20 lines): rest[j - first] is column j: send_for() it, then as above
     const float* rest = x_row + first;
     if (KEPT) rest = send_for(x_smem, x_row + first, cols - first);
-    float e[43];
-    read_share<THREADS, 43>(e, x_row, cols, begin);
+    float e[WIDE_VALUES];
+    read_share<THREADS, WIDE_VALUES>(e, x_row, cols, begin);
     if (KEPT) cp_async_wait_all();
     __syncthreads();  // what every thread has sent for is there before any thread reads it
 
-    float m = max_of_share<43>(e);
+    float m = max_of_share<WIDE_VALUES>(e);
 #pragma unroll 4
     for (int j = first + threadIdx.x; j < cols; j += THREADS) m = fmaxf(m, rest[j - first]);
     m = max_of_team<THREADS>(m, m_warp);
     if (m == -INFINITY) m = 0.0f;
 
-    float l = exp_of_share<43>(e, m);
+    float l = exp_of_share<WIDE_VALUES>(e, m);
 #pragma unroll 4
     for (int j = first + threadIdx.x; j < cols; j += THREADS)
         l += exp_difference(rest[j - first], m);
     l = sum_of_team<THREADS>(l, l_warp);
 
     float factor = l == 0.0f ? 0.0f : 1.0f / l;
-    write_share<THREADS, 43>(y_row, e, cols, begin, factor);
+    write_share<THREADS, WIDE_VALUES>(y_row, e, cols, begin, factor);
 #pragma unroll 4
     for (int j = first + threadIdx.x; j < cols; j += THREADS)
         y_row[j] = exp_difference(rest[j - first], m) * factor;
@@ -260,7 +261,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     const float* x_row = x + row * stride_x;
     float* y_row = y + row * stride_y;
     int begin = first_column<THREADS>(y_row);
-    int first = begin - (int)threadIdx.x + THREADS * 43;
+    int first = begin - (int)threadIdx.x + THREADS * WIDE_VALUES;
     make_wide_row<KEPT>(y_row, x_row, cols, begin, first, x_smem, m_warp, l_warp);
 }
 
@@ -285,17 +286,17 @@ int softmax(float* y_gpu, const float* x_gpu, int64_t rows, int64_t cols, int64_
                         : places <= THREADS * 43   ? softmax_kernel<THREADS, 43>
                                                    : softmax_kernel<MOST_THREADS, 50>;
 
-    // A rest that is kept takes shared memory, next to m_warp and l_warp. A block may have so much,
-    // and all blocks of a multiprocessor together so much, with 1 KB that CUDA adds to each.
+    // A rest that is kept takes shared memory, next to m_warp and l_warp: of_block is what a block
+    // may have, of_all what the blocks of a multiprocessor share. CUDA takes 1 KB more for each.
     size_t rest_bytes = 0;
     if (places > THREADS * 43) {
         int of_block, of_all;
         COURSE_TRY(cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
         COURSE_TRY(cudaDeviceGetAttribute(&of_all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, 0));
         const size_t warps_bytes = 2 * WARPS * sizeof(float);
-        const size_t bytes = (size_t)(places - THREADS * 43 + 3) * sizeof(float);
+        const size_t bytes = (size_t)(places - THREADS * WIDE_VALUES + 3) * sizeof(float);
         bool wide = places > MOST_THREADS * 50;
-        // BEGIN SOLUTION (about 1 line): where two blocks fit, they are faster than one of 1024
+        // BEGIN SOLUTION (about 1 line): where of_all has room for two blocks, wide is faster
         if (2 * (bytes + warps_bytes + 1024) <= (size_t)of_all) wide = true;
         // END SOLUTION
         if (wide) {
