@@ -96,6 +96,7 @@ static void any_size(struct check* c) {
     sizes(c, WHOLE, WHOLE, 1000);
     multiply_long(c, &contract, 3, 5, contract.max_size - check_pick(c, 0, 15));
     multiply_reaches(c, &contract);
+    multiply_huge(c, &contract);
 }
 
 // ---- items: a grid of a given size
@@ -116,6 +117,19 @@ static void far_more_blocks(struct check* c) {
     asked_blocks(c);
 }
 
+// A thousand elements for each block, so that whole rounds of blocks of any usual size end with the
+// last element.
+static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
+    enum { EACH = 1024 };
+    N -= N % EACH;
+    return begin_grid(c, M, N, K, M * N / EACH);
+}
+
+static void huge_matrices(struct check* c) {
+    const struct huge huge = {&of_blocks, 0, begin_thousands};
+    multiply_huge_of(c, &huge);
+}
+
 // Of one block, of a few, of as many as there are elements for, of more than there are elements.
 static void any_blocks(struct check* c) {
     enum { SIZE = 2 * WHOLE };
@@ -133,6 +147,7 @@ static void grid_sizes(struct check* c) {
                                       {33, 33, 1}, {70001, 1, 1}, {1, 70001, 1}};
     for (int i = 0; i < 7; i++) stride(c, hard[i][0], hard[i][1], hard[i][2], BLOCKS + i % 2);
     multiply_long(c, &with_blocks, 3, 5, with_blocks.max_size - check_pick(c, 0, 15));
+    huge_matrices(c);
 }
 
 // ---- items: both

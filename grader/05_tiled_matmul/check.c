@@ -62,6 +62,7 @@ static void outer_ragged(struct check* c) {
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     multiply_reaches(c, &contract);
+    multiply_huge(c, &contract);
 }
 
 static void precise(struct check* c) {

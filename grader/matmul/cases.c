@@ -186,6 +186,39 @@ void multiply_reaches(struct check* c, const struct matmul* of) {
     check_reaches(c, of->max_size, last_column_reached, of);
 }
 
+// The last elements of C, by the last terms of K: all of them lie beyond 2^32 elements.
+static bool end_reached(struct check* c, const void* huge, int64_t size) {
+    enum { SHOWN = 64 };
+    const struct huge* h = huge;
+    const int64_t least = ((int64_t)1 << 32) / h->of->max_size;
+    const int64_t K = (least / SHOWN + 4) * SHOWN + h->odd;
+    struct product p = h->begin ? h->begin(c, size, size, K) : begin(c, h->of, size, size, K);
+    p.before_M = p.M - 1;
+    p.before_N = p.N - SHOWN;
+    p.M = 1;
+    p.N = SHOWN;
+    product_declare(&p);
+    product_fill(&p, 1, p.of->largest);
+    for (int64_t k = 0; k < K - SHOWN; k++) p.A.t->value[k] = 0;
+    check_run_last_block(c);
+    check_run(c);
+    product_want(&p);
+    return check_end_is_right(p.C.t);
+}
+
+void multiply_huge_of(struct check* c, const struct huge* huge) {
+    enum { FEWER = 1 << 14 };  // FEWER^2 < 2^31
+    check_indexes(c, huge->of->max_size / 8 * 8 - 8 * check_pick(c, 1, 100) + huge->odd, FEWER,
+                  end_reached, huge);
+}
+
+void multiply_huge(struct check* c, const struct matmul* of) {
+    for (int odd = 0; odd < 2; odd++) {
+        const struct huge huge = {of, odd ? check_pick(c, 1, 7) : 0, NULL};
+        multiply_huge_of(c, &huge);
+    }
+}
+
 // ---- nothing to do
 
 static void declare(struct check* c, void* product) {

@@ -41,11 +41,13 @@ struct part {
     int64_t gap, first;
 };
 
-// A running case. Set the parts or `far`, if at all, before product_declare().
+// A running case. Set the parts, `far` or what is before, if at all, before product_declare().
 struct product {
     struct check* check;
     const struct matmul* of;
     int64_t M, N, K;
+    int64_t before_M, before_N;  // rows of A and C, columns of B and C, before these, of which
+                                 // nothing is looked at: check_ends(). M is 1, all is packed
     struct part C_part, A_part, B_part;
     bool far;  // packed in the case; the launcher finds rows more than 2^32 elements apart
     struct matrix C, A, B;  // (M, N), (M, K), (K, N); set by product_declare()
