@@ -446,7 +446,8 @@ void trial_promises(struct check* c) {
     } broken_by[] = {
         {CAUSE_allocates, "the launcher called cudaMalloc or one of its relatives",
          "what the kernel needs between its blocks has to fit into the outputs"},
-        {CAUSE_other_stream, "the launcher launched a kernel in a stream that it had created",
+        {CAUSE_other_stream,
+         "the launcher launched a kernel in another stream than the default one",
          "launch in the default stream: leave the fourth number of <<< >>> away"},
         {CAUSE_waits,
          "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",
