@@ -152,7 +152,8 @@
     CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \
     CAUSE(not_repeatable,                                                                          \
           "the same inputs give other bits: the order of a sum depends on who comes first")        \
-    CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
+    CAUSE(workspace_uncleared,                                                                     \
+          "what is counted or summed begins with what the workspace held: clear it in each call")  \
     /* cross-entropy */                                                                            \
     CAUSE(label_late,                                                                              \
           "the label's logit is read where the gradient stands already: read it before")           \
@@ -309,6 +310,9 @@
     COST(cost_grew, "the cure costs more than the kernel needs")                                   \
     CAUSE(edit_too_long, "more lines differ from the given file than a cure needs")                \
     CAUSE(bug_misnamed, "the kernel is mended; what was wrong with it has another name")           \
+    CAUSE(bug_not_named,                                                                           \
+          "its bug has no name yet: once the constant says what you suspect, right or wrong, "     \
+          "findings and causes are shown")                                                         \
     /* what profiles say (lesson 23) */                                                            \
     CAUSE(not_answered, "the answer is as it was given: LIMITER_NONE, or 0")                       \
     CAUSE(wrong_limiter,                                                                           \
