@@ -314,12 +314,16 @@
           "its bug has no name yet: once the constant says what you suspect, right or wrong, "     \
           "findings and causes are shown")                                                         \
     /* what profiles say (lesson 23) */                                                            \
-    CAUSE(not_answered, "the answer is as it was given: LIMITER_NONE, or 0")                       \
+    CAUSE(not_answered,                                                                            \
+          "an answer is as it was given, LIMITER_NONE or 0: read the table first, then cure")      \
     CAUSE(wrong_limiter,                                                                           \
           "the table shows another limiter: which unit is busy, and if none is, why do "           \
           "warps wait?")                                                                           \
     CAUSE(wrong_speed_up,                                                                          \
           "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")   \
+    COST(idle_lanes, "a request serves few lanes: let all 32 lanes of a warp have work")           \
+    COST(grid_size, "the grid does not fit the work: few blocks leave multiprocessors idle, and "  \
+                    "each block has to have work")                                                 \
     CAUSE(carry_lost,                                                                              \
           "a sum begins anew with each tile: what was reached before is its beginning")            \
     CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \

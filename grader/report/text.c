@@ -148,24 +148,43 @@ static void print_first_line(const char* message) {
     print_indented(line);
 }
 
+static const char* behind_case(const char* message) {
+    return message + strcspn(message, "\n");
+}
+
+// How much of an item has been shown with those before it.
+enum known { NOTHING, THE_CAUSE, ALL_BUT_ITS_CASE };
+
+static enum known known_of(const struct result* r, int index) {
+    const struct result_item* item = &r->item[index];
+    enum known known = NOTHING;
+    if (item->outcome != OUTCOME_FAIL || !item->cause[0]) return NOTHING;
+    for (int i = 0; i < index; i++) {
+        const struct result_item* before = &r->item[i];
+        if (strcmp(before->cause, item->cause) != 0) continue;
+        if (known == NOTHING) known = THE_CAUSE;
+        if (strcmp(behind_case(before->message), behind_case(item->message)) == 0)
+            known = ALL_BUT_ITS_CASE;
+    }
+    return known;
+}
+
 void text_item(const struct result* r, int index, bool colour) {
     static const char* const words[] = {"ERROR", "FAIL", "OK"};
-    const struct result_item* item = &r->item[index];
-    bool known = false;
-    for (int i = 0; i < index && item->cause[0]; i++)
-        known |= strcmp(r->item[i].cause, item->cause) == 0;
-    known &= item->outcome == OUTCOME_FAIL;
     enum { NAME_COLUMN = 25 };
+    const struct result_item* item = &r->item[index];
+    const enum known known = known_of(r, index);
+    const bool own_words = item->own_words && known != ALL_BUT_ITS_CASE;
+    const char* format = !known ? "%s" : own_words ? "%s [%s]" : "%s: as above [%s]";
     char name[160];
-    const char* format = !known ? "%s" : item->own_words ? "%s [%s]" : "%s: as above [%s]";
     snprintf(name, sizeof name, format, item->name, item->cause);
     printf("  %s%-5s%s %3d/%-3d %5.2f s  ", colour_code(item->outcome, colour),
            words[item->outcome], plain(colour), item->points, item->max_points, item->seconds);
     put_words(name, strlen(name), NAME_COLUMN, NAME_COLUMN);
-    if (known && item->own_words) {
+    if (known && own_words) {
         print_indented(item->message);
     } else if (known) {
-        if (!item->missing) print_first_line(item->message);
+        if (!item->missing && !item->own_words) print_first_line(item->message);
     } else if (item->outcome != OUTCOME_PASS) {
         print_indented(item->message);
         if (item->outcome == OUTCOME_ERROR)
