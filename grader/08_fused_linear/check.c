@@ -155,6 +155,12 @@ static double p_below(struct check* c, const struct layer* l) {
     return ldexp(word / 256, -24);
 }
 
+// Found by trying: with this seed, and one of these offsets, the word of one of the first 16384
+// elements is 0. Nothing is below p 2^32 = 0, not even that.
+enum { WORD_0_SEED = 8 };
+static const uint64_t word_0_offsets[] = {210355, 369892, 1561804, 2081205, 2664992, 3516151};
+enum { WORD_0_OFFSETS = sizeof word_0_offsets / sizeof *word_0_offsets };
+
 static void limits(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = p_beside(c, &l);
@@ -175,6 +181,10 @@ static void limits(struct check* c) {
     run(l, "p near 1");
     l.p = 0x1p-12 + 0x1p-30;
     run(l, "p near 0");
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.seed = WORD_0_SEED;
+    l.offset = word_0_offsets[check_pick(c, 0, WORD_0_OFFSETS - 1)];
+    run(l, "p = 0, and a word that is 0");
 }
 
 static void all_together(struct check* c) {
@@ -196,6 +206,52 @@ static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
     return check_end_is_right(l.Y);
 }
 
+// ---- elements beyond 2^34: not even their calls of Philox are counted by 32 bits
+
+enum { FAR_N = 140000, FAR_M = FAR_N };
+
+// Would a kernel drop other ones of the last elements, whose index, or that of their call, is kept
+// in 32 bits?
+static bool tells_bits_apart(const struct layer* l) {
+    enum { LAST = 8 };  // those that check_end_is_right() looks at
+    bool of_element = false, of_call = false;
+    for (int64_t e = l->M * l->N - LAST; e < l->M * l->N; e++) {
+        const bool kept = is_kept(l, e);
+        of_element |= kept != is_kept(l, (int64_t)(uint32_t)e);
+        of_call |= kept != is_kept(l, (int64_t)(uint32_t)(e / 4) * 4 + e % 4);
+    }
+    return of_element && of_call;
+}
+
+// `like`: a layer; M rows.
+static bool last_elements_reached(struct check* c, const void* like, int64_t M) {
+    struct layer l = *(const struct layer*)like;
+    l.M = M;
+    l.shown = check_shown(M * l.N);
+    while (M * l.N > 1LL << 34 && !tells_bits_apart(&l)) l.seed++;
+    layer_begin(&l, "the last of many elements");
+    layer_fill(&l);
+    if (!l.backward)  // no output is 0 but those that are dropped
+        for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = j % 2 ? 64 : -64;
+    check_run_few_blocks(c);
+    check_run(c);
+    struct tensor* out = l.backward ? l.dZ : l.Y;
+    for (int64_t k = 0; k < l.shown; k++) {
+        const int64_t e = M * l.N - l.shown + k;
+        double y = l.backward ? l.dY->value[k] : z_of(&l, e / l.N, e % l.N);
+        out->want[k] = is_kept(&l, e) ? dtype_round(BF16, y * scale_of(&l)) : 0;
+    }
+    return check_end_is_right(out);
+}
+
+static void far_elements(struct check* c, bool backward) {
+    enum { BELOW = 1024 };  // of as many rows an index has less than 31 bits
+    struct layer l =
+        backward ? backward_of(c, FAR_M, FAR_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
+    l.p = 0.5;
+    check_indices(c, FAR_M, BELOW, last_elements_reached, &l);
+}
+
 static void ragged(struct check* c) {
     const int64_t sizes[][3] = {
         {1, 4, 8},
@@ -209,6 +265,7 @@ static void ragged(struct check* c) {
         run(l, "any sizes");
     }
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
+    far_elements(c, false);
 }
 
 // A NaN in bias is one in its column, where it is kept. Large numbers stay what they are. With
@@ -252,6 +309,7 @@ static void backward_mask(struct check* c) {
         l.offset += (uint64_t)check_pick(c, 1, 1000) << 32;
         run(l, "backward, dropout");
     }
+    far_elements(c, true);
 }
 
 // ---- calls

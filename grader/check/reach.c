@@ -97,25 +97,31 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// Of a size that 32 bits do not count, are the last results wrong, though of a million they are
-// right? At several sizes: it is not known how the blocks are counted, and few of them run.
-static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+// Of a size that 32 bits do not count, are the last results wrong, though of fewer they are right?
+// At several sizes: it is not known how the blocks are counted, and few of them run.
+static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
+                       int64_t below) {
     static const int64_t less[] = {0, 13, 1001, 3000};
     for (int i = 0; i < 4; i++) {
-        const int64_t huge = size - less[i], small = BELOW_32_BITS + huge % BELOW_32_BITS;
+        const int64_t huge = size - less[i], small = below + huge % below;
         if (i == 0 && !reached(c, problem, small)) return;
         c->beyond = CAUSE_wrapped_index;
         const bool right = reached(c, problem, huge);
         c->beyond = CAUSE_NONE;
         if (right || (i > 0 && !reached(c, problem, small))) return;
     }
-    fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+    fail_beyond(c, CAUSE_wrapped_index, below, size);
+}
+
+void check_indices(struct check* c, int64_t size, int64_t below, reached_fn reached,
+                   const void* problem) {
+    if (check_can_be_huge()) judge_huge(c, reached, problem, size, below);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
     enum { LARGE = 65600 };
-    if (is_huge(size)) judge_huge(c, reached, problem, size), size = LARGE;
+    if (is_huge(size)) judge_huge(c, reached, problem, size, BELOW_32_BITS), size = LARGE;
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;

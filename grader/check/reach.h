@@ -29,6 +29,14 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// Are the last results right where an index has more bits than 32? Cases of `size` rows, and of
+// `below` to twice as many, of which every index has 31. The item fails as wrapped_index if the
+// last results are right with few rows, and not with `size`. It is a power of two, `below`, so that
+// tiles end alike. Nothing is judged on a machine that has no room for such addresses.
+void check_indices(struct check* c, int64_t size, int64_t below,
+                   bool (*reached)(struct check* c, const void* problem, int64_t size),
+                   const void* problem);
+
 // The blocks that the launcher launches for a size: no kernel runs.
 int64_t check_blocks_at(struct check* c,
                         bool (*reached)(struct check* c, const void* problem, int64_t size),
