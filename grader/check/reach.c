@@ -183,7 +183,8 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reac
     const struct grid half = grid_at(c, reached, problem, size / 2);
     const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
     const struct grid whole = grid_at(c, reached, problem, size);
-    if (by_the_host || whole.launches != half.launches || 10 * whole.blocks < 19 * half.blocks)
-        return;
+    if (by_the_host || whole.launches != half.launches) return;
+    if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * whole.blocks < 19 * half.blocks) return;
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

@@ -207,9 +207,11 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
 }
 
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
-    if (answer->findings == 0) return;
-    found->cause = device_cause(answer->finding_kind);
-    snprintf(found->text, sizeof found->text, "%s", answer->finding_text);
+    found->note = answer->findings == 0 && answer->note_kind[0];
+    if (answer->findings == 0 && !found->note) return;
+    found->cause = device_cause(found->note ? answer->note_kind : answer->finding_kind);
+    snprintf(found->text, sizeof found->text, "%s",
+             found->note ? answer->note_text : answer->finding_text);
 }
 
 void trial_find(struct check* c, struct finding* found) {
