@@ -20,8 +20,9 @@ COURSE_BEGIN_C
 //
 // Scores may be of any size: a row of nothing but -1e30, which some take for a mask, is a row of
 // equal scores, and its l is cols. x may hold -inf (a masked score): it adds nothing to l. A row of
-// nothing but -inf gives m = -inf and l = 0. With a NaN or +inf in a row, the m and l of that row are unspecified.
-// The elements between the rows (stride_row > cols) may hold anything and do not count.
+// nothing but -inf gives m = -inf and l = 0. With a NaN or +inf in a row, the m and l of that row
+// are unspecified. The elements between the rows (stride_row > cols) may hold anything and do not
+// count.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  rows < 0, cols < 1 or stride_row < cols
