@@ -52,6 +52,15 @@ void cudev_on_finding(const char* kind, const char* text) {
     vault_close();
 }
 
+// What it notes beside them: at most once.
+void cudev_on_note(const char* kind, const char* text) {
+    if (!answer) return;
+    vault_open();
+    snprintf(answer->note_kind, sizeof answer->note_kind, "%s", kind);
+    snprintf(answer->note_text, sizeof answer->note_text, "%s", text);
+    vault_close();
+}
+
 // What the CPU device calls when it refuses a call or a launch.
 void cudev_on_refusal(const char* refused, const char* line) {
     if (!answer) return;
@@ -260,9 +269,9 @@ static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direct
 static void make_ends(uint32_t i) {
 #ifdef CPU_DEVICE
     const struct arena_tensor* t = &layout->tensor[i];
-    cudev_run_few(0, 1);  // so the memory is taken where it is used
+    cudev_run_few(CUDEV_ALL_BLOCKS, 1);  // so the memory is taken where it is used
     must(cudaMalloc((void**)&far[i], t->ends * t->pitch), "making room for the case");
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     device[i] = far[i] + arena_before(t);
     cudev_name_allocation(far[i], t->ends * t->pitch, t->name);
 #endif
@@ -345,7 +354,8 @@ static void run_round(uint32_t r) {
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
     if (layout->altered) cudev_alter_products(altered);
-    cudev_run_few(layout->few_blocks, layout->few_bytes);
+    const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS, [ARENA_LAST] = CUDEV_LAST_BLOCK};
+    cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
 #endif
     meter_start(layout->fail_call, layout->fail_at);
     close_inputs(true);
@@ -356,7 +366,7 @@ static void run_round(uint32_t r) {
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
 #ifdef CPU_DEVICE
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
 #endif
     if (status == 0 && layout->few_blocks && cudaGetLastError() != cudaSuccess)
         give_up("bad_launch", "the launcher returned COURSE_OK, but a launch was refused");

@@ -61,6 +61,9 @@ static inline bool arena_is_written(uint32_t role) {
     return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
 }
 
+// Which blocks of large grids run: all, a few, the last one alone.
+enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST };
+
 struct arena_tensor {
     char name[ARENA_NAME];
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
@@ -88,7 +91,7 @@ struct arena_layout {
     uint32_t rounds, scalar_count, tensor_count;
     uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
     uint32_t altered;  // not 0: the key by which mma.sync multiplies wrongly; see check_changes()
-    // 1: of large grids a few blocks run; of large arrays the ends alone are there, and copied. See
+    // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
@@ -156,6 +159,8 @@ struct arena_answer {
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...
     char finding_text[6144];    // of the first ones
+    char note_kind[32];         // what may explain a wrong result; "": nothing
+    char note_text[1024];       // its text
     uint32_t refused_launches;  // by the CPU device
     char refused_text
         [2048];       // of the calls and launches that it refused, a line each, each line once
