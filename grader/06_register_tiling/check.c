@@ -50,10 +50,10 @@ static void inner_ragged(struct check* c) {
     static const int64_t hard[] = {1, 15, 33, 34};
     for (int i = 0; i < 4; i++) sizes(c, WHOLE, WHOLE, hard[i]);
     sizes(c, WHOLE, WHOLE, 1000);
-    // More than 14 bits can count where rows are aligned, than 12 where they are not. A kernel that
+    // More than 16 bits can count where rows are aligned, than 14 where they are not. A kernel that
     // takes its time has to end, too.
-    multiply_long(c, &contract, 4, 8, 16384 + 4 * check_pick(c, 17, 31));
-    multiply_long(c, &contract, 1, 3, 4096 + 4 * check_pick(c, 17, 31) + 1);
+    multiply_long(c, &contract, 4, 8, 65536 + 4 * check_pick(c, 17, 31));
+    multiply_long(c, &contract, 1, 3, 16384 + 4 * check_pick(c, 17, 31) + 1);
 }
 
 static void outer_ragged(struct check* c) {

@@ -58,10 +58,10 @@ static void inner_ragged(struct check* c) {
     sizes(c, WHOLE_M, WHOLE_N, 8 + 16 * check_pick(c, 4, 7));
     static const int64_t hard[] = {1, 15, 33, 34, 36};
     for (int i = 0; i < 5; i++) sizes(c, WHOLE_M, WHOLE_N, hard[i]);
-    // More than 13 bits can count where rows are aligned, than 12 where they are not. A kernel that
+    // More than 15 bits can count where rows are aligned, than 13 where they are not. A kernel that
     // takes its time has to end, too.
-    multiply_long(c, &contract, 4, 8, 8192 + 8 * check_pick(c, 9, 15));
-    multiply_long(c, &contract, 3, 5, 4096 + 8 * check_pick(c, 9, 15) + 1);
+    multiply_long(c, &contract, 4, 8, 32768 + 8 * check_pick(c, 9, 15));
+    multiply_long(c, &contract, 3, 5, 8192 + 8 * check_pick(c, 9, 15) + 1);
 }
 
 static void outer_ragged(struct check* c) {
