@@ -177,12 +177,6 @@ static void follows_mma(struct check* c, const struct product* p) {
     free(altered);
 }
 
-static void fill_digits(struct check* c, struct tensor* t, int64_t count, double unit) {
-    for (int64_t e = 0; e < count; e++)
-        t->value[e] = unit * (double)(check_pick(c, 0, 1) ? check_pick(c, 128, 255)
-                                                          : -check_pick(c, 128, 255));
-}
-
 // A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each; its traffic.
 // Numbers have all 8 bits: a sum of up to 256 of their products is exact in float. In B they are
 // large, and in A from a random row on.
