@@ -59,8 +59,10 @@ struct hypothesis;
 // before.
 void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// The launcher is called `rounds` times (1 to 4) in one process, in the same buffers, with new data
-// each time: a kernel that remembers its first answer shows. Call it right after check_case(). Then
+// The launcher is called `rounds` times (1 to 4) in one process, with new data each time: a kernel
+// that remembers its first answer shows. The first two calls have the same arrays; after them these
+// are gone, and others hold the data: a kernel that keeps pointers shows, too. A case of more than
+// two calls has no array with far rows or ends. Call it right after check_case(). Then
 // check_round(c, r) selects the round that value, want, got and untouched of every tensor show.
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);

@@ -85,6 +85,11 @@ static inline uint64_t arena_before(const struct arena_tensor* t) {
     return t->ends ? t->pitch - t->bytes / t->ends : 0;
 }
 
+// Does this round have its arrays in another place than the first two? Nothing is left in theirs.
+static inline bool arena_is_elsewhere(uint32_t round) {
+    return round >= 2;
+}
+
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
