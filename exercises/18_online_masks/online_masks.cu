@@ -91,8 +91,8 @@ __device__ __forceinline__ struct range queries_of(const struct sequence& s, int
     int64_t start = document.from, from = start, to = document.to;  // positions
     // your code goes here (about 7 lines): from which position to which is key k seen?
     int64_t shift = (int64_t)s.N_k - s.N_q;  // from a query's index to its position
-    from = min(max(from - shift, (int64_t)0), (int64_t)s.N_q);
-    to = min(max(to - shift, from), (int64_t)s.N_q);
+    to = min(max(to - shift, (int64_t)0), (int64_t)s.N_q);
+    from = min(max(from - shift, (int64_t)0), to);  // of a key in no document: an empty range
     return {(int)from, (int)to};
 }
 
@@ -298,24 +298,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
 // ---- GPU kernel: delta ---------------------------------------------------------------------
 
-// delta_i = sum_x dO_ix O_ix
 // Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query (lesson 16).
 __global__ void delta_kernel(const struct backward all_heads, int d) {
     struct backward p = of_head(all_heads, blockIdx.y);
-    int lane = threadIdx.x % 16;
     int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
-    float sum = 0.0f;
-    for (int x = lane * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
-        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
-        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
-        for (int pair = 0; pair < PIECE / 2; pair++) {
-            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
-            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
-            sum += o.x * g.x + o.y * g.y;
-        }
-    }
-    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (lane == 0 && i < p.N_q) p.delta[i] = sum;
+    float delta = delta_of_row(p, i, d);  // sum_x dO_ix O_ix
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
 // ---- GPU kernel: dK and dV -----------------------------------------------------------------
@@ -366,18 +354,7 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
         else
             weigh_tile_of_queries<0>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
         if (!is_whole(w, tile)) hide_queries(warp, seen_by, tile * TILE_Q + query);
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)
-        if (T::SHARES == 1) {
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
-        } else {
-            bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
-            put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
-            put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
-            __syncthreads();  // P and dS are written before other warps read them
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
-        }
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);  // dV += P^T dO,  dK += dS^T Q
     }
 
     // dK and dV take the places of K and V.

@@ -13,6 +13,10 @@
 // as their tensors.
 void forward_reference(const struct problem* p, bool single, double* O, double* LSE);
 
+// The same of one query alone: its row of O, d elements, and its LSE.
+void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
+                           double* o, double* LSE);
+
 // ---- data
 
 // Fills Q, K and V with normal random numbers, also between the rows unless there is p->nan_gaps.

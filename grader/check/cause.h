@@ -136,6 +136,12 @@
           "the tiles of one row are taken for those of all rows of a block: they begin where the " \
           "first row begins, and end where the last one ends")                                     \
     CAUSE(part_unmasked, "a tile that is seen in part is treated as if all of it were seen")       \
+    CAUSE(seen_hidden,                                                                             \
+          "queries lose keys that they see: a key is seen if from <= key < to, in each tile that " \
+          "any of them lies in")                                                                   \
+    CAUSE(place_in_tile,                                                                           \
+          "a number in the tile is taken for one in the sequence: add where the tile begins")      \
+    CAUSE(hidden_in_one, "hidden pairs count in dV or in dK: both P and dS are 0 there")           \
     CAUSE(softcap, "a score s becomes softcap * tanh(s / softcap), behind the scale")              \
     CAUSE(softcap_late, "a hidden score of -infinity becomes -softcap: cap first, then mask")      \
     CAUSE(softcap_slope, "dS needs the softcap's derivative, 1 - tanh(s / softcap)^2")             \
