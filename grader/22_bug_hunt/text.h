@@ -125,7 +125,7 @@ static const char* symptom(enum cause found) {
                "say "
                "nothing\n";
     default:
-        return "symptom: the numbers above; in the cases before this one, if any, the kernel is right\n"
+        return "symptom: the numbers above; in the cases before, if any, the kernel is right\n"
                "look with: no tool; choose inputs, and hold this case against the "
                "contract\n";
     }

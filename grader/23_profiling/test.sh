@@ -24,7 +24,7 @@ recorded() { # recorded COLUMN
         END { print sectors, wavefronts ? conflicts / wavefronts : 0 }' plots/data/nvidia-h200/23_profiling.counters.csv
 }
 counted() { # counted KERNEL
-    "$build/grader/23_profiling/check" profile $given --format csv \
+    "$build/grader/23_profiling/check" profile "$given" --format csv \
         --case "$1: its" --seed 1 | awk -F, '
         $4 == "" { sum[$8] += $9 }
         END {
@@ -67,6 +67,6 @@ right() { # right NAME SOURCE...
         CUDEV_WATCH=check "$out/$name" check >"$out/$name.said" 2>&1 || { cat "$out/$name.said"; return 1; }
     [ "$(grep -c 'outputs are right' "$out/$name.said")" = 6 ] && [ "$(wc -l <"$out/$name.said")" = 6 ]
 }
-expect "23: the six kernels are right as they are given" right given $record/before.cu $given
+expect "23: the six kernels are right as they are given" right given $record/before.cu "$given"
 expect "23: and cured" right cured solutions/23_profiling/read/after.cu solutions/23_profiling/profiling.cu
 finish

@@ -12,8 +12,8 @@ check() {
     [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
     [ -n "$CASE" ] && set -- "$@" --case "$CASE"
     [ -n "$ISOLATION" ] && set -- "$@" --isolation "$ISOLATION"
-    # Of the student's own file: a whole grade counts as progress. What make hint follows is the last
-    # grade, whole or not.
+    # Of the student's own file: a whole grade counts as progress; make hint follows the last grade,
+    # whole or not.
     if [ -z "$FILE$FROM" ] && [ -n "$CASE" ]; then
         set -- "$@" --save "build/hints/$lesson.json"
     elif [ -z "$FILE$FROM" ]; then

@@ -1,7 +1,7 @@
 #!/bin/sh
-# hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line), the
-# one that belongs to the cause that the last grade, whole or with CASE=, named for the next step, or
-# to CAUSE=, if there is one. usage: hint.sh LESSON
+# hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line). It
+# belongs to the cause that the last grade, whole or with CASE=, named for the next step, or to
+# CAUSE=, if there is one. usage: hint.sh LESSON
 lesson=$1 build=build${BUILD:+/$BUILD}
 hints=lessons/$lesson/hints.md
 [ -f "$hints" ] || {

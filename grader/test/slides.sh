@@ -5,13 +5,7 @@
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/chromium.sh
-missing=
-for tool in pandoc pdfinfo; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
-[ -n "$(find_chromium)" ] || missing="$missing chromium"
-if [ -n "$missing" ]; then
-    tell skip "the decks" "there is no$missing (sh setup.sh --dev)"
-    exit 77
-fi
+need "the decks" pandoc pdfinfo chromium
 out=build/test/slides
 rm -rf "$out" && mkdir -p "$out"
 
