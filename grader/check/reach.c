@@ -114,7 +114,8 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
 }
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
-// they are right? At several sizes: it is not known how the blocks are counted, and few of them run.
+// they are right? At several sizes: it is not known how the blocks are counted, and few of them
+// run.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
                        int64_t fewer) {
     static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
