@@ -200,6 +200,7 @@ static void safe(struct check* c) {
         multiply_whole(c, both[i]);
         multiply(c, both[i], size, size, K);
         multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
+        multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2);
     }
     stride(c, WHOLE, WHOLE, WHOLE, 40);
 }
@@ -319,7 +320,9 @@ static void whole_and_partial_waves(struct check* c) {
                                       ((int64_t)1 << 31) + check_pick(c, 0, 99),
                                       ((int64_t)1 << 32) + check_pick(c, 1, 99),
                                       wave * 12345678 + 1,
-                                      ((int64_t)1 << 45) + 1};
+                                      ((int64_t)1 << 45) + 1,
+                                      ((int64_t)1 << 61) / wave * wave + 1,
+                                      INT64_MAX};
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 at.blocks = blocks[b];
                 add(g, &at);
@@ -341,6 +344,7 @@ static void fits_nowhere(struct check* c) {
             {card, 32, 300, 0, 0},      {card, 1024, 255, 0, 0},
             {card, 32, 0, most + 1, 0}, {card, 32, 0, all - 1023, 0},
             {card, 32, 0, all, 0},      {card, 32, 0, ((int64_t)1 << 32) + 64, 0},
+            {card, 32, 0, -1, 0},       {card, 32, 0, -check_pick(c, 2, 1024), 0},
             {card, 256, 0, 0, 0},  // these fit
             {card, 32, 255, most, 0},
         };
@@ -411,7 +415,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "04_matmul_coalesced",
-                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .without_exp = true,
                               .idea = {.what = "neighbouring lanes read and write neighbouring "

@@ -249,7 +249,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {
     .name = "06_register_tiling",
-    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
     .without_exp = true,
     .idea = {.what = "each number from shared memory is used 8 times in registers",

@@ -269,6 +269,20 @@ const char* check_text(struct check* c, size_t* size);
 // |want|.
 bool check_number(struct check* c, double got, double want, double tolerance);
 
+// ---- what a student is to find out alone (lessons 22, 23)
+
+// What a failure does not say while the student has not said what he suspects.
+struct withheld {
+    enum cause instead;  // the cause that is named
+    // Of a failure with the cause `found`: what shows, and what to look with, in lines. NULL: this
+    // failure is no secret.
+    const char* (*words)(enum cause found);
+};
+
+// From here on a failure of this item says `words` in place of what was found and of its cause. An
+// output that is wrong is still shown. *what has to live as long as the item.
+void check_withhold(struct check* c, const struct withheld* what);
+
 // ---- a lesson
 
 struct item {

@@ -209,9 +209,11 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
 }
 
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
-    if (answer->findings == 0) return;
-    found->cause = device_cause(answer->finding_kind);
-    snprintf(found->text, sizeof found->text, "%s", answer->finding_text);
+    found->note = answer->findings == 0 && answer->note_kind[0];
+    if (answer->findings == 0 && !found->note) return;
+    found->cause = device_cause(found->note ? answer->note_kind : answer->finding_kind);
+    snprintf(found->text, sizeof found->text, "%s",
+             found->note ? answer->note_text : answer->finding_text);
 }
 
 void trial_find(struct check* c, struct finding* found) {
@@ -451,7 +453,8 @@ void trial_promises(struct check* c) {
     } broken_by[] = {
         {CAUSE_allocates, "the launcher called cudaMalloc or one of its relatives",
          "what the kernel needs between its blocks has to fit into the outputs"},
-        {CAUSE_other_stream, "the launcher launched a kernel in a stream that it had created",
+        {CAUSE_other_stream,
+         "the launcher launched a kernel in another stream than the default one",
          "launch in the default stream: leave the fourth number of <<< >>> away"},
         {CAUSE_waits,
          "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",

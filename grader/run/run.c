@@ -54,6 +54,15 @@ void cudev_on_finding(const char* kind, const char* text) {
     vault_close();
 }
 
+// What it notes beside them: at most once.
+void cudev_on_note(const char* kind, const char* text) {
+    if (!answer) return;
+    vault_open();
+    snprintf(answer->note_kind, sizeof answer->note_kind, "%s", kind);
+    snprintf(answer->note_text, sizeof answer->note_text, "%s", text);
+    vault_close();
+}
+
 // What the CPU device calls when it refuses a call or a launch.
 void cudev_on_refusal(const char* refused, const char* line) {
     if (!answer) return;

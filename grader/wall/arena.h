@@ -164,6 +164,8 @@ struct arena_answer {
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...
     char finding_text[6144];    // of the first ones
+    char note_kind[32];         // what may explain a wrong result; "": nothing
+    char note_text[1024];       // its text
     uint32_t refused_launches;  // by the CPU device
     char refused_text
         [2048];       // of the calls and launches that it refused, a line each, each line once

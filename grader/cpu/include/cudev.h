@@ -25,6 +25,11 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
+// A program may define this function. It is called at most once, beside the findings, for what may
+// be a mistake: it explains a wrong result, and a result may be right all the same. kind:
+// "bad_mask", of a shuffle that reads a lane which its mask does not name. text: as above.
+void cudev_on_note(const char* kind, const char* text) __attribute__((weak));
+
 // A program may define this function. It is called for each call of the API, and each launch, that
 // the device refuses; the program goes on. call: the function, or "launch". text: the line that is
 // also printed to stderr. Both strings are valid only during the call.
