@@ -5,7 +5,8 @@
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table
 # whose columns up to `gpu` are shown; between those of after the same of LESSON.after.csv, in
-# answers.md.
+# answers.md. A figure in a sentence, behind a comment that names its record, is put in by
+# figures.awk.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: these tables alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
@@ -28,7 +29,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after" "$new.figures"' EXIT
 refresh() { # refresh TEXT
     awk '
         !figures && /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -58,7 +59,8 @@ refresh() { # refresh TEXT
             print end
             next
         }
-        { print }' new="$new" figures="$FIGURES" "$1" >"$new" && cp "$new" "$1" && echo "$1"
+        { print }' new="$new" figures="$FIGURES" "$1" >"$new" &&
+        sh grader/make/figures.sh "$new" >"$new.figures" && cp "$new.figures" "$1" && echo "$1"
 }
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
