@@ -6,6 +6,7 @@
 
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
+#include "attention/reach.h"
 #include "flash_backward_split.h"
 #include "wall/arena.h"
 
@@ -101,6 +102,8 @@ static void extreme(struct check* c) {
     backward_case_large_scores(causal(c, 64, 64));
     backward_case_level(all_keys(c, 64, 71), 120);
     backward_case_level(all_keys(c, 64, 71), -130);
+    backward_case_level(all_keys(c, 70, 64), -130);
+    backward_case_level(all_keys(c, 64, 71), 6000);
 }
 
 static void gradients_of_any_size(struct check* c) {
@@ -108,6 +111,7 @@ static void gradients_of_any_size(struct check* c) {
     backward_case_cancel(all_keys(c, 128, 64), 64, 0, 64, 64, 0);
     backward_case_cancel_keys(all_keys(c, 64, 256), 64, 0);
     backward_case_rounded_once(all_keys(c, 64, 64));
+    backward_case_alike(all_keys(c, 64, 255));  // bf16 rounds 1 / 255 up by 0.4 %
     backward_case_rounded_once(with_d(causal(c, 64, 128), 128));
 }
 
@@ -257,6 +261,11 @@ static void nothing_unseen(struct check* c) {
     backward_case(all_keys(c, N, SMALLEST_BLOCK));
     check_loaded_once(c, "Q");
     check_loaded_once(c, "dO");
+
+    // A walk over hidden queries, which would take hours here, was found above.
+    check_watch(c, WATCH_NONE);
+    attention_reaches(with_heads(causal(c, 1, 16), 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    attention_reaches(causal(c, 1, 16), REACH_MOST - check_pick(c, 0, 9));
 }
 
 // Rows one below the other in the same banks cost seven wavefronts for each useful one. An mma

@@ -11,6 +11,7 @@
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
+#include "attention/reach.h"
 #include "block_sparse.h"
 #include "wall/arena.h"
 
@@ -174,6 +175,7 @@ static void forward_short(struct check* c) {
     }
     // Its block is short, too: a kernel that drops such a block was found above.
     forward_case_one_key(sizes(c, &of_forward, 1, 32, 1));
+    attention_reaches(with_d(sizes(c, &of_forward, 4, 1, 1), 2), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void forward_unseen(struct check* c) {
@@ -257,6 +259,7 @@ static void extreme(struct check* c) {
         forward_run(&p, JUDGE_O);
     }
     forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), -30), PACKED, "", JUDGE_O);
+    forward_case_below(sizes(c, &of_forward, 1, 16, BLOCK), -0x1p127);
     forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
@@ -268,6 +271,8 @@ static void extreme(struct check* c) {
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);
+    backward_case_level(sizes(c, &of_backward, 1, 21, 32), -130);
+    backward_case_level(p, 6000);
     backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512,
                          1.0 / 16);
     backward_case_cancel_keys(sizes(c, &of_backward, 1, 16, BLOCK), 256, 1.0 / 16);
@@ -307,6 +312,7 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 257}}},
+        FORWARD_ORDER(257),
         {0},
     };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
@@ -340,6 +346,22 @@ static void safe(struct check* c) {
     problem_uneven(with_heads(sizes(c, &of_backward, 2, 16, 16), 2, 2), fill_gradients);
 }
 
+// With an empty mask: what a wider head costs. It is one query's row of Q at most, for a few warps;
+// the smallest tile of K has eight rows.
+static void judge_empty(struct check* c) {
+    enum { FEW = 16, WIDE = 256, LOADS = 6 };
+    double read[2];
+    for (int wide = 0; wide < 2; wide++) {
+        struct problem p = with_d(sizes(c, &of_forward, 1, 1, 2 * BLOCK), wide ? WIDE : FEW);
+        begin(&p, "0");
+        needless(&p);
+        run(&p, JUDGE_O);
+        read[wide] = (double)problem_traffic(&p)->global_load_bytes;
+    }
+    check_at_most(c, CAUSE_inactive_read, "times that a row is read with an empty mask",
+                  (read[1] - read[0]) / (2.0 * (WIDE - FEW)), LOADS);
+}
+
 // One row of four blocks, of which none, one, or all are active. K and V are 64 times as large as
 // Q: reads of them with an empty mask would show. A tile has 8 queries or more: K and V of the
 // active blocks are read once, and a kernel that walks twice is found also if it stores between.
@@ -357,6 +379,10 @@ static void forward_cheap(struct check* c) {
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   (read[2] - read[0]) / K_and_V, 1.5);
     judge_beside(c, &of_forward);
+    judge_empty(c);
+    // Whole tiles: no load has to be kept inside of the array.
+    forward_case(sizes(c, &of_forward, 1, BLOCK, T_K * BLOCK), PACKED, "", JUDGE_O);
+    check_loaded_once_of(c, "Q", 0);
 }
 
 // The same for the gradients, and for one column of four blocks. Reads with an empty mask, for

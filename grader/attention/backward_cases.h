@@ -66,6 +66,10 @@ void backward_cases_empty(struct problem p);
 // and dS is exact in 16 bits with this factor, too.
 void backward_case_rounded_once(struct problem p);
 
+// Q has the columns before half alone, and K those behind: all scores are 0, and all weights 1 /
+// N_k. What rounds them too early has the same error in all of dS, and so in dQ and dK.
+void backward_case_alike(struct problem p);
+
 // P is nearly one-hot.
 void backward_case_large_scores(struct problem p);
 
@@ -99,8 +103,8 @@ void backward_kept(struct problem p);
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
-// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
-// the same with p's d and mask, for which a kernel may be another instance.
+// A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the
+// same with p's d, and with p's mask, too: for each a kernel may be another instance.
 void backward_case_after(struct problem p, struct problem first);
 
 #endif

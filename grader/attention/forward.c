@@ -1,6 +1,7 @@
 // forward.c: the right O and LSE, and cases of them.
 #include "attention/forward.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "attention/sums.h"
@@ -152,6 +153,19 @@ void forward_case_growing(struct problem p, const char* what, int64_t keys, doub
 void forward_case_integers(struct problem p, const char* what, double q, double k) {
     forward_begin(&p, PACKED, what);
     forward_integers(&p, q, k);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_below(struct problem p, double level) {
+    const double factor = 0x1p15;  // in all types of 16 bits
+    char what[80];
+    snprintf(what, sizeof what, ", all scores %g in every other row, and 0 in the others", level);
+    p.scale = -level / (factor * factor);
+    forward_begin(&p, PACKED, what);
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    set_column(&p, ARRAY_K, 0, factor);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = i % 2 ? -factor : 0;
     forward_run(&p, JUDGE_O);
 }
 
@@ -316,9 +330,11 @@ static void alone(struct problem p, void (*fill)(struct problem* p, int round)) 
 
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round)) {
-    enum { CALLS = 3 };
-    struct problem as_wide = first, *const calls[CALLS] = {&first, &as_wide, &p};
-    as_wide.d = p.d;
+    enum { CALLS = 4 };
+    struct problem as_wide = first, alike = first;
+    struct problem* const calls[CALLS] = {&first, &as_wide, &alike, &p};
+    as_wide.d = alike.d = p.d;
+    alike.causal = p.causal;
     // What is wrong in a first call, too, is not left of another.
     alone(as_wide, fill);
     alone(p, fill);

@@ -109,6 +109,10 @@ void forward_case_late_maximum(struct problem p);
 // One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
 void forward_case_one_weighs(struct problem p);
 
+// All scores are `level`, a power of 2 that is negative, in every other row: the running maximum has
+// to begin below. It is -2^127 at most, which is finite in base 2, too.
+void forward_case_below(struct problem p, double level);
+
 // Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);
 
@@ -121,8 +125,9 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
-// the same with p's d, for which a kernel may be another instance. fill() as for forward_again().
+// A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the
+// same with p's d, and with p's mask, too: for each a kernel may be another instance. fill() as for
+// forward_again().
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round));
 
@@ -131,6 +136,23 @@ void forward_case_one_key(struct problem p);
 
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
+
+// For a list of calls with two mistakes: what comes first in the order of lessons 12 to 20 counts,
+// sizes, what is not supported, nothing to do, pointers and strides. `wide` is a d that is not
+// supported.
+#define FORWARD_ORDER(wide)                                     \
+    {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
+        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
+        COURSE_OK, {                                            \
+            {"H", 0}, {                                         \
+                "stride_v.b", -1                                \
+            }                                                   \
+        }                                                       \
+    }
 
 // An ordinary case; forward_idle() without queries, without heads and without batches;
 // problem_refused(), problem_too_many_heads() and problem_launches_fail().

@@ -32,6 +32,7 @@ struct forward_mistake {
         NO_FLAW,
         TAIL_COUNTS,          // rows of the last tile beyond N_k count as keys of zeros
         LAST_TILE_DROPPED,    // the sweep of a block ends with its last whole tile
+        END_OF_FIRST_ROW,     // it ends with the tile of the last key that its first row sees
         DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked
         END_UNMASKED,         // the mask is applied to no tile that is loaded
         PART_1_LOST,          // only the tiles from full_end on count
@@ -105,6 +106,10 @@ bool is_cut_off(const struct suspect* s);
 // O is wanted to be far below the values, since small weights make it, and is wrong by no more than
 // other small weights would make it.
 bool is_by_small_weights(const struct suspect* s);
+
+// In all rows whose scores are far below 0, and only there, l came out as 0: the running maximum
+// began above these scores.
+bool is_lost_below(const struct suspect* s);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
 // -infinity is right only `with_empty_rows`.

@@ -70,8 +70,11 @@ static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
     return seen < 0 ? 0 : seen > w->keys ? w->keys : seen;
 }
 
-static struct range range_of(const struct problem* p, const struct forward_mistake* w, int64_t i) {
-    int64_t first_row = i / w->block_q * w->block_q, last_row = first_row + w->block_q - 1;
+// `row` is the packed one of query i: of a group of heads a tile has block_q such rows.
+static struct range range_of(const struct problem* p, const struct forward_mistake* w, int64_t i,
+                             int64_t row) {
+    int64_t first = row / w->block_q * w->block_q;
+    int64_t first_row = first / p->group, last_row = (first + w->block_q - 1) / p->group;
     int64_t visible = seen_by(w, i), end = seen_by(w, last_row);
     int64_t whole = end / w->block_k * w->block_k;
     switch (w->flaw) {
@@ -82,6 +85,10 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         break;
     case LAST_TILE_DROPPED:
         if (visible > whole) visible = whole;
+        break;
+    case END_OF_FIRST_ROW:
+        if (visible > round_up(seen_by(w, first_row), w->block_k))
+            visible = round_up(seen_by(w, first_row), w->block_k);
         break;
     case DIAGONAL_UNMASKED:
         if (visible < whole) visible = whole;
@@ -204,7 +211,8 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
     if (!has_a_row(p, w, i, h)) return false;
     struct forward_mistake of_row = *w;
     if (w->grouping == ROWS_UP_TO_N_Q && packed_row(p, h, i) >= p->N_q) of_row.columns = 0;
-    struct range keys = range_of(p, w, masked_as(p, w, h, i));
+    struct range keys =
+        range_of(p, w, masked_as(p, w, h, i), packed_row(p, h, masked_as(p, w, h, i)));
     for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
     *lse = ANYTHING;
     if (!is_within(p, w, b, h)) return true;
@@ -326,6 +334,25 @@ bool is_cut_off(const struct suspect* s) {
     }
     return count > 0 &&
            ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
+}
+
+bool is_lost_below(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        const double got = LSE->got[row], want = LSE->want[row];
+        if (!check_was_written(LSE, row) || !check_was_written(O, first)) return false;
+        if (!(want < -1000) || want == -INFINITY) {
+            if (got != want && !(fabs(got - want) < 1e-3)) return false;
+            continue;
+        }
+        // m is too large, and l is 0.
+        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
+        any = true;
+    }
+    return any;
 }
 
 bool is_by_small_weights(const struct suspect* s) {

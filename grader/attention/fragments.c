@@ -212,6 +212,7 @@ static bool is_too_small(const struct suspect* s) {
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
+    if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.

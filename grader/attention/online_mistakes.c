@@ -184,6 +184,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
+    if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;

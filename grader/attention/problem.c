@@ -207,6 +207,10 @@ static void declare_strides(const struct problem* p, enum which a, struct stride
     pass_strides(p, a, s, -1);
 }
 
+void problem_vary_strides(const struct problem* p, enum which a, int round, struct strides s) {
+    pass_strides(p, a, s, round);
+}
+
 static void declare_array(struct problem* p, enum which a, enum layout layout) {
     const char* name = known_as[a].name;
     bool is_LSE = a == ARRAY_LSE, is_of_forward = a == ARRAY_O || is_LSE;

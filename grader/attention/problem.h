@@ -82,10 +82,14 @@ struct contract {
 
     // Hooks; each may be NULL. workspace_bytes() returns the bytes of the argument "workspace".
     // declare_more() declares the arguments that only this launcher has. judge_more() compares the
-    // outputs among them, in every judged case of a forward pass.
+    // outputs among them, in every judged case of a forward pass. show_more() and is_more_right()
+    // are for cases that have the ends of arrays alone (reach.h): the first calls check_ends() for
+    // outputs among them, the second computes what is wanted of them and looks at the last row.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
+    void (*show_more)(const struct problem* p, int64_t queries);
+    bool (*is_more_right)(const struct problem* p);
 };
 
 enum layout {
@@ -133,6 +137,9 @@ void problem_declare(struct problem* p, enum layout layout);
 // too.
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
+
+// In this round an array of rows has these strides, after problem_declare().
+void problem_vary_strides(const struct problem* p, enum which a, int round, struct strides s);
 
 // Makes `first` the problem of this round of a case that declared p, packed in p's arrays, and with
 // another scale. None of its sizes is above p's.

@@ -192,6 +192,9 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 // loads, may have a small tile more than it needs. Call it after check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
+// The same with so many bytes allowed instead of that tenth, for a small array beside large ones.
+void check_loaded_once_of(struct check* c, const char* array, int64_t more);
+
 // A budget on what the round stored, by kernels and by the launcher's fills: the bytes of this
 // output once. A hundredth more is free, for what a launcher clears that is its own: a counter.
 void check_stored_once(struct check* c, const char* output);

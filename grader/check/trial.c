@@ -278,6 +278,9 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
+    c->unfinished =
+        c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0);
+    if (c->unfinished) return;
     judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (c->answer.kind[0] || r->end == WALL_SIGNALED)
@@ -497,7 +500,7 @@ void check_run(struct check* c) {
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, REAL);
-    for (int round = 0; round < c->rounds; round++) {
+    for (int round = 0; round < c->rounds && !c->unfinished; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
         note_promises(c, round);
@@ -587,10 +590,14 @@ void check_stored_once(struct check* c, const char* output) {
 }
 
 void check_loaded_once(struct check* c, const char* array) {
+    check_loaded_once_of(c, array, check_traffic(c)->global_load_bytes / 10);
+}
+
+void check_loaded_once_of(struct check* c, const char* array, int64_t more) {
     const struct arena_traffic* t = check_traffic(c);
     const struct tensor* of = check_tensor(c, array);
     if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
-    long long again = t->loaded_again[of - c->tensor], most = t->global_load_bytes / 10;
+    long long again = t->loaded_again[of - c->tensor], most = more;
     if (c->session->log)
         fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
                 most);
