@@ -170,12 +170,12 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
     if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
         goes_by_the_host(c, reached, problem))
         return;
-    const int64_t half = check_blocks_at(c, reached, problem, size / 2);
+    const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);
-    if (blocks < half) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    if (10 * blocks < 19 * half || !reached(c, problem, size - BEFORE)) return;
-    if (!reached_beyond(c, reached, problem, size))
-        fail_beyond(c, CAUSE_wrapped_index, size - BEFORE, size);
+    if (blocks < before || blocks - before > before)
+        check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
+                   (long long)(size - BEFORE), (long long)before, (long long)size,
+                   (long long)blocks);
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,

@@ -29,9 +29,9 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
-// The same of the last size that its type can count, or a few less: rounded up to whole tiles it is
-// more than that. Call it after check_reaches(). A launcher that it does not judge at that size, or
-// whose grid does not grow, is not judged here either.
+// The blocks that a launcher launches for the last size that its type can count, or a few less:
+// rounded up to whole tiles it is more than that. The item fails as wrapped_index if they are not
+// about as many as for a slightly smaller size. No kernel runs. Call it after check_reaches().
 void check_reaches_limit(struct check* c, int64_t size,
                          bool (*reached)(struct check* c, const void* problem, int64_t size),
                          const void* problem);
