@@ -243,26 +243,39 @@ __device__ __forceinline__ void sweep(struct state<T>& warp, struct buffers<T>& 
 
 enum { GROUPS = 2, ROWS = 32 };  // of a warp in each product: groups of 16 rows, rows
 
-// The sizes of both kernels, which are known when compiling: d, and a line of tiles.h.
-template <int head_dim, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
-          int blocks_q>
-struct backward_tiles {
+// The sizes of dk_dv_kernel, which are known when compiling: d, and a part of a line of tiles.h.
+template <int head_dim, int block_k, int tile_q, int shares, int blocks> struct keys_tiles {
     enum {
         d = head_dim,
-        BLOCK_K = block_k,          // keys of a block of dk_dv_kernel
+        BLOCK_K = block_k,          // keys of a block
         TILE_Q = tile_q,            // queries in a tile
         SHARES = shares,            // warps that share 32 keys
         QUERIES = TILE_Q / SHARES,  // a warp's part of a tile for S and dP
         COLUMNS = d / SHARES,       // a warp's part of dK and dV
-        THREADS_K = BLOCK_K * SHARES,
-        BLOCKS_K = blocks_k,  // on a multiprocessor
-        BLOCK_Q = block_q,    // queries of a block of dq_kernel
-        TILE_K = tile_k,      // keys in a tile
-        THREADS_Q = BLOCK_Q,
-        BLOCKS_Q = blocks_q,                         // on a multiprocessor
+        THREADS = BLOCK_K * SHARES,
+        BLOCKS = blocks,                             // on a multiprocessor
         PUT = SHARES > 1 ? BLOCK_K* TILE_Q : PIECE,  // elements of P in shared memory
     };
     static_assert(SHARES == 1 || TILE_Q % 64 == 0, "a row of P has the 8 pieces of a swizzle");
+};
+
+// The sizes of dq_kernel.
+template <int head_dim, int block_q, int tile_k, int blocks> struct queries_tiles {
+    enum {
+        d = head_dim,
+        BLOCK_Q = block_q,  // queries of a block
+        TILE_K = tile_k,    // keys in a tile
+        THREADS = BLOCK_Q,
+        BLOCKS = blocks,  // on a multiprocessor
+    };
+};
+
+// What a line of tiles.h says: the sizes of both kernels.
+template <int d, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
+          int blocks_q>
+struct backward_tiles {
+    typedef keys_tiles<d, block_k, tile_q, shares, blocks_k> keys;
+    typedef queries_tiles<d, block_q, tile_k, blocks_q> queries;
 };
 
 // The shared memory of a block of dk_dv_kernel. Tiles of queries have two buffers: tile i is in
@@ -280,6 +293,15 @@ template <class T> struct queries_smem {
     bf16 Q[T::BLOCK_Q * T::d], dO[T::BLOCK_Q * T::d];
     bf16 K[2][T::TILE_K * T::d], V[2][T::TILE_K * T::d];
 };
+
+// On the host: may a block have so much shared memory on the current device?
+static inline bool block_may_have(size_t bytes) {
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= (size_t)most;
+}
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of
 // each, a lane has two rows, g and g + 8 (g = lane / 4), told apart by h = 0, 1; and of every 8
@@ -435,8 +457,8 @@ template <class T>
 __device__ __forceinline__ void copy_queries(struct keys_smem<T>& smem, const struct backward& p,
                                              int tile) {
     int half = tile % 2, first = tile * T::TILE_Q, i = threadIdx.x;
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.Q[half], p.Q, first, p.N_q - first);
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.dO[half], p.dO, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.Q[half], p.Q, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.dO[half], p.dO, first, p.N_q - first);
     if (i < T::TILE_Q) {
         int used = i < p.N_q - first ? 4 : 0;
         cp_async4_zfill(&smem.LSE[half][i], &p.LSE[first + i], used);
@@ -528,8 +550,8 @@ template <class T>
 __device__ __forceinline__ void copy_keys(struct queries_smem<T>& smem, const struct backward& p,
                                           int tile) {
     int half = tile % 2, first = tile * T::TILE_K;
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.K[half], p.K, first, p.N_k - first);
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.V[half], p.V, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.K[half], p.K, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.V[half], p.V, first, p.N_k - first);
 }
 
 // dS = P * (dP - delta),  P = exp2(c S - log2(e) LSE), 0 where hidden             (README eq. 3, 5)

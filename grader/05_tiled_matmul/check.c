@@ -62,6 +62,7 @@ static void outer_ragged(struct check* c) {
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     multiply_reaches(c, &contract);
+    multiply_huge(c, &contract);
 }
 
 static void precise(struct check* c) {
@@ -96,6 +97,7 @@ static void safe(struct check* c) {
     int64_t size = ragged_size(c);
     sizes(c, size, size, ragged_size(c));
     multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
+    multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2);
 }
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of
@@ -211,7 +213,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "05_tiled_matmul",
-                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .without_exp = true,
                               .idea = {.what = "global memory is read once per tile",

@@ -23,6 +23,10 @@ static void compare(struct check* c, const struct layer* l, struct tensor* t,
         sum += allowed[e];
     }
     check_compare(c, t, (struct budget){.max = most, .mean = sum / (double)count});
+    for (int64_t e = 0; e < count && t != l->Z; e++)
+        if (!is_kept(l, e) && signbit(t->got[e]))
+            check_fail(c, CAUSE_drop_chosen, "%s[%lld, %lld] is -0, expected 0", t->name,
+                       (long long)(e / l->N), (long long)(e % l->N));
     for (int64_t e = 0; e < count; e++) {
         if (!isfinite(t->want[e]) || fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
         enum cause cause = explain_layer(l, t);
@@ -161,6 +165,16 @@ enum { WORD_0_SEED = 8 };
 static const uint64_t word_0_offsets[] = {210355, 369892, 1561804, 2081205, 2664992, 3516151};
 enum { WORD_0_OFFSETS = sizeof word_0_offsets / sizeof *word_0_offsets };
 
+// p so small that p 2^32 is no whole number, and half above an element's word: it is dropped.
+static double p_above(struct check* c, const struct layer* l) {
+    const int64_t elements = l->M * l->N, first = check_pick(c, 0, elements - 1);
+    for (int64_t i = 0; i < elements; i++) {
+        const uint32_t word = word_of(l, (first + i) % elements);
+        if (word > 0 && word < 1u << 23) return ldexp(word + 0.5, -32);
+    }
+    return 0x1p-12;
+}
+
 static void limits(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = p_beside(c, &l);
@@ -173,6 +187,9 @@ static void limits(struct check* c) {
         l.p = p_at(c, &l, more);
         run(l, more ? "a word 1 below p 2^32" : "a word that is p 2^32");
     }
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = p_above(c, &l);
+    run(l, "a word 1/2 below p 2^32");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1;
     run(l, "p = 1");
@@ -249,7 +266,7 @@ static void far_elements(struct check* c, bool backward) {
     struct layer l =
         backward ? backward_of(c, FAR_M, FAR_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
     l.p = 0.5;
-    check_indices(c, FAR_M, BELOW, last_elements_reached, &l);
+    check_indexes(c, FAR_M, BELOW, last_elements_reached, &l);
 }
 
 static void ragged(struct check* c) {
@@ -299,6 +316,22 @@ static void slopes(struct check* c) {
     }
 }
 
+// NaN and infinity in dY, NaN in Z: some of them are kept, some dropped.
+static void backward_not_finite(struct check* c) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
+        struct layer l = backward_of(c, HALF_M, WHOLE_N, f);
+        l.p = check_uniform(c, 0.3, 0.7);
+        layer_begin(&l, "backward, dropout, with NaN");
+        layer_fill(&l);
+        for (int64_t e = check_pick(c, 0, 8); e < l.dY->count; e += check_pick(c, 1, 60)) {
+            l.dY->value[e] = f || e % 2 ? NAN : -INFINITY;
+            if (l.Z && e % 2) l.Z->value[e] = NAN, l.dY->value[e] = -1;
+        }
+        check_run(c);
+        judge(&l);
+    }
+}
+
 static void backward_mask(struct check* c) {
     for (int i = 0; i < 3; i++) {
         struct layer l =
@@ -309,6 +342,7 @@ static void backward_mask(struct check* c) {
         l.offset += (uint64_t)check_pick(c, 1, 1000) << 32;
         run(l, "backward, dropout");
     }
+    backward_not_finite(c);
     far_elements(c, true);
 }
 
@@ -479,7 +513,13 @@ static void backward_moves(struct check* c) {
     for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
         struct layer l = backward_of(c, WHOLE_M, WHOLE_N, f);
         l.p = 0.25;
-        run(l, "what the backward pass moves");
+        l.with_Z = true;
+        layer_begin(&l, "what the backward pass moves");
+        layer_fill(&l);
+        for (int64_t e = 0; e < l.Z->count && f == FUSED_LINEAR_NONE; e++)
+            l.Z->value[e] = NAN, l.Z->untouched[e] = true;  // nobody reads it
+        check_run(c);
+        judge(&l);
         const struct arena_traffic* t = check_traffic(c);
         const double bytes = 2.0 * WHOLE_M * WHOLE_N;
         check_kept(c, CAUSE_intermediate, "element of dZ", WHOLE_M * WHOLE_N, 0.5, 3000);

@@ -187,7 +187,7 @@ static void want_Y(const struct layer* l, double* allowed) {
 static void want_dZ(const struct layer* l, double* allowed) {
     const double scale = scale_of(l);
     for (int64_t e = 0; e < l->M * l->N; e++) {
-        double g = l->dY->value[e], z = l->Z ? l->Z->value[e] : 0;
+        double g = l->dY->value[e], z = l->f ? l->Z->value[e] : 0;
         double y = is_kept(l, e) ? g * slope_of(l->f, z) * scale : 0;
         l->dZ->want[e] = y;
         allowed[e] = y == 0 || !isfinite(y) ? 0x1p-132 : allowed_of_dZ(g, z, y, scale);

@@ -209,10 +209,13 @@ static void safe(struct check* c) {
 // Both head dimensions, with and without a mask; whole tiles, and tiles that are not full.
 static void on_tensor_cores(struct check* c) {
     int64_t N = 32 + pick_ragged(c, 2, 29);
-    backward_by_mma(all_keys(c, N, N + 2), 3);
-    backward_by_mma(causal(c, N, N + 2), 3);
-    backward_by_mma(with_d(all_keys(c, 64, 64), 128), 3);
-    backward_by_mma(with_d(causal(c, N, N + 2), 128), 3);
+    const struct problem cases[] = {all_keys(c, N, N + 2), causal(c, N, N + 2),
+                                    with_d(all_keys(c, 64, 64), 128),
+                                    with_d(causal(c, N, N + 2), 128)};
+    for (int n = 0; n < 4; n++) {
+        backward_by_mma(cases[n]);
+        backward_by_mma_of_dO(cases[n]);
+    }
 }
 
 // The bytes of a judged case but for what any kernel reads once: all inputs, O and dO for delta,
@@ -238,7 +241,7 @@ static void nothing_unseen(struct check* c) {
     enum { N = 256, SMALLEST_BLOCK = 32 };
     const double of_rows = 8.0 * (double)contract.d + 8;  // of Q, K, V and dO, with LSE and delta
     const struct problem all = all_keys(c, N / 2, N / 2);
-    backward_by_mma(all, 1);
+    backward_by_mma(all);
     check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read",
                   read_again(&all) / (of_rows * N / 2), N / 2.0 / SMALLEST_BLOCK);
     double masked = read_by(causal(c, N, N)), more = read_by(causal(c, N, N + MORE_KEYS));
@@ -266,7 +269,7 @@ static void no_conflicts(struct check* c) {
     enum { N = 64 };
     for (int d = 64; d <= 128; d *= 2) {
         double mma = N * N * d / 2048.0;  // of one product
-        backward_by_mma(with_d(all_keys(c, N, N), d), 1);
+        backward_by_mma(with_d(all_keys(c, N, N), d));
         judge_conflicts(c, 4 * 6 * 7 * mma);
     }
 }

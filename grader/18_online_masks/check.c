@@ -277,6 +277,18 @@ static void again(struct check* c) {
                         sizes(c, &of_backward, 31, 33, mask));
 }
 
+// Neither NaN nor infinity is a cap, and NaN is no scale above 0.
+static void not_finite(struct check* c) {
+    const double caps[] = {NAN, INFINITY};
+    for (int i = 0; i < 4; i++)
+        problem_must_return(sizes(c, i % 2 ? &of_backward : &of_forward, 64, 64,
+                                  MASK(.causal = true, .softcap = caps[i / 2])),
+                            COURSE_BAD_ARGUMENT, ": softcap is not finite");
+    struct problem p = sizes(c, &of_forward, 64, 64, MASK(.causal = true));
+    p.scale = NAN;
+    problem_must_return(p, COURSE_UNSUPPORTED, ": scale is not above 0");
+}
+
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask.window", -1}}},
@@ -303,6 +315,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
+    not_finite(c);
 }
 
 // Every array ends in a tile that is not full, and documents in the middle of tiles.

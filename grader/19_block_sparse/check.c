@@ -286,7 +286,7 @@ static void forward_round(struct problem* p, int round) {
 }
 
 static void backward_round(const struct problem* p, int round) {
-    static const char* const masks[] = {"10/01", "01/10"};
+    static const char* const masks[] = {"10/01", "01/10", "11/01"};
     mask_set(p, masks[round]);
 }
 
@@ -300,7 +300,7 @@ static void again(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
     forward_case_after(with_d(p, 64), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
-    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 3, backward_round);
 }
 
 #define BAD_SIZES                                                             \

@@ -30,10 +30,11 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
-// A case of 1 to 3 batches of one head whose products must be made by mma.sync (tensor_cores.c),
-// and its traffic. With 3 batches each of the five products is asked for by itself, with 1 those of
-// dS, with 2 Q K^T, too. The gradients are judged.
-const struct arena_traffic* backward_by_mma(struct problem p, int batches);
+// Cases of one batch and one head whose products must be made by mma.sync (tensor_cores.c). The
+// first, and its traffic, has large Q and K, and asks for Q K^T and the products with dS; the second
+// has large dO and V, and asks for the others. N_k >= N_q. The gradients are judged.
+const struct arena_traffic* backward_by_mma(struct problem p);
+void backward_by_mma_of_dO(struct problem p);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 

@@ -161,8 +161,8 @@ void forward_kept(struct problem p);
 // The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().
 double forward_loads(struct problem p);
 
-// A case of one batch and one head, N_q >= 2 and N_k >= 2, both of whose products must be made by
-// mma.sync (tensor_cores.c), and its traffic. Both outputs are judged.
+// A case of one batch and one head, both of whose products must be made by mma.sync
+// (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)

@@ -143,7 +143,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_call[0] = '\0';
     c->fail_at = 0;
     c->null_if_empty = false;
-    c->few_blocks = false;
+    c->few_blocks = ARENA_ALL;
     c->key = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
@@ -308,7 +308,7 @@ static bool maps_far(void) {
 // Likewise (cpu/device/malloc.c): room for a few such arrays.
 bool check_can_be_huge(void) {
     void* const high = (void*)(((uintptr_t)1 << 46) - ((uintptr_t)1 << 43));
-    const size_t room = (size_t)1 << 40;
+    const size_t room = (size_t)1 << 42;
     void* got = mmap(high, room, PROT_NONE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != MAP_FAILED) munmap(got, room);

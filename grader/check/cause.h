@@ -54,6 +54,9 @@
           "a lane's share of a matrix is in other registers than mma.sync expects")                \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
     CAUSE(accumulates, "the kernel adds to what the output held before")                           \
+    CAUSE(row_before,                                                                              \
+          "a block that takes several rows begins a row with what it knows of the one "            \
+          "before")                                                                                \
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \

@@ -219,8 +219,9 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     }
     if (!nothing) cause = mistake(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // the first call was right: the others, of other sizes, were made with something of it
-    if (c->round > 0 && (c->varied || nothing)) return CAUSE_stale_state;
+    // the first call was right: the others, of other sizes or elsewhere, were made with what it left
+    if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)))
+        return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes) return seen;
     if (!cause && unset) return CAUSE_uninitialised;

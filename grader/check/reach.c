@@ -8,12 +8,20 @@
 
 typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
 
-void check_run_few_blocks(struct check* c) {
+static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
-    c->few_blocks = !c->all_blocks;
+    c->few_blocks = c->all_blocks ? ARENA_ALL : few;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
     c->crashes = c->beyond;
     if (c->counting) check_fail_call(c, "launch", NONE);
+}
+
+void check_run_few_blocks(struct check* c) {
+    run_blocks(c, ARENA_FEW);
+}
+
+void check_run_last_block(struct check* c) {
+    run_blocks(c, ARENA_LAST);
 }
 
 int64_t check_shown(int64_t size) {
@@ -97,25 +105,27 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// Of a size that 32 bits do not count, are the last results wrong, though of fewer they are right?
-// At several sizes: it is not known how the blocks are counted, and few of them run.
-static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
-                       int64_t below) {
-    static const int64_t less[] = {0, 13, 1001, 3000};
-    for (int i = 0; i < 4; i++) {
-        const int64_t huge = size - less[i], small = below + huge % below;
-        if (i == 0 && !reached(c, problem, small)) return;
-        c->beyond = CAUSE_wrapped_index;
-        const bool right = reached(c, problem, huge);
-        c->beyond = CAUSE_NONE;
-        if (right || (i > 0 && !reached(c, problem, small))) return;
-    }
-    fail_beyond(c, CAUSE_wrapped_index, below, size);
+// What goes wrong here does so for the size.
+static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    c->beyond = CAUSE_wrapped_index;
+    const bool right = reached(c, problem, size);
+    c->beyond = CAUSE_NONE;
+    return right;
 }
 
-void check_indices(struct check* c, int64_t size, int64_t below, reached_fn reached,
-                   const void* problem) {
-    if (check_can_be_huge()) judge_huge(c, reached, problem, size, below);
+// Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
+// they are right? At several sizes: it is not known how the blocks are counted, and few of them
+// run.
+static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
+                       int64_t fewer) {
+    static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
+    for (int i = 0; i < 4; i++) {
+        const int64_t huge = size - less[i], small = fewer + huge % fewer;
+        if (i == 0 && !reached(c, problem, small)) return;
+        const bool right = reached_beyond(c, reached, problem, huge);
+        if (right || (i > 0 && !reached(c, problem, small))) return;
+    }
+    fail_beyond(c, CAUSE_wrapped_index, fewer, size);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
@@ -153,4 +163,29 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
         judge_growing(c, reached, problem, size);
     else
         judge_grid_of(c, reached, problem, blocks, size);
+}
+
+void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { BEFORE = 1 << 16 };  // more than any tile has
+    if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
+        goes_by_the_host(c, reached, problem))
+        return;
+    const int64_t half = check_blocks_at(c, reached, problem, size / 2);
+    const int64_t blocks = check_blocks_at(c, reached, problem, size);
+    if (blocks < half) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * blocks < 19 * half || reached_beyond(c, reached, problem, size)) return;
+    if (reached(c, problem, size - BEFORE))
+        fail_beyond(c, CAUSE_wrapped_index, size - BEFORE, size);
+}
+
+void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                   const void* problem) {
+    if (!check_can_be_huge()) return;
+    const struct grid half = grid_at(c, reached, problem, size / 2);
+    const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
+    const struct grid whole = grid_at(c, reached, problem, size);
+    if (by_the_host || whole.launches != half.launches) return;
+    if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * whole.blocks < 19 * half.blocks) return;
+    if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

@@ -29,11 +29,19 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
-// Are the last results right where an index has more bits than 32? Cases of `size` rows, and of
-// `below` to twice as many, of which every index has 31. The item fails as wrapped_index if the
-// last results are right with few rows, and not with `size`. It is a power of two, `below`, so that
-// tiles end alike. Nothing is judged on a machine that has no room for such addresses.
-void check_indices(struct check* c, int64_t size, int64_t below,
+// The same of the last size that its type can count, or a few less: rounded up to whole tiles it is
+// more than that. Call it after check_reaches(). A launcher that it does not judge at that size, or
+// whose grid does not grow, is not judged here either.
+void check_reaches_limit(struct check* c, int64_t size,
+                         bool (*reached)(struct check* c, const void* problem, int64_t size),
+                         const void* problem);
+
+// The same question of arrays with more elements than 32 bits can count, though none of the sizes
+// is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
+// many do not. The item fails as wrapped_index if the last results are right with so many, and with
+// `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
+// on memory of the host's, and a grid that does not grow.
+void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
@@ -45,9 +53,11 @@ int64_t check_blocks_at(struct check* c,
 // How many rows of so many a case may show: all, or the last few thousand (check_ends()).
 int64_t check_shown(int64_t size);
 
-// In the running case few blocks run. Call it before check_run(), which ends the item as bad_launch
-// if a launch is refused or the launcher does not return COURSE_OK.
+// In the running case few blocks run; or, where a block takes long, the last one alone. Call it
+// before check_run(), which ends the item as bad_launch if a launch is refused or the launcher does
+// not return COURSE_OK.
 void check_run_few_blocks(struct check* c);
+void check_run_last_block(struct check* c);
 
 // The last numbers of an output, compared with want: right to a few bits?
 bool check_end_is_right(const struct tensor* t);

@@ -96,7 +96,7 @@ struct check {
     char fail_call[32];
     int fail_at;
     bool null_if_empty;
-    bool few_blocks;
+    enum arena_blocks few_blocks;
     uint32_t key;          // of its altered run; 0: not drawn yet
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned

@@ -69,6 +69,24 @@ for deck in slides/[0-9]*.md; do
     [ "$failed" != "$before" ] || ledger_add slides "$key"
 done
 
+# Figures that only a lesson's text shows, a slide each.
+{
+    printf -- '---\ntitle: Figures\n---\n'
+    for figure in slides/figures/*.lua; do
+        grep -qF "](figures/${figure##*/})" slides/[0-9]*.md ||
+            printf '\n## %s\n\n![a figure](figures/%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "${figure##*/}"
+    done
+} >"$out/figures.md"
+if said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/figures.md" 2>&1); then
+    measured=$(measure "$out/figures.html")
+    wanted="slides $(grep -c '^## ' "$out/figures.md")"
+    if [ "$measured" = "$wanted" ]; then tell ok "figures that are in no deck: nothing sticks out"; else
+        tell FAIL "figures that are in no deck" "$measured, not $wanted"
+    fi
+else
+    tell FAIL "figures that are in no deck are drawn" "$said"
+fi
+
 # A deck with a fault on each slide but the first and the last: all of them are found, and nothing
 # else.
 printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n:::\n' >"$out/planted.md"

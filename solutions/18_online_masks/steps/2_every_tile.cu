@@ -21,6 +21,7 @@ typedef forward_tiles<128, 64, 64, 4, 1, 2> forward_128;
 // BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
 typedef backward_tiles<64, 128, 32, 1, 2, 128, 48, 2> backward_64;
 typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
+typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 
 // ---- the mask ------------------------------------------------------------------------------
 
@@ -279,7 +280,7 @@ __global__ void delta_kernel(const struct backward all_heads, int d) {
 
 // Grid (ceil(N_k / BLOCK_K), B * H), block THREADS_K, a struct keys_smem of dynamic shared memory.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dk_dv_kernel(const struct backward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
     struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
@@ -302,8 +303,8 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
         if (row < n_keys) seen_by[i] = queries_of(s, (int64_t)first_key + row);
     }
 
-    copy_tile<d, T::BLOCK_K, T::THREADS_K>(smem.K, p.K, first_key, n_keys);
-    copy_tile<d, T::BLOCK_K, T::THREADS_K>(smem.V, p.V, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
     if (tiles > 0) copy_queries(smem, p, tiles - 1);
 
 #pragma unroll 1
@@ -338,7 +339,7 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
 // Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct
 // keys for each row.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dq_kernel(const struct backward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
     struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
@@ -362,8 +363,8 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
         warp.delta[i] = p.delta[first_row + row];
     }
 
-    copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.Q, p.Q, first_row, n_rows);
-    copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.dO, p.dO, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
     int n = CEIL_DIV(p.N_k, TILE_K) - 1;
     if (n >= 0) copy_keys(smem, p, n);
 
@@ -414,19 +415,22 @@ static int launch_forward(const struct forward* p, struct online_mask mask, int 
 // The three kernels, for B * H heads.
 template <class T>
 static int launch_backward(const struct backward* p, struct online_mask mask, int heads) {
-    const int bytes_k = sizeof(struct keys_smem<T>),
-              bytes_q = sizeof(struct queries_smem<T>) + T::BLOCK_Q * sizeof(struct keys);
-    void (*dk_dv)(struct backward, struct online_mask) = dk_dv_kernel<T>;
-    void (*dq)(struct backward, struct online_mask) = dq_kernel<T>;
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>),
+              bytes_q = sizeof(struct queries_smem<of_queries>) +
+                        of_queries::BLOCK_Q * sizeof(struct keys);
+    void (*dk_dv)(struct backward, struct online_mask) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, struct online_mask) = dq_kernel<of_queries>;
     enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
     COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
     dim3 rows(CEIL_DIV((int64_t)p->N_q, DELTA_ROWS), heads);
-    dim3 keys(CEIL_DIV((int64_t)p->N_k, T::BLOCK_K), heads);
-    dim3 queries(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
-    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, T::d);
-    if (p->N_k > 0) dk_dv<<<keys, T::THREADS_K, bytes_k>>>(*p, mask);
-    if (p->N_q > 0) dq<<<queries, T::THREADS_Q, bytes_q>>>(*p, mask);
+    dim3 keys(CEIL_DIV((int64_t)p->N_k, of_keys::BLOCK_K), heads);
+    dim3 queries(CEIL_DIV((int64_t)p->N_q, of_queries::BLOCK_Q), heads);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, mask);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, mask);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -466,6 +470,8 @@ extern "C" int online_masks_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     if (!is_mask(&mask, B)) return COURSE_BAD_ARGUMENT;
     int status = check_backward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0) return status;
-    return d == 64 ? launch_backward<backward_64>(&p, mask, B * H)
-                   : launch_backward<backward_128>(&p, mask, B * H);
+    if (d == 64) return launch_backward<backward_64>(&p, mask, B * H);
+    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+               ? launch_backward<backward_128>(&p, mask, B * H)
+               : launch_backward<backward_128_99KB>(&p, mask, B * H);
 }
