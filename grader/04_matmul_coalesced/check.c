@@ -382,19 +382,6 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
-static const struct hypothesis sums[] = {
-    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
-    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
-    SUM(stale_state, 1, stale_B, all_terms),
-    SUM(zero_skipped, 1, nonzero_term, all_terms),
-    {CAUSE_transposed, make_turned, 1, NULL},
-    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
-    {0},
-};
-
 // Elements are right or were not written at all.
 static bool some_are_missing(const struct suspect* s) {
     for (int64_t i = 0; i < s->tensor->count; i++)
@@ -417,7 +404,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    enum cause cause = hypothesis_search(&s, sums);
+    enum cause cause = hypothesis_search(&s, packed_mistakes);
     if (cause) return cause;
     if (check_int_of(c, "function") == GRID) {
         if (some_are_missing(&s)) return CAUSE_stride_loop;

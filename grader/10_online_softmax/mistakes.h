@@ -169,18 +169,18 @@ static double reach(const struct batch* b) {
 }
 
 // Equal scores far from 0, of which x - m is 0: m c was rounded, and x c was not. The difference is
-// so large that exp is 0 or infinite.
+// so large that exp is 0, or infinite where m c was rounded down.
 static bool is_product_rounded(const struct batch* b, double budget) {
     const double far = 1e5;
     const struct tensor* l = b->out[1];
-    bool any = false;
+    bool infinite = false;
     for (int64_t row = 0; row < b->rows; row++) {
         const double got = l->got[row];
         if (fabs(got - l->want[row]) <= budget) continue;
         if (!(fabs(b->out[0]->want[row]) > far && (got == 0 || !isfinite(got)))) return false;
-        any = true;
+        infinite |= !isfinite(got);
     }
-    return any;
+    return infinite;
 }
 
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an

@@ -132,24 +132,6 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// For a list of bad calls of heads of d elements: each stride below what it may be.
-#define FORWARD_BAD_STRIDES(d)                          \
-    {COURSE_BAD_ARGUMENT, {{"stride_o.n", (d)-1}}},     \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.h", -64}}}, { \
-        COURSE_BAD_ARGUMENT, {                          \
-            { "stride_v.h", -64 }                       \
-        }                                               \
-    }
-
 // An ordinary case; forward_idle() without queries, without heads and without batches;
 // problem_refused(), problem_too_many_heads() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);

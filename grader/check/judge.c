@@ -219,7 +219,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     }
     if (!nothing) cause = mistake(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // the first call was right: the others, of other sizes or elsewhere, were made with what it left
+    // the first call was right: the others, of other sizes or elsewhere, were made with what it
+    // left
     if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)))
         return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;

@@ -173,8 +173,8 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
     const int64_t half = check_blocks_at(c, reached, problem, size / 2);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);
     if (blocks < half) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    if (10 * blocks < 19 * half || reached_beyond(c, reached, problem, size)) return;
-    if (reached(c, problem, size - BEFORE))
+    if (10 * blocks < 19 * half || !reached(c, problem, size - BEFORE)) return;
+    if (!reached_beyond(c, reached, problem, size))
         fail_beyond(c, CAUSE_wrapped_index, size - BEFORE, size);
 }
 

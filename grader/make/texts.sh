@@ -58,12 +58,16 @@ refresh() { # refresh TEXT
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
-            while ((getline line) > 0 && line != end) {}
+            while ((more = getline line) > 0 && line != end) {}
+            if (more <= 0) { # or the rest of the text would be lost
+                print FILENAME ": no line is " end > "/dev/stderr"
+                exit 1
+            }
             print end
             next
         }
         { print }' new="$new" figures="$FIGURES" "$1" >"$new" &&
-        sh grader/make/figures.sh "$new" >"$new.figures" && cp "$new.figures" "$1" && echo "$1"
+        sh grader/make/figures.sh "$new" >"$new.figures" && cp "$new.figures" "$1" && echo "$1" || exit 1
 }
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"

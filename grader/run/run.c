@@ -364,7 +364,8 @@ static void make_room(void) {
 
 enum { GONE = 0xff };  // a NaN in all types
 
-// All arrays get other addresses. What was in the old ones is gone: who has kept a pointer reads NaN.
+// All arrays get other addresses. What was in the old ones is gone: who has kept a pointer reads
+// NaN.
 static void move(void) {
     memcpy(left, device, sizeof left);
     make_room();
