@@ -87,9 +87,11 @@ bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
-// Another factor of the scores than the scale; another start of the running maximum; that, or
-// another base or end of the online softmax. `right` is a right kernel.
+// Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded to
+// 16 bits; another start of the running maximum; that, or another base or end of the online
+// softmax. `right` is a right kernel.
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
+enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
 
