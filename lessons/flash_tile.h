@@ -270,6 +270,14 @@ template <int head_dim, int block_q, int tile_k, int blocks> struct queries_tile
     };
 };
 
+// What a line of tiles.h says: the sizes of both kernels.
+template <int d, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
+          int blocks_q>
+struct backward_tiles {
+    typedef keys_tiles<d, block_k, tile_q, shares, blocks_k> keys;
+    typedef queries_tiles<d, block_q, tile_k, blocks_q> queries;
+};
+
 // The shared memory of a block of dk_dv_kernel. Tiles of queries have two buffers: tile i is in
 // half i % 2.
 template <class T> struct keys_smem {
@@ -285,6 +293,15 @@ template <class T> struct queries_smem {
     bf16 Q[T::BLOCK_Q * T::d], dO[T::BLOCK_Q * T::d];
     bf16 K[2][T::TILE_K * T::d], V[2][T::TILE_K * T::d];
 };
+
+// On the host: may a block have so much shared memory on the current device?
+static inline bool block_may_have(size_t bytes) {
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= (size_t)most;
+}
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of
 // each, a lane has two rows, g and g + 8 (g = lane / 4), told apart by h = 0, 1; and of every 8
@@ -473,15 +490,37 @@ __device__ __forceinline__ void weigh_keys(struct keys_state<T>& warp,
     }
 }
 
+// dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                        (README eq. 6, 7)
+// Of a tile of queries, and the 32 keys from `key` on of the block. SHARES warps share them: each
+// has made P and dS of QUERIES queries, from `query` on, and adds to COLUMNS columns of dV and dK.
+template <class T>
+__device__ __forceinline__ void add_keys(struct keys_state<T>& warp, struct keys_smem<T>& smem,
+                                         int key, int query,
+                                         const bf16* Q_tile,     // (TILE_Q, d)
+                                         const bf16* dO_tile) {  // (TILE_Q, d)
+    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    if (T::SHARES == 1) {
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
+    } else {
+        bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
+        put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
+        put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
+        int column = threadIdx.x / T::BLOCK_K * COLUMNS;
+        __syncthreads();  // P and dS are written before other warps read them
+        multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
+        multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
+    }
+}
+
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
 // `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.
-// SHARES warps share 32 keys: each takes as large a part of the queries, and then of the columns.
 template <int masked, class T>
 __device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct keys_smem<T>& smem,
                                              const struct backward& p, int first_key, int last_tile,
                                              int first_tile, int start) {
-    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    const int d = T::d, QUERIES = T::QUERIES, TILE_Q = T::TILE_Q;
     int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / T::BLOCK_K * QUERIES;
     // Query query + x of tile 0 sees key key + n if x + ahead >= n.
@@ -502,19 +541,7 @@ __device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct 
         multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
         weigh_keys<masked>(warp, smem.LSE[half] + query, smem.delta[half] + query, c,
                            (int)(ahead + (int64_t)tile * TILE_Q));
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                (README eq. 6, 7)
-        if (T::SHARES == 1) {
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
-        } else {
-            bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
-            put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
-            put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
-            int column = threadIdx.x / T::BLOCK_K * COLUMNS;
-            __syncthreads();  // P and dS are written before other warps read them
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
-        }
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);
     }
 }
 
@@ -568,6 +595,24 @@ __device__ __forceinline__ void walk_keys(struct queries_state<T>& warp,
         // dQ += dS K  (scale comes at the end)                                      (README eq. 8)
         multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[half]);
     }
+}
+
+// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
+// Of query i of a head, for the half warp that calls it: 16 bytes per lane and turn. All its lanes
+// get the sum; 0 if i is no query.
+__device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t i, int d) {
+    float sum = 0.0f;
+    for (int x = threadIdx.x % 16 * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
+        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
+        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
+        for (int pair = 0; pair < PIECE / 2; pair++) {
+            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
+            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
+            sum += o.x * g.x + o.y * g.y;
+        }
+    }
+    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    return sum;
 }
 
 #endif

@@ -125,23 +125,10 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct idle_call bad[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
-        FORWARD_BAD_STRIDES(16),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        FORWARD_ORDER(257),
-        {0},
-    };
-    forward_arguments(all_keys(c, 32, 32), bad);
+    static const struct idle_call too_wide[] = {
+        {COURSE_UNSUPPORTED, {{"d", 257}}}, FORWARD_ORDER(257), {0}};
+    forward_arguments(all_keys(c, 32, 32), too_wide);
+    problem_bad_arguments(all_keys(c, 32, 32), (struct strides){.n = 15, .h = -64, .b = -512});
 }
 
 // Every array ends in a tile that is not full, in rows and in columns, with a mask and without.

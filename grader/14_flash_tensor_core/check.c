@@ -113,38 +113,17 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
         {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
-        FORWARD_BAD_STRIDES(64),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         FORWARD_ORDER(80),
-        {COURSE_UNSUPPORTED, {{"stride_q.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_k.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_v.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_o.n", 68}}},
-        {COURSE_UNSUPPORTED, {{"stride_q.b", 4100}}},
-        {COURSE_UNSUPPORTED, {{"stride_k.b", 4100}}},
-        {COURSE_UNSUPPORTED, {{"stride_v.b", 4100}}},
-        {COURSE_UNSUPPORTED, {{"stride_o.b", 4100}}},
-        {COURSE_UNSUPPORTED, {{"stride_q.h", 100}}},
-        {COURSE_UNSUPPORTED, {{"stride_k.h", 100}}},
-        {COURSE_UNSUPPORTED, {{"stride_v.h", 100}}},
-        {COURSE_UNSUPPORTED, {{"stride_o.h", 100}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
         {0},
     };
-    forward_arguments(all_keys(c, 64, 64), bad);
     struct problem p = all_keys(c, 64, 64);
+    forward_arguments(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = 63, .h = -64, .b = -512});
+    problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
     p.scale = NAN;
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
     problem_misaligned_refused(all_keys(c, 64, 64));

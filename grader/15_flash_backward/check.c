@@ -144,14 +144,10 @@ static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};
     static const struct idle_call order[] = {FORWARD_ORDER(257), {0}};
-    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
-                                          {"H", -1}, {"d", 0},    {0}};
     backward_case(causal(c, 19, 19));
     backward_cases_empty(with_heads(all_keys(c, 19, 17), 2, 2));
     const struct problem p = all_keys(c, 16, 16);
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 15, .h = -1, .b = -1});
-    problem_null_refused(p);
+    problem_bad_arguments(p, (struct strides){.n = 15, .h = -1, .b = -1});
     problem_refused(with_d(p, 257), too_wide);
     problem_refused(p, no_heads);
     problem_refused(p, order);

@@ -171,8 +171,6 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1},
-                                          {"H", -1}, {"d", 0},    {0}};
     // What comes first in the contract's list counts.
     static const struct idle_call others[] = {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
@@ -187,10 +185,8 @@ static void arguments(struct check* c) {
     const struct problem p = all_keys(c, 64, 64);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, (struct strides){.n = 56, .h = -64, .b = -64});
+    problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
-    problem_null_refused(p);
     problem_refused(p, others);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);

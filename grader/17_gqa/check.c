@@ -291,6 +291,7 @@ static void arguments(struct check* c) {
     static const struct idle_call of_heads[] = {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
         {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}}},
         {0},
     };
@@ -305,14 +306,10 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"V", 0}}},
         {0},
     };
-    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1}, {"H", -1},
-                                          {"d", 0},  {"H_k", -1}, {0}};
     const struct strides bad_strides = {.n = 15, .h = -1, .b = -1};
     struct problem p = sizes(c, &of_forward, 4, 1, 16, 16, false);
     forward_arguments(forward_of(c, 1, 32, 32, false), too_wide);
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad_strides);
-    problem_null_refused(p);
+    problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
     problem_refused(p, order);
     problem_refused(p, no_heads);
@@ -320,9 +317,7 @@ static void arguments(struct check* c) {
     backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, false), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     p = sizes(c, &of_backward, 4, 1, 16, 16, false);
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad_strides);
-    problem_null_refused(p);
+    problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
     problem_refused(p, order);
     problem_too_many_heads(backward_of(c, 2, 16, 16, false));

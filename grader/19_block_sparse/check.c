@@ -291,7 +291,7 @@ static void forward_round(struct problem* p, int round) {
 }
 
 static void backward_round(const struct problem* p, int round) {
-    static const char* const masks[] = {"10/01", "01/10"};
+    static const char* const masks[] = {"10/01", "01/10", "11/01"};
     mask_set(p, masks[round]);
 }
 
@@ -305,71 +305,25 @@ static void again(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
     forward_case_after(with_d(p, 64), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
-    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 3, backward_round);
 }
 
-#define BAD_SIZES                                                             \
-    {COURSE_BAD_ARGUMENT, {{"B", -1}}}, {COURSE_BAD_ARGUMENT, {{"N_q", -1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {                               \
-        COURSE_BAD_ARGUMENT, {                                                \
-            { "H", -1 }                                                       \
-        }                                                                     \
-    }
-
 static void arguments(struct check* c) {
-    static const struct idle_call of_O[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        BAD_SIZES,
-        FORWARD_BAD_STRIDES(16),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+    static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 257}}},
         FORWARD_ORDER(257),
         {0},
     };
-    static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
-    static const struct idle_call of_gradients[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        BAD_SIZES,
-        FORWARD_BAD_STRIDES(8),
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"dQ", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dK", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dO", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
-        FORWARD_ORDER(257),
-        {0},
-    };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
-    forward_arguments(p, of_O);
+    forward_arguments(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
     backward_case(sizes(c, &of_backward, 1, 32, 32));
-    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
-    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
-    problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
-    problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
+    p = sizes(c, &of_backward, 1, 16, 16);
+    problem_refused(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = p.d - 1, .h = -64, .b = -512});
+    problem_too_many_heads(p);
+    problem_launches_fail(p);
 }
 
 static void fill_gradients(struct problem* p) {

@@ -13,6 +13,10 @@
 // as their tensors.
 void forward_reference(const struct problem* p, bool single, double* O, double* LSE);
 
+// The same of one query alone: its row of O, d elements, and its LSE.
+void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
+                           double* o, double* LSE);
+
 // ---- data
 
 // Fills Q, K and V with normal random numbers, also between the rows unless there is p->nan_gaps.
@@ -132,24 +136,6 @@ void forward_case_one_key(struct problem p);
 
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
-
-// For a list of bad calls of heads of d elements: each stride below what it may be.
-#define FORWARD_BAD_STRIDES(d)                          \
-    {COURSE_BAD_ARGUMENT, {{"stride_o.n", (d)-1}}},     \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.h", -64}}}, { \
-        COURSE_BAD_ARGUMENT, {                          \
-            { "stride_v.h", -64 }                       \
-        }                                               \
-    }
 
 // For a list of calls with two mistakes: what comes first in the order of lessons 12 to 20 counts,
 // sizes, what is not supported, nothing to do, pointers and strides. `wide` is a d that is not

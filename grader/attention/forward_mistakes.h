@@ -87,6 +87,12 @@ bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
+// Looked at before all of a guess is made: false if the first few wrong rows do not hold it.
+// row_of() gives the row of O and the LSE of a query, stored in their places; false: not known.
+typedef bool forward_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                         double* O, double* LSE);
+bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
+
 // Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded to
 // 16 bits; another start of the running maximum; that, or another base or end of the online
 // softmax. `right` is a right kernel.

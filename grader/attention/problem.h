@@ -152,22 +152,15 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
 void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
-// check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
+// check_idle_calls() with packed arrays.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
-// Calls that must be refused for one size or stride, which is `value`. The list ends with {0}. So
-// many calls as a program makes are one case: it costs less than problem_refused().
-struct bad_size {
-    const char* name;
-    int64_t value;
-};
-void problem_sizes_refused(struct problem p, int status, const struct bad_size* bad);
-
-// problem_sizes_refused() for these strides, each axis of each array of rows by itself.
+// problem_refused() for these strides, each axis of each array of rows by itself.
 void problem_strides_refused(struct problem p, int status, struct strides bad);
 
-// problem_refused() for NULL in the place of each array, and of the workspace.
-void problem_null_refused(struct problem p);
+// What every launcher refuses as COURSE_BAD_ARGUMENT: negative sizes and d = 0; these strides; and
+// NULL in the place of each array, and of the workspace.
+void problem_bad_arguments(struct problem p, struct strides bad);
 
 // A call of p, packed, that must return this status.
 void problem_must_return(struct problem p, int status, const char* what);

@@ -1,5 +1,5 @@
-// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands are large: in
-// one more run mma.sync takes their products 1 to 7 times, and every output must be what follows
+// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands are large:
+// in one more run mma.sync takes their products 1 to 7 times, and every output must be what follows
 // from that (check_follows()). Large are inputs alone, of which all digits are known.
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "check/state.h"
 #include "wall/arena.h"
 
-// How many of the elements that are wanted and not 0 are within a quarter of what is wanted; and how
-// many there are.
+// How many of the elements that are wanted and not 0 are within a quarter of what is wanted; and
+// how many there are.
 static int64_t as_before(const struct tensor* t, int64_t first, int64_t count, int64_t* of) {
     const struct left* altered = &t->state->altered;
     int64_t round = t->got - t->state->got, same = 0;
@@ -32,8 +32,8 @@ void check_changes(struct check* c, const struct tensor* t, int64_t first, int64
     if (!c->session->judges_costs) return;
     if (!c->judged) check_error(c, "check_changes() before check_compare()");
     trial_alter(c);
-    // A sum of products that count 1 to 7 times is hardly ever within a quarter of what it was. What
-    // is computed elsewhere in bf16 is hardly ever a quarter away, except where a sum cancels.
+    // A sum of products that count 1 to 7 times is hardly ever within a quarter of what it was.
+    // What is computed elsewhere in bf16 is hardly ever a quarter away, except where a sum cancels.
     const int64_t same = as_before(t, first, count, &of);
     if (of == 0) check_error(c, "all these elements of %s are 0", t->name);
     if (c->session->log)

@@ -52,9 +52,24 @@ void check_end_failed(struct check* c, enum cause cause) {
     check_end();
 }
 
+void check_withhold(struct check* c, const struct withheld* what) {
+    c->withheld = what;
+}
+
+const char* check_withheld_words(struct check* c, enum cause cause) {
+    const char* words = c->withheld ? c->withheld->words(cause) : NULL;
+    c->record->own_words = words != NULL;
+    return words;
+}
+
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
+    const char* words = check_withheld_words(c, cause);
     record_append(c->record, "case: %s\n", c->name);
+    if (words) {
+        record_append(c->record, "%s", words);
+        check_end_failed(c, c->withheld->instead);
+    }
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);

@@ -59,8 +59,10 @@ struct hypothesis;
 // before.
 void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// The launcher is called `rounds` times (1 to 4) in one process, in the same buffers, with new data
-// each time: a kernel that remembers its first answer shows. Call it right after check_case(). Then
+// The launcher is called `rounds` times (1 to 4) in one process, with new data each time: a kernel
+// that remembers its first answer shows. The first two calls have the same arrays; after them these
+// are gone, and others hold the data: a kernel that keeps pointers shows, too. A case of more than
+// two calls has no array with far rows or ends. Call it right after check_case(). Then
 // check_round(c, r) selects the round that value, want, got and untouched of every tensor show.
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
@@ -269,6 +271,20 @@ const char* check_text(struct check* c, size_t* size);
 // Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
 // |want|.
 bool check_number(struct check* c, double got, double want, double tolerance);
+
+// ---- what a student is to find out alone (lessons 22, 23)
+
+// What a failure does not say while the student has not said what he suspects.
+struct withheld {
+    enum cause instead;  // the cause that is named
+    // Of a failure with the cause `found`: what shows, and what to look with, in lines. NULL: this
+    // failure is no secret.
+    const char* (*words)(enum cause found);
+};
+
+// From here on a failure of this item says `words` in place of what was found and of its cause. An
+// output that is wrong is still shown. *what has to live as long as the item.
+void check_withhold(struct check* c, const struct withheld* what);
 
 // ---- a lesson
 

@@ -114,7 +114,8 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
 }
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
-// they are right? At several sizes: it is not known how the blocks are counted, and few of them run.
+// they are right? At several sizes: it is not known how the blocks are counted, and few of them
+// run.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
                        int64_t fewer) {
     static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
@@ -164,17 +165,27 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
         judge_grid_of(c, reached, problem, blocks, size);
 }
 
+void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { BEFORE = 1 << 16 };  // more than any tile has
+    if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
+        goes_by_the_host(c, reached, problem))
+        return;
+    const int64_t half = check_blocks_at(c, reached, problem, size / 2);
+    const int64_t blocks = check_blocks_at(c, reached, problem, size);
+    if (blocks < half) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * blocks < 19 * half || !reached(c, problem, size - BEFORE)) return;
+    if (!reached_beyond(c, reached, problem, size))
+        fail_beyond(c, CAUSE_wrapped_index, size - BEFORE, size);
+}
+
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
                    const void* problem) {
     if (!check_can_be_huge()) return;
     const struct grid half = grid_at(c, reached, problem, size / 2);
     const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
     const struct grid whole = grid_at(c, reached, problem, size);
-    bool grows = 10 * whole.blocks >= 19 * half.blocks;
-    if (!grows) {  // half of them may be what no launch takes; so they are held against few as well
-        const struct grid few = grid_at(c, reached, problem, fewer);
-        grows = few.blocks > 0 && whole.blocks / few.blocks >= size / fewer / 2;
-    }
-    if (by_the_host || whole.launches != half.launches || !grows) return;
+    if (by_the_host || whole.launches != half.launches) return;
+    if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * whole.blocks < 19 * half.blocks) return;
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

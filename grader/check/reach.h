@@ -29,6 +29,13 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// The same of the last size that its type can count, or a few less: rounded up to whole tiles it is
+// more than that. Call it after check_reaches(). A launcher that it does not judge at that size, or
+// whose grid does not grow, is not judged here either.
+void check_reaches_limit(struct check* c, int64_t size,
+                         bool (*reached)(struct check* c, const void* problem, int64_t size),
+                         const void* problem);
+
 // The same question of arrays with more elements than 32 bits can count, though none of the sizes
 // is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
 // many do not. The item fails as wrapped_index if the last results are right with so many, and with

@@ -80,8 +80,10 @@ static void excerpt(const char* text, char* to, size_t size) {
 }
 
 // An access outside of arrays has another cause where it is known what the program cannot do: bad
-// arguments, or a size.
+// arguments, or a size. And where the arrays of calls before are gone.
 static void fail_crash(struct check* c, const char* text) {
+    if (arena_is_elsewhere(c->answer.rounds_done) && strcmp(c->answer.kind, "bad_address") == 0)
+        check_fail(c, CAUSE_stale_state, "%s", text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
 
@@ -207,9 +209,11 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
 }
 
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
-    if (answer->findings == 0) return;
-    found->cause = device_cause(answer->finding_kind);
-    snprintf(found->text, sizeof found->text, "%s", answer->finding_text);
+    found->note = answer->findings == 0 && answer->note_kind[0];
+    if (answer->findings == 0 && !found->note) return;
+    found->cause = device_cause(found->note ? answer->note_kind : answer->finding_kind);
+    snprintf(found->text, sizeof found->text, "%s",
+             found->note ? answer->note_text : answer->finding_text);
 }
 
 void trial_find(struct check* c, struct finding* found) {
@@ -413,7 +417,10 @@ static void judge_host(struct check* c, int round) {
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
-        check_fail(c, written ? CAUSE_host_computed : CAUSE_never_written,
+        check_fail(c,
+                   written     ? CAUSE_host_computed
+                   : round > 0 ? CAUSE_stale_state
+                               : CAUSE_never_written,
                    "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
@@ -449,7 +456,8 @@ void trial_promises(struct check* c) {
     } broken_by[] = {
         {CAUSE_allocates, "the launcher called cudaMalloc or one of its relatives",
          "what the kernel needs between its blocks has to fit into the outputs"},
-        {CAUSE_other_stream, "the launcher launched a kernel in a stream that it had created",
+        {CAUSE_other_stream,
+         "the launcher launched a kernel in another stream than the default one",
          "launch in the default stream: leave the fourth number of <<< >>> away"},
         {CAUSE_waits,
          "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",

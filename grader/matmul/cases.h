@@ -50,8 +50,8 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
 // or 16 bits can count. See check_reaches().
 void multiply_reaches(struct check* c, const struct matmul* of);
 
-// Each matrix has more elements than 32 bits can count: check_indexes(). Once rows are a multiple of
-// 8 elements long, once they are not.
+// Each matrix has more elements than 32 bits can count: check_indexes(). Once rows are a multiple
+// of 8 elements long, once they are not.
 void multiply_huge(struct check* c, const struct matmul* of);
 
 // The same of matrices whose sizes have the remainder `odd` by 8. A launcher's own `begin` starts a

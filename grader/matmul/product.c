@@ -55,9 +55,10 @@ static void move(struct check* c, int round, struct matrix* m, const struct matr
     if (strides) check_vary(c, stride, round, m->stride);
 }
 
-struct product product_smaller(const struct product* p, int round) {
+struct product product_smaller(const struct product* p, int round, int64_t M, int64_t N,
+                               int64_t K) {
     struct check* c = p->check;
-    struct product small = product_of(c, p->of, p->M / 2, p->N / 2, p->K / 2);
+    struct product small = product_of(c, p->of, M, N, K);
     small.C = (struct matrix){.rows = small.M, .cols = small.N};
     small.A = (struct matrix){.rows = small.M, .cols = small.K};
     small.B = (struct matrix){.rows = small.K, .cols = small.N};

@@ -62,9 +62,9 @@ struct product product_of(struct check* c, const struct matmul* of, int64_t M, i
 // "stride_C" and so on.
 void product_declare(struct product* p);
 
-// The product that a round of p's case makes instead, in the same arrays: half as large in all
-// sizes, and packed from their first elements on. For p, which is declared.
-struct product product_smaller(const struct product* p, int round);
+// The product that a round of p's case makes instead, in the same arrays: M x N x K, none larger
+// than p's, and packed from their first elements on. For p, which is declared.
+struct product product_smaller(const struct product* p, int round, int64_t M, int64_t N, int64_t K);
 
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);

@@ -5,13 +5,7 @@
 # shellcheck disable=SC2016  # awk's own $
 . grader/test/tell.sh
 . grader/make/chromium.sh
-missing=
-for tool in gnuplot xmllint; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
-[ -n "$(find_chromium)" ] || missing="$missing chromium"
-if [ -n "$missing" ]; then
-    tell skip "the plots" "there is no$missing (sh setup.sh --dev)"
-    exit 77
-fi
+need "the plots" gnuplot xmllint chromium
 
 # In a copy, where figures can be planted.
 root=$(pwd -P)

@@ -85,6 +85,11 @@ static inline uint64_t arena_before(const struct arena_tensor* t) {
     return t->ends ? t->pitch - t->bytes / t->ends : 0;
 }
 
+// Does this round have its arrays in another place than the first two? Nothing is left in theirs.
+static inline bool arena_is_elsewhere(uint32_t round) {
+    return round >= 2;
+}
+
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
@@ -159,6 +164,8 @@ struct arena_answer {
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...
     char finding_text[6144];    // of the first ones
+    char note_kind[32];         // what may explain a wrong result; "": nothing
+    char note_text[1024];       // its text
     uint32_t refused_launches;  // by the CPU device
     char refused_text
         [2048];       // of the calls and launches that it refused, a line each, each line once

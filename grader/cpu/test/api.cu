@@ -162,6 +162,9 @@ static void time_and_device(void) {
     CHECK_CUDA(cudaFreeAsync(p, stream));
     CHECK_CUDA(cudaStreamSynchronize(stream));
     CHECK_CUDA(cudaStreamDestroy(stream));
+    CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    CHECK(cudaStreamDestroy(cudaStreamPerThread) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaStreamDestroy(cudaStreamLegacy) == cudaErrorInvalidResourceHandle);
     CHECK_CUDA(cudaEventDestroy(start));
     CHECK_CUDA(cudaEventDestroy(stop));
 
