@@ -186,6 +186,9 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reac
     const struct grid whole = grid_at(c, reached, problem, size);
     if (by_the_host || whole.launches != half.launches) return;
     if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    if (10 * whole.blocks < 19 * half.blocks) return;
+    if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
+        const struct grid few = grid_at(c, reached, problem, fewer);
+        if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
+    }
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }
