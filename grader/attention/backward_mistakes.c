@@ -354,6 +354,24 @@ static bool is_rounding(const struct suspect* s) {
     return yes;
 }
 
+// True if all elements are wanted times one factor near 1: P is relative to an LSE that is off by
+// as much in all rows, as by another log2(e).
+static bool is_off_by_a_factor(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    double product = 0, square = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        product += t->got[e] * t->want[e];
+        square += t->want[e] * t->want[e];
+    }
+    const double factor = product / square;
+    if (!(fabs(factor - 1) < 0.0625)) return false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->got[e] - factor * t->want[e]) <= s->budget.max))
+            return false;
+    return true;
+}
+
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = backward_suspect(c, t, budget);
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
@@ -367,7 +385,8 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause) cause = explain_places(&s);
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause) cause = explain_nonfinite(&s);
-    return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+    if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
+    return cause;
 }
 
 // True if LSE is right but in the rows that see no key, and nobody has written any of these.

@@ -123,6 +123,25 @@ enum cause explain_empty_rows(const struct suspect* s) {
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
 }
 
+bool is_lost_below(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        const double got = LSE->got[row], want = LSE->want[row];
+        if (!check_was_written(LSE, row) || !check_was_written(O, first)) return false;
+        if (!(want < -1000) || want == -INFINITY) {
+            if (got != want && !(fabs(got - want) < 1e-3)) return false;
+            continue;
+        }
+        // m is too large, and l is 0.
+        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
+        any = true;
+    }
+    return any;
+}
+
 bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
     const struct problem* p = s->problem;
     const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;

@@ -211,8 +211,8 @@ static bool simulate_row(const struct problem* p, const struct forward_mistake* 
     if (!has_a_row(p, w, i, h)) return false;
     struct forward_mistake of_row = *w;
     if (w->grouping == ROWS_UP_TO_N_Q && packed_row(p, h, i) >= p->N_q) of_row.columns = 0;
-    struct range keys =
-        range_of(p, w, masked_as(p, w, h, i), packed_row(p, h, masked_as(p, w, h, i)));
+    const int64_t as = masked_as(p, w, h, i);
+    struct range keys = range_of(p, w, as, packed_row(p, h, as));
     for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
     *lse = ANYTHING;
     if (!is_within(p, w, b, h)) return true;
@@ -334,25 +334,6 @@ bool is_cut_off(const struct suspect* s) {
     }
     return count > 0 &&
            ((differ >= 8 && wrong >= count / 64 && cut >= wrong * 15 / 16) || ones == count);
-}
-
-bool is_lost_below(const struct suspect* s) {
-    const struct problem* p = s->problem;
-    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
-    bool any = false;
-    FOR_EACH_QUERY(p, b, h, i) {
-        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
-        const double got = LSE->got[row], want = LSE->want[row];
-        if (!check_was_written(LSE, row) || !check_was_written(O, first)) return false;
-        if (!(want < -1000) || want == -INFINITY) {
-            if (got != want && !(fabs(got - want) < 1e-3)) return false;
-            continue;
-        }
-        // m is too large, and l is 0.
-        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
-        any = true;
-    }
-    return any;
 }
 
 bool is_by_small_weights(const struct suspect* s) {

@@ -190,6 +190,7 @@ static enum cause explain_scores(const struct suspect* s) {
     struct forward_mistake w = forward_right(p);
     enum cause cause = explain_LSE(s);
     if (!cause) cause = explain_scale(s, w);
+    if (!cause) cause = explain_scaled_Q(s, w);
     if (cause) return cause;
     w.columns = 64;
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;

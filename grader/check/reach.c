@@ -105,7 +105,8 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// What goes wrong here does so for the size. Who needs too long is not judged.
+// What goes wrong here does so for the size. Who needs too much time or memory walks over all of it,
+// and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = CAUSE_wrapped_index;
     const bool right = reached(c, problem, size) || c->unfinished;
@@ -186,11 +187,9 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reac
     const struct grid whole = grid_at(c, reached, problem, size);
     if (by_the_host || whole.launches != half.launches) return;
     if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    bool grows = 10 * whole.blocks >= 19 * half.blocks;
-    if (!grows) {  // half of them may be what no launch takes; so they are held against few as well
+    if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
-        grows = few.blocks > 0 && whole.blocks / few.blocks >= size / fewer / 2;
+        if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
     }
-    if (!grows) return;
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

@@ -105,7 +105,7 @@ struct check {
     bool far;                         // an array of the case is
     bool huge;                        // of an array the case has the ends alone
     enum cause beyond;                // crashes of cases of few blocks: reach.c
-    bool unfinished;                  // such a case took too long
+    bool unfinished;                  // such a case took too long, or too much memory
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session

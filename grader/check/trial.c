@@ -278,8 +278,8 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
-    c->unfinished =
-        c->beyond && (r->end == WALL_TIMEOUT || strcmp(c->answer.kind, "endless_loop") == 0);
+    c->unfinished = c->beyond && (r->end == WALL_TIMEOUT || r->end == WALL_MEMORY ||
+                                  strcmp(c->answer.kind, "endless_loop") == 0);
     if (c->unfinished) return;
     judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
