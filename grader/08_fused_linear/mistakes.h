@@ -363,6 +363,8 @@ struct factor {
     double z, factor, by;  // of f'(z): what the kernel has multiplied with, give or take `by`
 };
 
+#define FAR 0.02  // of a slope: no arithmetic in fp32 or bf16 is off by that much
+
 static int by_z(const void* a, const void* b) {
     const struct factor *one = a, *other = b;
     return (one->z > other->z) - (one->z < other->z);
@@ -373,10 +375,11 @@ static int by_z(const void* a, const void* b) {
 static bool is_other_slope(const struct layer* l, const struct tensor* t) {
     enum { ENOUGH = 100 };
     struct factor* all = check_allocate(l->check, t->count, sizeof *all);
-    int64_t count = 0, pairs = 0, alike = 0;
+    int64_t count = 0, pairs = 0, alike = 0, far = 0;
     for (int64_t e = 0; e < t->count; e++) {
         const double by = l->dY->value[e] * scale_of(l);
         if (!is_kept(l, e) || !isfinite(t->got[e]) || by == 0) continue;
+        far += fabs(t->got[e] - t->want[e]) > FAR * fabs(by);  // more than inexact
         all[count++] = (struct factor){l->Z->value[e], t->got[e] / by,
                                        (fabs(t->got[e]) * 0x1p-8 + 1e-6) / fabs(by)};
     }
@@ -388,7 +391,7 @@ static bool is_other_slope(const struct layer* l, const struct tensor* t) {
         alike += fabs(one->factor - other->factor) <= one->by + other->by;
     }
     free(all);
-    return pairs >= ENOUGH && alike == pairs;
+    return far > 0 && pairs >= ENOUGH && alike == pairs;
 }
 
 // No element is larger than what is wanted, and some are smaller by more than a rounding.
@@ -431,8 +434,8 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
         // words agree by chance alone
         if (l->p > 0 && 20 * m.other > m.of) return CAUSE_other_words;
     }
-    if (l->backward && l->f && is_other_slope(l, t)) return CAUSE_gelu_slope;
-    return is_cut_off(t) ? CAUSE_cut_off : CAUSE_NONE;
+    if (is_cut_off(t)) return CAUSE_cut_off;
+    return l->backward && l->f && is_other_slope(l, t) ? CAUSE_gelu_slope : CAUSE_NONE;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {

@@ -115,9 +115,9 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}}},
-        FORWARD_ORDER(80),
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        FORWARD_ORDER(80),
         {0},
     };
     struct problem p = all_keys(c, 64, 64);

@@ -109,8 +109,8 @@ void forward_case_late_maximum(struct problem p);
 // One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
 void forward_case_one_weighs(struct problem p);
 
-// All scores are `level`, a power of 2 that is negative, in every other row: the running maximum has
-// to begin below. It is -2^127 at most, which is finite in base 2, too.
+// All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
+// has to begin below. It is -2^127 at most, which is finite in base 2, too.
 void forward_case_below(struct problem p, double level);
 
 // Few keys have most of the weight, and the last key is among them. One batch, one head.

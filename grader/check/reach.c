@@ -105,8 +105,8 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// What goes wrong here does so for the size. Who needs too much time or memory walks over all of it,
-// and is not judged.
+// What goes wrong here does so for the size. Who needs too much time or memory walks over all of
+// it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = CAUSE_wrapped_index;
     const bool right = reached(c, problem, size) || c->unfinished;
@@ -171,12 +171,12 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
     if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
         goes_by_the_host(c, reached, problem))
         return;
-    const int64_t half = check_blocks_at(c, reached, problem, size / 2);
+    const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);
-    if (blocks < half) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    if (10 * blocks < 19 * half || !reached(c, problem, size - BEFORE)) return;
-    if (!reached_beyond(c, reached, problem, size))
-        fail_beyond(c, CAUSE_wrapped_index, size - BEFORE, size);
+    if (blocks < before || blocks - before > before)
+        check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
+                   (long long)(size - BEFORE), (long long)before, (long long)size,
+                   (long long)blocks);
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
@@ -187,9 +187,11 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reac
     const struct grid whole = grid_at(c, reached, problem, size);
     if (by_the_host || whole.launches != half.launches) return;
     if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
-    if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
+    bool grows = 10 * whole.blocks >= 19 * half.blocks;
+    if (!grows) {  // half of them may be what no launch takes; so they are held against few as well
         const struct grid few = grid_at(c, reached, problem, fewer);
-        if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
+        grows = few.blocks > 0 && whole.blocks / few.blocks >= size / fewer / 2;
     }
+    if (!grows) return;
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

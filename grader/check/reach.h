@@ -29,9 +29,9 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
-// The same of the last size that its type can count, or a few less: rounded up to whole tiles it is
-// more than that. Call it after check_reaches(). A launcher that it does not judge at that size, or
-// whose grid does not grow, is not judged here either.
+// The blocks that a launcher launches for the last size that its type can count, or a few less:
+// rounded up to whole tiles it is more than that. The item fails as wrapped_index if they are not
+// about as many as for a slightly smaller size. No kernel runs. Call it after check_reaches().
 void check_reaches_limit(struct check* c, int64_t size,
                          bool (*reached)(struct check* c, const void* problem, int64_t size),
                          const void* problem);
@@ -40,7 +40,7 @@ void check_reaches_limit(struct check* c, int64_t size,
 // is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
 // many do not. The item fails as wrapped_index if the last results are right with so many, and with
 // `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
-// on memory of the host's, a grid that does not grow, and a kernel that does not come to an end: its
+// on the host's memory, a grid that does not grow, and a kernel that does not come to an end: its
 // blocks walk over what the size makes long.
 void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),

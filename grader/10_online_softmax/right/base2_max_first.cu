@@ -1,4 +1,4 @@
-// In base 2: exp(x - m) = exp2((x - m) * log2(e)). The merge takes the maximum of all threads first,
+// In base 2: exp(x - m) = exp2((x - m) log2(e)). The merge takes the maximum of all threads first,
 // then rescales once and adds.
 
 #include "online_softmax.h"
