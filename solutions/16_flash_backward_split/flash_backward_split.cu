@@ -319,6 +319,28 @@ __device__ __forceinline__ void add_keys(struct keys_state<T>& warp, struct keys
     }
 }
 
+// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
+// Of query i of a head, for the half warp that calls it: 16 bytes per lane and turn. All its lanes
+// get the sum; 0 if i is no query.
+__device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t i, int d) {
+    float sum = 0.0f;
+    for (int x = threadIdx.x % 16 * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
+        // BEGIN SOLUTION (about 7 lines): this lane's 16 bytes of each, two columns at a time
+        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
+        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
+        for (int pair = 0; pair < PIECE / 2; pair++) {
+            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
+            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
+            sum += o.x * g.x + o.y * g.y;
+        }
+        // END SOLUTION
+    }
+    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    return sum;
+}
+
+// ---- the loops over tiles ------------------------------------------------------------------
+
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
 // `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.
@@ -407,26 +429,6 @@ __device__ __forceinline__ void walk_keys(struct queries_state<T>& warp,
         // dQ += dS K  (scale comes at the end)                                      (README eq. 8)
         multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[half]);
     }
-}
-
-// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
-// Of query i of a head, for the half warp that calls it: 16 bytes per lane and turn. All its lanes
-// get the sum; 0 if i is no query.
-__device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t i, int d) {
-    float sum = 0.0f;
-    for (int x = threadIdx.x % 16 * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
-        // BEGIN SOLUTION (about 7 lines): this lane's 16 bytes of each, two columns at a time
-        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
-        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
-        for (int pair = 0; pair < PIECE / 2; pair++) {
-            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
-            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
-            sum += o.x * g.x + o.y * g.y;
-        }
-        // END SOLUTION
-    }
-    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    return sum;
 }
 
 // ---- GPU kernel: delta ---------------------------------------------------------------------
