@@ -93,8 +93,8 @@ typedef bool forward_row(const struct problem* p, const void* how, int64_t b, in
                          double* O, double* LSE);
 bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
 
-// Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded to
-// 16 bits; another start of the running maximum; that, or another base or end of the online
+// Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded
+// to 16 bits; another start of the running maximum; that, or another base or end of the online
 // softmax. `right` is a right kernel.
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
 enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake right);

@@ -1,5 +1,5 @@
 // tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands are large:
-// in one more run mma.sync takes their products 1 to 7 times, and every output must be what follows
+// in one more run mma.sync takes their products 2 to 7 times, and every output must be what follows
 // from that (check_follows()). Large are inputs alone, of which all digits are known.
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static void fill_large(const struct problem* p, enum which a) {
 }
 
 // The scale that makes scores of products of large numbers: with it they have a deviation of 0.15,
-// and of 0.7 if each counts 1 to 7 times.
+// and of 0.7 if each counts 2 to 7 times.
 static double scale_of_large(const struct problem* p) {
     const double mean_square = 3.8e4 * UNIT * UNIT;
     return (double)(float)(0.15 / (sqrt((double)p->d) * mean_square));

@@ -209,7 +209,7 @@ void check_kept(struct check* c, enum cause cause, const char* unit, double unit
                 int64_t of_a_thread);
 
 // What came from the tensor cores: the case runs once more, on the CPU device, and mma.sync takes a
-// product 1 to 7 times if one operand is 1024 or more (or -1024 or less), or both are: as often as
+// product 2 to 7 times if one operand is 1024 or more (or -1024 or less), or both are: as often as
 // their digits and a number that is drawn for this run say together. Call it after the output was
 // compared, for `count` elements from `first` on. Those that are wanted to be 0 do not count. Each
 // is a sum of such operands in the product `what` ("P V"), and at least half of them must be

@@ -105,8 +105,8 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// What goes wrong here does so for the size. Who needs too much time or memory walks over all of it,
-// and is not judged.
+// What goes wrong here does so for the size. Who needs too much time or memory walks over all of
+// it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     c->beyond = CAUSE_wrapped_index;
     const bool right = reached(c, problem, size) || c->unfinished;
