@@ -210,6 +210,21 @@
     CAUSE(pool_hidden, "hidden keys count in the mean of a pool, as weights of 0")                 \
     CAUSE(pool_order, "weights first, then their mean: exp of a mean is not a mean of exp")        \
     CAUSE(pool_rows, "query i belongs to pool i / pool, key j to j / pool, wherever tiles begin")  \
+    /* decoding */                                                                                 \
+    CAUSE(merge_weights,                                                                           \
+          "parts of a row are added as if each weighed the same: part s counts exp(LSE_s - M) "    \
+          "times")                                                                                 \
+    CAUSE(empty_part,                                                                              \
+          "a part in which a row sees no key has the weight 0: 0 / 0 and (-inf) - (-inf) are NaN") \
+    CAUSE(length_ignored, "each sequence has a length of its own, lengths[b]")                     \
+    CAUSE(page_table,                                                                              \
+          "key j is in slot j % page_size of page page_table[b][j / page_size], in rows of "       \
+          "max_pages")                                                                             \
+    CAUSE(ticket_kept,                                                                             \
+          "the tickets are not zeros afterwards: who draws the last one puts it back")             \
+    COST(too_few_blocks,                                                                           \
+         "one block reads more than its share: split the keys until every multiprocessor has "     \
+         "a part")                                                                                 \
     /* host code */                                                                                \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(error_left,                                                                              \

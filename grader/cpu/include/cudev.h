@@ -87,6 +87,8 @@ struct cudev_traffic {
     // Sum over blocks: bytes of the distinct sectors that a block reads, the least that L2 has to
     // deliver.
     unsigned long long block_read_bytes;
+    // The same of that block which reads most.
+    unsigned long long read_bytes_per_block;
     // Bytes of global memory that a warp loads again: README.md, Profile.
     unsigned long long loaded_again_bytes;
 };

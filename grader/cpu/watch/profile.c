@@ -47,6 +47,7 @@ void cudev_profile_block_begins(struct watch* watch) {
     cudev_lockstep_block(watch);
     profile()->worker[watch->worker->number].placed_count = 0;
     profile()->worker[watch->worker->number].shared_bytes = 0;
+    profile()->worker[watch->worker->number].block_sectors = 0;
     cudev_counters_kernel(watch)->blocks++;
 }
 

@@ -95,7 +95,12 @@ static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
         p->stored &= ~(1u << warp);
         if (++p->now[warp] > p->last) p->last = p->now[warp];
     }
-    c->block_sectors += r->part < p->first;
+    if (r->part < p->first) {
+        struct worker_profile* own = &profile()->worker[watch->worker->number];
+        c->block_sectors++;
+        if (++own->block_sectors > own->most_block_sectors)
+            own->most_block_sectors = own->block_sectors;
+    }
     if (r->part != p->now[warp]) *r = (struct block_read){.part = p->now[warp]};
     unsigned again = (unsigned)__builtin_popcount(loaded_before(r, s, warp));
     if (!again) return;

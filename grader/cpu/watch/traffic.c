@@ -56,6 +56,8 @@ void cudev_get_traffic(struct cudev_traffic* t) {
         t->static_bytes += own->static_bytes;
         if (own->most_shared > t->shared_bytes_per_block)
             t->shared_bytes_per_block = own->most_shared;
+        if (32 * own->most_block_sectors > t->read_bytes_per_block)
+            t->read_bytes_per_block = 32 * own->most_block_sectors;
         t->unique_read_bytes += own->read_bytes;
         t->unique_written_bytes += own->written_bytes;
     }
@@ -86,7 +88,7 @@ void cudev_reset_traffic(void) {
         memset(p->worker[w].counts, 0, p->rows * sizeof p->worker[w].counts[0]);
         memset(p->worker[w].kernel, 0, p->kernels * sizeof p->worker[w].kernel[0]);
         p->worker[w].read_bytes = p->worker[w].written_bytes = p->worker[w].static_bytes = 0;
-        p->worker[w].most_shared = 0;
+        p->worker[w].most_shared = p->worker[w].most_block_sectors = 0;
         watch_state()->watch[w].deepest = 0;
     }
     memset(p->row_hash, 0, sizeof p->row_hash);

@@ -46,6 +46,14 @@ template <int PAD> __global__ void transpose_tiled(float* out, const float* a) {
         out[(x + j) * N + y + threadIdx.x] = tile[threadIdx.x][j];
 }
 
+// Block 2 reads three rows, the others one each.
+__global__ void read_unevenly(float* out, const float* a) {
+    float sum = 0.0f;
+    for (int row = 0; row < (blockIdx.x == 2 ? 3 : 1); row++)
+        sum += a[(blockIdx.x + row) * N + threadIdx.x];
+    out[blockIdx.x * N + threadIdx.x] = sum;
+}
+
 // By way of shared memory, 16 bytes a thread; what is not used of the last piece costs nothing.
 __global__ void copy_async(float* out, const float* a, int n) {
     __shared__ float4 s[N];
@@ -224,6 +232,7 @@ __global__ void two_paths(float* out, const float* a) {
 // ---- the numbers -------------------------------------------------------------------------------
 
 static int failures;
+static unsigned long long of_a_block;  // bytes that one block has read at most
 static bool only_launch;  // print profiles; on a GPU nothing but the names of the launches
 
 struct expected {
@@ -247,6 +256,7 @@ static void check(const char* kernel, struct expected e) {
     struct cudev_traffic t;
     cudev_get_traffic(&t);
     cudev_reset_traffic();
+    of_a_block = t.read_bytes_per_block;
     compare(kernel, "bytes loaded", t.global_load_bytes, e.load_bytes);
     compare(kernel, "load requests", t.global_load_requests, e.load_requests);
     compare(kernel, "load sectors", t.global_load_sectors, e.load_sectors);
@@ -308,6 +318,11 @@ static void simple(float* out, float* a, float* b) {
     matmul_tiled<32><<<dim3(8, 8), T32>>>(out, a, b);
     check("matmul_tiled<32>",
           {4194304, 32768, 131072, 2048, 8192, 4194304, 2 * all, 1048576, 1048576, 32768, 32768});
+    if (!only_launch) {  // nothing that hardware counts
+        read_unevenly<<<4, N>>>(out, a);
+        check("read_unevenly", {6 * 4 * N, 48, 192, 32, 128, 6 * 4 * N, 5 * 4 * N, 0, 0, 0, 0});
+        compare("read_unevenly", "bytes read by one block", of_a_block, 3 * 4 * N);
+    }
     reduce<<<16, 256>>>(out, a);
     check("reduce", {all, 2048, 8192, 0, 0, all, all, 16, 16, 128, 128});
     // 4 blocks: Q once, K and V for each; 4 N d + 8 N d (N / 64) bytes. Per block and tile 2 warps

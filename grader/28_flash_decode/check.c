@@ -1,0 +1,356 @@
+// check.c: lesson 28, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps: lengths are
+// multiples of 16 except in the items about the last page and on safety, pages have 16 keys except
+// in the item about pages, only "sequences of different lengths" has several of them, only "heads
+// that share keys" more key heads than one, and d is 128 in the first item alone. More than one
+// query, or LSE, are in few others. The two items of the idea have all these traps.
+#include "28_flash_decode/mistakes.h"
+#include "cpu/cards/cards.h"
+#include "wall/arena.h"
+
+// A length of whole pages of 16 keys.
+static int64_t pages(struct check* c, int64_t fewest, int64_t most) {
+    return 16 * check_pick(c, fewest, most);
+}
+
+static struct decode with_head_dim(struct decode p, int64_t d) {
+    p.d = d;
+    p.scale = (double)(1.0f / sqrtf((float)d));
+    return p;
+}
+
+static struct decode with_lengths(struct decode p, int64_t B, const int64_t* length) {
+    p.B = B;
+    memcpy(p.length, length, (size_t)B * sizeof *length);
+    return p;
+}
+
+static struct decode with_queries(struct decode p, int64_t N_q) {
+    p.N_q = N_q;
+    return p;
+}
+
+static struct decode with_key_heads(struct decode p, int64_t H_k) {
+    p.H_k = H_k;
+    return p;
+}
+
+static struct decode with_pages_of(struct decode p, int64_t page_size) {
+    p.page_size = page_size;
+    return p;
+}
+
+// ---- right answers -------------------------------------------------------------------------
+
+static void long_cache(struct check* c) {
+    decode_case(decode_of(c, 4, pages(c, 40, 60)), "", JUDGE_O);
+    decode_case(with_head_dim(decode_of(c, 4, pages(c, 20, 30)), 128), "", JUDGE_O);
+}
+
+// The first is the shortest: who takes its length for all drops keys, and reads nothing else.
+static void lengths_differ(struct check* c) {
+    const int64_t first = pages(c, 2, 4);
+    const int64_t of_three[] = {first, first + pages(c, 20, 30), first + 16};
+    decode_case(with_lengths(decode_of(c, 2, 16), 3, of_three), "", JUDGE_O);
+    const int64_t of_eight[] = {16, 32, 48, 64, 48, 32, 16, 512};
+    decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
+}
+
+static void heads(struct check* c) {
+    static const int64_t group[] = {1, 3, 16, 20};
+    for (int n = 0; n < 4; n++)
+        decode_case(with_key_heads(decode_of(c, group[n], pages(c, 10, 20)), 2 + n % 2), "",
+                    JUDGE_O);
+    decode_case(with_key_heads(decode_of(c, 7, 128), 5), "", JUDGE_O);
+}
+
+static void last_page(struct check* c) {
+    decode_case(decode_of(c, 4, pages(c, 10, 20) + check_pick(c, 1, 7)), "", JUDGE_O);
+    decode_case(decode_of(c, 4, pages(c, 2, 3) + check_pick(c, 8, 15)), "", JUDGE_O);
+    decode_case(decode_of(c, 4, check_pick(c, 1, 15)), "", JUDGE_O);
+}
+
+static void several_queries(struct check* c) {
+    decode_case(with_queries(decode_of(c, 1, pages(c, 10, 20)), 8), "", JUDGE_O);
+    decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), check_pick(c, 2, 4)), "", JUDGE_O);
+    decode_case(with_queries(decode_of(c, 3, 16), 5), "", JUDGE_O);
+}
+
+static void page_sizes(struct check* c) {
+    static const int64_t size[] = {32, 48, 256, 1024};
+    for (int n = 0; n < 4; n++) {
+        int64_t length = size[n] * (n < 2 ? 8 : 1) + 16 * check_pick(c, 1, size[n] / 16 - 1);
+        struct decode p = with_pages_of(decode_of(c, 4, length), size[n]);
+        p.max_pages = length / 16 + 1;  // who counts pages of 16 finds pages of nobody
+        decode_case(p, "", JUDGE_O);
+    }
+}
+
+// No pages and no table: there is nothing to read, and O is 0.
+static void no_pages(struct check* c) {
+    struct decode p = decode_of(c, 4, 0);
+    p.max_pages = p.pages = 0;
+    deal_pages(&p);
+    check_case(c, "max_pages = 0, without pages and table");
+    check_null_if_empty(c);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run(c);
+    decode_judge(&p, JUDGE_O | JUDGE_LSE);
+}
+
+// Fewer keys than there are parts, and none at all. What follows the last key is 0, not NaN.
+static void short_sequences(struct check* c) {
+    struct decode p = decode_of(c, 4, pages(c, 1, 3));
+    p.max_pages = MOST_PAGES;
+    decode_case(p, ", max_pages = 520", JUDGE_O);
+    p.length[0] = 0;
+    decode_case(p, ", max_pages = 520", JUDGE_O | JUDGE_LSE);
+    p = with_queries(decode_of(c, 2, 2), 4);
+    p.zero_tail = true;
+    decode_case(p, ", more queries than keys", JUDGE_O);
+    no_pages(c);
+}
+
+static void logsumexp(struct check* c) {
+    decode_case(decode_of(c, 3, pages(c, 10, 20)), "", JUDGE_LSE);
+    decode_case(with_queries(decode_of(c, 4, pages(c, 10, 20)), 3), "", JUDGE_LSE);
+}
+
+// Sets column 0 of all queries, and of all keys from key `from` on.
+static void set_level_from(struct decode* p, double q, int64_t from, double k) {
+    for (int64_t e = 0; e < p->Q->count; e += p->d) p->Q->value[e] = q;
+    for (int64_t j = from; j < p->length[0]; j++) row_of_key(p, p->K, 0, 0, j)[0] = k;
+}
+
+static void hard_scores(struct check* c) {
+    struct decode p = decode_of(c, 4, pages(c, 40, 50));
+    p.scale = (double)(float)(p.scale * (check_pick(c, 0, 1) ? 0.4 : 1.8));
+    decode_case(p, ", a scale of its own", JUDGE_O);
+
+    p = decode_of(c, 4, pages(c, 40, 50));
+    decode_begin(&p, ", scores of 30 times the usual size");
+    for (int64_t e = 0; e < p.Q->count; e++) p.Q->value[e] *= 30;
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        p = decode_of(c, 4, pages(c, 40, 50));
+        decode_begin(&p, sign > 0 ? ", scores near 200" : ", scores near -200");
+        set_level_from(&p, 16, 0, sign * 100);
+        check_run(c);
+        decode_judge(&p, JUDGE_O);
+    }
+
+    // The parts are up to 127, and cancel: their mean is a thousandth of that.
+    p = decode_of(c, 4, 1024);
+    decode_begin(&p, ", all scores 0, and values that cancel");
+    fill_integers(c, p.Q, 0, 0);
+    for (int64_t j = 0; j < p.length[0]; j++)
+        for (int64_t x = 0; x < p.d; x++)
+            row_of_key(&p, p.V, 0, 0, j)[x] = (double)(check_pick(c, 65, 127) * (j < 512 ? 1 : -1));
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+}
+
+// Other lengths and other pages in each call, in the same arrays; the tickets are zeros again.
+static void again(struct check* c) {
+    enum { CALLS = 3 };
+    static const int64_t length[CALLS] = {160, 640, 320};
+    struct decode call[CALLS];
+    for (int r = 0; r < CALLS; r++) {
+        call[r] = decode_of(c, 4, length[r]);
+        call[r].max_pages = 42, call[r].pages = 52;
+        call[r].judges_tickets = true;
+        deal_pages(&call[r]);
+    }
+    decode_name(&call[0], ", and others in later calls");
+    check_rounds(c, CALLS);
+    decode_declare(&call[0]);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        decode_share(&call[r], &call[0]);
+        decode_fill(&call[r]);
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        check_describe(c, &call[r]);
+        decode_judge(&call[r], JUDGE_O | JUDGE_TICKETS);
+    }
+}
+
+// ---- arguments -----------------------------------------------------------------------------
+
+static void declare(struct check* c, void* problem) {
+    (void)c;
+    decode_declare(problem);
+}
+
+static void misaligned_refused(struct decode p) {
+    static const char* const names[] = {"O", "LSE", "Q", "K_pages", "V_pages"};
+    for (int n = 0; n < 5; n++) {
+        check_case(p.check, "%s begins at no multiple of 16 bytes", names[n]);
+        decode_declare(&p);
+        check_begin_later(check_tensor(p.check, names[n]), 1);
+        check_expect(p.check, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(p.check);
+    }
+}
+
+static void arguments(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_size", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"max_pages", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_table", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"lengths", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 9}}},
+        {COURSE_UNSUPPORTED, {{"B", 16384}}},
+        {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 1025}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 4096}}},
+        {COURSE_OK, {{"B", 0}, {"Q", 0}, {"O", 0}, {"lengths", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_OK, {{"N_q", 0}}},
+        {COURSE_OK, {{"H", 0}, {"H_k", 0}}},
+        {0},
+    };
+    struct decode p = decode_of(c, 4, 320);
+    decode_case(p, "", JUDGE_O);
+    deal_pages(&p);
+    check_idle_calls(c, calls, declare, &p);
+    misaligned_refused(p);
+    check_launches_fail(c, declare, &p);
+}
+
+// ---- inside --------------------------------------------------------------------------------
+
+// A case on another card than the grade's.
+static void decode_case_on(struct decode p, const char* id, int judged) {
+    char name[64];
+    deal_pages(&p);
+    snprintf(name, sizeof name, ", on a card of %d multiprocessors",
+             card_named(id)->multiprocessors);
+    decode_name(&p, name);
+    check_pose_as(p.check, id);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run(p.check);
+    decode_judge(&p, judged);
+}
+
+// Behind the end the table names no pages, or ends; the last page is not full. 64 heads with room
+// for hundreds of pages: the workspace has 32 parts for each. And so many heads that keys need not
+// be split: every block has a long way.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    struct decode p = with_queries(decode_of(c, 2, pages(c, 40, 50) + check_pick(c, 1, 15)), 2);
+    p.nowhere = p.zero_tail = true;
+    decode_case(p, "", JUDGE_O);
+    p = decode_of(c, 4, 32 * check_pick(c, 10, 20) + 5);
+    p.max_pages = CEIL_DIV(p.length[0], 16);
+    p.zero_tail = true;
+    decode_case(p, ", a table without more", JUDGE_O);
+    p = with_key_heads(decode_of(c, 1, 144), 64);
+    p.max_pages = MOST_PAGES;
+    decode_case(p, ", max_pages = 520", JUDGE_O);
+    decode_case_on(with_key_heads(decode_of(c, 1, 272), card_named("l4")->multiprocessors), "l4",
+                   JUDGE_O);
+}
+
+// What lies between the pages is not there.
+static void far_pages(struct check* c) {
+    if (!check_can_be_far(c)) {
+        decode_case(decode_of(c, 4, 160), "", JUDGE_O);
+        return;
+    }
+    struct decode p = decode_of(c, 4, pages(c, 10, 20));
+    p.is_far = true;
+    decode_case(p, ", pages more than 2^32 elements apart", JUDGE_O);
+}
+
+// On a card with so many multiprocessors no block reads more than twice as much as each of them has
+// to read: then at least half of them read at any time. Its Q and the parts that it merges are a
+// small share of that.
+static void judge_share(struct decode p, const char* id) {
+    struct check* c = p.check;
+    decode_case_on(p, id, JUDGE_O);
+    double K_and_V = 0;
+    for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
+    check_at_most(c, CAUSE_too_few_blocks,
+                  "bytes that one block reads, of a multiprocessor's share",
+                  (double)check_traffic(c)->read_bytes_per_block /
+                      (K_and_V / card_named(id)->multiprocessors),
+                  2);
+}
+
+static void enough_blocks(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    judge_share(with_pages_of(decode_of(c, 1, 16384 - 16 * check_pick(c, 0, 16)), 64), "l4");
+}
+
+// Every key and its value once for all heads of a group, and what is small beside them: Q, the
+// table, the parts of the sums.
+static void read_once(struct check* c) {
+    check_watch(c, WATCH_PROFILE);
+    const int64_t length[] = {pages(c, 60, 80), pages(c, 40, 50)};
+    for (int n = 0; n < 2; n++) {
+        struct decode p = n ? with_queries(decode_of(c, 5, 1600), 3) : decode_of(c, 8, 0);
+        p = with_head_dim(p, n ? 128 : 64);
+        if (n == 0) p = with_lengths(with_key_heads(p, 2), 2, length);
+        decode_case(p, "", JUDGE_O | JUDGE_LSE);
+        double K_and_V = 0;
+        for (int64_t b = 0; b < p.B; b++) K_and_V += 4.0 * (double)(p.length[b] * p.H_k * p.d);
+        check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
+                      32.0 * (double)check_traffic(c)->global_load_sectors / K_and_V, 1.5);
+        check_loaded_once(c, "K_pages");
+        check_loaded_once(c, "V_pages");
+    }
+}
+
+static const struct item items[] = {
+    {6, "one query and a long cache, d = 64 and 128", long_cache},
+    {5, "sequences of different lengths", lengths_differ},
+    {5, "heads that share keys", heads},
+    {5, "a last page that is not full", last_page},
+    {5, "several queries", several_queries},
+    {4, "pages of other sizes", page_sizes},
+    {4, "short sequences, and empty ones", short_sequences},
+    {3, "LSE", logsumexp},
+    {4, "hard scores, any scale", hard_scores},
+    {3, "called again, with other lengths", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses", safe},
+    {2, "pages anywhere in memory", far_pages},
+    {40, "enough blocks for every multiprocessor", enough_blocks},
+    {8, "K and V are read once for a group of heads", read_once},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "28_flash_decode",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .idea = {.what = "keys split over enough blocks, and each read once for a group of heads",
+             .paid_by = {enough_blocks, read_once},
+             .naive = "solutions/28_flash_decode/steps/1_one_block.cu"},
+    .explain = explain};

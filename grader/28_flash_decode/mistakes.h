@@ -1,0 +1,387 @@
+// mistakes.h: what the student of lesson 28 most likely did: keys are looked for in wrong places,
+// or the parts of a row are put together wrongly.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "28_flash_decode/cache.h"
+#include "check/hypothesis.h"
+
+// ---- keys in wrong places ------------------------------------------------------------------
+
+// A mistake changes the view of a sequence; false if this variant does not exist.
+typedef bool twist(const struct decode* p, int64_t b, int variant, struct view* v);
+
+static bool other_length(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    v->keys = v->zeros_from = p->length[variant];
+    return variant < p->B;
+}
+
+// Row `variant` of the table, or of Q, for all sequences.
+static bool other_table(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    if (variant >= p->B) return false;
+    memcpy(v->page, p->page[variant], sizeof v->page);
+    return true;
+}
+
+static bool other_queries(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    v->queries_of = variant;
+    return variant < p->B;
+}
+
+// Rows of the table as long as the sequence needs, not as they are.
+static bool packed_table(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)variant;
+    int64_t first = 0;
+    for (int64_t n = 0; n < b; n++) first += pages_used(p, n);
+    for (int64_t n = 0; n < pages_used(p, b); n++) {
+        int64_t at = first + n;
+        v->page[n] = at < p->B * p->max_pages ? p->page[at / p->max_pages][at % p->max_pages] : -1;
+    }
+    return p->B > 1;
+}
+
+// No table: page n of the pool, or of the sequence's share of it.
+static bool no_table(const struct decode* p, int64_t b, int variant, struct view* v) {
+    for (int64_t n = 0; n < MOST_PAGES; n++) v->page[n] = variant * b * p->max_pages + n;
+    return variant < 2;
+}
+
+// Pages of another size, by the same table; in memory, too, or there not.
+static bool other_page_size(const struct decode* p, int64_t b, int variant, struct view* v) {
+    static const int64_t size[] = {16, 32, 64, 128, 256};
+    (void)b;
+    v->page_size = size[variant / 2];
+    if (variant % 2) v->slots = v->page_size;
+    return v->page_size != p->page_size;
+}
+
+// The last page, or tile, that is not full is left out; or it is filled up with keys of zeros.
+static bool tail_dropped(const struct decode* p, int64_t b, int variant, struct view* v) {
+    const int64_t size[] = {16, 32, 64, 128, 256, p->page_size};
+    v->keys = p->length[b] / size[variant] * size[variant];
+    return true;
+}
+
+static bool tail_counts(const struct decode* p, int64_t b, int variant, struct view* v) {
+    const int64_t size[] = {16, 32, 64, 128, 256, p->page_size};
+    v->keys = CEIL_DIV(p->length[b], size[variant]) * size[variant];
+    return true;
+}
+
+static bool no_mask(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)p, (void)b, (void)variant;
+    v->causal = false;
+    return p->N_q > 1;
+}
+
+// Each query sees a key less, or two.
+static bool diagonal_off(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b;
+    (void)p;
+    v->keys = v->keys > 1 + variant ? v->keys - 1 - variant : 0;
+    return true;
+}
+
+// The cache is taken to end before the new queries' own keys.
+static bool without_own(const struct decode* p, int64_t b, int variant, struct view* v) {
+    (void)b, (void)variant;
+    v->keys = v->keys > p->N_q ? v->keys - p->N_q : 0;
+    v->causal = false;
+    return true;
+}
+
+struct looks {
+    twist* twist;
+};
+
+// NaN among the keys of a view makes all rows NaN, and their LSE, too.
+static bool finds_NaN(const struct decode* p, const struct view* v) {
+    double* K = rows_of_view(p, v, p->K);
+    bool found = false;
+    for (int64_t e = 0; e < v->keys * p->H_k * p->d && !found; e++) found = isnan(K[e]);
+    free(K);
+    return found;
+}
+
+static bool is_LSE_NaN(const struct decode* p, int64_t b) {
+    const int64_t of_a_sequence = p->LSE->count / p->B;
+    for (int64_t e = 0; e < of_a_sequence; e++)
+        if (!isnan(p->LSE->got[b * of_a_sequence + e])) return false;
+    return true;
+}
+
+static bool by_view(const struct suspect* s, const struct hypothesis* h, int variant,
+                    double* guess) {
+    const struct decode* p = s->problem;
+    const bool is_LSE = s->tensor == p->LSE;
+    const int64_t of_a_sequence = s->tensor->count / p->B;
+    double* other = check_allocate(p->check, is_LSE ? p->O->count : p->LSE->count, sizeof *other);
+    bool exists = true;
+    for (int64_t b = 0; b < p->B && exists; b++) {
+        struct view v = right_view(p, b);
+        exists = ((const struct looks*)h->like)->twist(p, b, variant, &v) &&
+                 (v.keys > 0 || p->length[b] == 0);
+        bool is_NaN = exists && finds_NaN(p, &v);
+        exists = exists && is_NaN == is_LSE_NaN(p, b);
+        if (exists && !is_NaN)
+            attend(p, b, &v, false, is_LSE ? other : guess, is_LSE ? guess : other);
+        for (int64_t e = 0; is_NaN && e < of_a_sequence; e++) guess[b * of_a_sequence + e] = NAN;
+    }
+    free(other);
+    return exists;
+}
+
+#define LOOKS(cause, way, variants) \
+    { cause, by_view, variants, LIKE(looks, way) }
+
+static const struct hypothesis of_places[] = {
+    LOOKS(CAUSE_inner_tail, tail_dropped, 6),
+    LOOKS(CAUSE_inner_tail, tail_counts, 6),
+    LOOKS(CAUSE_length_ignored, other_length, MOST_BATCHES),
+    LOOKS(CAUSE_batch_ignored, other_table, MOST_BATCHES),
+    LOOKS(CAUSE_batch_ignored, other_queries, MOST_BATCHES),
+    LOOKS(CAUSE_page_table, packed_table, 1),
+    LOOKS(CAUSE_page_table, no_table, 2),
+    LOOKS(CAUSE_page_table, other_page_size, 10),
+    LOOKS(CAUSE_causal_ignored, no_mask, 1),
+    LOOKS(CAUSE_mask_off_by_one, diagonal_off, 2),
+    LOOKS(CAUSE_mask_corner, without_own, 1),
+    {0},
+};
+
+// ---- parts that are put together wrongly ---------------------------------------------------
+
+// The state of the online softmax over some keys of a row: of 16 keys each, made once.
+enum { UNIT = 16 };
+struct part {
+    double m, l, *O;
+};
+
+static void part_add(struct part* to, const struct part* from, int64_t d) {
+    if (from->m == -INFINITY) return;
+    double m = fmax(to->m, from->m), old = exp(to->m - m), new = exp(from->m - m);
+    for (int64_t x = 0; x < d; x++) to->O[x] = old * to->O[x] + new * from->O[x];
+    to->l = old * to->l + new * from->l;
+    to->m = m;
+}
+
+static void part_clear(struct part* part, int64_t d) {
+    part->m = -INFINITY, part->l = 0;
+    for (int64_t x = 0; x < d; x++) part->O[x] = 0;
+}
+
+// How keys are divided: in tiles of so many units; a block's warps take turns at its tiles. Blocks
+// do so, too, or have ranges. And how the parts become one.
+struct division {
+    int64_t units, warps, splits;
+    bool ranges;
+    enum {
+        MERGE_RIGHT,
+        UNWEIGHTED,      // parts of blocks count alike
+        ALL_UNWEIGHTED,  // those of warps, too
+        EMPTY_COUNT,     // and those that have no keys
+        BY_SUMS,         // by l alone, without the maximum
+        LAST_BLOCK,      // the last block's part is all there is
+        FIRST_BLOCK,
+        ALL_BUT_LAST,
+        FIRST_WARP,  // of each block
+        MERGES
+    } merge;
+};
+
+// Adds a part to a sum of them, as the mistake does.
+static void merge_part(struct part* sum, const struct part* part, const struct division* w,
+                       bool of_warp, int64_t d) {
+    bool alike = w->merge >= ALL_UNWEIGHTED && w->merge <= EMPTY_COUNT;
+    if (w->merge == UNWEIGHTED) alike = !of_warp;
+    if (w->merge == BY_SUMS && part->l > 0) {
+        for (int64_t x = 0; x < d; x++) sum->O[x] += part->O[x];
+        sum->l += part->l;
+        sum->m = fmax(sum->m, part->m);
+    } else if (alike) {
+        if (part->l == 0 && w->merge != EMPTY_COUNT) return;
+        for (int64_t x = 0; x < d && part->l > 0; x++) sum->O[x] += part->O[x] / part->l;
+        sum->l += 1;
+        sum->m = fmax(sum->m, part->l > 0 ? part->m + log(part->l) : -INFINITY);
+    } else {
+        part_add(sum, part, d);
+    }
+}
+
+// The row of these units; block and warp have room for O.
+static void merge_row(const struct part* unit, int64_t count, const struct division* w, int64_t d,
+                      struct part* row, struct part* block, struct part* warp) {
+    const int64_t tiles = CEIL_DIV(count, w->units), turns = CEIL_DIV(tiles, w->warps);
+    const int64_t share = CEIL_DIV(turns, w->splits) * w->warps;
+    const int64_t blocks = w->ranges           ? CEIL_DIV(tiles, share)
+                           : turns < w->splits ? turns
+                                               : w->splits;
+    part_clear(row, d);
+    for (int64_t s = 0; s < blocks; s++) {
+        if (w->merge == LAST_BLOCK && s < blocks - 1) continue;
+        if (w->merge == FIRST_BLOCK && s > 0) continue;
+        if (w->merge == ALL_BUT_LAST && s == blocks - 1) continue;
+        const int64_t step = w->ranges ? w->warps : blocks * w->warps;
+        const int64_t first = w->ranges ? s * share : s * w->warps;
+        const int64_t end = w->ranges && first + share < tiles ? first + share : tiles;
+        part_clear(block, d);
+        for (int64_t n = 0; n < (w->merge == FIRST_WARP ? 1 : w->warps); n++) {
+            part_clear(warp, d);
+            for (int64_t tile = first + n; tile < end; tile += step)
+                for (int64_t u = tile * w->units; u < (tile + 1) * w->units && u < count; u++)
+                    part_add(warp, &unit[u], d);
+            merge_part(block, warp, w, true, d);
+        }
+        merge_part(row, block, w, false, d);
+    }
+}
+
+// The units of query i of head h of the only sequence, to be freed: all O in one piece.
+static struct part* units_of(const struct sequence* s, int64_t h, int64_t i) {
+    const struct problem* p = &s->problem;
+    int64_t count = CEIL_DIV(p->N_k, UNIT);
+    struct part* unit = check_allocate(p->check, count, sizeof *unit);
+    double* O = check_allocate(p->check, count * p->d, sizeof *O);
+    for (int64_t n = 0; n < count; n++) {
+        unit[n].O = O + n * p->d;
+        part_clear(&unit[n], p->d);
+        for (int64_t j = n * UNIT; j < (n + 1) * UNIT && j < keys_seen(p, i) && j < p->N_k; j++) {
+            struct part key = {score(p, 0, h, i, j), 1, row_of(p, ARRAY_V, 0, h, j)};
+            part_add(&unit[n], &key, p->d);
+        }
+    }
+    return unit;
+}
+
+// Would this division, with its mistake, have left these numbers in the first row of O, or its LSE?
+// One column tells most divisions apart.
+static bool is_row(const struct suspect* s, const struct sequence* of, const struct part* unit,
+                   const struct division* w, struct part scratch[3]) {
+    const struct problem* p = &of->problem;
+    const struct decode* decode = s->problem;
+    const int64_t count = CEIL_DIV(p->N_k, UNIT);
+    struct part* row = &scratch[0];
+    merge_row(unit, count, w, 1, row, &scratch[1], &scratch[2]);
+    if (s->tensor == decode->LSE) {
+        double guess = row->m + log(row->l);
+        return fabs(of->LSE.got[0] - guess) <= s->budget.max &&
+               fabs(of->LSE.want[0] - guess) > s->budget.max;
+    }
+    if (!(fabs(of->O.got[0] - row->O[0] / row->l) <= s->budget.max)) return false;
+    merge_row(unit, count, w, p->d, row, &scratch[1], &scratch[2]);
+    bool differs = false;
+    for (int64_t x = 0; x < p->d; x++) {
+        double guess = row->O[x] / row->l;
+        if (!(fabs(of->O.got[x] - guess) <= s->budget.max)) return false;
+        differs |= fabs(of->O.want[x] - guess) > s->budget.max;
+    }
+    return differs;
+}
+
+static enum cause explain_merge(const struct suspect* s) {
+    static const enum cause causes[MERGES] = {
+        [UNWEIGHTED] = CAUSE_merge_weights,  [ALL_UNWEIGHTED] = CAUSE_merge_weights,
+        [EMPTY_COUNT] = CAUSE_merge_weights, [BY_SUMS] = CAUSE_merge_weights,
+        [ALL_BUT_LAST] = CAUSE_merge_lost,   [LAST_BLOCK] = CAUSE_merge_lost,
+        [FIRST_BLOCK] = CAUSE_merge_lost,    [FIRST_WARP] = CAUSE_merge_lost,
+    };
+    const struct decode* p = s->problem;
+    if (p->B != 1 || p->length[0] == 0) return CAUSE_NONE;
+    struct view v = right_view(p, 0);
+    struct sequence of;
+    sequence_make(&of, p, 0, &v);
+    struct part* unit = units_of(&of, 0, 0);
+    double* room = check_allocate(p->check, 3 * p->d, sizeof *room);
+    struct part scratch[] = {{.O = room}, {.O = room + p->d}, {.O = room + 2 * p->d}};
+    enum cause cause = CAUSE_NONE;
+    // Of a long sequence not all divisions are tried: they take their time.
+    const int64_t count = CEIL_DIV(of.problem.N_k, UNIT), most = count < 256 ? count : 64;
+    for (int merge = UNWEIGHTED; merge < MERGES; merge++)
+        for (int64_t units = 1; units <= 4; units *= 2)
+            for (int64_t warps = 1; warps <= 8; warps *= 2)
+                for (int64_t splits = 1; splits <= most && !cause; splits++)
+                    for (int ranges = 0; ranges < 2 && !cause; ranges++) {
+                        struct division w = {units, warps, splits, ranges, merge};
+                        if (is_row(s, &of, unit, &w, scratch)) cause = causes[merge];
+                    }
+    free(room);
+    free(unit[0].O);
+    free(unit);
+    sequence_free(&of);
+    return cause;
+}
+
+// ---- all of it -----------------------------------------------------------------------------
+
+// Some rows are NaN: what have they in common? They see no key; they are those of the sequences
+// whose last 16 keys are not all there, which NaN follows; or else a part of them is empty.
+static enum cause explain_NaN(const struct suspect* s) {
+    const struct decode* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const int64_t of_a_sequence = t->count / p->B;
+    bool any = false, all_empty = true, all_tails = !p->zero_tail;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (!isnan(t->got[e]) || !check_was_written(t, e)) continue;
+        any = true;
+        all_empty &= t->want[e] == 0 || t->want[e] == -INFINITY;
+        all_tails &= p->length[e / of_a_sequence] % UNIT != 0;
+    }
+    if (!any) return CAUSE_NONE;
+    return all_empty ? CAUSE_masked_row : all_tails ? CAUSE_nan_leak : CAUSE_empty_part;
+}
+
+// O is 0 and LSE -infinity everywhere: no key was seen, or none had a weight. If all scores are so
+// low that exp of them is 0, the maximum was not subtracted.
+static enum cause explain_nothing(const struct decode* p) {
+    bool is_low = true;
+    for (int64_t e = 0; e < p->O->count; e++)
+        if (p->O->got[e] != 0) return CAUSE_NONE;
+    for (int64_t e = 0; e < p->LSE->count; e++) {
+        if (p->LSE->got[e] != -INFINITY) return CAUSE_NONE;
+        is_low &= p->LSE->want[e] < -90;
+    }
+    return is_low ? CAUSE_max_init : CAUSE_all_zero;
+}
+
+// Sums of large values that cancel are off by no more than one rounding of these values to bf16.
+static bool is_rounded_early(const struct decode* p, const struct tensor* t) {
+    double largest = 0;
+    for (int64_t e = 0; e < p->V->count; e++)
+        if (isfinite(p->V->value[e])) largest = fmax(largest, fabs(p->V->value[e]));
+    for (int64_t e = 0; e < t->count; e++)
+        if (!(fabs(t->want[e]) < largest / 8 && fabs(t->got[e] - t->want[e]) < largest / 256))
+            return false;
+    return t == p->O && largest > 64;
+}
+
+// A sequence by itself, its keys one behind the other: the mistakes of any kernel.
+static enum cause explain_sequence(struct check* c, const struct suspect* s, int64_t b) {
+    struct decode* p = check_description(c);
+    struct view v = right_view(p, b);
+    struct sequence of;
+    sequence_make(&of, p, b, &v);
+    check_describe(c, &of.problem);
+    enum cause cause = forward_explain(c, s->tensor == p->LSE ? &of.LSE : &of.O, s->budget);
+    check_describe(c, p);
+    sequence_free(&of);
+    return cause;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    struct decode* p = check_description(c);
+    const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
+    if (!p) return CAUSE_NONE;
+    if (t == p->tickets) return CAUSE_ticket_kept;
+    enum cause cause = explain_nothing(p);
+    if (!cause) cause = hypothesis_search(&s, of_places);
+    if (!cause) cause = explain_NaN(&s);
+    if (!cause) cause = explain_merge(&s);
+    for (int64_t b = 0; b < p->B && !cause; b++)
+        if (p->length[b] > 0) cause = explain_sequence(c, &s, b);
+    return !cause && is_rounded_early(p, t) ? CAUSE_low_precision : cause;
+}
+
+#endif
