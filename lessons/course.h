@@ -50,8 +50,9 @@ struct strides {
     int64_t h;  // from one head to the next
 };
 
-// How many tiles of size b cover a elements. CEIL_DIV(17, 8) is 3; a >= 0, b > 0.
-#define CEIL_DIV(a, b) (((a) + (b)-1) / (b))
+// How many tiles of size b cover a elements. CEIL_DIV(17, 8) is 3; a >= 0, b > 0. Right up to the
+// largest number of a's type.
+#define CEIL_DIV(a, b) ((a) / (b) + ((a) % (b) != 0))
 
 // Leaves the launcher with COURSE_CUDA_ERROR if a CUDA call fails. The macro frees nothing: use it
 // where there is nothing to free.

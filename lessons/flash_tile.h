@@ -243,26 +243,39 @@ __device__ __forceinline__ void sweep(struct state<T>& warp, struct buffers<T>& 
 
 enum { GROUPS = 2, ROWS = 32 };  // of a warp in each product: groups of 16 rows, rows
 
-// The sizes of both kernels, which are known when compiling: d, and a line of tiles.h.
-template <int head_dim, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
-          int blocks_q>
-struct backward_tiles {
+// The sizes of dk_dv_kernel, which are known when compiling: d, and a part of a line of tiles.h.
+template <int head_dim, int block_k, int tile_q, int shares, int blocks> struct keys_tiles {
     enum {
         d = head_dim,
-        BLOCK_K = block_k,          // keys of a block of dk_dv_kernel
+        BLOCK_K = block_k,          // keys of a block
         TILE_Q = tile_q,            // queries in a tile
         SHARES = shares,            // warps that share 32 keys
         QUERIES = TILE_Q / SHARES,  // a warp's part of a tile for S and dP
         COLUMNS = d / SHARES,       // a warp's part of dK and dV
-        THREADS_K = BLOCK_K * SHARES,
-        BLOCKS_K = blocks_k,  // on a multiprocessor
-        BLOCK_Q = block_q,    // queries of a block of dq_kernel
-        TILE_K = tile_k,      // keys in a tile
-        THREADS_Q = BLOCK_Q,
-        BLOCKS_Q = blocks_q,                         // on a multiprocessor
+        THREADS = BLOCK_K * SHARES,
+        BLOCKS = blocks,                             // on a multiprocessor
         PUT = SHARES > 1 ? BLOCK_K* TILE_Q : PIECE,  // elements of P in shared memory
     };
     static_assert(SHARES == 1 || TILE_Q % 64 == 0, "a row of P has the 8 pieces of a swizzle");
+};
+
+// The sizes of dq_kernel.
+template <int head_dim, int block_q, int tile_k, int blocks> struct queries_tiles {
+    enum {
+        d = head_dim,
+        BLOCK_Q = block_q,  // queries of a block
+        TILE_K = tile_k,    // keys in a tile
+        THREADS = BLOCK_Q,
+        BLOCKS = blocks,  // on a multiprocessor
+    };
+};
+
+// What a line of tiles.h says: the sizes of both kernels.
+template <int d, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
+          int blocks_q>
+struct backward_tiles {
+    typedef keys_tiles<d, block_k, tile_q, shares, blocks_k> keys;
+    typedef queries_tiles<d, block_q, tile_k, blocks_q> queries;
 };
 
 // The shared memory of a block of dk_dv_kernel. Tiles of queries have two buffers: tile i is in
@@ -280,6 +293,15 @@ template <class T> struct queries_smem {
     bf16 Q[T::BLOCK_Q * T::d], dO[T::BLOCK_Q * T::d];
     bf16 K[2][T::TILE_K * T::d], V[2][T::TILE_K * T::d];
 };
+
+// On the host: may a block have so much shared memory on the current device?
+static inline bool block_may_have(size_t bytes) {
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= (size_t)most;
+}
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of
 // each, a lane has two rows, g and g + 8 (g = lane / 4), told apart by h = 0, 1; and of every 8
@@ -435,8 +457,8 @@ template <class T>
 __device__ __forceinline__ void copy_queries(struct keys_smem<T>& smem, const struct backward& p,
                                              int tile) {
     int half = tile % 2, first = tile * T::TILE_Q, i = threadIdx.x;
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.Q[half], p.Q, first, p.N_q - first);
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.dO[half], p.dO, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.Q[half], p.Q, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.dO[half], p.dO, first, p.N_q - first);
     if (i < T::TILE_Q) {
         int used = i < p.N_q - first ? 4 : 0;
         cp_async4_zfill(&smem.LSE[half][i], &p.LSE[first + i], used);
@@ -468,101 +490,45 @@ __device__ __forceinline__ void weigh_keys(struct keys_state<T>& warp,
     }
 }
 
-// A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
-// to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
-// `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.
-// SHARES warps share 32 keys: each takes as large a part of the queries, and then of the columns.
-template <int masked, class T>
-__device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct keys_smem<T>& smem,
-                                             const struct backward& p, int first_key, int last_tile,
-                                             int first_tile, int start) {
-    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
-    int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
-    int query = threadIdx.x / T::BLOCK_K * QUERIES;
-    // Query query + x of tile 0 sees key key + n if x + ahead >= n.
-    int64_t ahead = (int64_t)p.N_k - p.N_q + query - first_key - key;
-    float c = p.scale * LOG2_E;
-
-#pragma unroll 1
-    for (int tile = last_tile; tile >= first_tile; tile--) {
-        int half = tile % 2;
-        const bf16 *Q_tile = smem.Q[half], *dO_tile = smem.dO[half];
-        cp_async_wait_all();
-        // The tile's copies of all threads are here; and all have read tile + 1, P and dS, whose
-        // places are written next.
-        __syncthreads();
-        // S^T = K Q^T,  dP^T = V dO^T; the next tile travels meanwhile         (README eq. 1, 4)
-        multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
-        if (tile > start) copy_queries(smem, p, tile - 1);
-        multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
-        weigh_keys<masked>(warp, smem.LSE[half] + query, smem.delta[half] + query, c,
-                           (int)(ahead + (int64_t)tile * TILE_Q));
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                (README eq. 6, 7)
-        if (T::SHARES == 1) {
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
-        } else {
-            bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
-            put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
-            put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
-            int column = threadIdx.x / T::BLOCK_K * COLUMNS;
-            __syncthreads();  // P and dS are written before other warps read them
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
-        }
-    }
-}
-
-// Starts to copy a tile of keys into its buffers.
+// dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                        (README eq. 6, 7)
+// Of a tile of queries, and the 32 keys from `key` on of the block. SHARES warps share them: each
+// has made P and dS of QUERIES queries, from `query` on, and adds to COLUMNS columns of dV and dK.
 template <class T>
-__device__ __forceinline__ void copy_keys(struct queries_smem<T>& smem, const struct backward& p,
-                                          int tile) {
-    int half = tile % 2, first = tile * T::TILE_K;
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.K[half], p.K, first, p.N_k - first);
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.V[half], p.V, first, p.N_k - first);
+__device__ __forceinline__ void add_keys(struct keys_state<T>& warp, struct keys_smem<T>& smem,
+                                         int key, int query,
+                                         const bf16* Q_tile,     // (TILE_Q, d)
+                                         const bf16* dO_tile) {  // (TILE_Q, d)
+    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    if (T::SHARES == 1) {
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
+    } else {
+        bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
+        put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
+        put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
+        int column = threadIdx.x / T::BLOCK_K * COLUMNS;
+        __syncthreads();  // P and dS are written before other warps read them
+        multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
+        multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
+    }
 }
 
-// dS = P * (dP - delta),  P = exp2(c S - log2(e) LSE), 0 where hidden             (README eq. 3, 5)
-// Rows are queries, columns are keys: dP[r][n][2h + e] is of query (r, h) and key first_key + 8 n +
-// 2 t + e, and becomes dS.
-template <int masked, class T>
-__device__ __forceinline__ void weigh_queries(struct queries_state<T>& warp, float c,
-                                              int first_key) {
-#pragma unroll
-    for (int n = 0; n < T::TILE_K / 8; n++) {
-#pragma unroll
-        for (int i = 0; i < 4 * GROUPS; i++) {
-            int key = first_key + 8 * n + threadIdx.x % 4 * 2;  // and key + 1
-            float weight = exp2_approx(warp.S[i / 4][n][i % 4] * c - warp.base[i / 2]);
-            if (masked && key + i % 2 >= warp.visible[i / 2]) weight = 0.0f;
-            warp.dP[i / 4][n][i % 4] = weight * (warp.dP[i / 4][n][i % 4] - warp.delta[i / 2]);
+// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
+// Of query i of a head, for the half warp that calls it: 16 bytes per lane and turn. All its lanes
+// get the sum; 0 if i is no query.
+__device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t i, int d) {
+    float sum = 0.0f;
+    for (int x = threadIdx.x % 16 * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
+        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
+        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
+        for (int pair = 0; pair < PIECE / 2; pair++) {
+            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
+            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
+            sum += o.x * g.x + o.y * g.y;
         }
     }
-}
-
-// A part of the main loop: what the tiles of keys last_tile, ..., first_tile add to dQ. When it
-// begins, tile last_tile is on its way.
-template <int masked, class T>
-__device__ __forceinline__ void walk_keys(struct queries_state<T>& warp,
-                                          struct queries_smem<T>& smem, const struct backward& p,
-                                          int last_tile, int first_tile) {
-    const int d = T::d, TILE_K = T::TILE_K;
-    int at = threadIdx.x / 32 * ROWS * d;  // of this warp's rows in Q and dO
-#pragma unroll 1
-    for (int tile = last_tile; tile >= first_tile; tile--) {
-        int half = tile % 2;
-        cp_async_wait_all();
-        // The tile's copies of all threads are here; and all have read tile + 1, whose place is
-        // filled next.
-        __syncthreads();
-        // dP = dO V^T,  S = Q K^T                                               (README eq. 4, 1)
-        multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[half]);
-        if (tile > 0) copy_keys(smem, p, tile - 1);
-        multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[half]);
-        weigh_queries<masked>(warp, p.scale * LOG2_E, tile * TILE_K);
-        // dQ += dS K  (scale comes at the end)                                      (README eq. 8)
-        multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[half]);
-    }
+    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    return sum;
 }
 
 #endif

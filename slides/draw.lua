@@ -9,7 +9,7 @@
 --   path("M 0 0 C …", {head=true, dash=, color=, wide=})
 --   cells(x, y, columns, rows, width, height, function(c, r) return fill, "text" end)    from 0
 --
---   bench("14, SIZE, VERSION, COLUMN")                                     a recorded number (deck.lua)
+--   bench("14, SIZE, VERSION, COLUMN")                                     a recorded number (records.lua)
 --
 -- A fill is a name of `colors`, or nil for white.
 local colors = {

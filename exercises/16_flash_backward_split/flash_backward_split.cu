@@ -39,26 +39,39 @@ enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
 enum { GROUPS = 2, ROWS = 32 };  // of a warp in each product: groups of 16 rows, rows
 
-// The sizes of both kernels, which are known when compiling: d, and a line of tiles.h.
-template <int head_dim, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
-          int blocks_q>
-struct backward_tiles {
+// The sizes of dk_dv_kernel, which are known when compiling: d, and a part of a line of tiles.h.
+template <int head_dim, int block_k, int tile_q, int shares, int blocks> struct keys_tiles {
     enum {
         d = head_dim,
-        BLOCK_K = block_k,          // keys of a block of dk_dv_kernel
+        BLOCK_K = block_k,          // keys of a block
         TILE_Q = tile_q,            // queries in a tile
         SHARES = shares,            // warps that share 32 keys
         QUERIES = TILE_Q / SHARES,  // a warp's part of a tile for S and dP
         COLUMNS = d / SHARES,       // a warp's part of dK and dV
-        THREADS_K = BLOCK_K * SHARES,
-        BLOCKS_K = blocks_k,  // on a multiprocessor
-        BLOCK_Q = block_q,    // queries of a block of dq_kernel
-        TILE_K = tile_k,      // keys in a tile
-        THREADS_Q = BLOCK_Q,
-        BLOCKS_Q = blocks_q,                         // on a multiprocessor
+        THREADS = BLOCK_K * SHARES,
+        BLOCKS = blocks,                             // on a multiprocessor
         PUT = SHARES > 1 ? BLOCK_K* TILE_Q : PIECE,  // elements of P in shared memory
     };
     static_assert(SHARES == 1 || TILE_Q % 64 == 0, "a row of P has the 8 pieces of a swizzle");
+};
+
+// The sizes of dq_kernel.
+template <int head_dim, int block_q, int tile_k, int blocks> struct queries_tiles {
+    enum {
+        d = head_dim,
+        BLOCK_Q = block_q,  // queries of a block
+        TILE_K = tile_k,    // keys in a tile
+        THREADS = BLOCK_Q,
+        BLOCKS = blocks,  // on a multiprocessor
+    };
+};
+
+// What a line of tiles.h says: the sizes of both kernels.
+template <int d, int block_k, int tile_q, int shares, int blocks_k, int block_q, int tile_k,
+          int blocks_q>
+struct backward_tiles {
+    typedef keys_tiles<d, block_k, tile_q, shares, blocks_k> keys;
+    typedef queries_tiles<d, block_q, tile_k, blocks_q> queries;
 };
 
 // The shared memory of a block of dk_dv_kernel. Tiles of queries have two buffers: tile i is in
@@ -76,6 +89,15 @@ template <class T> struct queries_smem {
     bf16 Q[T::BLOCK_Q * T::d], dO[T::BLOCK_Q * T::d];
     bf16 K[2][T::TILE_K * T::d], V[2][T::TILE_K * T::d];
 };
+
+// On the host: may a block have so much shared memory on the current device?
+static inline bool block_may_have(size_t bytes) {
+    int device = 0, most = 0;
+    return cudaGetDevice(&device) == cudaSuccess &&
+           cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) ==
+               cudaSuccess &&
+           bytes <= (size_t)most;
+}
 
 // What a warp keeps in registers, in the layout of mma.sync. Its rows are two groups r of 16. Of
 // each, a lane has two rows, g and g + 8 (g = lane / 4), told apart by h = 0, 1; and of every 8
@@ -220,8 +242,8 @@ template <class T>
 __device__ __forceinline__ void copy_queries(struct keys_smem<T>& smem, const struct backward& p,
                                              int tile) {
     int half = tile % 2, first = tile * T::TILE_Q, i = threadIdx.x;
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.Q[half], p.Q, first, p.N_q - first);
-    copy_tile<T::d, T::TILE_Q, T::THREADS_K>(smem.dO[half], p.dO, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.Q[half], p.Q, first, p.N_q - first);
+    copy_tile<T::d, T::TILE_Q, T::THREADS>(smem.dO[half], p.dO, first, p.N_q - first);
     if (i < T::TILE_Q) {
         int used = i < p.N_q - first ? 4 : 0;
         cp_async4_zfill(&smem.LSE[half][i], &p.LSE[first + i], used);
@@ -243,15 +265,48 @@ __device__ __forceinline__ void weigh_keys(struct keys_state<T>& warp,
     }
 }
 
+// dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                        (README eq. 6, 7)
+// Of a tile of queries, and the 32 keys from `key` on of the block. SHARES warps share them: each
+// has made P and dS of QUERIES queries, from `query` on, and adds to COLUMNS columns of dV and dK.
+template <class T>
+__device__ __forceinline__ void add_keys(struct keys_state<T>& warp, struct keys_smem<T>& smem,
+                                         int key, int query,
+                                         const bf16* Q_tile,     // (TILE_Q, d)
+                                         const bf16* dO_tile) {  // (TILE_Q, d)
+    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    if (T::SHARES == 1) {
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
+        multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
+    } else {
+        bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
+        put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
+        put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
+        // your code goes here (about 4 lines): all queries of this warp's keys, its columns
+    }
+}
+
+// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
+// Of query i of a head, for the half warp that calls it: 16 bytes per lane and turn. All its lanes
+// get the sum; 0 if i is no query.
+__device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t i, int d) {
+    float sum = 0.0f;
+    for (int x = threadIdx.x % 16 * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
+        // your code goes here (about 7 lines): this lane's 16 bytes of each, two columns at a time
+    }
+    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    return sum;
+}
+
+// ---- the loops over tiles ------------------------------------------------------------------
+
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
 // `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.
-// SHARES warps share 32 keys: each takes as large a part of the queries, and then of the columns.
 template <int masked, class T>
 __device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct keys_smem<T>& smem,
                                              const struct backward& p, int first_key, int last_tile,
                                              int first_tile, int start) {
-    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    const int d = T::d, QUERIES = T::QUERIES, TILE_Q = T::TILE_Q;
     int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
     int query = threadIdx.x / T::BLOCK_K * QUERIES;
     // Query query + x of tile 0 sees key key + n if x + ahead >= n.
@@ -269,16 +324,7 @@ __device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct 
         multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
         weigh_keys<masked>(warp, smem.LSE[half] + query, smem.delta[half] + query, c,
                            (int)(ahead + (int64_t)tile * TILE_Q));
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                (README eq. 6, 7)
-        if (T::SHARES == 1) {
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
-        } else {
-            bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
-            put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
-            put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
-            // your code goes here (about 4 lines): all queries of this warp's keys, its columns
-        }
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);
     }
 }
 
@@ -287,8 +333,8 @@ template <class T>
 __device__ __forceinline__ void copy_keys(struct queries_smem<T>& smem, const struct backward& p,
                                           int tile) {
     int half = tile % 2, first = tile * T::TILE_K;
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.K[half], p.K, first, p.N_k - first);
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.V[half], p.V, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.K[half], p.K, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.V[half], p.V, first, p.N_k - first);
 }
 
 // dS = P * (dP - delta),  P = exp2(c S - log2(e) LSE), 0 where hidden             (README eq. 3, 5)
@@ -330,27 +376,20 @@ __device__ __forceinline__ void walk_keys(struct queries_state<T>& warp,
 
 // ---- GPU kernel: delta ---------------------------------------------------------------------
 
-// delta_i = sum_x dO_ix O_ix                                                        (README eq. 2)
-// Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query, 16 bytes per
-// lane and turn.
+// Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query.
 __global__ void delta_kernel(const struct backward all_heads, int d) {
     struct backward p = of_head(all_heads, blockIdx.y);
-    int lane = threadIdx.x % 16;
     int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
-    float sum = 0.0f;
-    for (int x = lane * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
-        // your code goes here (about 7 lines): this lane's 16 bytes of each, two columns at a time
-    }
-    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (lane == 0 && i < p.N_q) p.delta[i] = sum;
+    float delta = delta_of_row(p, i, d);
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
 // ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
-// Grid (ceil(N_k / BLOCK_K), B * H), block THREADS_K: 32 for every 32 keys, SHARES times; a struct
+// Grid (ceil(N_k / BLOCK_K), B * H), block THREADS: 32 for every 32 keys, SHARES times; a struct
 // keys_smem of dynamic shared memory.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dk_dv_kernel(const struct backward all_heads) {
     extern __shared__ uint4 memory[];
     struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
@@ -365,8 +404,8 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
     int tiles = CEIL_DIV(p.N_q, T::TILE_Q);
     // your code goes here (about 2 lines): with seen_from(), of the first key and of the last
 
-    copy_tile<T::d, T::BLOCK_K, T::THREADS_K>(smem.K, p.K, first_key, n_keys);
-    copy_tile<T::d, T::BLOCK_K, T::THREADS_K>(smem.V, p.V, first_key, n_keys);
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
     if (tiles > start) copy_queries(smem, p, tiles - 1);
 
     // From the last tile to the first: blocks that run together read the same tiles (lesson 15).
@@ -386,10 +425,10 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q: 32 for every 32 queries; a struct
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS: 32 for every 32 queries; a struct
 // queries_smem of dynamic shared memory.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dq_kernel(const struct backward all_heads) {
     extern __shared__ uint4 memory[];
     struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
@@ -412,8 +451,8 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
         warp.delta[i] = n < n_rows ? p.delta[first_row + n] : 0.0f;
     }
 
-    copy_tile<T::d, T::BLOCK_Q, T::THREADS_Q>(smem.Q, p.Q, first_row, n_rows);
-    copy_tile<T::d, T::BLOCK_Q, T::THREADS_Q>(smem.dO, p.dO, first_row, n_rows);
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
     if (tiles > 0) copy_keys(smem, p, tiles - 1);
     walk_keys<1>(warp, smem, p, tiles - 1, whole);
     walk_keys<0>(warp, smem, p, whole - 1, 0);
@@ -428,20 +467,29 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
 
 // The three kernels, for B * H heads.
 template <class T> static int launch(const struct backward* p, int heads) {
-    const int bytes_k = sizeof(struct keys_smem<T>), bytes_q = sizeof(struct queries_smem<T>);
-    void (*dk_dv)(struct backward) = dk_dv_kernel<T>;
-    void (*dq)(struct backward) = dq_kernel<T>;
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>);
+    const int bytes_q = sizeof(struct queries_smem<of_queries>);
+    void (*dk_dv)(struct backward) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward) = dq_kernel<of_queries>;
     enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
     COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
     dim3 rows(CEIL_DIV(p->N_q, DELTA_ROWS), heads);
-    dim3 keys(CEIL_DIV(p->N_k, T::BLOCK_K), heads);
-    dim3 queries(CEIL_DIV(p->N_q, T::BLOCK_Q), heads);
-    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, T::d);
-    if (p->N_k > 0) dk_dv<<<keys, T::THREADS_K, bytes_k>>>(*p);
-    if (p->N_q > 0) dq<<<queries, T::THREADS_Q, bytes_q>>>(*p);
+    dim3 keys(CEIL_DIV(p->N_k, of_keys::BLOCK_K), heads);
+    dim3 queries(CEIL_DIV(p->N_q, of_queries::BLOCK_Q), heads);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
+}
+
+// As launch(), with tiles T where a block may have their shared memory, else with tiles SMALL.
+template <class T, class SMALL> static int launch_that_fits(const struct backward* p, int heads) {
+    return block_may_have(sizeof(struct keys_smem<typename T::keys>)) ? launch<T>(p, heads)
+                                                                      : launch<SMALL>(p, heads);
 }
 
 extern "C" int
@@ -463,6 +511,7 @@ flash_backward_split(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu
     if (d == 64)
         return causal ? launch<backward_tiles<64, TILES_64_CAUSAL>>(&p, B * H)
                       : launch<backward_tiles<64, TILES_64>>(&p, B * H);
-    return causal ? launch<backward_tiles<128, TILES_128_CAUSAL>>(&p, B * H)
-                  : launch<backward_tiles<128, TILES_128>>(&p, B * H);
+    typedef backward_tiles<128, TILES_128_99KB> small;
+    return causal ? launch_that_fits<backward_tiles<128, TILES_128_CAUSAL>, small>(&p, B * H)
+                  : launch_that_fits<backward_tiles<128, TILES_128>, small>(&p, B * H);
 }

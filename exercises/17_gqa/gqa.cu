@@ -402,12 +402,13 @@ gqa_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp16* Q_gpu, const 
              struct strides stride_do, float scale, int causal, void* workspace_gpu) {
     int status = check_sizes(B, N_q, N_k, H_q, H_k, d);
     if (status != COURSE_OK) return status;
+    int has_queries = B > 0 && N_q > 0 && H_q > 0;
+    int has_keys = B > 0 && N_k > 0 && H_k > 0;
+    if (!has_queries && !has_keys) return COURSE_OK;
     if (!is_valid(stride_dq, d) || !is_valid(stride_dk, d) || !is_valid(stride_dv, d) ||
         !is_valid(stride_q, d) || !is_valid(stride_k, d) || !is_valid(stride_v, d) ||
         !is_valid(stride_o, d) || !is_valid(stride_do, d))
         return COURSE_BAD_ARGUMENT;
-    int has_queries = B > 0 && N_q > 0 && H_q > 0;
-    int has_keys = B > 0 && N_k > 0 && H_k > 0;
     if (has_queries && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu || !workspace_gpu))
         return COURSE_BAD_ARGUMENT;
     if (has_keys && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;

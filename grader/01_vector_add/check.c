@@ -52,9 +52,9 @@ static void declare_whole(struct check* c, void* problem) {
 // Numbers at both ends of the range, whose sums are infinite, tiny, or -0; infinities, and NaN.
 static void put_special(struct check* c, struct vectors v) {
     static const double special[][2] = {
-        {FLT_MAX, FLT_MAX},    {-FLT_MAX, -FLT_MAX}, {0x1p-149, 0x1p-149},
-        {0x1p-126, -0x1p-127}, {INFINITY, -1.0},     {NAN, 1.0},
-        {FLT_MAX, -FLT_MAX},   {1.0, 0x1p-24},       {-INFINITY, -INFINITY},
+        {FLT_MAX, FLT_MAX},     {-FLT_MAX, -FLT_MAX}, {0x1p-149, 0x1p-149}, {0x1p-126, -0x1p-127},
+        {INFINITY, -1.0},       {NAN, 1.0},           {FLT_MAX, -FLT_MAX},  {1.0, 0x1p-24},
+        {-INFINITY, -INFINITY}, {-0.0, -0.0},
     };
     enum { SPECIAL = sizeof special / sizeof special[0] };
     for (int i = 0; i < 4 * SPECIAL; i++) {
@@ -62,6 +62,14 @@ static void put_special(struct check* c, struct vectors v) {
         v.a->value[at] = special[i % SPECIAL][0];
         v.b->value[at] = special[i % SPECIAL][1];
     }
+}
+
+// -0 is equal to 0, and not the same: the sum of two -0 is -0.
+static void compare_zeros(struct check* c, const struct tensor* sum) {
+    for (int64_t i = 0; i < sum->count; i++)
+        if (sum->want[i] == 0 && signbit(sum->want[i]) != signbit(sum->got[i]))
+            check_fail(c, CAUSE_other_operation, "c[%lld] is %g, expected %g", (long long)i,
+                       sum->got[i], sum->want[i]);
 }
 
 // One valid call with n elements: run it, compare it. Several calls have special numbers, too.
@@ -82,6 +90,7 @@ static void add_and_compare(struct check* c, int64_t n, int rounds) {
         for (int64_t i = 0; i < n; i++)
             v.c->want[i] = dtype_round(F32, v.a->value[i] + v.b->value[i]);
         check_compare(c, v.c, budget_exact());
+        compare_zeros(c, v.c);
     }
 }
 

@@ -217,6 +217,7 @@ static void any_rows(struct check* c) {
     static const int64_t hard[] = {129, 33, 1};
     for (int i = 0; i < 3; i++) turn(c, hard[i], COLS);
     check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_row_reached, NULL);
+    check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 6), last_row_reached, NULL);
 }
 
 static void any_cols(struct check* c) {
@@ -224,6 +225,7 @@ static void any_cols(struct check* c) {
     static const int64_t hard[] = {33, 15, 1};
     for (int i = 0; i < 3; i++) turn(c, ROWS, hard[i]);
     check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_column_reached, NULL);
+    check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 6), last_column_reached, NULL);
 }
 
 static void any_both(struct check* c) {
@@ -235,15 +237,16 @@ static void any_both(struct check* c) {
 
 // ---- item: memory safety
 
-// in, then out, begins at a float that is not the first of four.
+// in, then out, begins at the second or fourth of four floats; then at the third, where a float2
+// may begin, and no float4.
 static void misaligned(struct check* c) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 4; i++) {
         struct matrices m = {.rows = ROWS, .cols = COLS};
-        int64_t later = check_pick(c, 1, 3);
+        int64_t later = i < 2 ? 2 * check_pick(c, 0, 1) + 1 : 2;
         check_case(c, "rows = %d, cols = %d, %s begins %d floats later", ROWS, COLS,
-                   i ? "out" : "in", (int)later);
+                   i % 2 ? "out" : "in", (int)later);
         declare(c, &m);
-        check_begin_later(i ? m.out : m.in, later);
+        check_begin_later(i % 2 ? m.out : m.in, later);
         fill(c, m);
         check_run(c);
         compare(c, m);
@@ -345,13 +348,18 @@ static void conflicts(struct check* c) {
 
 // A tenth more than once: room for a table or a counter, none for a second look at a tile. What
 // cudaMemcpy and cudaMemset move is moved.
-static void once(struct check* c) {
-    const struct arena_traffic* t = traffic_of_one(c);
+static void judge_once(struct check* c, const struct arena_traffic* t) {
     int64_t bytes = check_int_of(c, "rows") * check_int_of(c, "cols") * (int64_t)sizeof(float);
     check_at_most(c, CAUSE_too_much_read, "bytes loaded per byte of in",
                   per(t->global_load_bytes + t->copied_bytes, bytes), 1.1);
     check_at_most(c, CAUSE_too_much_written, "bytes stored per byte of out",
                   per(t->global_store_bytes + t->copied_bytes + t->filled_bytes, bytes), 1.1);
+}
+
+// Behind the end of a row stands the next one, which belongs to another tile.
+static void once(struct check* c) {
+    judge_once(c, traffic_of_one(c));
+    judge_once(c, traffic_of(c, ragged(c, ROWS), ragged(c, COLS)));
 }
 
 static const struct item items[] = {
@@ -372,7 +380,7 @@ static const struct item items[] = {
 const struct lesson lesson = {
     .name = "02_transpose",
     .items = items,
-    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .without_exp = true,
     .idea = {.what = "a tile in shared memory, so that loads and stores are both coalesced",
              .paid_by = {coalesced, conflicts},

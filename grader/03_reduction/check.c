@@ -237,6 +237,9 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"sum", 0}}},
         {COURSE_BAD_ARGUMENT, {{"max", 0}}},
         {COURSE_BAD_ARGUMENT, {{"x", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", (int64_t)1 << 31}, {"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {0},
@@ -267,6 +270,7 @@ static void safe(struct check* c) {
     batch_begin(&b, "whole float4s in rows that begin anywhere");
     fill_rows(c, &b);
     run(c, &b);
+    batch_misaligned(c, &contract, ROWS, COLS / 2, (struct batch_call){fill_rows, judge});
     batch_row_after_row(c, &contract, 1);
 }
 

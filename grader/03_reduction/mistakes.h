@@ -194,6 +194,7 @@ static bool is_prefix(const struct batch* b) {
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     (void)t, (void)budget;
     const struct batch* b = check_description(c);
+    if (batch_keeps_rows(b, 1)) return CAUSE_row_before;
     return leaked(b) ? CAUSE_nan_leak : is_prefix(b) ? CAUSE_merge_lost : CAUSE_NONE;
 }
 

@@ -10,11 +10,11 @@ static float* matrix(const char* name, const char* first) {
     return array_gpu == NULL ? NULL : array_gpu + run_int(first);
 }
 
-// Numbers beyond 2^31 come, and go, in two halves.
-enum { HALF = 30 };  // bits of the lower one
+// Numbers of 64 bits come, and go, in two halves.
+enum { HALF = 32 };  // bits
 
 static int64_t whole(const int32_t* halves) {
-    return (int64_t)halves[0] * ((int64_t)1 << HALF) + halves[1];
+    return (int64_t)halves[0] * ((int64_t)1 << HALF) + (uint32_t)halves[1];
 }
 
 // A row of "grids" is a card and a grid on it, a row of "answers" what the function says.
@@ -33,7 +33,7 @@ static int waves(void) {
                                                whole(in + 10), &per_multiprocessor);
         out[0] = per_multiprocessor;
         out[1] = (int32_t)(waves >> HALF);
-        out[2] = (int32_t)(waves & (((int64_t)1 << HALF) - 1));
+        out[2] = (int32_t)(uint32_t)waves;
     }
     return COURSE_OK;
 }

@@ -96,6 +96,7 @@ static void any_size(struct check* c) {
     sizes(c, WHOLE, WHOLE, 1000);
     multiply_long(c, &contract, 3, 5, contract.max_size - check_pick(c, 0, 15));
     multiply_reaches(c, &contract);
+    multiply_huge(c, &contract);
 }
 
 // ---- items: a grid of a given size
@@ -116,6 +117,19 @@ static void far_more_blocks(struct check* c) {
     asked_blocks(c);
 }
 
+// A thousand elements for each block, so that whole rounds of blocks of any usual size end with the
+// last element.
+static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
+    enum { EACH = 1024 };
+    N -= N % EACH;
+    return begin_grid(c, M, N, K, M * N / EACH);
+}
+
+static void huge_matrices(struct check* c) {
+    const struct huge huge = {&of_blocks, 0, begin_thousands};
+    multiply_huge_of(c, &huge);
+}
+
 // Of one block, of a few, of as many as there are elements for, of more than there are elements.
 static void any_blocks(struct check* c) {
     enum { SIZE = 2 * WHOLE };
@@ -133,6 +147,7 @@ static void grid_sizes(struct check* c) {
                                       {33, 33, 1}, {70001, 1, 1}, {1, 70001, 1}};
     for (int i = 0; i < 7; i++) stride(c, hard[i][0], hard[i][1], hard[i][2], BLOCKS + i % 2);
     multiply_long(c, &with_blocks, 3, 5, with_blocks.max_size - check_pick(c, 0, 15));
+    huge_matrices(c);
 }
 
 // ---- items: both
@@ -185,6 +200,7 @@ static void safe(struct check* c) {
         multiply_whole(c, both[i]);
         multiply(c, both[i], size, size, K);
         multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
+        multiply_misaligned(c, both[i], WHOLE, WHOLE, WHOLE, 2);
     }
     stride(c, WHOLE, WHOLE, WHOLE, 40);
 }
@@ -304,7 +320,9 @@ static void whole_and_partial_waves(struct check* c) {
                                       ((int64_t)1 << 31) + check_pick(c, 0, 99),
                                       ((int64_t)1 << 32) + check_pick(c, 1, 99),
                                       wave * 12345678 + 1,
-                                      ((int64_t)1 << 45) + 1};
+                                      ((int64_t)1 << 45) + 1,
+                                      ((int64_t)1 << 61) / wave * wave + 1,
+                                      INT64_MAX};
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 at.blocks = blocks[b];
                 add(g, &at);
@@ -326,6 +344,7 @@ static void fits_nowhere(struct check* c) {
             {card, 32, 300, 0, 0},      {card, 1024, 255, 0, 0},
             {card, 32, 0, most + 1, 0}, {card, 32, 0, all - 1023, 0},
             {card, 32, 0, all, 0},      {card, 32, 0, ((int64_t)1 << 32) + 64, 0},
+            {card, 32, 0, -1, 0},       {card, 32, 0, -check_pick(c, 2, 1024), 0},
             {card, 256, 0, 0, 0},  // these fit
             {card, 32, 255, most, 0},
         };
@@ -363,19 +382,6 @@ static const struct item items[] = {
 
 // ---- diagnosis
 
-static const struct hypothesis sums[] = {
-    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
-    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
-    SUM(stale_state, 1, stale_B, all_terms),
-    SUM(zero_skipped, 1, nonzero_term, all_terms),
-    {CAUSE_transposed, make_turned, 1, NULL},
-    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
-    {0},
-};
-
 // Elements are right or were not written at all.
 static bool some_are_missing(const struct suspect* s) {
     for (int64_t i = 0; i < s->tensor->count; i++)
@@ -398,7 +404,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (p == NULL || p->K == 0) return CAUSE_NONE;  // nothing was to be multiplied
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
-    enum cause cause = hypothesis_search(&s, sums);
+    enum cause cause = hypothesis_search(&s, packed_mistakes);
     if (cause) return cause;
     if (check_int_of(c, "function") == GRID) {
         if (some_are_missing(&s)) return CAUSE_stride_loop;
@@ -409,7 +415,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "04_matmul_coalesced",
-                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .without_exp = true,
                               .idea = {.what = "neighbouring lanes read and write neighbouring "

@@ -15,7 +15,7 @@
 struct grid {
     struct known_card card;
     int threads, registers;
-    int64_t shared, blocks;
+    int64_t shared, blocks;  // shared below 0: 2^64 more, as size_t has it
 };
 
 struct answer {
@@ -33,7 +33,7 @@ struct grids {
 
 static struct answer right_answer(const struct grid* g) {
     int64_t per = 0;
-    if (g->shared <= (int64_t)g->card.shared_block)
+    if ((uint64_t)g->shared <= g->card.shared_block)
         per = card_blocks(&g->card, g->threads, g->registers, (size_t)g->shared);
     int64_t wave = per * g->card.multiprocessors;
     return (struct answer){per, wave > 0 ? g->blocks / wave + (g->blocks % wave > 0) : -1};
@@ -72,6 +72,8 @@ enum rule {
     IN_INT,
     IN_UNSIGNED,
     IN_FLOAT,
+    IN_DOUBLE,
+    ROUNDED_UP_FIRST,  // (blocks + wave - 1) / wave
     SHARED_IN_INT,
     CARD_MULTIPROCESSORS,  // of the first card
     CARD_THREADS,
@@ -116,6 +118,8 @@ static const struct {
     {IN_INT, CAUSE_count_wraps},
     {IN_UNSIGNED, CAUSE_count_wraps},
     {IN_FLOAT, CAUSE_count_wraps},
+    {IN_DOUBLE, CAUSE_count_wraps},
+    {ROUNDED_UP_FIRST, CAUSE_count_wraps},
     {SHARED_IN_INT, CAUSE_count_wraps},
     {CARD_MULTIPROCESSORS, CAUSE_card_ignored},
     {CARD_THREADS, CAUSE_card_ignored},
@@ -169,7 +173,7 @@ static int64_t blocks_with(const struct known_card* card, const struct grid* g, 
     const int64_t shared = r == SHARED_IN_INT ? (int32_t)g->shared : g->shared;
     if (g->threads < 1 || (g->threads > CARD_BLOCK_THREADS && r != LONG_BLOCKS)) return 0;
     if (g->registers > CARD_THREAD_REGISTERS && r != WIDE_THREADS) return 0;
-    if (shared > (int64_t)card->shared_block && r != LARGE_SHARED) return 0;
+    if ((uint64_t)shared > card->shared_block && r != LARGE_SHARED) return 0;
     int64_t warps = up(g->threads, CARD_WARP) / CARD_WARP, most = INT32_MAX;
     if (r == WARPS_ROUNDED_DOWN && g->threads >= CARD_WARP) warps = g->threads / CARD_WARP;
     if (r != NO_BLOCK_LIMIT) most = card->blocks;
@@ -194,18 +198,30 @@ static struct answer answer_with(const struct grid* g, enum rule r) {
     if (r == ROUNDED_DOWN) waves = blocks / wave;
     if (r == ONE_MORE || (r == ONE_MORE_IF_ANY && blocks > 0)) waves = blocks / wave + 1;
     if (r == IN_FLOAT) waves = (int64_t)ceilf((float)blocks / (float)wave);
+    if (r == IN_DOUBLE) waves = (int64_t)ceil((double)blocks / (double)wave);
+    if (r == ROUNDED_UP_FIRST) waves = (int64_t)((uint64_t)blocks + (uint64_t)wave - 1) / wave;
     if (r == ONE_WAVE && waves < 1) waves = 1;
     return (struct answer){per, waves};
 }
 
 // ---- a case
 
-// The bits of a number in two elements, as in call.c.
-static const int64_t HALF = (int64_t)1 << 30;
+// The bits of a number in two elements of 32 bits, as in call.c.
+static double upper_half(int64_t n) {
+    return (double)(n >> 32);
+}
+
+static double lower_half(int64_t n) {
+    return (double)(int32_t)(uint32_t)(uint64_t)n;
+}
+
+static int64_t whole_of(double upper, double lower) {
+    return (int64_t)upper * ((int64_t)1 << 32) + (uint32_t)(int32_t)lower;
+}
 
 static struct answer got_answer(const struct tensor* answers, int i) {
     const double* got = answers->got + 3 * (int64_t)i;
-    return (struct answer){(int64_t)got[0], (int64_t)got[1] * HALF + (int64_t)got[2]};
+    return (struct answer){(int64_t)got[0], whole_of(got[1], got[2])};
 }
 
 static bool same_answer(struct answer a, struct answer b) {
@@ -263,10 +279,10 @@ static void ask(struct check* c, const char* about, const struct grids* g, enum 
                                (double)at->card.shared_block,
                                at->threads,
                                at->registers,
-                               (double)(at->shared / HALF),
-                               (double)(at->shared % HALF),
-                               (double)(at->blocks / HALF),
-                               (double)(at->blocks % HALF)};
+                               upper_half(at->shared),
+                               lower_half(at->shared),
+                               upper_half(at->blocks),
+                               lower_half(at->blocks)};
         memcpy(grids->value + IN * (int64_t)i, in, sizeof in);
     }
     check_run(c);
@@ -274,8 +290,8 @@ static void ask(struct check* c, const char* about, const struct grids* g, enum 
         struct answer want = right_answer(&g->grid[i]), got = got_answer(answers, i);
         double* out = answers->want + OUT * (int64_t)i;
         out[0] = (double)want.per;
-        out[1] = want.waves < 0 ? -1 : (double)(want.waves / HALF);
-        out[2] = (double)(want.waves < 0 ? HALF - 1 : want.waves % HALF);
+        out[1] = upper_half(want.waves);
+        out[2] = lower_half(want.waves);
         if (!same_answer(want, got))
             fail_answer(c, &g->grid[i], got, mistake_of(g, answers, otherwise));
     }

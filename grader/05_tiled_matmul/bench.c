@@ -1,22 +1,4 @@
 // bench.c: how fast lesson 05, tiled matmul, is, against fp32 without tensor cores.
 #include "matmul/bench.h"
 
-// n = {M, N, K}
-static const struct bench_size sizes[] = {
-    {"2048 x 2048 x 2048", {2048, 2048, 2048}},
-    {"4096 x 4096 x 4096", {4096, 4096, 4096}},
-    {"4321 x 4001 x 4097", {4321, 4001, 4097}},
-    {0},
-};
-
-const struct bench bench = {
-    .launcher = "tiled_matmul",
-    .sizes = sizes,
-    .bytes = matmul_bytes_f32,
-    .flops = matmul_flops,
-    .precision = F32,
-    .prepare = matmul_prepare_f32,
-    .call = matmul_call,
-    .error = matmul_error_f32,
-    .spread = 1e-5,
-};
+const struct bench bench = MATMUL_BENCH_F32("tiled_matmul", matmul_sizes, matmul_call);

@@ -62,6 +62,7 @@ static void outer_ragged(struct check* c) {
     sizes(c, M, M + 2 * WHOLE, 4 * WHOLE);
     for (int i = 0; i < 6; i++) sizes(c, hard[i][0], hard[i][1], 2 * WHOLE);
     multiply_reaches(c, &contract);
+    multiply_huge(c, &contract);
 }
 
 static void precise(struct check* c) {
@@ -96,6 +97,7 @@ static void safe(struct check* c) {
     int64_t size = ragged_size(c);
     sizes(c, size, size, ragged_size(c));
     multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2 * check_pick(c, 0, 1) + 1);
+    multiply_misaligned(c, &contract, WHOLE, WHOLE, WHOLE, 2);
 }
 
 // A kernel without tiles reads every element of A N times and every element of B M times; tiles of
@@ -155,20 +157,8 @@ static const struct hypothesis of_tiles[] = {
     {0},
 };
 
-static const struct hypothesis others[] = {
-    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
-    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
-    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
-    SUM(stale_state, 1, stale_B, all_terms),
-    SUM(zero_skipped, 1, nonzero_term, all_terms),
-    {CAUSE_transposed, make_turned, 1, NULL},
-    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
-    {0},
-};
-
-// A loop that ends at N may look like one that leaves out a tile: these come after `others`.
+// A loop that ends at N may look like one that leaves out a tile: these come after
+// packed_mistakes.
 static const struct hypothesis of_skipped_tiles[] = {
     SUM(tile_skipped, TILES, right_term, whole_tiles_before),
     SUM(tile_skipped, TILES, later_term, beyond_a_tile),
@@ -203,7 +193,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     // NaN throughout may come from anywhere, so it is no sign of a wrong index.
     struct suspect by_numbers = s;
     by_numbers.slack.nan_proves_nothing = true;
-    if (!cause) cause = hypothesis_search(&by_numbers, others);
+    if (!cause) cause = hypothesis_search(&by_numbers, packed_mistakes);
     if (!cause) cause = hypothesis_search_variants(&s, of_skipped_tiles);
     if (!cause) cause = explain_counted(&s);
     if (!cause) cause = explain_cut(&s);
@@ -211,7 +201,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
 }
 
 const struct lesson lesson = {.name = "05_tiled_matmul",
-                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .items = items,
                               .without_exp = true,
                               .idea = {.what = "global memory is read once per tile",

@@ -17,14 +17,4 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
                                                     (int)n[2], n[1], n[2], n[1]);
 }
 
-const struct bench bench = {
-    .launcher = "register_tiling",
-    .sizes = sizes,
-    .bytes = matmul_bytes_f32,
-    .flops = matmul_flops,
-    .precision = F32,
-    .prepare = matmul_prepare_f32,
-    .call = call,
-    .error = matmul_error_f32,
-    .spread = 1e-5,
-};
+const struct bench bench = MATMUL_BENCH_F32("register_tiling", sizes, call);

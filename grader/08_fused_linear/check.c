@@ -23,6 +23,10 @@ static void compare(struct check* c, const struct layer* l, struct tensor* t,
         sum += allowed[e];
     }
     check_compare(c, t, (struct budget){.max = most, .mean = sum / (double)count});
+    for (int64_t e = 0; e < count && t != l->Z; e++)
+        if (!is_kept(l, e) && signbit(t->got[e]))
+            check_fail(c, CAUSE_drop_chosen, "%s[%lld, %lld] is -0, expected 0", t->name,
+                       (long long)(e / l->N), (long long)(e % l->N));
     for (int64_t e = 0; e < count; e++) {
         if (!isfinite(t->want[e]) || fabs(t->got[e] - t->want[e]) <= allowed[e]) continue;
         enum cause cause = explain_layer(l, t);
@@ -155,6 +159,22 @@ static double p_below(struct check* c, const struct layer* l) {
     return ldexp(word / 256, -24);
 }
 
+// Found by trying: with this seed, and one of these offsets, the word of one of the first 16384
+// elements is 0. Nothing is below p 2^32 = 0, not even that.
+enum { WORD_0_SEED = 8 };
+static const uint64_t word_0_offsets[] = {210355, 369892, 1561804, 2081205, 2664992, 3516151};
+enum { WORD_0_OFFSETS = sizeof word_0_offsets / sizeof *word_0_offsets };
+
+// p so small that p 2^32 is no whole number, and half above an element's word: it is dropped.
+static double p_above(struct check* c, const struct layer* l) {
+    const int64_t elements = l->M * l->N, first = check_pick(c, 0, elements - 1);
+    for (int64_t i = 0; i < elements; i++) {
+        const uint32_t word = word_of(l, (first + i) % elements);
+        if (word > 0 && word < 1u << 23) return ldexp(word + 0.5, -32);
+    }
+    return 0x1p-12;
+}
+
 static void limits(struct check* c) {
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = p_beside(c, &l);
@@ -168,6 +188,9 @@ static void limits(struct check* c) {
         run(l, more ? "a word 1 below p 2^32" : "a word that is p 2^32");
     }
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.p = p_above(c, &l);
+    run(l, "a word 1/2 below p 2^32");
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.p = 1;
     run(l, "p = 1");
     l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
@@ -175,6 +198,10 @@ static void limits(struct check* c) {
     run(l, "p near 1");
     l.p = 0x1p-12 + 0x1p-30;
     run(l, "p near 0");
+    l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
+    l.seed = WORD_0_SEED;
+    l.offset = word_0_offsets[check_pick(c, 0, WORD_0_OFFSETS - 1)];
+    run(l, "p = 0, and a word that is 0");
 }
 
 static void all_together(struct check* c) {
@@ -196,6 +223,52 @@ static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
     return check_end_is_right(l.Y);
 }
 
+// ---- elements beyond 2^34: not even their calls of Philox are counted by 32 bits
+
+enum { FAR_N = 140000, FAR_M = FAR_N };
+
+// Would a kernel drop other ones of the last elements, whose index, or that of their call, is kept
+// in 32 bits?
+static bool tells_bits_apart(const struct layer* l) {
+    enum { LAST = 8 };  // those that check_end_is_right() looks at
+    bool of_element = false, of_call = false;
+    for (int64_t e = l->M * l->N - LAST; e < l->M * l->N; e++) {
+        const bool kept = is_kept(l, e);
+        of_element |= kept != is_kept(l, (int64_t)(uint32_t)e);
+        of_call |= kept != is_kept(l, (int64_t)(uint32_t)(e / 4) * 4 + e % 4);
+    }
+    return of_element && of_call;
+}
+
+// `like`: a layer; M rows.
+static bool last_elements_reached(struct check* c, const void* like, int64_t M) {
+    struct layer l = *(const struct layer*)like;
+    l.M = M;
+    l.shown = check_shown(M * l.N);
+    while (M * l.N > 1LL << 34 && !tells_bits_apart(&l)) l.seed++;
+    layer_begin(&l, "the last of many elements");
+    layer_fill(&l);
+    if (!l.backward)  // no output is 0 but those that are dropped
+        for (int64_t j = 0; j < l.N; j++) l.bias->value[j] = j % 2 ? 64 : -64;
+    check_run_few_blocks(c);
+    check_run(c);
+    struct tensor* out = l.backward ? l.dZ : l.Y;
+    for (int64_t k = 0; k < l.shown; k++) {
+        const int64_t e = M * l.N - l.shown + k;
+        double y = l.backward ? l.dY->value[k] : z_of(&l, e / l.N, e % l.N);
+        out->want[k] = is_kept(&l, e) ? dtype_round(BF16, y * scale_of(&l)) : 0;
+    }
+    return check_end_is_right(out);
+}
+
+static void far_elements(struct check* c, bool backward) {
+    enum { BELOW = 1024 };  // of as many rows an index has less than 31 bits
+    struct layer l =
+        backward ? backward_of(c, FAR_M, FAR_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
+    l.p = 0.5;
+    check_indexes(c, FAR_M, BELOW, last_elements_reached, &l);
+}
+
 static void ragged(struct check* c) {
     const int64_t sizes[][3] = {
         {1, 4, 8},
@@ -209,6 +282,7 @@ static void ragged(struct check* c) {
         run(l, "any sizes");
     }
     check_reaches(c, (1 << 16) + check_pick(c, 8, 40), last_row_reached, NULL);
+    far_elements(c, false);
 }
 
 // A NaN in bias is one in its column, where it is kept. Large numbers stay what they are. With
@@ -242,6 +316,22 @@ static void slopes(struct check* c) {
     }
 }
 
+// NaN and infinity in dY, NaN in Z: some of them are kept, some dropped.
+static void backward_not_finite(struct check* c) {
+    for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
+        struct layer l = backward_of(c, HALF_M, WHOLE_N, f);
+        l.p = check_uniform(c, 0.3, 0.7);
+        layer_begin(&l, "backward, dropout, with NaN");
+        layer_fill(&l);
+        for (int64_t e = check_pick(c, 0, 8); e < l.dY->count; e += check_pick(c, 1, 60)) {
+            l.dY->value[e] = f || e % 2 ? NAN : -INFINITY;
+            if (l.Z && e % 2) l.Z->value[e] = NAN, l.dY->value[e] = -1;
+        }
+        check_run(c);
+        judge(&l);
+    }
+}
+
 static void backward_mask(struct check* c) {
     for (int i = 0; i < 3; i++) {
         struct layer l =
@@ -252,6 +342,8 @@ static void backward_mask(struct check* c) {
         l.offset += (uint64_t)check_pick(c, 1, 1000) << 32;
         run(l, "backward, dropout");
     }
+    backward_not_finite(c);
+    far_elements(c, true);
 }
 
 // ---- calls
@@ -421,7 +513,13 @@ static void backward_moves(struct check* c) {
     for (int f = FUSED_LINEAR_NONE; f <= FUSED_LINEAR_GELU; f++) {
         struct layer l = backward_of(c, WHOLE_M, WHOLE_N, f);
         l.p = 0.25;
-        run(l, "what the backward pass moves");
+        l.with_Z = true;
+        layer_begin(&l, "what the backward pass moves");
+        layer_fill(&l);
+        for (int64_t e = 0; e < l.Z->count && f == FUSED_LINEAR_NONE; e++)
+            l.Z->value[e] = NAN, l.Z->untouched[e] = true;  // nobody reads it
+        check_run(c);
+        judge(&l);
         const struct arena_traffic* t = check_traffic(c);
         const double bytes = 2.0 * WHOLE_M * WHOLE_N;
         check_kept(c, CAUSE_intermediate, "element of dZ", WHOLE_M * WHOLE_N, 0.5, 3000);

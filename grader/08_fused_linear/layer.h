@@ -32,6 +32,7 @@ struct layer {
     uint64_t first_offset;                // of the first call
     bool with_Z;                          // Z is asked for; of the backward pass: is given
     bool backward;                        // fused_linear_backward()
+    int64_t shown;                        // of the last elements of the outputs; 0: all are
     int calls;                            // in the same arrays: rounds of the case
     struct tensor *Y, *Z, *X, *W, *bias;  // NULL if the case passes NULL
     struct tensor *dZ, *dY;
@@ -68,10 +69,11 @@ static void declare(struct check* c, void* layer) {
     check_int(c, "seed", (int64_t)l->seed);
     check_int(c, "offset", (int64_t)l->offset);
     for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) check_int(c, firsts[i], 0);
-    const struct shape outputs = SHAPE(l->M, l->N);
+    const struct shape outputs = l->shown ? SHAPE(l->shown) : SHAPE(l->M, l->N);
     if (l->backward) {
         l->dZ = check_output(c, "dZ", BF16, outputs);
         l->dY = check_input(c, "dY", BF16, outputs);
+        if (l->shown) check_ends(c, l->dZ, 1, l->M * l->N), check_ends(c, l->dY, 1, l->M * l->N);
         if (l->with_Z)
             l->Z = check_input(c, "Z", BF16, outputs);
         else
@@ -79,6 +81,7 @@ static void declare(struct check* c, void* layer) {
         return;
     }
     l->Y = check_output(c, "Y", BF16, outputs);
+    if (l->shown) check_ends(c, l->Y, 1, l->M * l->N);
     if (l->with_Z)
         l->Z = check_output(c, "Z", BF16, outputs);
     else
@@ -184,7 +187,7 @@ static void want_Y(const struct layer* l, double* allowed) {
 static void want_dZ(const struct layer* l, double* allowed) {
     const double scale = scale_of(l);
     for (int64_t e = 0; e < l->M * l->N; e++) {
-        double g = l->dY->value[e], z = l->Z ? l->Z->value[e] : 0;
+        double g = l->dY->value[e], z = l->f ? l->Z->value[e] : 0;
         double y = is_kept(l, e) ? g * slope_of(l->f, z) * scale : 0;
         l->dZ->want[e] = y;
         allowed[e] = y == 0 || !isfinite(y) ? 0x1p-132 : allowed_of_dZ(g, z, y, scale);

@@ -39,6 +39,12 @@ struct twist {
         INDEX_16,       // in 16 bits
         INDEX_ROW,      // i alone
         INDEX_COLUMN,   // j alone
+        INDEX_OF_QUAD,  // of four neighbours, all of which count as one
+        // the four neighbours that the same thread would have if it had neighbours of its own, in
+        // place of some as far apart as the block has threads; and the other way round
+        INDEX_BY_THREAD,
+        INDEX_BY_ROUND,
+        INDEX_OF_BLOCK,  // in its block, the same in all blocks
     } index;
     enum {
         WORD_RIGHT,
@@ -70,6 +76,20 @@ struct twist {
 // What a student's tile may be: 16, 32, ... 256 rows or columns.
 enum { SIDES = 5 };
 
+// What a student's block may be, of a kernel that is about elements alone: 64, 128, ... 1024
+// threads, with 1, 2, 4 or 8 times four neighbours each.
+enum { BLOCKS = 5, WORKS = 4 };
+
+// Which elements are asked about in place of e, if it is a thread's other ones.
+static int64_t element_of_thread(int64_t e, const struct twist* w, int variant) {
+    const int64_t threads = 64 << variant / WORKS, each = 1 << variant % WORKS;
+    const int64_t quad = e / 4, span = threads * each, in_block = quad % span;
+    const int64_t other = w->index == INDEX_BY_THREAD
+                              ? in_block % threads * each + in_block / threads
+                              : in_block % each * threads + in_block / each;
+    return (w->index == INDEX_OF_BLOCK ? in_block : quad - in_block + other) * 4 + e % 4;
+}
+
 static uint32_t twisted_word(const struct layer* l, const struct twist* w, int64_t i, int64_t j,
                              int variant) {
     const int64_t rows = 16 << variant / SIDES, cols = 16 << variant % SIDES;
@@ -81,6 +101,8 @@ static uint32_t twisted_word(const struct layer* l, const struct twist* w, int64
     if (w->index == INDEX_16) e &= 0xffff;
     if (w->index == INDEX_ROW) e = i;
     if (w->index == INDEX_COLUMN) e = j;
+    if (w->index == INDEX_OF_QUAD) e = e / 16 * 4 + e % 4;
+    if (w->index >= INDEX_BY_THREAD) e = element_of_thread(e, w, variant);
     if (w->keys == NO_OFFSET) offset = 0;
     if (w->keys == FIRST_CALL) offset = l->first_offset;
     if (w->keys == NO_SEED) seed = 0;
@@ -288,6 +310,10 @@ static const struct hypothesis of_masks[] = {
     TWIST(random_index, .index = INDEX_COLUMN),
     TWISTS(random_index, SIDES, .index = INDEX_PADDED),
     TWISTS(random_index, SIDES* SIDES, .index = INDEX_OF_TILE),
+    TWIST(random_index, .index = INDEX_OF_QUAD),
+    TWISTS(random_index, BLOCKS* WORKS, .index = INDEX_BY_THREAD),
+    TWISTS(random_index, BLOCKS* WORKS, .index = INDEX_BY_ROUND),
+    TWISTS(random_index, BLOCKS* WORKS, .index = INDEX_OF_BLOCK),
     {0},
 };
 
@@ -333,6 +359,41 @@ static bool only_large_are_nan(const struct layer* l, const struct tensor* t) {
     return any > 0;
 }
 
+struct factor {
+    double z, factor, by;  // of f'(z): what the kernel has multiplied with, give or take `by`
+};
+
+#define FAR 0.02  // of a slope: no arithmetic in fp32 or bf16 is off by that much
+
+static int by_z(const void* a, const void* b) {
+    const struct factor *one = a, *other = b;
+    return (one->z > other->z) - (one->z < other->z);
+}
+
+// Are all elements of dZ their dY times a function of their Z alone, though not f'? Elements with
+// the same Z tell, of which 16 bits leave many.
+static bool is_other_slope(const struct layer* l, const struct tensor* t) {
+    enum { ENOUGH = 100 };
+    struct factor* all = check_allocate(l->check, t->count, sizeof *all);
+    int64_t count = 0, pairs = 0, alike = 0, far = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        const double by = l->dY->value[e] * scale_of(l);
+        if (!is_kept(l, e) || !isfinite(t->got[e]) || by == 0) continue;
+        far += fabs(t->got[e] - t->want[e]) > FAR * fabs(by);  // more than inexact
+        all[count++] = (struct factor){l->Z->value[e], t->got[e] / by,
+                                       (fabs(t->got[e]) * 0x1p-8 + 1e-6) / fabs(by)};
+    }
+    qsort(all, (size_t)count, sizeof *all, by_z);
+    for (int64_t k = 1; k < count; k++) {
+        const struct factor *one = &all[k - 1], *other = &all[k];
+        if (one->z != other->z) continue;
+        pairs++;
+        alike += fabs(one->factor - other->factor) <= one->by + other->by;
+    }
+    free(all);
+    return far > 0 && pairs >= ENOUGH && alike == pairs;
+}
+
 // No element is larger than what is wanted, and some are smaller by more than a rounding.
 static bool is_cut_off(const struct tensor* t) {
     int64_t smaller = 0;
@@ -367,12 +428,14 @@ static enum cause explain_layer(const struct layer* l, const struct tensor* t) {
     enum cause cause = hypothesis_search(&s, of_numbers);
     if (!cause && l->p > 0 && t != l->Z) cause = hypothesis_search(&s, of_masks);
     if (cause) return cause;
-    if (l->p > 0 && t != l->Z) {
+    if (t != l->Z) {
         struct masks m = masks_of(l, t);
         if (m.other > 0 && m.other == m.near) return CAUSE_drop_limit;
-        if (20 * m.other > m.of) return CAUSE_other_words;  // words agree by chance alone
+        // words agree by chance alone
+        if (l->p > 0 && 20 * m.other > m.of) return CAUSE_other_words;
     }
-    return is_cut_off(t) ? CAUSE_cut_off : CAUSE_NONE;
+    if (is_cut_off(t)) return CAUSE_cut_off;
+    return l->backward && l->f && is_other_slope(l, t) ? CAUSE_gelu_slope : CAUSE_NONE;
 }
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {

@@ -23,7 +23,7 @@ static const struct rows contract = {.out = {"m", "l"}, .of_equal = {ITSELF, COU
 //   sqrt(n)/3   a sum of n floats one after another, the worst order, rounded up or down by chance
 //   |x|         exp(x - m) as exp2(x * log2(e) - m * log2(e)), as fast kernels write it, rounds
 //               numbers of the size of x, and exp passes an absolute error on as a relative one.
-//               (Beyond 10^5 all scores of a row are equal here, and so is what they round to.)
+//               (Beyond 10^5 all scores of a row are equal here: x - m is 0, exactly.)
 // The budget is 2, 12 and 4 times that; right kernels have been seen to use up to a fifth of it. In
 // a row of one element exp(0) is 1, exactly, and nothing is added: 4 units, a quarter of 10^-6.
 // Sums of 11 bits are off by up to 8192 units, one average element of 4321 weighs 3900.
@@ -194,12 +194,16 @@ static void rising_equal_large(struct check* c) {
         for (int64_t j = 1; j < COLS; j++) batch_row(&b, row)[j] = batch_row(&b, row)[0];
     run(c, &b);
 
-    // Powers of 2: scores of this size times log2(e) are exact then, also where they are rounded.
+    // x - m comes first: of the products x log2(e) and m log2(e) one is rounded by far more than 1.
+    // In row 0 it is rounded down.
+    const double log2_e = 1.44269502162933349609375;  // of fp32
     b = batch_of(c, &contract, ROWS, COLS);
     batch_begin(&b, "all equal, around 1e30, -1e30 or -1e37");
     for (int64_t row = 0; row < ROWS; row++) {
-        static const int sizes[] = {99, 99, 122};
-        double x = ldexp(row % 3 == 0 ? 1 : -1, sizes[row % 3] + (int)check_pick(c, 0, 2));
+        static const double sizes[] = {1e30, -1e30, -1e37};
+        double x;
+        do x = dtype_round(F32, check_uniform(c, 1.0, 9.0) * sizes[row % 3]);
+        while (row == 0 && x * log2_e <= dtype_round(F32, x * log2_e));
         batch_fill_row(&b, row, x, x);
     }
     run(c, &b);
@@ -248,6 +252,9 @@ static void arguments(struct check* c) {
     static const struct idle_call calls[] = {
         {COURSE_OK, {{"rows", 0}}},
         {COURSE_OK, {{"rows", 0}, {"m", 0}, {"l", 0}, {"x", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"cols", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride_row", 127}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", (int64_t)1 << 31}, {"x", 0}}},
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
@@ -291,6 +298,7 @@ static void safe(struct check* c) {
     batch_begin(&b, "accesses");
     batch_fill(&b, -9.0, 1.0);
     check_run(c);
+    batch_misaligned(c, &contract, ROWS, COLS / 2, (struct batch_call){fill, compare});
     batch_row_after_row(c, &contract, 1);
 }
 
@@ -347,7 +355,7 @@ static const struct item items[] = {
 
 const struct lesson lesson = {.name = "10_online_softmax",
                               .items = items,
-                              .promises = DEFAULT_STREAM | DOES_NOT_WAIT,
+                              .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
                               .idea = {.what = "maximum and sum in one pass over the row",
                                        .paid_by = {cheap},
                                        .naive = "solutions/10_online_softmax/steps/1_two_pass.cu"},

@@ -168,6 +168,21 @@ static double reach(const struct batch* b) {
     return high - low;
 }
 
+// Equal scores far from 0, of which x - m is 0: m c was rounded, and x c was not. The difference is
+// so large that exp is 0, or infinite where m c was rounded down.
+static bool is_product_rounded(const struct batch* b, double budget) {
+    const double far = 1e5;
+    const struct tensor* l = b->out[1];
+    bool infinite = false;
+    for (int64_t row = 0; row < b->rows; row++) {
+        const double got = l->got[row];
+        if (fabs(got - l->want[row]) <= budget) continue;
+        if (!(fabs(b->out[0]->want[row]) > far && (got == 0 || !isfinite(got)))) return false;
+        infinite |= !isfinite(got);
+    }
+    return infinite;
+}
+
 // m is right: which way is l off? No summand is larger than 1 and nothing makes one larger but an
 // alpha above 1, so an l above cols has been rescaled the wrong way round.
 static enum cause from_l(const struct batch* b, double budget) {
@@ -186,6 +201,7 @@ static enum cause from_l(const struct batch* b, double budget) {
     }
     // the last rows, and only they: perhaps never reached
     if (nan == wrong && first > 0 && first + wrong == b->rows) return CAUSE_NONE;
+    if (is_product_rounded(b, budget)) return CAUSE_low_precision;
     if (not_finite == wrong && reach(b) > 80.0) return CAUSE_overflow;
     if (nan == wrong) return CAUSE_empty_state;
     if (above == wrong && b->cols == 1 && largest < 1.01) return CAUSE_epsilon_added;
@@ -202,6 +218,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     enum cause cause = hypothesis_search(&s, mistakes);
     if (cause) return cause;
     if (t != m) return from_l(b, budget.max);
+    if (batch_keeps_rows(b, 0)) return CAUSE_row_before;
     bool near = true;
     for (int64_t row = 0; row < b->rows; row++) {
         double got = m->got[row], want = m->want[row];

@@ -272,11 +272,14 @@ static void far_from_zero(struct check* c) {
     run(c, &h);
 }
 
-// Whole stretches of a row are -inf, but not the label; then the label of one row as well.
+// Whole stretches of a row are -inf, but not the label; then the label of one row as well. Last,
+// with smoothing, each of these tokens has a share of the target.
 static void ruled_out(struct check* c) {
-    for (int i = 0; i < 2; i++) {
+    static const char* const what[] = {"with -inf", "with -inf, one as a label", "with -inf"};
+    for (int i = 0; i < 3; i++) {
         struct head h = head_of(c, ROWS, COLS);
-        head_begin(&h, i == 0 ? "with -inf" : "with -inf, one as a label");
+        if (i == 2) h.smoothing = check_uniform(c, 0.1, 0.4);
+        head_begin(&h, what[i]);
         head_fill(&h, 0.5, 10.5);
         for (int64_t row = 0; row < ROWS; row++)
             for (int64_t j = 0; j < COLS; j++) {
@@ -307,19 +310,18 @@ static void three_calls(struct check* c) {
     }
 }
 
-// A call with a part of the rows and logits before it, and one behind it.
-static void other_sizes(struct check* c) {
-    enum { CALLS = 3 };
-    struct head h = head_of(c, ROWS, 16 * COLS);
+// A call with a part of the rows and logits before it, and one behind it: V[1] is the largest.
+enum { CALLS = 3 };
+static void other_sizes(struct check* c, int64_t rows, const int64_t V[CALLS]) {
+    struct head h = head_of(c, rows, V[1]);
     h.calls = CALLS;
     head_begin(&h, "calls of other sizes");
     struct head size[CALLS] = {h, h, h};
     for (int i = 0; i < CALLS; i++) {
         struct head* part = &size[i];
-        if (i != 1) {
-            part->rows = i ? ROWS / 4 : ROWS / 2;
-            part->V = part->stride = i ? COLS : FEW;
-        }
+        if (i == 0) part->rows = CEIL_DIV(rows, 2);
+        if (i == 2) part->rows = CEIL_DIV(rows, 4);
+        part->V = part->stride = V[i];
         check_vary(c, "rows", i, part->rows);
         check_vary(c, "V", i, part->V);
         check_vary(c, "stride", i, part->stride);
@@ -337,9 +339,11 @@ static void other_sizes(struct check* c) {
     }
 }
 
+// Then rows so wide that each call may ask for more shared memory than a block has without asking.
 static void calls(struct check* c) {
     three_calls(c);
-    other_sizes(c);
+    other_sizes(c, ROWS, (int64_t[]){FEW, 16 * COLS, COLS});
+    other_sizes(c, 1, (int64_t[]){61 * COLS, 100 * COLS, 2 * COLS});
 }
 
 static void arguments(struct check* c) {
@@ -364,10 +368,13 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"V", BEYOND}, {"stride", BEYOND}}},
         {0},
     };
+    static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
     run_random(c, ROWS, COLS);
     struct head h = head_of(c, 4, FEW);
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
+    h.smoothing = NAN;
+    check_idle_calls(c, not_a_number, declare, &h);
 }
 
 // Tokens for labels, but for one label that is none: of each item above only the accesses count.

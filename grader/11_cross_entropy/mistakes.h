@@ -27,6 +27,7 @@ struct twist {
     bool bad_clamped;     // such a label is taken for the last token
     bool bad_counted;     // such a row counts, with no label at all
     bool V_allowed;       // label V passes for a token
+    bool finite_alone;    // the logits of tokens that are ruled out do not enter the loss
     bool late;            // the label's logit is read when the gradient stands there
     bool NaN_of_nothing;  // 0 / 0 if no row counts
 };
@@ -108,6 +109,10 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
         for (int64_t j = 0; j < h->V && gradient; j++) gradient[at + j] = 0;
         if (!counted) continue;
         struct sums s = sums_of(x, h->V);
+        for (int64_t j = 0; j < h->V && w->finite_alone; j++) {
+            if (j == 0) s.sum = 0;
+            s.sum += isfinite(x[j]) ? x[j] : 0;
+        }
         if (w->lse == EXP_BASE_2 || w->lse == SCORES_BASE_2) {
             s.l = 0;
             for (int64_t j = 0; j < h->V; j++) s.l += exp2(x[j] - s.m);
@@ -159,6 +164,7 @@ static const struct hypothesis mistakes[] = {
     TWIST(smoothing, .loss_target = LABEL_WHOLE, .gradient_target = LABEL_WHOLE),
     TWIST(smoothing, .loss_target = LABEL_LESS, .gradient_target = LABEL_LESS),
     TWIST(smoothing, .loss_target = EPS_WHOLE, .gradient_target = EPS_WHOLE),
+    TWIST(smoothing, .finite_alone = true),
     TWIST(target_missing, .gradient_target = NO_TARGET, .loss_target = NO_TARGET),
     TWIST(lse_base2, .lse = LSE_BASE_2),
     TWIST(lse_no_max, .lse = LSE_NO_MAX),

@@ -5,6 +5,7 @@
 // where the scale is not the subject, it is 1 / sqrt(d); and so on. All items but "LSE" compare O
 // alone.
 #include "attention/forward.h"
+#include "attention/reach.h"
 #include "wall/arena.h"
 
 #include <stdio.h>
@@ -123,6 +124,7 @@ static void lengths(struct check* c) {
     plain(c, 1, 1 << high, 1 << low, pick_power(c, 4, 5));
     plain(c, 1, 4096, 16, 16);
     plain(c, 1, 16, 8192, 16);
+    attention_reaches(sizes(c, 8, 16, 16, 16), 1 << 30);
 }
 
 static void batches(struct check* c) {
@@ -209,6 +211,7 @@ static void negative(struct check* c) {
     shift_rows(&p, -20000);
     put_maximum(&p, 0, 1);
     forward_run(&p, JUDGE_O);
+    forward_case_below(sizes(c, 1, 32, 32, 16), -0x1p127);
 }
 
 // Key j + N_k / 2 is nearly key j again, and their values are large and all but cancel: rounding
@@ -300,6 +303,13 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
         {COURSE_BAD_ARGUMENT, {{"K", 0}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        // What comes first in the contract's list counts.
+        {COURSE_BAD_ARGUMENT, {{"d", 48}, {"N_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 48}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 48}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 48}, {"stride_kb", -1}}},
+        {COURSE_OK, {{"B", 0}, {"stride_kn", 8}, {"O", 0}}},
         {0},
     };
     static const struct idle_call largest[] = {{COURSE_OK, {{"B", 65535}}}, {0}};

@@ -5,6 +5,7 @@
 // such an N_k without a mask. All items except "rows that see no key", "LSE" and the last compare O
 // alone.
 #include "attention/forward.h"
+#include "attention/reach.h"
 
 static const struct contract contract = {
     .dtype = F16,
@@ -54,6 +55,8 @@ static void ragged_queries(struct check* c) {
     forward_case(all_keys(c, 1, 32), PACKED, "", JUDGE_O);
     forward_case(causal(c, 129, 129), PACKED, "", JUDGE_O);
     forward_case(with_d(all_keys(c, 4321, 16), 8), PACKED, "", JUDGE_O);
+    attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
+                      REACH_MOST - check_pick(c, 0, 9));
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.
@@ -105,6 +108,7 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", scores around -20000", -100, 800);
+    forward_case_below(p, -0x1p127);
     forward_case_cancel(all_keys(c, 16, 128));
     forward_case_exact(all_keys(c, 16, 1024));
     forward_case_tail(all_keys(c, 16, 2048));
@@ -121,22 +125,10 @@ static void again(struct check* c) {
 }
 
 static void arguments(struct check* c) {
-    static const struct idle_call bad[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
-        FORWARD_BAD_STRIDES(16),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {0},
-    };
-    forward_arguments(all_keys(c, 32, 32), bad);
+    static const struct idle_call too_wide[] = {
+        {COURSE_UNSUPPORTED, {{"d", 257}}}, FORWARD_ORDER(257), {0}};
+    forward_arguments(all_keys(c, 32, 32), too_wide);
+    problem_bad_arguments(all_keys(c, 32, 32), (struct strides){.n = 15, .h = -64, .b = -512});
 }
 
 // Every array ends in a tile that is not full, in rows and in columns, with a mask and without.

@@ -8,6 +8,7 @@
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
+#include "attention/reach.h"
 #include "gqa.h"
 #include "wall/arena.h"
 
@@ -86,6 +87,8 @@ static void forward_ragged(struct check* c) {
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
         judge_O(forward_of(c, 2, 16 + check_pick(c, 1, 3), N_k[n], false));
     judge_O(with_d(forward_of(c, 8, 1, 4321, false), 8));
+    attention_reaches(with_d(sizes(c, &of_forward, 8, 2, 1, 1, false), 2),
+                      REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void forward_logsumexp(struct check* c) {
@@ -151,6 +154,7 @@ static void forward_hard(struct check* c) {
     forward_case_large(forward_of(c, 1, 32, check_pick(c, 17, 31), true),
                        ", scores of 30 times the usual size, rows that see no key");
     forward_case_integers(forward_of(c, 2, 32, 32, false), ", scores around -20000", -100, 800);
+    forward_case_below(forward_of(c, 2, 16, 32, true), -0x1p127);
     forward_case_cancel(forward_of(c, 1, 16, 128, false));
     forward_case_exact(forward_of(c, 2, 16, 1024, false));
     forward_case_tail(forward_of(c, 2, 16, 2048, false));
@@ -240,6 +244,8 @@ static void cancelling(struct check* c) {
     backward_case_rounded_once(with_d(sizes(c, &of_backward, 4, 2, 32, 32, false), 48));
     backward_case_large_scores(with_scale(backward_of(c, 2, 16, 16, false), 0.7));
     backward_case_level(backward_of(c, 1, 16, 21, false), -130);
+    backward_case_level(backward_of(c, 1, 21, 16, false), -130);
+    backward_case_level(backward_of(c, 1, 16, 21, false), 6000);
 }
 
 // The workspace has no room for gradients of N_k rows for each query head: they would have to be
@@ -285,28 +291,35 @@ static void arguments(struct check* c) {
     static const struct idle_call of_heads[] = {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
         {COURSE_UNSUPPORTED, {{"H", 0}, {"H_k", 65536}}},
         {0},
     };
     static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};
-    static const struct bad_size bad[] = {{"B", -1}, {"N_q", -1}, {"N_k", -1}, {"H", -1},
-                                          {"d", 0},  {"H_k", -1}, {0}};
+    // What comes first in the contract's list counts.
+    static const struct idle_call order[] = {
+        {COURSE_BAD_ARGUMENT, {{"d", 257}, {"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 257}, {"H_k", 3}}},
+        {COURSE_UNSUPPORTED, {{"d", 257}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 257}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 257}, {"stride_k.n", 8}}},
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"V", 0}}},
+        {0},
+    };
     const struct strides bad_strides = {.n = 15, .h = -1, .b = -1};
     struct problem p = sizes(c, &of_forward, 4, 1, 16, 16, false);
     forward_arguments(forward_of(c, 1, 32, 32, false), too_wide);
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad_strides);
-    problem_null_refused(p);
+    problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
+    problem_refused(p, order);
     problem_refused(p, no_heads);
     backward_case(backward_of(c, 2, 32, 32, true));
     backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, false), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));
     p = sizes(c, &of_backward, 4, 1, 16, 16, false);
-    problem_sizes_refused(p, COURSE_BAD_ARGUMENT, bad);
-    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad_strides);
-    problem_null_refused(p);
+    problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
+    problem_refused(p, order);
     problem_too_many_heads(backward_of(c, 2, 16, 16, false));
     problem_most_heads(backward_of(c, 2, 16, 16, false));
     problem_launches_fail(backward_of(c, 2, 16, 16, false));

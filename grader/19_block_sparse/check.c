@@ -11,6 +11,7 @@
 #include "attention/backward_cases.h"
 #include "attention/backward_mistakes.h"
 #include "attention/forward.h"
+#include "attention/reach.h"
 #include "block_sparse.h"
 #include "wall/arena.h"
 
@@ -174,6 +175,7 @@ static void forward_short(struct check* c) {
     }
     // Its block is short, too: a kernel that drops such a block was found above.
     forward_case_one_key(sizes(c, &of_forward, 1, 32, 1));
+    attention_reaches(with_d(sizes(c, &of_forward, 4, 1, 1), 2), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void forward_unseen(struct check* c) {
@@ -257,6 +259,7 @@ static void extreme(struct check* c) {
         forward_run(&p, JUDGE_O);
     }
     forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), -30), PACKED, "", JUDGE_O);
+    forward_case_below(sizes(c, &of_forward, 1, 16, BLOCK), -0x1p127);
     forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
@@ -268,6 +271,8 @@ static void extreme(struct check* c) {
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);
+    backward_case_level(sizes(c, &of_backward, 1, 21, 32), -130);
+    backward_case_level(p, 6000);
     backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512,
                          1.0 / 16);
     backward_case_cancel_keys(sizes(c, &of_backward, 1, 16, BLOCK), 256, 1.0 / 16);
@@ -286,7 +291,7 @@ static void forward_round(struct problem* p, int round) {
 }
 
 static void backward_round(const struct problem* p, int round) {
-    static const char* const masks[] = {"10/01", "01/10"};
+    static const char* const masks[] = {"10/01", "01/10", "11/01"};
     mask_set(p, masks[round]);
 }
 
@@ -300,69 +305,25 @@ static void again(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
     forward_case_after(with_d(p, 64), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
-    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 2, backward_round);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 3, backward_round);
 }
 
-#define BAD_SIZES                                                             \
-    {COURSE_BAD_ARGUMENT, {{"B", -1}}}, {COURSE_BAD_ARGUMENT, {{"N_q", -1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {                               \
-        COURSE_BAD_ARGUMENT, {                                                \
-            { "H", -1 }                                                       \
-        }                                                                     \
-    }
-
 static void arguments(struct check* c) {
-    static const struct idle_call of_O[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        BAD_SIZES,
-        FORWARD_BAD_STRIDES(16),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+    static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 257}}},
-        {0},
-    };
-    static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
-    static const struct idle_call of_gradients[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
-        BAD_SIZES,
-        FORWARD_BAD_STRIDES(8),
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.n", 7}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.b", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dq.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dk.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_dv.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"stride_do.h", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"dQ", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dK", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dV", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"dO", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        FORWARD_ORDER(257),
         {0},
     };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
-    forward_arguments(p, of_O);
+    forward_arguments(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
     backward_case(sizes(c, &of_backward, 1, 32, 32));
-    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 257), too_wide);
-    problem_refused(with_d(sizes(c, &of_backward, 1, 16, 16), 8), of_gradients);
-    problem_too_many_heads(sizes(c, &of_backward, 1, 16, 16));
-    problem_launches_fail(sizes(c, &of_backward, 1, 16, 16));
+    p = sizes(c, &of_backward, 1, 16, 16);
+    problem_refused(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = p.d - 1, .h = -64, .b = -512});
+    problem_too_many_heads(p);
+    problem_launches_fail(p);
 }
 
 static void fill_gradients(struct problem* p) {
@@ -385,6 +346,22 @@ static void safe(struct check* c) {
     problem_uneven(with_heads(sizes(c, &of_backward, 2, 16, 16), 2, 2), fill_gradients);
 }
 
+// With an empty mask: what a wider head costs. It is one query's row of Q at most, for a few warps;
+// the smallest tile of K has eight rows.
+static void judge_empty(struct check* c) {
+    enum { FEW = 16, WIDE = 256, LOADS = 6 };
+    double read[2];
+    for (int wide = 0; wide < 2; wide++) {
+        struct problem p = with_d(sizes(c, &of_forward, 1, 1, 2 * BLOCK), wide ? WIDE : FEW);
+        begin(&p, "0");
+        needless(&p);
+        run(&p, JUDGE_O);
+        read[wide] = (double)problem_traffic(&p)->global_load_bytes;
+    }
+    check_at_most(c, CAUSE_inactive_read, "times that a row is read with an empty mask",
+                  (read[1] - read[0]) / (2.0 * (WIDE - FEW)), LOADS);
+}
+
 // One row of four blocks, of which none, one, or all are active. K and V are 64 times as large as
 // Q: reads of them with an empty mask would show. A tile has 8 queries or more: K and V of the
 // active blocks are read once, and a kernel that walks twice is found also if it stores between.
@@ -402,6 +379,10 @@ static void forward_cheap(struct check* c) {
     check_at_most(c, CAUSE_too_much_read, "times that K and V are read",
                   (read[2] - read[0]) / K_and_V, 1.5);
     judge_beside(c, &of_forward);
+    judge_empty(c);
+    // Whole tiles: no load has to be kept inside of the array.
+    forward_case(sizes(c, &of_forward, 1, BLOCK, T_K * BLOCK), PACKED, "", JUDGE_O);
+    check_loaded_once_of(c, "Q", 0);
 }
 
 // The same for the gradients, and for one column of four blocks. Reads with an empty mask, for

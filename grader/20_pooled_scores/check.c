@@ -4,6 +4,8 @@
 // or 16 elements and lengths are multiples of the pools, except in items about pools or lengths.
 // All items compare O, which comes with lesson 13, and then R.
 #include "20_pooled_scores/pooling.h"
+#include "attention/reach.h"
+#include "check/reach.h"
 #include "wall/arena.h"
 
 #include <stdio.h>
@@ -47,6 +49,19 @@ static void judge_more(const struct problem* p) {
     check_compare(p->check, R, budget);
 }
 
+// With pools of one query.
+static void show_more(const struct problem* p, int64_t queries) {
+    check_ends(p->check, pooling_of(p)->R, p->B * p->H, queries * pools_of(p, p->N_k));
+}
+
+// P of the last row to a few bits, where O and LSE are right.
+static bool is_more_right(const struct problem* p) {
+    struct tensor* R = pooling_of(p)->R;
+    const struct slip right = no_slip(p);
+    pool_all(p, &right, false, R->want);
+    return check_end_is_right(R);
+}
+
 static const struct contract contract = {
     .dtype = F16,
     .d = 16,
@@ -54,6 +69,8 @@ static const struct contract contract = {
     .row_gaps = 2,
     .declare_more = declare_more,
     .judge_more = judge_more,
+    .show_more = show_more,
+    .is_more_right = is_more_right,
 };
 
 static struct problem sizes(struct check* c, int64_t N_q, int64_t N_k, bool causal,
@@ -107,6 +124,8 @@ static void ragged(struct check* c) {
     judge_pools(c, 16 + rest, 35, false, 8, "", JUDGE_O);
     judge_pools(c, 1, 5, false, 16, "", JUDGE_O);
     judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
+    struct problem p = sizes(c, 1, 2, false, &(struct pooling){.pool = 1});
+    attention_reaches(with_heads(with_d(p, 2), 1, 4), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void masked(struct check* c) {
@@ -167,6 +186,8 @@ static void hard_scores(struct check* c) {
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
     forward_case_integers(p, ", pool = 8, scores around -20000", -100, 800);
+    // P = exp(S - LSE) has the digits of LSE: no scores are as low as in lesson 13.
+    forward_case_below(p, -0x1p17);
     forward_case_cancel(sizes(c, 16, 128, false, &pooling));
     forward_case_exact(sizes(c, 16, 1024, false, &pooling));
     forward_case_divided(sizes(c, 16, 64, false, &pooling));
@@ -251,23 +272,16 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"pool", 129}}},
         {COURSE_UNSUPPORTED, {{"d", 129}}},
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
-        FORWARD_BAD_STRIDES(16),
-        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        FORWARD_ORDER(129),
+        {COURSE_UNSUPPORTED, {{"pool", 129}, {"H", 0}}},
         {0},
     };
     struct pooling pooling = {.pool = 8};
-    forward_arguments(sizes(c, 32, 32, false, &pooling), bad);
+    const struct problem p = sizes(c, 32, 32, false, &pooling);
+    forward_arguments(p, bad);
+    problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
     forward_no_keys(sizes(c, 16, 0, false, &pooling));
 }
 

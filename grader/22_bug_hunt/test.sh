@@ -11,6 +11,22 @@ trap 'rm -rf "$work"' EXIT
 stub $lesson >"$work/given.cu" && awk -f grader/make/given.awk "$work/given.cu" >"$work/given.h"
 expect "given.h is the exercise (make exercises)" cmp "$work/given.h" grader/$lesson/given.h
 
+# Of the file as it is given no cause is told, and no finding. A name, wrong or right, brings both.
+graded() { "$build/grader/$lesson/check" "$1" --format "$2" --device cpu --seed 1; }
+graded "$work/given.cu" verdict >"$work/verdict"
+graded "$work/given.cu" text >"$work/report"
+sed 's/\(bug_of_[a-z_]*\) = BUG_NOT_NAMED/\1 = BUG_LOW_PRECISION/' "$work/given.cu" >"$work/guessed.cu"
+graded "$work/guessed.cu" verdict | sed 's/ 1 warp_sums.*//' >"$work/causes"
+graded "$work/guessed.cu" text >"$work/told"
+expect "no cause of the given file is told" grep -q '^0 100 0 bug_not_named ' "$work/verdict"
+expect "but a symptom of each kernel" [ "$(grep -c '^ *symptom: ' "$work/report")" = 10 ]
+told='== (FINDING|ERROR)|bad mask|sum\[g\]|bytes of shared memory|_kernel'
+expect "and no finding" [ "$(grep -cE "$told" "$work/report")" = 0 ]
+expect "a guess brings the causes" grep -qxF \
+    '0 100 0 race,wrapped_index,workspace_uncleared,one_card,other_stride,local_array,bad_mask,mask_value,sum_init' \
+    "$work/causes"
+expect "and the findings" grep -q 'FINDING: race' "$work/told"
+
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 # stack FILE WANTED: bytes of local memory of a thread
 stack() {

@@ -8,6 +8,8 @@
 #include "cases.h"
 #include "recorded.h"
 
+#include <string.h>
+
 #define WITHIN 0.25  // of the recorded speed-up
 
 static const char* const kernel_names[PROFILING_KERNELS] = {"scores", "decay",  "filter",
@@ -54,6 +56,39 @@ static struct recorded said_of(struct check* c, enum profiling_kernel k, const c
     check_run(c);
     return (struct recorded){(enum profiling_limiter)limiter->got[k], speed_up->got[k]};
 }
+
+// ---- what is not told before an answer
+
+// Does the table `answered` have LIMITER_NONE in the line of kernel k? Not if there is no such
+// table.
+static bool is_unanswered(struct check* c, int k) {
+    size_t size;
+    const char* at = strstr(check_text(c, &size), " answered[");
+    at = at ? strstr(at, "= {") : NULL;
+    at = at ? at + strlen("= {") : NULL;
+    for (int i = 0; at && i <= k; i++) {
+        at = strchr(at, '{');
+        at = at ? at + 1 : NULL;
+    }
+    return at && strncmp(at, limiters[LIMITER_NONE].id, strlen(limiters[LIMITER_NONE].id)) == 0;
+}
+
+// Which counter has not moved is the answer itself.
+static const char* unanswered(enum cause found) {
+    return cause_is_cost(found)
+               ? "symptom: right, and as slow as it was given, or slow again\n"
+                 "look with: its column of the lesson's table, from the top; make profile\n"
+                 "next: say in `answered` what limits it; then the counter and its limit are told\n"
+               : NULL;
+}
+
+// Until the file says what limits the kernel, no failure of the item tells it.
+static void withhold_limiter(struct check* c, enum function f) {
+    static const struct withheld limiter = {CAUSE_not_answered, unanswered};
+    if (is_unanswered(c, (int)f)) check_withhold(c, &limiter);
+}
+
+// ---- the items
 
 static void judge_limiter(struct check* c, enum profiling_kernel k) {
     const struct recorded said = said_of(c, k, "the limiter");

@@ -1,9 +1,7 @@
-// call.c: how lesson 23's functions are called. `function` says which one (cases.h has the same
-// enum).
+// call.c: how lesson 23's functions are called. `function` says which one: a kernel of
+// profiling_kernel, or PROFILING_KERNELS for the answers.
 #include "profiling.h"
 #include "run/run.h"
-
-enum function { SCORES, DECAY, FILTER, ANSWERS };
 
 // What the file says is two arrays of numbers; nobody but the grader knows what they should be.
 static int answers(void) {
@@ -20,13 +18,13 @@ static int answers(void) {
 
 int call(void) {
     switch (run_int("function")) {
-    case SCORES:
+    case PROFILING_SCORES:
         return profiling_scores(run_gpu("S"), run_gpu("q"), run_gpu("K"), (int)run_int("N"),
                                 (int)run_int("d"));
-    case DECAY:
+    case PROFILING_DECAY:
         return profiling_decay(run_gpu("h"), run_gpu("x"), (int)run_int("rows"), (int)run_int("T"),
                                (float)run_real("decay"));
-    case FILTER:
+    case PROFILING_FILTER:
         return profiling_filter(run_gpu("y"), run_gpu("x"), run_gpu("w"), (int)run_int("T"),
                                 (int)run_int("C"));
     default:

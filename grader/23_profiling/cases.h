@@ -8,7 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum function { SCORES, DECAY, FILTER, ANSWERS };  // call.c has the same
+// What call.c is asked for: a launcher, by its kernel; or what the file says of all of them.
+enum function {
+    SCORES = PROFILING_SCORES,
+    DECAY = PROFILING_DECAY,
+    FILTER = PROFILING_FILTER,
+    ANSWERS = PROFILING_KERNELS,
+};
 
 // What the launchers call their sizes and arrays. `in` is K or x, (a, b); `small` is q or w.
 static const struct names {

@@ -12,6 +12,7 @@
 #include "wall/arena.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static double per(double a, double b) {
     return b > 0 ? a / b : 0;
@@ -224,6 +225,57 @@ static void judge_others(struct check* c, const struct problem* p, const struct 
                   conflicts(t, 4 * once(p)), 0.1);
 }
 
+// From both sides: requests serve whole warps; blocks are enough for all multiprocessors, and have
+// work.
+static void judge_requests(struct check* c, const struct problem* p,
+                           const struct arena_traffic* t) {
+    static const struct {
+        double loads, stores, shared;  // of once()
+    } most[] = {[SCORES] = {2.1, 0, 4}, [DECAY] = {1.05, 1.05, 5}, [FILTER] = {2, 1.05, 36}};
+    const double needed = once(p), stores = most[p->function].stores * needed;
+    const double shared = (double)(t->shared_load_requests + t->shared_store_requests);
+    check_at_most(c, CAUSE_idle_lanes, "requests that load, for each 32 elements of the matrix",
+                  (double)t->global_load_requests / needed, most[p->function].loads);
+    check_at_most(c, CAUSE_idle_lanes, "requests that store", (double)t->global_store_requests,
+                  p->function == SCORES ? (double)p->a : stores);
+    check_at_most(c, CAUSE_idle_lanes, "requests to shared memory, for each 32 elements",
+                  shared / needed, most[p->function].shared);
+}
+
+static void judge_grid(struct check* c, enum function f) {
+    enum { SIZE = 1 << 17, OF_A_BLOCK = 1024 };
+    const double blocks = (double)check_blocks_at(c, reached, &f, SIZE);
+    char what[64];
+    snprintf(what, sizeof what, "%s of a block, on average", names[f].a);
+    check_at_most(c, CAUSE_grid_size, what, SIZE / blocks, OF_A_BLOCK);
+    snprintf(what, sizeof what, "blocks for each of %s", names[f].a);
+    check_at_most(c, CAUSE_grid_size, what, blocks / SIZE, 1);
+}
+
+// Does a line say that a loop is not unrolled?
+static bool keeps_a_loop(const char* line) {
+    line += strspn(line, " \t");
+    const char* word = *line == '#' ? strstr(line, "unroll") : NULL;
+    const char* end = line + strcspn(line, "\n");
+    if (!word || word > end) return false;
+    if (strncmp(word - 2, "nounroll", 8) == 0) return true;
+    word += strlen("unroll");
+    word += strspn(word, " \t(");
+    return word[0] == '1' && !(word[1] >= '0' && word[1] <= '9');
+}
+
+// Where an array of a thread lies, only the compiler for the GPU knows; but it is in local memory
+// if a loop over it stays one.
+static void judge_loops(struct check* c) {
+    size_t size;
+    const char* text = check_text(c, &size);
+    for (const char* line = text; line < text + size; line += strcspn(line, "\n") + 1)
+        if (keeps_a_loop(line))
+            check_fail(c, CAUSE_local_array,
+                       "%.*s: an array that is indexed in this loop cannot be in registers\n",
+                       (int)strcspn(line, "\n"), line);
+}
+
 static void cured(struct check* c, enum function f) {
     struct problem p = counted(f);
     check_watch(c, WATCH_PROFILE);
@@ -235,21 +287,28 @@ static void cured(struct check* c, enum function f) {
     const struct arena_traffic* t = check_traffic(c);
     judge_target(c, &p, t, true);
     judge_others(c, &p, t);
+    judge_requests(c, &p, t);
+    if (f == FILTER) judge_loops(c);
+    judge_grid(c, f);
 }
 
 // ---- the lesson
 
 #define ITEMS(id, f, second)                         \
     static void any_size_of_##id(struct check* c) {  \
+        withhold_limiter(c, f);                      \
         any_size(c, f);                              \
     }                                                \
     static void arguments_of_##id(struct check* c) { \
+        withhold_limiter(c, f);                      \
         arguments(c, f, second);                     \
     }                                                \
     static void safe_##id(struct check* c) {         \
+        withhold_limiter(c, f);                      \
         safe(c, f);                                  \
     }                                                \
     static void cured_##id(struct check* c) {        \
+        withhold_limiter(c, f);                      \
         cured(c, f);                                 \
     }
 ITEMS(scores, SCORES, "q")

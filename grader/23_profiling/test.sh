@@ -3,9 +3,16 @@
 # tables; what the CPU device counts of the kernels as they are given is what Nsight Compute
 # counted; and all six, as given and cured, are right. usage: test.sh
 . grader/test/tell.sh
+. grader/make/save.sh
 expect "23: recorded.h is what the tables say" sh grader/23_profiling/record/record.sh check
 
 given=solutions/23_profiling/steps/1_read_only.cu
+
+# Of the file as it is given no counter is told: it would be the answer.
+mkdir -p build/test
+stub 23_profiling >build/test/23_given.cu
+"$build/grader/23_profiling/check" build/test/23_given.cu --format verdict --device cpu --seed 1 >build/test/23_given
+expect "23: as it is given, nothing but an answer is missing" grep -q '^0 100 0 not_answered ' build/test/23_given
 
 # Two quotients that do not depend on sizes: sectors a global load request, and the share of bank
 # conflicts in the wavefronts of shared memory.
@@ -17,7 +24,7 @@ recorded() { # recorded COLUMN
         END { print sectors, wavefronts ? conflicts / wavefronts : 0 }' plots/data/nvidia-h200/23_profiling.counters.csv
 }
 counted() { # counted KERNEL
-    "$build/grader/23_profiling/check" profile $given --format csv \
+    "$build/grader/23_profiling/check" profile "$given" --format csv \
         --case "$1: its" --seed 1 | awk -F, '
         $4 == "" { sum[$8] += $9 }
         END {
@@ -60,6 +67,6 @@ right() { # right NAME SOURCE...
         CUDEV_WATCH=check "$out/$name" check >"$out/$name.said" 2>&1 || { cat "$out/$name.said"; return 1; }
     [ "$(grep -c 'outputs are right' "$out/$name.said")" = 6 ] && [ "$(wc -l <"$out/$name.said")" = 6 ]
 }
-expect "23: the six kernels are right as they are given" right given $record/before.cu $given
+expect "23: the six kernels are right as they are given" right given $record/before.cu "$given"
 expect "23: and cured" right cured solutions/23_profiling/read/after.cu solutions/23_profiling/profiling.cu
 finish

@@ -188,28 +188,6 @@ static void declare(struct check* c, void* problem) {
     decode_declare(problem);
 }
 
-// Calls that must return this status, each for one argument: a number, or NULL for a tensor, whose
-// value is OF_TENSOR. As many calls as a program makes are a case.
-enum { OF_TENSOR = -1000 };
-
-static void refused(struct decode p, int status, const struct bad_size* bad) {
-    while (bad->name) {
-        int calls = 1;
-        while (calls < 4 && bad[calls].name) calls++;
-        check_case(p.check, "%s = %lld and the like must be refused", bad->name,
-                   bad->value == OF_TENSOR ? 0LL : (long long)bad->value);
-        check_rounds(p.check, calls);
-        decode_declare(&p);
-        for (int r = 0; r < calls; r++, bad++)
-            if (bad->value == OF_TENSOR)
-                check_vary_null(p.check, bad->name, r);
-            else
-                check_vary(p.check, bad->name, r, bad->value);
-        check_expect(p.check, status, CAUSE_argument_check);
-        check_run(p.check);
-    }
-}
-
 static void misaligned_refused(struct decode p) {
     static const char* const names[] = {"O", "LSE", "Q", "K_pages", "V_pages"};
     for (int n = 0; n < 5; n++) {
@@ -222,31 +200,29 @@ static void misaligned_refused(struct decode p) {
 }
 
 static void arguments(struct check* c) {
-    static const struct bad_size bad[] = {
-        {"B", -1},
-        {"N_q", -1},
-        {"H", -1},
-        {"H_k", -1},
-        {"H_k", 3},
-        {"H_k", 0},
-        {"d", 0},
-        {"page_size", 0},
-        {"max_pages", -1},
-        {"O", OF_TENSOR},
-        {"LSE", OF_TENSOR},
-        {"Q", OF_TENSOR},
-        {"K_pages", OF_TENSOR},
-        {"V_pages", OF_TENSOR},
-        {"page_table", OF_TENSOR},
-        {"lengths", OF_TENSOR},
-        {"tickets", OF_TENSOR},
-        {"workspace", OF_TENSOR},
-        {0},
-    };
-    static const struct bad_size unsupported[] = {
-        {"d", 80}, {"page_size", 24}, {"N_q", 9}, {"B", 16384}, {0},
-    };
     static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_size", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"max_pages", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V_pages", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"page_table", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"lengths", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"workspace", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"page_size", 24}}},
+        {COURSE_UNSUPPORTED, {{"N_q", 9}}},
+        {COURSE_UNSUPPORTED, {{"B", 16384}}},
         {COURSE_BAD_ARGUMENT, {{"B", -1}, {"d", 80}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"page_size", 1 << 20}, {"max_pages", 1025}}},
@@ -261,8 +237,6 @@ static void arguments(struct check* c) {
     struct decode p = decode_of(c, 4, 320);
     decode_case(p, "", JUDGE_O);
     deal_pages(&p);
-    refused(p, COURSE_BAD_ARGUMENT, bad);
-    refused(p, COURSE_UNSUPPORTED, unsupported);
     check_idle_calls(c, calls, declare, &p);
     misaligned_refused(p);
     check_launches_fail(c, declare, &p);

@@ -178,8 +178,8 @@ static double scale_of(const struct problem* p, int scale) {
     return p->scale;
 }
 
-// S_ij for all j, and row i of dP - delta in the place of dS.
-static void compute_scores(struct head* t, int64_t i) {
+// S_ij for the keys [begin, end), and their part of row i of dP - delta in the place of dS.
+static void compute_scores(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
     const double *Q = read_row(t, w->value, ARRAY_Q, i), *dO = read_row(t, w->value, ARRAY_dO, i);
     const double factors[] = {[SUBTRACTED] = 1,
@@ -191,16 +191,16 @@ static void compute_scores(struct head* t, int64_t i) {
     double scale = scale_of(t->p, w->flaw.scores), of_delta = factors[w->flaw.delta];
     int64_t columns = w->flaw.columns ? w->flaw.columns : t->p->d;
     t->delta[i] = delta_of(t, i);
-    for (int64_t first = 0; first < t->p->N_k; first += SUMS) {
+    for (int64_t first = begin; first < end; first += SUMS) {
         const double *K[SUMS], *V[SUMS];
         double S[SUMS], dP[SUMS];
         for (int64_t c = 0; c < SUMS; c++) {
-            int64_t j = first + c < t->p->N_k ? first + c : first;
+            int64_t j = first + c < end ? first + c : first;
             K[c] = read_row(t, w->value, ARRAY_K, j), V[c] = read_row(t, w->value, ARRAY_V, j);
         }
         sums_of_products(kind_of(t, false), columns, Q, K, S);
         sums_of_products(kind_of(t, w->absolute), columns, dO, V, dP);
-        for (int64_t c = 0; c < SUMS && first + c < t->p->N_k; c++) {
+        for (int64_t c = 0; c < SUMS && first + c < end; c++) {
             t->S[first + c] = op(t, index_capped(t->p, op(t, S[c] * scale)));
             t->dS[i * t->columns + first + c] = op(t, dP[c] - of_delta * t->delta[i]);
         }
@@ -234,12 +234,12 @@ static double exponent_of(const struct head* t, int64_t i, int64_t j, double LSE
     return op(t, S - LSE);
 }
 
-// Row i of P and of dS.
-static void compute_weights(struct head* t, int64_t i) {
+// Row i of P and of dS, of the keys [begin, end).
+static void compute_weights(struct head* t, int64_t i, int64_t begin, int64_t end) {
     const struct backward* w = t->w;
     const struct array* of_LSE = &t->p->array[ARRAY_LSE];
     double LSE = of_LSE->tensor->value[place(w->stride[ARRAY_LSE], t->b, t->h, i)];
-    for (int64_t j = 0; j < t->p->N_k; j++) {
+    for (int64_t j = begin; j < end; j++) {
         double *P = &t->P[i * t->columns + j], *dS = &t->dS[i * t->columns + j];
         bool counts = times(t->p, w, t->b, t->h, i, j) > 0;
         if (!counts && !(w->flaw.dS_where_hidden && i >= loop_of(t->p, w, j).start)) {
@@ -288,14 +288,14 @@ static double straight(const struct head* t, const double* matrix, enum taken ho
     return j < t->p->N_k ? matrix[i * t->columns + j] : 0;
 }
 
-// Adds what the head gives to dV and dK of its key head.
-static void add_dV_and_dK(const struct head* t) {
+// Adds what the head gives to rows [begin, end) of dV and dK of its key head.
+static void add_dV_and_dK(const struct head* t, int64_t begin, int64_t end) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
     const struct operations kind = kind_of(t, w->absolute);
     // Elements of hidden pairs, or taken from wrong places, may not be 0 either.
     bool all = w->P_of_dV || w->dS_of_dK || w->flaw.dS_where_hidden;
-    for (int64_t j = 0; j < p->N_k; j++)
+    for (int64_t j = begin; j < end; j++)
         for (int64_t i = 0; i < p->N_q; i++) {
             int count = all ? 1 : times(p, w, t->b, t->h, i, j);
             if (!count) continue;
@@ -326,19 +326,25 @@ static void store_row_of_dQ(const struct head* t, int64_t i, const double* dQ) {
         store(&to[x], dQ ? op(t, scale * dQ[x]) : ANYTHING);
 }
 
-static void store_dQ(const struct head* t) {
+// Row i of dQ, without its scale.
+static void sum_row_of_dQ(const struct head* t, int64_t i, double dQ[MAX_HEAD]) {
     const struct problem* p = t->p;
     const struct backward* w = t->w;
-    for (int64_t i = 0; i < p->N_q; i++) {
-        double dQ[MAX_HEAD] = {0};
-        bool all = w->dS_of_dQ || w->flaw.dS_where_hidden;
-        for (int64_t j = 0; j < p->N_k; j++) {
-            int count = all ? 1 : times(p, w, t->b, t->h, i, j);
-            if (!count) continue;
-            const double* K = read_row(t, w->again, ARRAY_K, j);
-            double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
-            add_multiple(kind_of(t, w->absolute), p->d, dQ, count * dS, K);
-        }
+    bool all = w->dS_of_dQ || w->flaw.dS_where_hidden;
+    for (int64_t x = 0; x < p->d; x++) dQ[x] = 0;
+    for (int64_t j = 0; j < p->N_k; j++) {
+        int count = all ? 1 : times(p, w, t->b, t->h, i, j);
+        if (!count) continue;
+        const double* K = read_row(t, w->again, ARRAY_K, j);
+        double dS = straight(t, t->dS, w->dS_of_dQ, i, j);
+        add_multiple(kind_of(t, w->absolute), p->d, dQ, count * dS, K);
+    }
+}
+
+static void store_dQ(const struct head* t) {
+    double dQ[MAX_HEAD];
+    for (int64_t i = 0; i < t->p->N_q; i++) {
+        sum_row_of_dQ(t, i, dQ);
         store_row_of_dQ(t, i, dQ);
     }
 }
@@ -365,12 +371,12 @@ static void compute_head(struct head* t) {
         return;
     }
     for (int64_t i = 0; i < t->p->N_q; i++) {
-        compute_scores(t, i);
-        compute_weights(t, i);
+        compute_scores(t, i, 0, t->p->N_k);
+        compute_weights(t, i, 0, t->p->N_k);
     }
     bool outside = (w->P_of_dV || w->dS_of_dK || w->dS_of_dQ) && !w->zeros_outside;
     if (outside) fill_up(t);
-    if (t->dK || t->dV) add_dV_and_dK(t);
+    if (t->dK || t->dV) add_dV_and_dK(t, 0, t->p->N_k);
     if (t->dQ_total) store_dQ(t);
 }
 
@@ -421,17 +427,24 @@ static void rearrange(const struct problem* p, enum taken how, enum which a, dou
     free(taken);
 }
 
-void backward(const struct problem* p, const struct backward* w, bool rounded,
-              double* const gradient[GRADIENTS]) {
+// With room for all that is computed of a head; free(P) frees it.
+static struct head head_of(const struct problem* p, const struct backward* w, bool rounded) {
     struct head t = {.p = p, .w = w, .rounded = rounded};
     t.rows = CEIL_DIV(p->N_q, 64) * 64;
     t.columns = CEIL_DIV(p->N_k, 64) * 64;
     int64_t size = t.rows * t.columns, sums = p->N_k * p->d;
-    double* memory = must_allocate(2 * size + p->N_k + p->N_q + 2 * sums, sizeof *memory);
-    t.P = memory, t.dS = t.P + size, t.S = t.dS + size, t.delta = t.S + p->N_k;
+    t.P = must_allocate(2 * size + p->N_k + p->N_q + 2 * sums, sizeof *t.P);
+    t.dS = t.P + size, t.S = t.dS + size, t.delta = t.S + p->N_k;
+    t.dK = t.delta + p->N_q, t.dV = t.dK + sums;
+    return t;
+}
+
+void backward(const struct problem* p, const struct backward* w, bool rounded,
+              double* const gradient[GRADIENTS]) {
+    struct head t = head_of(p, w, rounded);
     t.dQ_total = gradient[0];
-    if (gradient[1]) t.dK = t.delta + p->N_q;
-    if (gradient[2]) t.dV = t.delta + p->N_q + sums;
+    if (!gradient[1]) t.dK = NULL;
+    if (!gradient[2]) t.dV = NULL;
     for (int a = 0; a < GRADIENTS; a++)
         for (int64_t e = 0; gradient[a] && e < p->array[ARRAY_dQ + a].tensor->count; e++)
             gradient[a][e] = NAN;
@@ -448,7 +461,40 @@ void backward(const struct problem* p, const struct backward* w, bool rounded,
             if (gradient[a][e] != ANYTHING)
                 gradient[a][e] = dtype_round(p->contract->dtype, gradient[a][e]);
     }
-    free(memory);
+    free(t.P);
+}
+
+// True if every element of the gradient `a` is made of its own row of P and dS, of one head, and is
+// stored in its own place.
+static bool is_by_rows(const struct problem* p, const struct backward* w, enum which a) {
+    const struct strides own = p->array[a].stride, of = w->stride[a];
+    return p->group == 1 && !w->P_of_dV && !w->dS_of_dK && !w->dS_of_dQ && !w->stored &&
+           w->flaw.exponent != TILE_MAXIMUM && w->flaw.summed == ALL_HEADS &&
+           !w->flaw.interleaved && own.b == of.b && own.n == of.n && own.h == of.h;
+}
+
+bool backward_row(const struct problem* p, const struct backward* w, enum which a, int64_t b,
+                  int64_t h, int64_t n, double* row) {
+    if (!is_by_rows(p, w, a)) return false;
+    struct head t = head_of(p, w, false);
+    t.b = b, t.h = t.g = h;
+    bool known = is_within(&t);
+    double scale = a == ARRAY_dV ? 1 : scale_of(p, w->flaw.gradients);
+    for (int64_t i = 0; i < p->N_q && known && a != ARRAY_dQ; i++) {
+        compute_scores(&t, i, n, n + 1);
+        compute_weights(&t, i, n, n + 1);
+    }
+    if (known && a == ARRAY_dQ) {
+        compute_scores(&t, n, 0, p->N_k);
+        compute_weights(&t, n, 0, p->N_k);
+        sum_row_of_dQ(&t, n, row);
+    } else if (known) {
+        add_dV_and_dK(&t, n, n + 1);
+        memcpy(row, (a == ARRAY_dK ? t.dK : t.dV) + n * p->d, (size_t)p->d * sizeof *row);
+    }
+    for (int64_t x = 0; x < p->d && known; x++) row[x] *= scale;
+    free(t.P);
+    return known;
 }
 
 // ---- is it right? --------------------------------------------------------------------------

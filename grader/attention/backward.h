@@ -90,6 +90,11 @@ struct backward backward_right(const struct problem* p);
 void backward(const struct problem* p, const struct backward* w, bool rounded,
               double* const gradient[GRADIENTS]);
 
+// One row of the gradient `a`, which backward() would give without rounding. False if it does not
+// depend on this row of P and dS alone, or is not stored in its place.
+bool backward_row(const struct problem* p, const struct backward* w, enum which a, int64_t b,
+                  int64_t h, int64_t n, double* row);
+
 // Holds the gradients against central differences of the forward pass. O and LSE must not be
 // rounded yet. A disagreement is an error of the grader, and ends the program. Takes a forward pass
 // for each element of Q, K and V.

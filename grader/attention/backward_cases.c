@@ -163,6 +163,19 @@ void backward_case_rounded_once(struct problem p) {
     backward_run(&p);
 }
 
+void backward_case_alike(struct problem p) {
+    const int64_t half = p.d / 2;
+    problem_begin(&p, PACKED, ", all scores 0");
+    backward_fill(&p);
+    FOR_EACH_QUERY(&p, b, h, i)
+    for (int64_t x = half; x < p.d; x++) row_of(&p, ARRAY_Q, b, h, i)[x] = 0;
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            for (int64_t j = 0; j < p.N_k; j++)
+                for (int64_t x = 0; x < half; x++) row_of(&p, ARRAY_K, b, h, j)[x] = 0;
+    backward_run(&p);
+}
+
 void backward_case_large_scores(struct problem p) {
     problem_begin(&p, PACKED, ", scores of 30 times the usual size");
     backward_fill(&p);
@@ -270,14 +283,15 @@ void backward_case_again(struct problem p, int calls,
 }
 
 void backward_case_after(struct problem p, struct problem first) {
-    enum { CALLS = 3 };
+    enum { CALLS = 4 };
     char what[80];
     snprintf(what, sizeof what, ", after calls with B = %d, H = %d, N_q = %d, N_k = %d, d = %d",
              (int)first.B, (int)first.H, (int)first.N_q, (int)first.N_k, (int)first.d);
-    struct problem as_wide = first;
+    struct problem as_wide = first, alike;
     problem_set_d(&as_wide, p.d);
-    as_wide.causal = p.causal;
-    struct problem* const calls[CALLS] = {&first, &as_wide, &p};
+    alike = as_wide;
+    alike.causal = p.causal;
+    struct problem* const calls[CALLS] = {&first, &as_wide, &alike, &p};
     // What is wrong in a first call, too, is not left of another.
     for (int r = 0; r < CALLS; r++) backward_case(*calls[r]);
     problem_name(&p, PACKED, what);

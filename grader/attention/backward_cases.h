@@ -30,10 +30,11 @@ void backward_judge(const struct problem* p);
 // backward_forward(), check_run() and backward_judge().
 void backward_run(const struct problem* p);
 
-// A case of 1 to 3 batches of one head whose products must be made by mma.sync (tensor_cores.c),
-// and its traffic. With 3 batches each of the five products is asked for by itself, with 1 those of
-// dS, with 2 Q K^T, too. The gradients are judged.
-const struct arena_traffic* backward_by_mma(struct problem p, int batches);
+// Cases of one batch and one head whose products must be made by mma.sync (tensor_cores.c). The
+// first, and its traffic, has large Q and K, and asks for Q K^T and the products with dS; the
+// second has large dO and V, and asks for the others. N_k >= N_q. The gradients are judged.
+const struct arena_traffic* backward_by_mma(struct problem p);
+void backward_by_mma_of_dO(struct problem p);
 
 // ---- whole cases. All have random data, and where no layout is passed packed arrays.
 
@@ -64,6 +65,10 @@ void backward_cases_empty(struct problem p);
 // there are N_k - N_q of the first. Whole numbers in V cancel. The scale is 3/32: no power of two,
 // and dS is exact in 16 bits with this factor, too.
 void backward_case_rounded_once(struct problem p);
+
+// Q has the columns before half alone, and K those behind: all scores are 0, and all weights 1 /
+// N_k. What rounds them too early has the same error in all of dS, and so in dQ and dK.
+void backward_case_alike(struct problem p);
 
 // P is nearly one-hot.
 void backward_case_large_scores(struct problem p);
@@ -98,8 +103,8 @@ void backward_kept(struct problem p);
 void backward_case_again(struct problem p, int calls,
                          void (*change)(const struct problem* p, int round));
 
-// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
-// the same with p's d and mask, for which a kernel may be another instance.
+// A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the
+// same with p's d, and with p's mask, too: for each a kernel may be another instance.
 void backward_case_after(struct problem p, struct problem first);
 
 #endif

@@ -19,8 +19,36 @@ struct suspect backward_suspect(struct check* c, const struct tensor* t, struct 
                             .problem = p};
 }
 
+// Looked at first, since it is quick: the first few wrong rows are not what the guess says. With a
+// suspect that is not finite the guess is rounded, and nothing is said.
+static bool is_ruled_out(const struct suspect* s, const struct backward* w) {
+    enum { ROWS = 3 };
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    double row[MAX_HEAD], reach = hypothesis_reach(s);
+    enum which a = ARRAY_dQ;
+    int rows = 0;
+    while (p->array[a].tensor != t) a++;
+    if (w->absolute || backward_count_nonfinite(t) > 0) return false;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < p->H; h++)
+            for (int64_t n = 0; n < rows_of(p, a) && rows < ROWS; n++) {
+                int64_t first = place_in(p, a, b, h, n);
+                bool wrong = false;
+                for (int64_t e = first; e < first + p->d; e++)
+                    wrong |= !(fabs(t->got[e] - t->want[e]) <= s->budget.max);
+                if (!wrong) continue;
+                rows++;
+                if (!backward_row(p, w, a, b, h, n, row)) return false;
+                for (int64_t x = 0; x < p->d; x++)
+                    if (hypothesis_refuted_within(s, first + x, row[x], reach)) return true;
+            }
+    return false;
+}
+
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess) {
     const struct problem* p = s->problem;
+    if (is_ruled_out(s, w)) return false;
     double* gradient[GRADIENTS] = {NULL};
     for (int a = 0; a < GRADIENTS; a++)
         if (s->tensor == p->array[ARRAY_dQ + a].tensor) gradient[a] = guess;
@@ -326,6 +354,24 @@ static bool is_rounding(const struct suspect* s) {
     return yes;
 }
 
+// True if all elements are wanted times one factor near 1: P is relative to an LSE that is off by
+// as much in all rows, as by another log2(e).
+static bool is_off_by_a_factor(const struct suspect* s) {
+    const struct tensor* t = s->tensor;
+    double product = 0, square = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        if (t->untouched[e]) continue;
+        product += t->got[e] * t->want[e];
+        square += t->want[e] * t->want[e];
+    }
+    const double factor = product / square;
+    if (!(fabs(factor - 1) < 0.0625)) return false;
+    for (int64_t e = 0; e < t->count; e++)
+        if (!t->untouched[e] && !(fabs(t->got[e] - factor * t->want[e]) <= s->budget.max))
+            return false;
+    return true;
+}
+
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = backward_suspect(c, t, budget);
     bool zeros = backward_is_zero(t), finite = backward_count_nonfinite(t) == 0;
@@ -339,7 +385,8 @@ enum cause backward_explain(struct check* c, const struct tensor* t, struct budg
     if (!cause) cause = explain_places(&s);
     if (!cause && !zeros && finite) cause = backward_explain_operands(&s);
     if (!cause) cause = explain_nonfinite(&s);
-    return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
+    if (!cause && (is_rounding(&s) || is_off_by_a_factor(&s))) return CAUSE_low_precision;
+    return cause;
 }
 
 // True if LSE is right but in the rows that see no key, and nobody has written any of these.

@@ -24,7 +24,8 @@ enum cause backward_explain_operands(const struct suspect* s);
 struct suspect backward_suspect(struct check* c, const struct tensor* t, struct budget budget);
 
 // For hypothesis.make(): guesses what w gives in place of the suspect. If the suspect is not
-// finite, the guess has the overflows of a kernel. Always true.
+// finite, the guess has the overflows of a kernel. False, and no guess, if a few wrong rows rule it
+// out.
 bool backward_guess(const struct suspect* s, const struct backward* w, double* guess);
 
 // hypothesis.make(): w.flaw is the struct backward_flaw of .like. Variants have more and fewer

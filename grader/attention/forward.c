@@ -1,6 +1,7 @@
 // forward.c: the right O and LSE, and cases of them.
 #include "attention/forward.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "attention/sums.h"
@@ -8,7 +9,15 @@
 
 // ---- reference -----------------------------------------------------------------------------
 
-void forward_reference(const struct problem* p, bool single, double* O, double* LSE) {
+// A row of K or V; zeros behind the last key.
+static const double* key_row(const struct problem* p, enum which a, int64_t b, int64_t h,
+                             int64_t j) {
+    static const double zeros[MAX_HEAD];
+    return j < p->N_k ? row_of(p, a, b, h, j) : zeros;
+}
+
+void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
+                           double* o, double* LSE) {
 #define ROUND(x) (single ? (double)(float)(x) : (x))
     enum dtype dtype = p->contract->dtype;
     const struct block_mask blocks = blocks_of(p);
@@ -16,42 +25,46 @@ void forward_reference(const struct problem* p, bool single, double* O, double* 
     int64_t key[2 * MAX_N];  // those that a query sees; with a mistake some count twice
     bool hidden[2 * MAX_N];  // counts all the same, with a score that was -infinity
     double S[2 * MAX_N];
-    FOR_EACH_QUERY(p, b, h, i) {
-        const double* q = row_of(p, ARRAY_Q, b, h, i);
-        double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
-        int64_t seen = 0;
-        for (int64_t j = 0; j < keys_seen(p, i); j++)
-            for (int times = pair_times(p, blocks, b, h, i, j), n = 0; n < abs(times); n++) {
-                hidden[seen] = times < 0;
-                key[seen++] = j;
-            }
-        for (int64_t n = 0; n < seen; n += SUMS) {
-            const double* k[SUMS];
-            double s[SUMS];
-            for (int64_t c = 0; c < SUMS; c++)
-                k[c] = row_of(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
-            sums_of_products(kind, p->d, q, k, s);
-            for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
-                S[n + c] = hidden[n + c] ? -INFINITY : ROUND(p->scale * s[c]);
-                S[n + c] = ROUND(index_capped(p, S[n + c]));
-                m = fmax(m, S[n + c]);
-            }
+    const double* q = row_of(p, ARRAY_Q, b, h, i);
+    double m = -INFINITY, l = 0, sum[MAX_HEAD] = {0};
+    int64_t seen = 0;
+    const int64_t keys = p->index.used ? index_keys(p) : keys_seen(p, i);
+    for (int64_t j = 0; j < keys; j++)
+        for (int times = pair_times(p, blocks, b, h, i, j), n = 0; n < abs(times); n++) {
+            hidden[seen] = times < 0;
+            key[seen++] = j;
         }
-        for (int64_t n = 0; n < seen; n++) {
-            if (S[n] == -INFINITY) continue;
-            double weight = ROUND(exp(ROUND(S[n] - m)));
-            l = ROUND(l + weight);
-            if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
-            add_multiple(kind, p->d, sum, weight, row_of(p, ARRAY_V, b, h, key[n]));
+    for (int64_t n = 0; n < seen; n += SUMS) {
+        const double* k[SUMS];
+        double s[SUMS];
+        for (int64_t c = 0; c < SUMS; c++)
+            k[c] = key_row(p, ARRAY_K, b, h, key[n + c < seen ? n + c : n]);
+        sums_of_products(kind, p->d, q, k, s);
+        for (int64_t c = 0; c < SUMS && n + c < seen; c++) {
+            S[n + c] = hidden[n + c] ? -INFINITY : ROUND(p->scale * s[c]);
+            S[n + c] = ROUND(index_capped(p, S[n + c]));
+            m = fmax(m, S[n + c]);
         }
-        double* o = O + place_in(p, ARRAY_O, b, h, i);
-        for (int64_t x = 0; x < p->d; x++) {
-            o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
-            if (single) o[x] = dtype_round(dtype, o[x]);
-        }
-        LSE[place_in(p, ARRAY_LSE, b, h, i)] = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
     }
+    for (int64_t n = 0; n < seen; n++) {
+        if (S[n] == -INFINITY) continue;
+        double weight = ROUND(exp(ROUND(S[n] - m)));
+        l = ROUND(l + weight);
+        if (single && p->contract->rounded_weights) weight = dtype_round(dtype, weight);
+        add_multiple(kind, p->d, sum, weight, key_row(p, ARRAY_V, b, h, key[n]));
+    }
+    for (int64_t x = 0; x < p->d; x++) {
+        o[x] = l > 0 ? ROUND(sum[x] / l) : 0;
+        if (single) o[x] = dtype_round(dtype, o[x]);
+    }
+    *LSE = l > 0 ? ROUND(m + ROUND(log(l))) : -INFINITY;
 #undef ROUND
+}
+
+void forward_reference(const struct problem* p, bool single, double* O, double* LSE) {
+    FOR_EACH_QUERY(p, b, h, i)
+    forward_reference_row(p, single, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
+                          LSE + place_in(p, ARRAY_LSE, b, h, i));
 }
 
 // ---- data ----------------------------------------------------------------------------------
@@ -140,6 +153,19 @@ void forward_case_growing(struct problem p, const char* what, int64_t keys, doub
 void forward_case_integers(struct problem p, const char* what, double q, double k) {
     forward_begin(&p, PACKED, what);
     forward_integers(&p, q, k);
+    forward_run(&p, JUDGE_O);
+}
+
+void forward_case_below(struct problem p, double level) {
+    const double factor = 0x1p15;  // in all types of 16 bits
+    char what[80];
+    snprintf(what, sizeof what, ", all scores %g in every other row, and 0 in the others", level);
+    p.scale = -level / (factor * factor);
+    forward_begin(&p, PACKED, what);
+    fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
+    fill_integers(p.check, p.array[ARRAY_K].tensor, 0, 0);
+    set_column(&p, ARRAY_K, 0, factor);
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = i % 2 ? -factor : 0;
     forward_run(&p, JUDGE_O);
 }
 
@@ -304,9 +330,11 @@ static void alone(struct problem p, void (*fill)(struct problem* p, int round)) 
 
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round)) {
-    enum { CALLS = 3 };
-    struct problem as_wide = first, *const calls[CALLS] = {&first, &as_wide, &p};
-    as_wide.d = p.d;
+    enum { CALLS = 4 };
+    struct problem as_wide = first, alike = first;
+    struct problem* const calls[CALLS] = {&first, &as_wide, &alike, &p};
+    as_wide.d = alike.d = p.d;
+    alike.causal = p.causal;
     // What is wrong in a first call, too, is not left of another.
     alone(as_wide, fill);
     alone(p, fill);

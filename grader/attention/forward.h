@@ -13,6 +13,10 @@
 // as their tensors.
 void forward_reference(const struct problem* p, bool single, double* O, double* LSE);
 
+// The same of one query alone: its row of O, d elements, and its LSE.
+void forward_reference_row(const struct problem* p, bool single, int64_t b, int64_t h, int64_t i,
+                           double* o, double* LSE);
+
 // ---- data
 
 // Fills Q, K and V with normal random numbers, also between the rows unless there is p->nan_gaps.
@@ -105,6 +109,10 @@ void forward_case_late_maximum(struct problem p);
 // One key has all the weight, and the score 0: l is 1 and LSE is 0, exactly.
 void forward_case_one_weighs(struct problem p);
 
+// All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
+// has to begin below. It is -2^127 at most, which is finite in base 2, too.
+void forward_case_below(struct problem p, double level);
+
 // Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);
 
@@ -117,8 +125,9 @@ void forward_again(struct problem p, const char* name, void (*fill)(struct probl
 // The same queries and no key.
 void forward_no_keys(struct problem p);
 
-// A call of p after two others in the same arrays: `first`, none of whose sizes is above p's, and
-// the same with p's d, for which a kernel may be another instance. fill() as for forward_again().
+// A call of p after three others in the same arrays: `first`, none of whose sizes is above p's, the
+// same with p's d, and with p's mask, too: for each a kernel may be another instance. fill() as for
+// forward_again().
 void forward_case_after(struct problem p, struct problem first,
                         void (*fill)(struct problem* p, int round));
 
@@ -128,22 +137,21 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// For a list of bad calls of heads of d elements: each stride below what it may be.
-#define FORWARD_BAD_STRIDES(d)                          \
-    {COURSE_BAD_ARGUMENT, {{"stride_o.n", (d)-1}}},     \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.n", (d)-1}}}, \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_v.b", -512}}},  \
-        {COURSE_BAD_ARGUMENT, {{"stride_o.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_q.h", -64}}},   \
-        {COURSE_BAD_ARGUMENT, {{"stride_k.h", -64}}}, { \
-        COURSE_BAD_ARGUMENT, {                          \
-            { "stride_v.h", -64 }                       \
-        }                                               \
+// For a list of calls with two mistakes: what comes first in the order of lessons 12 to 20 counts,
+// sizes, what is not supported, nothing to do, pointers and strides. `wide` is a d that is not
+// supported.
+#define FORWARD_ORDER(wide)                                     \
+    {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
+        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
+        COURSE_OK, {                                            \
+            {"H", 0}, {                                         \
+                "stride_v.b", -1                                \
+            }                                                   \
+        }                                                       \
     }
 
 // An ordinary case; forward_idle() without queries, without heads and without batches;
@@ -157,8 +165,8 @@ void forward_kept(struct problem p);
 // The bytes of K and V that a case loads: all but one read of Q. Fails as problem_traffic().
 double forward_loads(struct problem p);
 
-// A case of one batch and one head, N_q >= 2 and N_k >= 2, both of whose products must be made by
-// mma.sync (tensor_cores.c), and its traffic. Both outputs are judged.
+// A case of one batch and one head, both of whose products must be made by mma.sync
+// (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)

@@ -69,6 +69,7 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
     } known[] = {
         {CAUSE_mask_value, TAIL_COUNTS, 0},
         {CAUSE_inner_tail, LAST_TILE_DROPPED, 0},
+        {CAUSE_tile_skipped, END_OF_FIRST_ROW, 0},
         {CAUSE_diagonal_unmasked, DIAGONAL_UNMASKED, 0},
         {CAUSE_diagonal_unmasked, END_UNMASKED, 0},
         {CAUSE_merge_lost, PART_1_LOST, 0},
@@ -80,6 +81,8 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         {CAUSE_mask_value, MASKED_COUNT, -1e6},
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e4},
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e6},
+        {CAUSE_mask_value, MASKED_COUNT, -1e30},
+        {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e30},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         struct forward_mistake w = forward_right(s->problem);
@@ -118,6 +121,25 @@ enum cause explain_empty_rows(const struct suspect* s) {
     free(empty);
     if (outside || !inside) return CAUSE_NONE;
     return !is_O(s) && all_NaN ? CAUSE_empty_state : CAUSE_masked_row;
+}
+
+bool is_lost_below(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        const double got = LSE->got[row], want = LSE->want[row];
+        if (!check_was_written(LSE, row) || !check_was_written(O, first)) return false;
+        if (!(want < -1000) || want == -INFINITY) {
+            if (got != want && !(fabs(got - want) < 1e-3)) return false;
+            continue;
+        }
+        // m is too large, and l is 0.
+        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
+        any = true;
+    }
+    return any;
 }
 
 bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows) {
@@ -170,6 +192,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     const struct problem* p = s.problem;
     const struct forward_mistake right = forward_right(p);
     if (is_cut_off(&s)) return CAUSE_cut_off;
+    if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = CAUSE_NONE;
     if (p->nan_gaps && is_every_LSE_NaN(p)) {  // from beside the rows, into every score
         const struct array* array = p->array;

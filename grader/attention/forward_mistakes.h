@@ -32,6 +32,7 @@ struct forward_mistake {
         NO_FLAW,
         TAIL_COUNTS,          // rows of the last tile beyond N_k count as keys of zeros
         LAST_TILE_DROPPED,    // the sweep of a block ends with its last whole tile
+        END_OF_FIRST_ROW,     // it ends with the tile of the last key that its first row sees
         DIAGONAL_UNMASKED,    // tiles up to the last whole tile of the last row are not masked
         END_UNMASKED,         // the mask is applied to no tile that is loaded
         PART_1_LOST,          // only the tiles from full_end on count
@@ -86,9 +87,17 @@ bool is_O(const struct suspect* s);
 bool is_guess(const struct suspect* s, const double* guess);
 bool is_forward(const struct suspect* s, const struct forward_mistake* w);
 
-// Another factor of the scores than the scale; another start of the running maximum; that, or
-// another base or end of the online softmax. `right` is a right kernel.
+// Looked at before all of a guess is made: false if the first few wrong rows do not hold it.
+// row_of() gives the row of O and the LSE of a query, stored in their places; false: not known.
+typedef bool forward_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                         double* O, double* LSE);
+bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how);
+
+// Another factor of the scores than the scale; Q that was scaled, by log2(e) as well, and rounded
+// to 16 bits; another start of the running maximum; that, or another base or end of the online
+// softmax. `right` is a right kernel.
 enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
+enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
 
@@ -99,6 +108,10 @@ bool is_cut_off(const struct suspect* s);
 // O is wanted to be far below the values, since small weights make it, and is wrong by no more than
 // other small weights would make it.
 bool is_by_small_weights(const struct suspect* s);
+
+// In all rows whose scores are far below 0, and only there, l came out as 0: the running maximum
+// began above these scores.
+bool is_lost_below(const struct suspect* s);
 
 // O is NaN only in rows whose LSE is right: m and l are right there, and so are Q and K. An LSE of
 // -infinity is right only `with_empty_rows`.

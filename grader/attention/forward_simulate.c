@@ -70,8 +70,11 @@ static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
     return seen < 0 ? 0 : seen > w->keys ? w->keys : seen;
 }
 
-static struct range range_of(const struct problem* p, const struct forward_mistake* w, int64_t i) {
-    int64_t first_row = i / w->block_q * w->block_q, last_row = first_row + w->block_q - 1;
+// `row` is the packed one of query i: of a group of heads a tile has block_q such rows.
+static struct range range_of(const struct problem* p, const struct forward_mistake* w, int64_t i,
+                             int64_t row) {
+    int64_t first = row / w->block_q * w->block_q;
+    int64_t first_row = first / p->group, last_row = (first + w->block_q - 1) / p->group;
     int64_t visible = seen_by(w, i), end = seen_by(w, last_row);
     int64_t whole = end / w->block_k * w->block_k;
     switch (w->flaw) {
@@ -82,6 +85,10 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         break;
     case LAST_TILE_DROPPED:
         if (visible > whole) visible = whole;
+        break;
+    case END_OF_FIRST_ROW:
+        if (visible > round_up(seen_by(w, first_row), w->block_k))
+            visible = round_up(seen_by(w, first_row), w->block_k);
         break;
     case DIAGONAL_UNMASKED:
         if (visible < whole) visible = whole;
@@ -196,37 +203,99 @@ static void put(double* to, double value) {
     *to = *to == NOT_WRITTEN ? value : ANYTHING;
 }
 
+// The row of O and the LSE of a query that a kernel with this mistake gives; ANYTHING if it reads
+// what lies behind an array. False if no row of the kernel is this query.
+static bool simulate_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                         int64_t h, int64_t i, double* row, double* lse) {
+    double S[MAX_N];
+    if (!has_a_row(p, w, i, h)) return false;
+    struct forward_mistake of_row = *w;
+    if (w->grouping == ROWS_UP_TO_N_Q && packed_row(p, h, i) >= p->N_q) of_row.columns = 0;
+    const int64_t as = masked_as(p, w, h, i);
+    struct range keys = range_of(p, w, as, packed_row(p, h, as));
+    for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
+    *lse = ANYTHING;
+    if (!is_within(p, w, b, h)) return true;
+    score_row(p, &of_row, b, h, i, keys, S);
+    *lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
+    return true;
+}
+
 // The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors:
 // NOT_WRITTEN where nothing is written, ANYTHING in an element that is written twice, or made of
 // what lies behind an array.
 static void forward_simulate(const struct problem* p, const struct forward_mistake* w, double* O,
                              double* LSE) {
     const struct strides of_LSE = w->view[ARRAY_LSE].stride;
-    double S[MAX_N], row[MAX_HEAD], lse = ANYTHING;
+    double row[MAX_HEAD], lse;
     for (int64_t e = 0; e < p->array[ARRAY_O].tensor->count; e++) O[e] = NOT_WRITTEN;
     for (int64_t e = 0; e < p->array[ARRAY_LSE].tensor->count; e++) LSE[e] = NOT_WRITTEN;
     FOR_EACH_QUERY(p, b, h, i) {
-        if (!has_a_row(p, w, i, h)) continue;
-        struct forward_mistake of_row = *w;
-        if (w->grouping == ROWS_UP_TO_N_Q && packed_row(p, h, i) >= p->N_q) of_row.columns = 0;
-        struct range keys = range_of(p, w, masked_as(p, w, h, i));
-        bool within = is_within(p, w, b, h);
-        for (int64_t x = 0; x < p->d; x++) row[x] = ANYTHING;
-        if (within) {
-            score_row(p, &of_row, b, h, i, keys, S);
-            lse = sum_row(p, w, b, key_head(p, w, h), keys, S, row);
-        }
+        if (!simulate_row(p, w, b, h, i, row, &lse)) continue;
         int64_t first = w->rows ? i / w->rows * w->rows : 0;  // this row is where it belongs
         int64_t o =
             query_row(p, &w->view[ARRAY_O], b, h, i - first) + first * p->array[ARRAY_O].stride.n;
         bool fits = o >= 0 && o + p->d <= p->array[ARRAY_O].tensor->count;
         for (int64_t x = 0; x < p->d && fits; x++) put(&O[o + x], row[x]);
-        if (head_fits(p, ARRAY_LSE, of_LSE, b, h))
-            put(&LSE[place(of_LSE, b, h, i)], within ? lse : ANYTHING);
+        if (head_fits(p, ARRAY_LSE, of_LSE, b, h)) put(&LSE[place(of_LSE, b, h, i)], lse);
     }
 }
 
 // ---- is it what the kernel wrote? ----------------------------------------------------------
+
+// Are the elements of this query what the guess for it says?
+static bool is_row_like(const struct suspect* s, int64_t b, int64_t h, int64_t i, const double* O,
+                        double LSE, double reach) {
+    const struct problem* p = s->problem;
+    if (!is_O(s))
+        return LSE == ANYTHING ||
+               !hypothesis_refuted_within(s, place_in(p, ARRAY_LSE, b, h, i), LSE, reach);
+    int64_t first = place_in(p, ARRAY_O, b, h, i);
+    for (int64_t x = 0; x < p->d; x++)
+        if (O[x] != ANYTHING && hypothesis_refuted_within(s, first + x, O[x], reach)) return false;
+    return true;
+}
+
+// True if some element of the query is wrong.
+static bool is_row_wrong(const struct suspect* s, int64_t b, int64_t h, int64_t i) {
+    const struct problem* p = s->problem;
+    enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    int64_t first = place_in(p, a, b, h, i);
+    for (int64_t e = first; e < first + width_of(p, a); e++)
+        if (hypothesis_refuted_within(s, e, s->tensor->want[e], s->budget.max)) return true;
+    return false;
+}
+
+bool forward_rows_fit(const struct suspect* s, forward_row* row_of, const void* how) {
+    enum { ROWS = 4 };  // few are enough to rule most guesses out
+    const struct problem* p = s->problem;
+    const double reach = hypothesis_reach(s);
+    double O[MAX_HEAD], LSE;
+    int rows = 0;
+    FOR_EACH_QUERY(p, b, h, i) {
+        if (rows == ROWS || !is_row_wrong(s, b, h, i)) continue;
+        rows++;
+        if (row_of(p, how, b, h, i, O, &LSE) && !is_row_like(s, b, h, i, O, LSE, reach))
+            return false;
+    }
+    return true;
+}
+
+static bool row_of_mistake(const struct problem* p, const void* how, int64_t b, int64_t h,
+                           int64_t i, double* O, double* LSE) {
+    return simulate_row(p, how, b, h, i, O, LSE);
+}
+
+// False if rows are stored elsewhere, and perhaps over one another.
+static bool stores_in_place(const struct problem* p, const struct forward_mistake* w) {
+    for (enum which a = ARRAY_O; a < ARRAYS; a++) {
+        struct strides own = p->array[a].stride, of = w->view[a].stride;
+        if ((a == ARRAY_O || a == ARRAY_LSE) &&
+            (own.b != of.b || own.n != of.n || own.h != of.h || w->view[a].step))
+            return false;
+    }
+    return !w->rows;
+}
 
 struct suspect forward_suspect(struct check* c, const struct tensor* t, struct budget budget) {
     // P is rounded to bf16 by the kernel, but not in the guess.
@@ -305,6 +374,7 @@ static bool is_O_like(const struct problem* p, const double* guess) {
 
 bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
     const struct problem* p = s->problem;
+    if (stores_in_place(p, w) && !forward_rows_fit(s, row_of_mistake, w)) return false;
     int64_t count = p->array[ARRAY_O].tensor->count;
     double* O = check_allocate(p->check, count + p->array[ARRAY_LSE].tensor->count, sizeof *O);
     double* LSE = O + count;

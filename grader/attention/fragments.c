@@ -112,31 +112,47 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         }
 }
 
+// What the warp of row i0 and the 15 behind it holds in the end.
+static void walk_rows(const struct problem* p, const struct walk* w, int64_t b, int64_t h,
+                      int64_t i0, struct rows* s) {
+    memset(s, 0, sizeof *s);
+    for (int r = 0; r < 16; r++)
+        for (int t = 0; t < 4; t++) s->m[r][t] = w->flaw == MAX_FROM_ZERO ? 0 : -INFINITY;
+    int64_t last_row = i0 / w->block_q * w->block_q + w->block_q - 1;
+    int64_t end = keys_seen(p, last_row < p->N_q ? last_row : p->N_q - 1);
+    int64_t tiles = round_up(end, w->block_k) / w->block_k;
+    for (int64_t n = 0; n < tiles; n++)
+        walk_tile(p, w, b, h, i0, (w->backwards ? tiles - 1 - n : n) * w->block_k, s);
+}
+
+static void store_row(const struct problem* p, const struct walk* w, const struct rows* s, int r,
+                      double* o, double* LSE) {
+    double all = s->l[r][0] + s->l[r][1] + s->l[r][2] + s->l[r][3];
+    for (int64_t x = 0; x < p->d; x++) {
+        double l = w->flaw == LANE_SUM ? s->l[r][lane_of(x)] : all;
+        o[x] = l == 0 ? 0 : s->O[r][x] / l;
+    }
+    *LSE = s->m[r][0] + log(w->flaw == LANE_SUM ? s->l[r][0] : all);
+}
+
+static bool row_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                        double* O, double* LSE) {
+    struct rows s;
+    walk_rows(p, how, b, h, i / 16 * 16, &s);
+    store_row(p, how, &s, (int)(i % 16), O, LSE);
+    return true;
+}
+
 // The outputs of a kernel with this mistake. O and LSE have as many elements as their tensors.
 static void walk(const struct problem* p, const struct walk* w, double* O, double* LSE) {
     struct rows s;
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t h = 0; h < p->H; h++)
             for (int64_t i0 = 0; i0 < p->N_q; i0 += 16) {
-                memset(&s, 0, sizeof s);
-                for (int r = 0; r < 16; r++)
-                    for (int t = 0; t < 4; t++)
-                        s.m[r][t] = w->flaw == MAX_FROM_ZERO ? 0 : -INFINITY;
-                int64_t last_row = i0 / w->block_q * w->block_q + w->block_q - 1;
-                int64_t end = keys_seen(p, last_row < p->N_q ? last_row : p->N_q - 1);
-                int64_t tiles = round_up(end, w->block_k) / w->block_k;
-                for (int64_t n = 0; n < tiles; n++)
-                    walk_tile(p, w, b, h, i0, (w->backwards ? tiles - 1 - n : n) * w->block_k, &s);
-                for (int r = 0; r < 16 && i0 + r < p->N_q; r++) {
-                    double* o = O + place_in(p, ARRAY_O, b, h, i0 + r);
-                    double all = s.l[r][0] + s.l[r][1] + s.l[r][2] + s.l[r][3];
-                    for (int64_t x = 0; x < p->d; x++) {
-                        double l = w->flaw == LANE_SUM ? s.l[r][lane_of(x)] : all;
-                        o[x] = l == 0 ? 0 : s.O[r][x] / l;
-                    }
-                    LSE[place_in(p, ARRAY_LSE, b, h, i0 + r)] =
-                        s.m[r][0] + log(w->flaw == LANE_SUM ? s.l[r][0] : all);
-                }
+                walk_rows(p, w, b, h, i0, &s);
+                for (int r = 0; r < 16 && i0 + r < p->N_q; r++)
+                    store_row(p, w, &s, r, O + place_in(p, ARRAY_O, b, h, i0 + r),
+                              LSE + place_in(p, ARRAY_LSE, b, h, i0 + r));
             }
 }
 
@@ -157,6 +173,7 @@ static enum cause explain_walk(const struct suspect* s, int64_t block_q, int64_t
     enum cause cause = CAUSE_NONE;
     for (int flaw = first; flaw < FLAWS && !cause; flaw++) {
         struct walk w = {block_q, block_k, backwards, flaw};
+        if (!forward_rows_fit(s, row_of_walk, &w)) continue;
         for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
         walk(p, &w, O, O + n_O);
         if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
@@ -173,6 +190,7 @@ static enum cause explain_scores(const struct suspect* s) {
     struct forward_mistake w = forward_right(p);
     enum cause cause = explain_LSE(s);
     if (!cause) cause = explain_scale(s, w);
+    if (!cause) cause = explain_scaled_Q(s, w);
     if (cause) return cause;
     w.columns = 64;
     return p->d > 64 && is_forward(s, &w) ? CAUSE_inner_tail : CAUSE_NONE;
@@ -195,6 +213,7 @@ static bool is_too_small(const struct suspect* s) {
 enum cause fragment_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
+    if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.

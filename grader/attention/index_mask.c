@@ -38,8 +38,10 @@ static struct range document_of(const struct problem* p, int64_t b, int64_t posi
     const double* begin = m->cu_seqlens->value + row * step;
     for (int64_t n = 0; n < m->documents && !(m->flaw == DOCUMENTS_FEW && n == 16); n++) {
         struct range document = {(int64_t)begin[n], (int64_t)begin[n + 1]};
-        if (document.from == document.to) continue;
         int64_t late = m->flaw == DOCUMENTS_BEGIN_LATE && document.to < begin[m->documents];
+        bool taken = m->flaw == DOCUMENTS_EMPTY && position == document.from;
+        if (document.from == document.to && !late && !taken) continue;
+        if (taken) return document;
         if (n == m->documents - 1 && m->flaw == DOCUMENTS_PADDED) document.to = p->N_k;
         if (position >= document.to + late) continue;
         if (m->flaw == DOCUMENTS_END_LATE) document.to = least(document.to + 1, p->N_k);
@@ -76,8 +78,9 @@ static struct keys keys_in(const struct problem* p, struct range document, int64
     }
     if (bounded) seen.from = most(start, position - before);
     if (bounded && flaw != SINKS_IGNORED) {
-        seen.sinks = (flaw == SINKS_OF_SEQUENCE ? 0 : start) + sinks;
-        if (flaw == SINKS_FROM_ZERO) seen.start = 0;
+        bool of_sequence = flaw == SINKS_OF_SEQUENCE || flaw == SINKS_OF_ALL;
+        seen.sinks = (of_sequence ? 0 : start) + sinks;
+        if (flaw == SINKS_FROM_ZERO || flaw == SINKS_OF_ALL) seen.start = 0;
         seen.sinks = least(most(seen.sinks, seen.start), seen.from);
     }
     if (seen.to < seen.from) seen.to = seen.from;
@@ -88,9 +91,16 @@ static int64_t position_of(const struct problem* p, int64_t i) {
     return p->index.flaw == TOP_LEFT ? i : i + p->N_k - p->N_q;
 }
 
+struct index_lines {
+    struct keys* keys;       // (B, N_q)
+    struct range* queries;   // (B, N_k)
+    struct range* document;  // (B, N_k), of a key
+};
+
 static struct keys keys_of(const struct problem* p, int64_t b, int64_t i) {
+    if (p->index.lines) return p->index.lines->keys[b * p->N_q + i];
     int64_t q = position_of(p, i);
-    return keys_in(p, document_of(p, b, q), q);
+    return keys_in(p, document_of(p, b, p->index.flaw == DOCUMENT_OF_INDEX ? i : q), q);
 }
 
 static bool is_seen(struct keys seen, int64_t j) {
@@ -100,6 +110,7 @@ static bool is_seen(struct keys seen, int64_t j) {
 // The queries that see key j.
 static struct range queries_of(const struct problem* p, int64_t b, int64_t j) {
     const struct index_mask* m = &p->index;
+    if (m->lines) return m->lines->queries[b * p->N_k + j];
     const struct range document = document_of(p, b, j);
     int64_t from = document.from, to = document.to, shift = p->N_k - p->N_q;
     if (m->causal || m->window) from = most(from, m->causal ? j : j - m->window);
@@ -107,6 +118,33 @@ static struct range queries_of(const struct problem* p, int64_t b, int64_t j) {
     if (m->window && j >= document.from + m->sinks) to = least(to, j + m->window + !m->causal);
     from = least(most(from - shift, 0), p->N_q);
     return (struct range){from, least(most(to - shift, from), p->N_q)};
+}
+
+static struct range document_of_key(const struct problem* p, int64_t b, int64_t j) {
+    return p->index.lines ? p->index.lines->document[b * p->N_k + j] : document_of(p, b, j);
+}
+
+void index_find_lines(struct problem* p) {
+    struct index_lines* l = check_allocate(p->check, 1, sizeof *l);
+    l->keys = check_allocate(p->check, p->B * p->N_q, sizeof *l->keys);
+    l->queries = check_allocate(p->check, p->B * p->N_k, sizeof *l->queries);
+    l->document = check_allocate(p->check, p->B * p->N_k, sizeof *l->document);
+    p->index.lines = NULL;
+    for (int64_t b = 0; b < p->B; b++) {
+        for (int64_t i = 0; i < p->N_q; i++) l->keys[b * p->N_q + i] = keys_of(p, b, i);
+        for (int64_t j = 0; j < p->N_k; j++) {
+            l->queries[b * p->N_k + j] = queries_of(p, b, j);
+            l->document[b * p->N_k + j] = document_of(p, b, j);
+        }
+    }
+    p->index.lines = l;
+}
+
+void index_free_lines(struct problem* p) {
+    struct index_lines* l = p->index.lines;
+    free(l->keys), free(l->queries), free(l->document);
+    free(l);
+    p->index.lines = NULL;
 }
 
 // ---- tiles ---------------------------------------------------------------------------------
@@ -121,7 +159,7 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_row = i / T_q * T_q, last_row = least(first_row + T_q, p->N_q) - 1;
     struct keys first = keys_of(p, b, first_row), last = keys_of(p, b, last_row);
-    struct keys seen = keys_of(p, b, i);
+    struct keys seen = keys_of(p, b, flaw == ROW_IN_BLOCK ? i % T_q : i);
     if (flaw == DOCUMENT_OF_FIRST || flaw == DOCUMENT_OF_LAST) {
         int64_t q = position_of(p, i);
         int64_t of = position_of(p, flaw == DOCUMENT_OF_FIRST ? first_row : last_row);
@@ -134,17 +172,25 @@ static int times_by_queries(const struct problem* p, int64_t b, int64_t i, int64
     bool visited = between(j, from, to, T_k);
     if (flaw == LAST_TILE_LOST && j >= (to - 1) / T_k * T_k) visited = false;
     if (flaw == FIRST_TILE_LOST && j < (from / T_k + 1) * T_k) visited = false;
+    if (flaw == END_ROUNDED_DOWN && j >= to / T_k * T_k) visited = false;
+    if (flaw == BEGIN_ROUNDED_UP && j < CEIL_DIV(from, T_k) * T_k) visited = false;
     int64_t whole = flaw == LOW_EDGE_UNMASKED ? first.from : last.from;
     int64_t whole_end = flaw == HIGH_EDGE_UNMASKED ? last.to : first.to;
-    bool is_whole = j / T_k >= CEIL_DIV(whole, T_k) && j / T_k < whole_end / T_k;
-    if (flaw == HIGH_EDGE_UNMASKED) is_whole |= visited && j / T_k >= CEIL_DIV(whole, T_k);
-    if (flaw == LOW_EDGE_UNMASKED) is_whole |= visited && j / T_k < whole_end / T_k;
+    int64_t first_whole = flaw == WHOLE_ROUNDED_DOWN ? whole / T_k : CEIL_DIV(whole, T_k);
+    int64_t end_whole = flaw == WHOLE_END_ROUNDED_UP ? CEIL_DIV(whole_end, T_k) : whole_end / T_k;
+    bool is_whole = j / T_k >= first_whole && j / T_k < end_whole;
+    if (flaw == HIGH_EDGE_UNMASKED) is_whole |= visited && j / T_k >= first_whole;
+    if (flaw == LOW_EDGE_UNMASKED) is_whole |= visited && j / T_k < end_whole;
     if (flaw == UNMASKED) is_whole = true;
     int times = visited || sink;
     if (flaw == SINK_TILE_TWICE) times = visited + sink;
     if (flaw == SINK_TILE_LOST) times = visited && !sink;
     if (flaw == CAPPED_AFTER_MASK && times && !is_seen(seen, j)) return is_whole ? 1 : -1;
-    return is_whole || is_seen(seen, j) ? times : 0;
+    bool yes = is_seen(seen, j);
+    if (flaw == KEY_IN_TILE) yes = is_seen(seen, j % T_k);
+    if (flaw == RANGE_REVERSED) yes = j >= seen.start && j < seen.sinks;
+    if (flaw == RANGE_INVERTED) yes = !yes;
+    return is_whole || yes ? times : 0;
 }
 
 // A tile of keys walks over tiles of queries.
@@ -152,14 +198,18 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     const enum index_flaw flaw = p->index.flaw;
     const int64_t T_q = p->index.tile_q, T_k = p->index.tile_k;
     int64_t first_key = j / T_k * T_k, last_key = least(first_key + T_k, p->N_k) - 1;
-    bool seen = is_seen(keys_of(p, b, i), j);
+    bool seen = is_seen(keys_of(p, b, flaw == QUERY_IN_TILE ? i % T_q : i), j);
+    struct range seen_by = queries_of(p, b, j % T_k);
+    if (flaw == KEY_IN_BLOCK) seen = i >= seen_by.from && i < seen_by.to;
+    if (flaw == RANGE_OF_QUERIES_REVERSED) seen = false;
+    if (flaw == RANGE_OF_QUERIES_INVERTED) seen = !seen;
     if (flaw == DOCUMENT_OF_FIRST_KEY || flaw == DOCUMENT_OF_LAST_KEY) {
         int64_t q = position_of(p, i), key = flaw == DOCUMENT_OF_FIRST_KEY ? first_key : last_key;
-        const struct range of = document_of(p, b, key);
+        const struct range of = document_of_key(p, b, key);
         return q >= of.from && q < of.to && is_seen(keys_in(p, of, q), j);
     }
     struct range first = queries_of(p, b, first_key), last = queries_of(p, b, last_key);
-    const struct range d = document_of(p, b, last_key);
+    const struct range d = document_of_key(p, b, last_key);
     int64_t longest = most(first_key, d.from);  // of those that are seen longest, or shortest
     int64_t shortest = least(most(first_key, d.from + p->index.sinks), last_key);
     struct range all = {first.from, most(last.to, queries_of(p, b, longest).to)};
@@ -173,21 +223,35 @@ static int times_by_keys(const struct problem* p, int64_t b, int64_t i, int64_t 
     bool visited = between(i, all.from, all.to, T_q);
     if (flaw == LAST_TILE_OF_QUERIES_LOST && i >= (all.to - 1) / T_q * T_q) visited = false;
     if (flaw == FIRST_TILE_OF_QUERIES_LOST && i < (all.from / T_q + 1) * T_q) visited = false;
+    if (flaw == END_OF_QUERIES_ROUNDED_DOWN && i >= all.to / T_q * T_q) visited = false;
+    if (flaw == BEGIN_OF_QUERIES_ROUNDED_UP && i < CEIL_DIV(all.from, T_q) * T_q) visited = false;
+    if (flaw == WHOLE_OF_QUERIES_ROUNDED_DOWN) whole.from = whole.from / T_q * T_q;
+    if (flaw == WHOLE_END_OF_QUERIES_ROUNDED_UP) whole.to = CEIL_DIV(whole.to, T_q) * T_q;
     bool is_whole = i / T_q >= CEIL_DIV(whole.from, T_q) && i / T_q < whole.to / T_q;
-    return visited && (is_whole || seen);
+    return visited && (is_whole || seen || flaw == KEYS_UNMASKED);
 }
 
 int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j) {
     const enum index_flaw flaw = p->index.flaw;
     if (!p->index.used) return 1;
+    if (p->index.by_keys) {
+        struct range seen_by = queries_of(p, b, j);
+        return i >= seen_by.from && i < seen_by.to;
+    }
     if ((flaw >= UNMASKED && flaw < DOCUMENT_OF_FIRST_KEY) || flaw == CAPPED_AFTER_MASK)
         return times_by_queries(p, b, i, j);
-    if (flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED) return times_by_keys(p, b, i, j);
+    if (flaw >= DOCUMENT_OF_FIRST_KEY && flaw < UNCAPPED)
+        return j < p->N_k ? times_by_keys(p, b, i, j) : 0;
     if (flaw == SINKS_ABOVE) {
         struct range d = document_of(p, b, position_of(p, i));
         if (d.from < d.to && j >= d.from && j < least(d.from + p->index.sinks, d.to)) return 1;
     }
     return is_seen(keys_of(p, b, i), j);
+}
+
+int64_t index_keys(const struct problem* p) {
+    const int64_t tile = p->index.flaw == INDEX_RIGHT ? 0 : p->index.tile_k;
+    return tile ? CEIL_DIV(p->N_k, tile) * tile : p->N_k;
 }
 
 // ---- the softcap ---------------------------------------------------------------------------

@@ -18,11 +18,13 @@ enum index_flaw {
     DIAGONAL_LESS,      // not its own
     CAUSAL_IGNORED,
     TOP_LEFT,              // query i stands at position i
+    DOCUMENT_OF_INDEX,     // ... for its document alone
     BOTTOM_RIGHT_ONLY_UP,  // positions below 0 are taken for 0
     SINKS_IGNORED,
     SINKS_MORE,
     SINKS_LESS,
-    SINKS_OF_SEQUENCE,  // the sequence's first keys, not the document's
+    SINKS_OF_SEQUENCE,  // the sequence's first keys, if they are in the query's document
+    SINKS_OF_ALL,       // the sequence's first keys, seen from all documents
     SINKS_ABOVE,        // a sink is seen by earlier queries, too
     SINKS_FROM_ZERO,    // all keys before the end of the sinks, of other documents as well
     PREFIX_IGNORED,
@@ -35,6 +37,7 @@ enum index_flaw {
     DOCUMENTS_IGNORED,
     DOCUMENTS_BEGIN_LATE,  // a document's first position belongs to the one before
     DOCUMENTS_OF_FIRST,    // of the first batch
+    DOCUMENTS_EMPTY,       // of those that begin at a position the first is taken, an empty one
     DOCUMENTS_END_LATE,    // a document sees the first key of the next one
     DOCUMENTS_PADDED,      // what is behind the last document belongs to it
     DOCUMENTS_PACKED,      // all batches' numbers lie without their last one: b * documents
@@ -50,6 +53,14 @@ enum index_flaw {
     SINK_TILE_LOST,
     LAST_TILE_LOST,
     FIRST_TILE_LOST,
+    END_ROUNDED_DOWN,  // of what is visited
+    BEGIN_ROUNDED_UP,
+    WHOLE_ROUNDED_DOWN,  // where what is seen whole begins
+    WHOLE_END_ROUNDED_UP,
+    ROW_IN_BLOCK,  // in a tile that is masked a query's number in the block is taken for its own
+    KEY_IN_TILE,   // in a tile that is masked a key's number in the tile is taken for its position
+    RANGE_REVERSED,  // in a tile that is masked no key is behind the end and before the beginning
+    RANGE_INVERTED,  // in a tile that is masked what is seen is hidden, and the other way round
     DOCUMENT_OF_FIRST_KEY,  // the same mistakes of a tile of keys, and the queries that see it
     DOCUMENT_OF_LAST_KEY,
     END_OF_FIRST_KEY,
@@ -60,6 +71,15 @@ enum index_flaw {
     DOCUMENTS_OF_KEYS_UNMASKED,  // two documents in a tile are not asked about
     LAST_TILE_OF_QUERIES_LOST,
     FIRST_TILE_OF_QUERIES_LOST,
+    END_OF_QUERIES_ROUNDED_DOWN,
+    BEGIN_OF_QUERIES_ROUNDED_UP,
+    WHOLE_OF_QUERIES_ROUNDED_DOWN,
+    WHOLE_END_OF_QUERIES_ROUNDED_UP,
+    KEY_IN_BLOCK,
+    QUERY_IN_TILE,
+    RANGE_OF_QUERIES_REVERSED,
+    RANGE_OF_QUERIES_INVERTED,
+    KEYS_UNMASKED,
     UNCAPPED,
     CAPPED_BEFORE_SCALE,
     CAPPED_AFTER_MASK,  // a hidden key of a tile that is visited has the score -softcap
@@ -67,6 +87,8 @@ enum index_flaw {
     SLOPE_HALF,         // the derivative is 1 - tanh
     INDEX_FLAWS
 };
+
+struct problem;
 
 // All zero: every pair of a query and a key counts once, and scores are what they are.
 struct index_mask {
@@ -77,12 +99,22 @@ struct index_mask {
     struct tensor* cu_seqlens;  // (B, documents + 1), or NULL
     enum index_flaw flaw;
     int64_t tile_q, tile_k;  // for flaws that depend on tiles
+    bool by_keys;  // a mistaken document is that of a key, for who sees it; not that of a query
+    struct index_lines* lines;  // see index_find_lines()
 };
 
+// What each query sees and each key is seen by, p->index.lines, found once for a mask that is asked
+// about many pairs. The documents must be set before. The caller frees it, which sets NULL again.
+void index_find_lines(struct problem* p);
+void index_free_lines(struct problem* p);
+
 // How often query i and key j of batch b count as a pair: 0 or 1; with some flaws 2, or -1: once,
-// with a score that was -infinity. i < N_q, j < N_k.
-struct problem;
+// with a score that was -infinity. i < N_q, j < index_keys().
 int index_times(const struct problem* p, int64_t b, int64_t i, int64_t j);
+
+// How many keys a kernel may count: with a mistake that depends on tiles also the zeros in the last
+// one, for which index_times() tells as well.
+int64_t index_keys(const struct problem* p);
 
 // What becomes of a score; and by how much that grows with the score, from what it has become.
 double index_capped(const struct problem* p, double score);

@@ -1,5 +1,6 @@
 // index_mistakes.c: which mistake about a mask of indices gives exactly the outputs that a kernel
 // gave: explain() of lesson 18.
+#include <math.h>
 #include <stdlib.h>
 
 #include "attention/backward_mistakes.h"
@@ -20,12 +21,14 @@ static const struct {
     {DIAGONAL_LESS, CAUSE_mask_off_by_one},
     {CAUSAL_IGNORED, CAUSE_causal_ignored},
     {TOP_LEFT, CAUSE_mask_corner},
+    {DOCUMENT_OF_INDEX, CAUSE_document},
     {BOTTOM_RIGHT_ONLY_UP, CAUSE_mask_corner},
     {END_OF_LAST_KEY, CAUSE_tile_bounds},
     {SINKS_IGNORED, CAUSE_sinks},
     {SINKS_MORE, CAUSE_sinks},
     {SINKS_LESS, CAUSE_sinks},
     {SINKS_OF_SEQUENCE, CAUSE_sinks},
+    {SINKS_OF_ALL, CAUSE_sinks},
     {SINKS_ABOVE, CAUSE_sinks},
     {SINKS_FROM_ZERO, CAUSE_sinks},
     {PREFIX_IGNORED, CAUSE_prefix},
@@ -39,6 +42,7 @@ static const struct {
     {DOCUMENTS_PACKED, CAUSE_batch_ignored},
     {DOCUMENTS_IGNORED, CAUSE_document},
     {DOCUMENTS_BEGIN_LATE, CAUSE_document},
+    {DOCUMENTS_EMPTY, CAUSE_document},
     {DOCUMENTS_END_LATE, CAUSE_document},
     {DOCUMENTS_PADDED, CAUSE_document},
     {DOCUMENTS_FEW, CAUSE_document},
@@ -58,15 +62,32 @@ static const struct {
     {UNMASKED, CAUSE_part_unmasked},
     {LOW_EDGE_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_UNMASKED, CAUSE_part_unmasked},
+    {WHOLE_ROUNDED_DOWN, CAUSE_part_unmasked},
+    {WHOLE_END_ROUNDED_UP, CAUSE_part_unmasked},
+    {KEY_IN_TILE, CAUSE_place_in_tile},
+    {ROW_IN_BLOCK, CAUSE_place_in_tile},
+    {RANGE_REVERSED, CAUSE_seen_hidden},
+    {RANGE_INVERTED, CAUSE_seen_hidden},
     {SINK_TILE_TWICE, CAUSE_tile_twice},
     {SINK_TILE_LOST, CAUSE_sinks},
     {LOW_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {HIGH_EDGE_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
     {DOCUMENTS_OF_KEYS_UNMASKED, CAUSE_part_unmasked},
+    {WHOLE_OF_QUERIES_ROUNDED_DOWN, CAUSE_part_unmasked},
+    {WHOLE_END_OF_QUERIES_ROUNDED_UP, CAUSE_part_unmasked},
+    {KEYS_UNMASKED, CAUSE_part_unmasked},
+    {QUERY_IN_TILE, CAUSE_place_in_tile},
+    {KEY_IN_BLOCK, CAUSE_place_in_tile},
+    {RANGE_OF_QUERIES_REVERSED, CAUSE_seen_hidden},
+    {RANGE_OF_QUERIES_INVERTED, CAUSE_seen_hidden},
     {LAST_TILE_LOST, CAUSE_tile_skipped},
     {FIRST_TILE_LOST, CAUSE_tile_skipped},
     {LAST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
     {FIRST_TILE_OF_QUERIES_LOST, CAUSE_tile_skipped},
+    {END_ROUNDED_DOWN, CAUSE_tile_skipped},
+    {BEGIN_ROUNDED_UP, CAUSE_tile_skipped},
+    {END_OF_QUERIES_ROUNDED_DOWN, CAUSE_tile_skipped},
+    {BEGIN_OF_QUERIES_ROUNDED_UP, CAUSE_tile_skipped},
 };
 
 // Is there anything in the mask that can be mistaken so, in this pass?
@@ -75,7 +96,9 @@ static bool is_possible(const struct index_mask* m, enum index_flaw flaw, bool b
     if ((flaw == WINDOW_ONE_SIDED || flaw == WINDOW_ENDS_EARLY) && m->causal) return false;
     if (flaw == WINDOW_BOTH_WAYS && !m->causal) return false;
     if (flaw >= DIAGONAL_MORE && flaw <= CAUSAL_IGNORED && !m->causal) return false;
+    if (flaw == DOCUMENT_OF_INDEX && !m->documents) return false;
     if (flaw >= SINKS_IGNORED && flaw <= SINKS_FROM_ZERO && !(m->sinks && m->window)) return false;
+    if (flaw == SINKS_OF_ALL && !m->documents) return false;
     if ((flaw == SINK_TILE_TWICE || flaw == SINK_TILE_LOST) && !(m->sinks && m->window))
         return false;
     if (flaw >= PREFIX_IGNORED && flaw <= PREFIX_UNBOUNDED && !m->prefix) return false;
@@ -94,14 +117,19 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
     enum { TILES = sizeof tiles / sizeof tiles[0] };
     const int count = (int)(sizeof mistakes / sizeof mistakes[0]);
     int kind = n / TILES, tile = n % TILES;
-    if (!p->index.used || kind >= count) return false;
+    if (kind >= count) return false;
     *cause = CAUSE_NONE;
     *mistaken = *p;
+    mistaken->index.lines = NULL;
     enum index_flaw flaw = mistakes[kind].flaw;
     bool in_tiles = flaw == CAPPED_AFTER_MASK || (flaw >= UNMASKED && flaw < UNCAPPED);
-    if ((tile > 0 && !in_tiles) || !is_possible(&p->index, flaw, p->contract->backward))
+    // A kernel for dK and dV looks up the document of a key.
+    bool by_keys =
+        tile == 1 && p->contract->backward && flaw >= DOCUMENTS_BEGIN_LATE && flaw <= DOCUMENTS_FEW;
+    if ((tile > 0 && !in_tiles && !by_keys) || !is_possible(&p->index, flaw, p->contract->backward))
         return true;
     mistaken->index.flaw = flaw;
+    mistaken->index.by_keys = by_keys;
     mistaken->index.tile_q = tiles[tile][0];
     mistaken->index.tile_k = tiles[tile][1];
     *cause = mistakes[kind].cause;
@@ -113,7 +141,7 @@ static bool next_mistake(const struct problem* p, int n, struct problem* mistake
 // Does row n of the output, of batch b, depend on other pairs if the mask is mistaken so?
 static bool has_other_pairs(const struct problem* right, const struct problem* mistaken,
                             bool is_of_keys, int64_t b, int64_t n) {
-    for (int64_t m = 0; m < (is_of_keys ? right->N_q : right->N_k); m++) {
+    for (int64_t m = 0; m < (is_of_keys ? right->N_q : index_keys(mistaken)); m++) {
         int64_t i = is_of_keys ? m : n, j = is_of_keys ? n : m;
         if (index_times(right, b, i, j) != index_times(mistaken, b, i, j)) return true;
     }
@@ -121,8 +149,8 @@ static bool has_other_pairs(const struct problem* right, const struct problem* m
 }
 
 // Looked at first, since it is quick: a row that is wrong has to have other pairs.
-static bool can_be(const struct suspect* s, const struct problem* mistaken) {
-    const struct problem* p = s->problem;
+static bool can_be(const struct suspect* s, const struct problem* p,
+                   const struct problem* mistaken) {
     const enum index_flaw flaw = mistaken->index.flaw;
     enum which a = ARRAY_Q;
     while (p->array[a].tensor != s->tensor) a++;
@@ -141,16 +169,24 @@ static bool can_be(const struct suspect* s, const struct problem* mistaken) {
     return true;
 }
 
+static bool reference_row(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                          double* O, double* LSE) {
+    (void)how;
+    forward_reference_row(p, false, b, h, i, O, LSE);
+    return true;
+}
+
 // Are the outputs those of the right kernel for this problem, which has another mask?
 static bool is_right_for(struct suspect s, const struct problem* mistaken) {
-    if (!can_be(&s, mistaken)) return false;
     if (!mistaken->contract->backward) {
         int64_t count = mistaken->array[ARRAY_O].tensor->count;
         int64_t rows = mistaken->array[ARRAY_LSE].tensor->count;
         double* O = check_allocate(mistaken->check, count + rows, sizeof *O);
         for (int64_t e = 0; e < count + rows; e++) O[e] = NOT_WRITTEN;
-        forward_reference(mistaken, false, O, O + count);
-        bool yes = is_guess(&s, is_O(&s) ? O : O + count);
+        s.problem = mistaken;
+        bool yes = forward_rows_fit(&s, reference_row, NULL);
+        if (yes) forward_reference(mistaken, false, O, O + count);
+        yes = yes && is_guess(&s, is_O(&s) ? O : O + count);
         free(O);
         return yes;
     }
@@ -160,18 +196,54 @@ static bool is_right_for(struct suspect s, const struct problem* mistaken) {
     return hypothesis_search(&s, list) != CAUSE_NONE;
 }
 
+// Is dK wrong beside a right dV, which is compared first; or dV beside a dK about right?
+// Then the mask of both is right for one of them.
+static bool is_of_one(const struct problem* p, const struct tensor* t) {
+    const struct tensor *dK = p->array[ARRAY_dK].tensor, *dV = p->array[ARRAY_dV].tensor;
+    double largest = 0, off = 0;
+    for (int64_t e = 0; dK && e < dK->count; e++) {
+        if (isnan(dK->want[e])) continue;
+        largest = fmax(largest, fabs(dK->want[e]));
+        off = fmax(off, isfinite(dK->got[e]) ? fabs(dK->got[e] - dK->want[e]) : INFINITY);
+    }
+    return t == dK || (t == dV && off <= largest / 64);
+}
+
+// What is hidden by an LSE of -infinity is infinite where it is not set to 0.
+static bool has_empty_rows(const struct problem* p) {
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    for (int64_t e = 0; e < LSE->count; e++)
+        if (LSE->value[e] == -INFINITY) return true;
+    return false;
+}
+
+// The cause of the first mistake that fits.
+static enum cause explain_pairs(const struct suspect* s) {
+    struct problem right = *(const struct problem*)s->problem, mistaken;
+    enum cause cause = CAUSE_NONE, found = CAUSE_NONE;
+    index_find_lines(&right);
+    for (int n = 0; !found && next_mistake(&right, n, &mistaken, &cause); n++) {
+        if (!cause) continue;
+        index_find_lines(&mistaken);
+        if (can_be(s, &right, &mistaken) && is_right_for(*s, &mistaken)) found = cause;
+        index_free_lines(&mistaken);
+    }
+    index_free_lines(&right);
+    bool unmasked = found == CAUSE_part_unmasked || found == CAUSE_causal_ignored ||
+                    found == CAUSE_window_ignored;
+    return unmasked && is_of_one(s->problem, s->tensor) ? CAUSE_hidden_in_one : found;
+}
+
 enum cause index_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct problem* p = problem_of_case(c);
     bool backward = p->contract->backward;
     struct suspect s = backward ? backward_suspect(c, t, budget) : forward_suspect(c, t, budget);
-    struct problem mistaken;
-    enum cause cause = CAUSE_NONE, found = CAUSE_NONE;
-    if (!backward && saw_nothing(p)) return CAUSE_all_zero;
+    if (backward ? backward_is_zero(t) : saw_nothing(p)) return CAUSE_seen_hidden;
     if (backward && budget.max == 0 && backward_count_nonfinite(t) == 0)
         return CAUSE_not_repeatable;  // equal inputs, and outputs that are compared with each other
-    bool finite = !backward || (backward_count_nonfinite(t) == 0 && !backward_is_zero(t));
-    for (int n = 0; finite && !found && next_mistake(p, n, &mistaken, &cause); n++)
-        if (cause && is_right_for(s, &mistaken)) found = cause;
-    if (found) return found;
+    bool finite = !backward || backward_count_nonfinite(t) == 0;
+    if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
+    enum cause cause = finite && p->index.used ? explain_pairs(&s) : CAUSE_NONE;
+    if (cause) return cause;
     return backward ? backward_explain_products(c, t, budget) : fragment_explain(c, t, budget);
 }

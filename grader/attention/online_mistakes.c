@@ -42,6 +42,23 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake w) {
     return CAUSE_NONE;
 }
 
+enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake w) {
+    const struct problem* p = s->problem;
+    const struct tensor* Q = p->array[ARRAY_Q].tensor;
+    const double factors[] = {1, 1 / log(2)};
+    double* scaled = check_allocate(p->check, Q->count, sizeof *scaled);
+    bool found = false;
+    for (int n = 0; n < 2 && !found; n++) {
+        for (int64_t e = 0; e < Q->count; e++)
+            scaled[e] = dtype_round(Q->dtype, Q->value[e] * p->scale * factors[n]);
+        w.view[ARRAY_Q].value = scaled;
+        w.scale = 1 / factors[n];
+        found = is_forward(s, &w);
+    }
+    free(scaled);
+    return found ? CAUSE_low_precision : CAUSE_NONE;
+}
+
 // True if the running maximum begins at m. An m that is too low gives NaN in some rows.
 static bool begins_at(const struct suspect* s, struct forward_mistake w, double m, bool constant) {
     w.m = m;
@@ -184,6 +201,7 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
+    if (is_lost_below(&s)) return CAUSE_max_init;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;

@@ -207,6 +207,10 @@ static void declare_strides(const struct problem* p, enum which a, struct stride
     pass_strides(p, a, s, -1);
 }
 
+void problem_vary_strides(const struct problem* p, enum which a, int round, struct strides s) {
+    pass_strides(p, a, s, round);
+}
+
 static void declare_array(struct problem* p, enum which a, enum layout layout) {
     const char* name = known_as[a].name;
     bool is_LSE = a == ARRAY_LSE, is_of_forward = a == ARRAY_O || is_LSE;
@@ -378,24 +382,6 @@ void problem_refused(struct problem p, const struct idle_call* bad) {
     check_idle_calls(p.check, bad, declare_packed, &p);
 }
 
-void problem_sizes_refused(struct problem p, int status, const struct bad_size* bad) {
-    enum { CALLS = 4 };
-    while (bad->name) {
-        char text[160] = "";
-        int calls = 0;
-        for (size_t used = 0; calls < CALLS && bad[calls].name && used < sizeof text; calls++)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s = %lld", calls ? ", " : "",
-                                 bad[calls].name, (long long)bad[calls].value);
-        check_case(p.check, "%s must be refused%s", text, calls > 1 ? ", each in a call" : "");
-        check_rounds(p.check, calls);
-        problem_declare(&p, PACKED);
-        for (int r = 0; r < calls; r++, bad++) check_vary(p.check, bad->name, r, bad->value);
-        check_expect(p.check, status, CAUSE_argument_check);
-        check_run(p.check);
-    }
-}
-
 // Does the launcher take the array? All of a backward pass, four and LSE of a forward pass.
 static bool takes(const struct problem* p, int a) {
     return p->contract->backward || a <= ARRAY_O || a == ARRAY_LSE;
@@ -403,26 +389,39 @@ static bool takes(const struct problem* p, int a) {
 
 void problem_strides_refused(struct problem p, int status, struct strides bad) {
     const int64_t values[] = {bad.n, bad.h, bad.b};
-    struct bad_size list[3 * ARRAYS + 1] = {{0}};
+    struct idle_call calls[3 * ARRAYS + 1] = {{0}};
     char name[3 * ARRAYS][24];
     int n = 0;
     for (int axis = 0; axis < 3; axis++)
         for (int a = 0; a < ARRAY_LSE; a++) {
             if (!takes(&p, a)) continue;
             snprintf(name[n], sizeof name[n], "stride_%s.%c", known_as[a].stride, "nhb"[axis]);
-            list[n] = (struct bad_size){name[n], values[axis]};
+            calls[n] = (struct idle_call){status, {{name[n], values[axis]}}};
             n++;
         }
-    problem_sizes_refused(p, status, list);
+    problem_refused(p, calls);
 }
 
-void problem_null_refused(struct problem p) {
-    for (int a = 0; a <= ARRAYS; a++) {
-        const char* name = a < ARRAYS ? known_as[a].name : "workspace";
-        const struct idle_call null[] = {{COURSE_BAD_ARGUMENT, {{name, 0}}}, {0}};
-        if (a < ARRAYS ? takes(&p, a) : p.contract->workspace_bytes != NULL)
-            problem_refused(p, null);
-    }
+static void null_refused(struct problem p) {
+    struct idle_call calls[ARRAYS + 2] = {{0}};
+    int n = 0;
+    for (int a = 0; a < ARRAYS; a++)
+        if (takes(&p, a))
+            calls[n++] = (struct idle_call){COURSE_BAD_ARGUMENT, {{known_as[a].name, 0}}};
+    if (p.contract->workspace_bytes)
+        calls[n] = (struct idle_call){COURSE_BAD_ARGUMENT, {{"workspace", 0}}};
+    problem_refused(p, calls);
+}
+
+void problem_bad_arguments(struct problem p, struct strides bad) {
+    static const struct idle_call sizes[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},   {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}}, {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},    {0},
+    };
+    problem_refused(p, sizes);
+    problem_strides_refused(p, COURSE_BAD_ARGUMENT, bad);
+    null_refused(p);
 }
 
 void problem_must_return(struct problem p, int status, const char* what) {

@@ -82,10 +82,14 @@ struct contract {
 
     // Hooks; each may be NULL. workspace_bytes() returns the bytes of the argument "workspace".
     // declare_more() declares the arguments that only this launcher has. judge_more() compares the
-    // outputs among them, in every judged case of a forward pass.
+    // outputs among them, in every judged case of a forward pass. show_more() and is_more_right()
+    // are for cases that have the ends of arrays alone (reach.h): the first calls check_ends() for
+    // outputs among them, the second computes what is wanted of them and looks at the last row.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
+    void (*show_more)(const struct problem* p, int64_t queries);
+    bool (*is_more_right)(const struct problem* p);
 };
 
 enum layout {
@@ -134,6 +138,9 @@ void problem_declare(struct problem* p, enum layout layout);
 void problem_name(const struct problem* p, enum layout layout, const char* what);
 void problem_begin(struct problem* p, enum layout layout, const char* what);
 
+// In this round an array of rows has these strides, after problem_declare().
+void problem_vary_strides(const struct problem* p, enum which a, int round, struct strides s);
+
 // Makes `first` the problem of this round of a case that declared p, packed in p's arrays, and with
 // another scale. None of its sizes is above p's.
 void problem_call_first(struct problem* first, const struct problem* p, int round);
@@ -145,22 +152,15 @@ void problem_call_first(struct problem* first, const struct problem* p, int roun
 void problem_uneven(struct problem p, void (*fill)(struct problem* p));
 void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
-// check_idle_calls() with packed arrays: a case for each call of the list, which ends with {0}.
+// check_idle_calls() with packed arrays.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
-// Calls that must be refused for one size or stride, which is `value`. The list ends with {0}. So
-// many calls as a program makes are one case: it costs less than problem_refused().
-struct bad_size {
-    const char* name;
-    int64_t value;
-};
-void problem_sizes_refused(struct problem p, int status, const struct bad_size* bad);
-
-// problem_sizes_refused() for these strides, each axis of each array of rows by itself.
+// problem_refused() for these strides, each axis of each array of rows by itself.
 void problem_strides_refused(struct problem p, int status, struct strides bad);
 
-// problem_refused() for NULL in the place of each array, and of the workspace.
-void problem_null_refused(struct problem p);
+// What every launcher refuses as COURSE_BAD_ARGUMENT: negative sizes and d = 0; these strides; and
+// NULL in the place of each array, and of the workspace.
+void problem_bad_arguments(struct problem p, struct strides bad);
 
 // A call of p, packed, that must return this status.
 void problem_must_return(struct problem p, int status, const char* what);

@@ -1,25 +1,11 @@
-// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands that only
-// one product has are large (MARK): the outputs behind it must change when mma.sync takes large
-// operands for something else (check_changes()), and others must not.
+// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands are large:
+// in one more run mma.sync takes their products 2 to 7 times, and every output must be what follows
+// from that (check_follows()). Large are inputs alone, of which all digits are known.
+#include <stdlib.h>
+
 #include "attention/backward_cases.h"
 #include "attention/forward.h"
 #include "wall/arena.h"
-
-#define MARK 0x1p20  // a power of two changes no digit; SMALL makes the product ordinary again
-#define SMALL 0x1p-20
-
-// A row of an input of batch b times a factor, from column `from` on.
-static void times(struct problem* p, enum which a, int64_t b, int64_t n, int64_t from,
-                  double factor) {
-    double* row = row_of(p, a, b, 0, n);
-    for (int64_t x = from; x < p->d; x++) row[x] *= factor;
-}
-
-// Numbers of about 512 in a row of batch b.
-static void to_512(struct problem* p, enum which a, int64_t b, int64_t n) {
-    double* row = row_of(p, a, b, 0, n);
-    for (int64_t x = 0; x < p->d; x++) row[x] = copysign(512, row[x]) + 64 * row[x];
-}
 
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t) {
     const double products = p->contract->backward ? 5 : 2, of_an_mma = 16 * 8 * 16;
@@ -30,70 +16,181 @@ void judge_mma_count(const struct problem* p, const struct arena_traffic* t) {
                   1 - (double)t->mma * of_an_mma / (products * seen * (double)p->d), 0);
 }
 
-// Q of the first half of the queries is large: their LSE shows S = Q K^T. V of every second key is
-// large, and such a key has e^-14 of the weight of the others, so that O is of the usual size: O of
-// the other queries shows P V. The weights come from columns 0 alone.
-const struct arena_traffic* forward_by_mma(struct problem p) {
-    const int64_t half = p.N_q / 2, d = p.d;
-    const double q = 512, level = -14;  // q: less than what mma.sync takes for large
-    check_watch(p.check, WATCH_PROFILE);
-    forward_begin(&p, PACKED, "");
-    set_column(&p, ARRAY_Q, 0, q);
-    for (int64_t i = 0; i < half; i++) times(&p, ARRAY_Q, 0, i, 1, MARK);
-    for (int64_t j = 0; j < p.N_k; j++) {
-        times(&p, ARRAY_K, 0, j, 1, SMALL);
-        row_of(&p, ARRAY_K, 0, 0, j)[0] = j % 2 ? level / (p.scale * q) : 0;
-        if (j % 2) times(&p, ARRAY_V, 0, j, 0, MARK);
+enum { UNIT = 8 };  // fill_digits(): 1024 and more
+
+static void fill_large(const struct problem* p, enum which a) {
+    fill_digits(p->check, p->array[a].tensor, p->array[a].tensor->count, UNIT);
+}
+
+// The scale that makes scores of products of large numbers: with it they have a deviation of 0.15,
+// and of 0.7 if each counts 2 to 7 times.
+static double scale_of_large(const struct problem* p) {
+    const double mean_square = 3.8e4 * UNIT * UNIT;
+    return (double)(float)(0.15 / (sqrt((double)p->d) * mean_square));
+}
+
+// A sum of products as an altered run makes it, and the sum of their sizes.
+struct altered {
+    double sum, size;
+};
+
+static void add_product(struct check* c, struct altered* to, double a, double b) {
+    const double product = check_altered(c, a, b);
+    to->sum += product;
+    to->size += fabs(product);
+}
+
+static struct altered altered_dot(const struct problem* p, const double* x, const double* y) {
+    struct altered sum = {0, 0};
+    for (int64_t k = 0; k < p->d; k++) add_product(p->check, &sum, x[k], y[k]);
+    return sum;
+}
+
+// Sums in float are off by so much of the sum of the sizes; what is rounded to bf16, P and dS, by
+// half of 2^-8 of itself.
+#define IN_FLOAT 0x1p-16
+#define IN_BF16 0x1p-8
+
+// What an altered run makes of an array, and how far from it the kernel may be.
+struct follows {
+    struct altered* of;  // its elements; size: their allowed errors, but for rounding the sum
+    const struct tensor* tensor;
+};
+
+static struct follows new_follows(const struct problem* p, enum which a) {
+    const struct tensor* t = p->array[a].tensor;
+    return (struct follows){check_allocate(p->check, t->count, sizeof(struct altered)), t};
+}
+
+// Frees it.
+static void judge_follows(const struct problem* p, struct follows f, const char* what) {
+    const int64_t count = f.tensor->count;
+    double* altered = check_allocate(p->check, 2 * count, sizeof *altered);
+    for (int64_t e = 0; e < count; e++) {
+        altered[e] = f.of[e].sum;
+        altered[count + e] = f.of[e].size + dtype_ulp(f.tensor->dtype, fabs(f.of[e].sum));
     }
+    check_follows(p->check, f.tensor, altered, altered + count, what);
+    free(altered);
+    free(f.of);
+}
+
+// to[x] += altered(factor, row[x]) * scale, where the factor is off by `error`.
+static void add_row(const struct problem* p, struct altered* to, double factor, double error,
+                    const double* row, double scale) {
+    for (int64_t x = 0; x < p->d; x++) {
+        to[x].sum += scale * check_altered(p->check, factor, row[x]);
+        to[x].size += fabs(scale * check_altered(p->check, 1, row[x])) *
+                      (error + (IN_BF16 + IN_FLOAT) * fabs(factor));
+    }
+}
+
+// ---- forward
+
+// O and LSE of query i. P is relative to any number: it is rounded by the same part.
+static void follow_query(const struct problem* p, int64_t i, struct altered* S, struct altered* O,
+                         struct altered* LSE) {
+    const int64_t seen = keys_seen(p, i);
+    double m = -INFINITY, l = 0, off = 0;
+    for (int64_t j = 0; j < seen; j++) {
+        S[j] = altered_dot(p, row_of(p, ARRAY_Q, 0, 0, i), row_of(p, ARRAY_K, 0, 0, j));
+        m = fmax(m, p->scale * S[j].sum);
+        off = fmax(off, p->scale * S[j].size * IN_FLOAT);
+    }
+    for (int64_t j = 0; j < seen; j++) l += exp(p->scale * S[j].sum - m);
+    *LSE = (struct altered){m + log(l), off + IN_FLOAT * (1 + fabs(m))};
+    for (int64_t j = 0; j < seen; j++) {
+        const double P = exp(p->scale * S[j].sum - LSE->sum);
+        add_row(p, O, P, P * 2 * LSE->size, row_of(p, ARRAY_V, 0, 0, j), 1);
+    }
+}
+
+const struct arena_traffic* forward_by_mma(struct problem p) {
+    check_watch(p.check, WATCH_PROFILE);
+    p.scale = scale_of_large(&p);
+    forward_begin(&p, PACKED, "");
+    for (enum which a = ARRAY_Q; a <= ARRAY_V; a++) fill_large(&p, a);
     forward_run(&p, JUDGE_O | JUDGE_LSE);
     const struct arena_traffic* t = problem_traffic(&p);
-    const struct tensor *O = p.array[ARRAY_O].tensor, *LSE = p.array[ARRAY_LSE].tensor;
     judge_mma_count(&p, t);
-    check_changes(p.check, LSE, 0, half, "Q K^T");
-    check_changes(p.check, O, half * d, (p.N_q - half) * d, "P V");
-    check_stays(p.check, LSE, half, p.N_q - half);
+    struct follows O = new_follows(&p, ARRAY_O), LSE = new_follows(&p, ARRAY_LSE);
+    struct altered* S = check_allocate(p.check, p.N_k, sizeof *S);
+    for (int64_t i = 0; i < p.N_q; i++)
+        follow_query(&p, i, S, O.of + place_in(&p, ARRAY_O, 0, 0, i),
+                     LSE.of + place_in(&p, ARRAY_LSE, 0, 0, i));
+    free(S);
+    judge_follows(&p, LSE, "Q K^T");
+    judge_follows(&p, O, "P V");
     return t;
 }
 
-// A gradient of batch b.
-static void changes(const struct problem* p, enum which a, int64_t b, const char* what) {
-    const int64_t count = rows_of(p, a) * p->d;
-    check_changes(p->check, p->array[a].tensor, b * count, count, what);
+// ---- backward
+
+// Adds to the gradients what the pair of query i and key j gives. delta, LSE and O are as in the
+// run before: they are inputs, or made of them without a product of matrices.
+static void follow_pair(const struct problem* p, int64_t i, int64_t j, struct altered delta,
+                        const struct follows gradient[3]) {
+    const double *Q = row_of(p, ARRAY_Q, 0, 0, i), *K = row_of(p, ARRAY_K, 0, 0, j),
+                 *dO = row_of(p, ARRAY_dO, 0, 0, i), *V = row_of(p, ARRAY_V, 0, 0, j);
+    const double LSE = *row_of(p, ARRAY_LSE, 0, 0, i);
+    const struct altered S = altered_dot(p, Q, K), dP = altered_dot(p, dO, V);
+    const double P = exp(p->scale * S.sum - LSE), dS = P * (dP.sum - delta.sum);
+    const double off = IN_FLOAT * (fabs(p->scale) * S.size + fabs(LSE) + 1);  // of P, a part of it
+    const double dS_off = P * IN_FLOAT * (dP.size + delta.size) + fabs(dS) * off;
+    struct altered* to[3];
+    for (int a = 0; a < 3; a++) {
+        enum which array = (enum which)(ARRAY_dQ + a);
+        to[a] = gradient[a].of + place_in(p, array, 0, 0, array == ARRAY_dQ ? i : j);
+    }
+    add_row(p, to[0], dS, dS_off, K, p->scale);
+    add_row(p, to[1], dS, dS_off, Q, p->scale);
+    add_row(p, to[2], P, P * off, dO, 1);
 }
 
-// Batch 0: dO and V have about 512 in every place, which is not large, but makes dS large, and its
-// products show in dK and in dQ; dV stays. Batch 1: Q is large, and its products S = Q K^T show in
-// dV and in dQ. Batch 2: dO is large; its products show in dV, and dP = dO V^T in dK and in dQ.
-const struct arena_traffic* backward_by_mma(struct problem p, int batches) {
-    enum { dS, SCORES, dP };
+static void judge_gradients(const struct problem* p, const char* const what[3]) {
+    struct follows gradient[3];
+    for (int a = 0; a < 3; a++) gradient[a] = new_follows(p, (enum which)(ARRAY_dQ + a));
+    for (int64_t i = 0; i < p->N_q; i++) {
+        const double *dO = row_of(p, ARRAY_dO, 0, 0, i), *O = row_of(p, ARRAY_O, 0, 0, i);
+        struct altered delta = {0, 0};
+        for (int64_t x = 0; x < p->d; x++) {
+            delta.sum += dO[x] * O[x];
+            delta.size += fabs(dO[x] * O[x]);
+        }
+        for (int64_t j = 0; j < keys_seen(p, i); j++) follow_pair(p, i, j, delta, gradient);
+    }
+    for (int a = 2; a >= 0; a--) judge_follows(p, gradient[a], what[a]);
+}
+
+const struct arena_traffic* backward_by_mma(struct problem p) {
+    static const char* const what[3] = {"Q K^T or dS K", "Q K^T or dS^T Q", "Q K^T"};
     check_watch(p.check, WATCH_PROFILE);
-    p.B = batches;
+    p.scale = scale_of_large(&p);
     problem_begin(&p, PACKED, "");
     backward_fill(&p);
-    for (int64_t i = 0; i < p.N_q; i++) {
-        to_512(&p, ARRAY_dO, dS, i);
-        if (batches > SCORES) times(&p, ARRAY_Q, SCORES, i, 0, MARK);
-        if (batches > dP) times(&p, ARRAY_dO, dP, i, 0, MARK);
-    }
-    for (int64_t j = 0; j < p.N_k; j++) {
-        to_512(&p, ARRAY_V, dS, j);
-        if (batches > SCORES) times(&p, ARRAY_K, SCORES, j, 0, SMALL);
-        if (batches > dP) times(&p, ARRAY_V, dP, j, 0, SMALL);
-    }
+    fill_large(&p, ARRAY_Q);
+    fill_large(&p, ARRAY_K);
     backward_run(&p);
     const struct arena_traffic* t = problem_traffic(&p);
     judge_mma_count(&p, t);
-    changes(&p, ARRAY_dK, dS, "dS^T Q");
-    changes(&p, ARRAY_dQ, dS, "dS K");
-    check_stays(p.check, p.array[ARRAY_dV].tensor, 0, p.N_k * p.d);
-    if (batches > SCORES) {
-        changes(&p, ARRAY_dV, SCORES, "Q K^T");
-        changes(&p, ARRAY_dQ, SCORES, "Q K^T");
-    }
-    if (batches > dP) {
-        changes(&p, ARRAY_dV, dP, "P^T dO");
-        changes(&p, ARRAY_dK, dP, "dO V^T");
-        changes(&p, ARRAY_dQ, dP, "dO V^T");
-    }
+    judge_gradients(&p, what);
     return t;
+}
+
+// All but the first key have e^-20 of its weight, and its V is 0: so dP is large, and dS is not.
+void backward_by_mma_of_dO(struct problem p) {
+    static const char* const what[3] = {"dO V^T", "dO V^T", "P^T dO"};
+    const double q = 4, level = 20;
+    check_watch(p.check, WATCH_PROFILE);
+    problem_begin(&p, PACKED, ", large dO and V");
+    backward_fill(&p);
+    fill_large(&p, ARRAY_dO);
+    fill_large(&p, ARRAY_V);
+    set_column(&p, ARRAY_Q, 0, q);
+    set_column(&p, ARRAY_K, 0, 0);
+    row_of(&p, ARRAY_K, 0, 0, 0)[0] = dtype_round(p.contract->dtype, level / (p.scale * q));
+    for (int64_t x = 0; x < p.d; x++) row_of(&p, ARRAY_V, 0, 0, 0)[x] = 0;
+    backward_run(&p);
+    judge_mma_count(&p, check_traffic(p.check));
+    judge_gradients(&p, what);
 }

@@ -52,9 +52,24 @@ void check_end_failed(struct check* c, enum cause cause) {
     check_end();
 }
 
+void check_withhold(struct check* c, const struct withheld* what) {
+    c->withheld = what;
+}
+
+const char* check_withheld_words(struct check* c, enum cause cause) {
+    const char* words = c->withheld ? c->withheld->words(cause) : NULL;
+    c->record->own_words = words != NULL;
+    return words;
+}
+
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
+    const char* words = check_withheld_words(c, cause);
     record_append(c->record, "case: %s\n", c->name);
+    if (words) {
+        record_append(c->record, "%s", words);
+        check_end_failed(c, c->withheld->instead);
+    }
     va_start(args, format);
     record_append_v(c->record, format, args);
     va_end(args);
@@ -128,7 +143,7 @@ void check_case(struct check* c, const char* format, ...) {
     c->fail_call[0] = '\0';
     c->fail_at = 0;
     c->null_if_empty = false;
-    c->few_blocks = false;
+    c->few_blocks = ARENA_ALL;
     c->key = 0;
     c->expected = 0;
     c->otherwise = CAUSE_wrong_status;
@@ -293,7 +308,7 @@ static bool maps_far(void) {
 // Likewise (cpu/device/malloc.c): room for a few such arrays.
 bool check_can_be_huge(void) {
     void* const high = (void*)(((uintptr_t)1 << 46) - ((uintptr_t)1 << 43));
-    const size_t room = (size_t)1 << 40;
+    const size_t room = (size_t)1 << 42;
     void* got = mmap(high, room, PROT_NONE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (got != MAP_FAILED) munmap(got, room);

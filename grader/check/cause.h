@@ -54,6 +54,9 @@
           "a lane's share of a matrix is in other registers than mma.sync expects")                \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
     CAUSE(accumulates, "the kernel adds to what the output held before")                           \
+    CAUSE(row_before,                                                                              \
+          "a block that takes several rows begins a row with what it knows of the one "            \
+          "before")                                                                                \
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
@@ -136,6 +139,12 @@
           "the tiles of one row are taken for those of all rows of a block: they begin where the " \
           "first row begins, and end where the last one ends")                                     \
     CAUSE(part_unmasked, "a tile that is seen in part is treated as if all of it were seen")       \
+    CAUSE(seen_hidden,                                                                             \
+          "queries lose keys that they see: a key is seen if from <= key < to, in each tile that " \
+          "any of them lies in")                                                                   \
+    CAUSE(place_in_tile,                                                                           \
+          "a number in the tile is taken for one in the sequence: add where the tile begins")      \
+    CAUSE(hidden_in_one, "hidden pairs count in dV or in dK: both P and dS are 0 there")           \
     CAUSE(softcap, "a score s becomes softcap * tanh(s / softcap), behind the scale")              \
     CAUSE(softcap_late, "a hidden score of -infinity becomes -softcap: cap first, then mask")      \
     CAUSE(softcap_slope, "dS needs the softcap's derivative, 1 - tanh(s / softcap)^2")             \
@@ -152,7 +161,8 @@
     CAUSE(tile_twice, "a tile counts twice: two parts of the loop overlap")                        \
     CAUSE(not_repeatable,                                                                          \
           "the same inputs give other bits: the order of a sum depends on who comes first")        \
-    CAUSE(workspace_uncleared, "sums begin with what the workspace held: clear them in each call") \
+    CAUSE(workspace_uncleared,                                                                     \
+          "what is counted or summed begins with what the workspace held: clear it in each call")  \
     /* cross-entropy */                                                                            \
     CAUSE(label_late,                                                                              \
           "the label's logit is read where the gradient stands already: read it before")           \
@@ -324,13 +334,20 @@
     COST(cost_grew, "the cure costs more than the kernel needs")                                   \
     CAUSE(edit_too_long, "more lines differ from the given file than a cure needs")                \
     CAUSE(bug_misnamed, "the kernel is mended; what was wrong with it has another name")           \
+    CAUSE(bug_not_named,                                                                           \
+          "its bug has no name yet: once the constant says what you suspect, right or wrong, "     \
+          "findings and causes are shown")                                                         \
     /* what profiles say (lesson 23) */                                                            \
-    CAUSE(not_answered, "the answer is as it was given: LIMITER_NONE, or 0")                       \
+    CAUSE(not_answered,                                                                            \
+          "an answer is as it was given, LIMITER_NONE or 0: read the table first, then cure")      \
     CAUSE(wrong_limiter,                                                                           \
           "the table shows another limiter: which unit is busy, and if none is, why do "           \
           "warps wait?")                                                                           \
     CAUSE(wrong_speed_up,                                                                          \
           "cured, a kernel takes as long as its next limit lets it: what is that, and how far?")   \
+    COST(idle_lanes, "a request serves few lanes: let all 32 lanes of a warp have work")           \
+    COST(grid_size, "the grid does not fit the work: few blocks leave multiprocessors idle, and "  \
+                    "each block has to have work")                                                 \
     CAUSE(carry_lost,                                                                              \
           "a sum begins anew with each tile: what was reached before is its beginning")            \
     CAUSE(decay_misplaced, "decay multiplies what h was one step before, and nothing else")        \

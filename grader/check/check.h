@@ -59,8 +59,10 @@ struct hypothesis;
 // before.
 void check_case(struct check* c, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// The launcher is called `rounds` times (1 to 4) in one process, in the same buffers, with new data
-// each time: a kernel that remembers its first answer shows. Call it right after check_case(). Then
+// The launcher is called `rounds` times (1 to 4) in one process, with new data each time: a kernel
+// that remembers its first answer shows. The first two calls have the same arrays; after them these
+// are gone, and others hold the data: a kernel that keeps pointers shows, too. A case of more than
+// two calls has no array with far rows or ends. Call it right after check_case(). Then
 // check_round(c, r) selects the round that value, want, got and untouched of every tensor show.
 void check_rounds(struct check* c, int rounds);
 void check_round(struct check* c, int round);
@@ -145,6 +147,8 @@ double check_uniform(struct check* c, double low, double high);  // evenly in [l
 void fill_normal(struct check* c, struct tensor* t, double mean, double deviation);
 void fill_uniform(struct check* c, struct tensor* t, double low, double high);
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high);
+// The first `count` elements: 128 to 255 units, or -255 to -128, all the digits that bf16 has.
+void fill_digits(struct check* c, struct tensor* t, int64_t count, double unit);
 
 // ---- running and judging
 
@@ -188,6 +192,9 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
 // loads, may have a small tile more than it needs. Call it after check_traffic().
 void check_loaded_once(struct check* c, const char* array);
 
+// The same with so many bytes allowed instead of that tenth, for a small array beside large ones.
+void check_loaded_once_of(struct check* c, const char* array, int64_t more);
+
 // A budget on what the round stored, by kernels and by the launcher's fills: the bytes of this
 // output once. A hundredth more is free, for what a launcher clears that is its own: a counter.
 void check_stored_once(struct check* c, const char* output);
@@ -201,23 +208,21 @@ void check_stored_once(struct check* c, const char* output);
 void check_kept(struct check* c, enum cause cause, const char* unit, double units, double limit,
                 int64_t of_a_thread);
 
-// What came from the tensor cores: the case runs once more, on the CPU device, and mma.sync takes 4
-// times each operand of 1024 or more (or -1024 or less). Call it after the output was compared, for
-// `count` elements from `first` on, in the unit of the elements. Those that are wanted to be 0 do
-// not count. check_changes(): each of them is a sum of such operands in the product `what` ("P V"),
-// and at least half of them must be another number now; else the item fails as no_tensor_cores.
-// check_stays(): no such operand is behind them, and each must be as it was. If the program does
-// not end in that run, or crashes, the item fails for that.
+// What came from the tensor cores: the case runs once more, on the CPU device, and mma.sync takes a
+// product 2 to 7 times if one operand is 1024 or more (or -1024 or less), or both are: as often as
+// their digits and a number that is drawn for this run say together. Call it after the output was
+// compared, for `count` elements from `first` on. Those that are wanted to be 0 do not count. Each
+// is a sum of such operands in the product `what` ("P V"), and at least half of them must be
+// another number now; else the item fails as no_tensor_cores. If the program does not end in that
+// run, or crashes, the item fails for that.
 void check_changes(struct check* c, const struct tensor* t, int64_t first, int64_t count,
                    const char* what);
-void check_stays(struct check* c, const struct tensor* t, int64_t first, int64_t count);
 
 // Stronger, where a lesson can say what the run with other products makes: element k of t has to be
-// altered[k] there, within allowed[k]; check_altered(c, a, b) is what mma.sync takes for a * b. Two
-// operands of 1024 or more, or -1024 or less, count 1 to 7 times, as their digits and a number that
-// is drawn for this run say together: a kernel that finds out that the run is altered still has to
-// have each pair multiplied by mma.sync, to know its product. The arrays have t->count elements.
-// Call it after the output was compared.
+// altered[k] there, within allowed[k]; check_altered(c, a, b) is what mma.sync takes for a * b. A
+// kernel that finds out that the run is altered still has to have each pair of large operands
+// multiplied by mma.sync, to know its product; of a large one and others each large number. The
+// arrays have t->count elements. Call it after the output was compared.
 double check_altered(struct check* c, double a, double b);
 void check_follows(struct check* c, const struct tensor* t, const double* altered,
                    const double* allowed, const char* what);
@@ -266,6 +271,20 @@ const char* check_text(struct check* c, size_t* size);
 // Compares one number of the text with the wanted number: true if |got - want| <= tolerance *
 // |want|.
 bool check_number(struct check* c, double got, double want, double tolerance);
+
+// ---- what a student is to find out alone (lessons 22, 23)
+
+// What a failure does not say while the student has not said what he suspects.
+struct withheld {
+    enum cause instead;  // the cause that is named
+    // Of a failure with the cause `found`: what shows, and what to look with, in lines. NULL: this
+    // failure is no secret.
+    const char* (*words)(enum cause found);
+};
+
+// From here on a failure of this item says `words` in place of what was found and of its cause. An
+// output that is wrong is still shown. *what has to live as long as the item.
+void check_withhold(struct check* c, const struct withheld* what);
 
 // ---- a lesson
 

@@ -43,3 +43,9 @@ void fill_uniform(struct check* c, struct tensor* t, double low, double high) {
 void fill_integers(struct check* c, struct tensor* t, int64_t low, int64_t high) {
     for (int64_t i = 0; i < t->count; i++) t->value[i] = (double)check_pick(c, low, high);
 }
+
+void fill_digits(struct check* c, struct tensor* t, int64_t count, double unit) {
+    for (int64_t e = 0; e < count; e++)
+        t->value[e] = unit * (double)(check_pick(c, 0, 1) ? check_pick(c, 128, 255)
+                                                          : -check_pick(c, 128, 255));
+}

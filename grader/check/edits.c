@@ -102,26 +102,64 @@ static int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-// What stays of both in the same order: kept[i][j] is the most of the lines from i and j on, in
-// lines of the given file, and wide[i][j] in columns of the other. The first decides.
-static int differ(const struct lines* a, const struct lines* b) {
-    if (b->many || b->count > a->count + EDITS_MANY / 2) return EDITS_MANY;
-    const int across = b->count + 1;
-    int* kept = calloc((size_t)(a->count + 1) * (size_t)across * 2, sizeof *kept);
-    if (!kept) return EDITS_MANY;
-    int *wide = kept + (a->count + 1) * across, all = 0;
+// What stays of both in the same order: kept[i * across + j] is the most of the lines from i and j
+// on, in lines of the given file, and wide[] in columns of the other. The first decides.
+struct kept {
+    int across, *kept, *wide;
+};
+
+static bool fits(const struct lines* a, const struct lines* b) {
+    return !b->many && b->count <= a->count + EDITS_MANY / 2;
+}
+
+// k.kept is NULL if there is no memory; else the caller frees it.
+static struct kept keep(const struct lines* a, const struct lines* b) {
+    struct kept k = {.across = b->count + 1};
+    k.kept = calloc((size_t)(a->count + 1) * (size_t)k.across * 2, sizeof *k.kept);
+    if (!k.kept) return k;
+    k.wide = k.kept + (a->count + 1) * k.across;
     for (int i = a->count - 1; i >= 0; i--)
         for (int j = b->count - 1; j >= 0; j--) {
-            const int here = i * across + j, down = here + across, right = here + 1;
+            const int here = i * k.across + j, down = here + k.across, right = here + 1;
             bool same = strcmp(a->line[i], b->line[j]) == 0;
-            int from = kept[down] >= kept[right] ? down : right;
-            kept[here] = same ? kept[down + 1] + 1 : kept[from];
-            wide[here] = same ? wide[down + 1] + b->width[j] : wide[from];
+            int from = k.kept[down] >= k.kept[right] ? down : right;
+            k.kept[here] = same ? k.kept[down + 1] + 1 : k.kept[from];
+            k.wide[here] = same ? k.wide[down + 1] + b->width[j] : k.wide[from];
         }
-    for (int j = 0; j < b->count; j++) all = larger(all, 0) + b->width[j];
-    int result = larger(a->count - kept[0], all - wide[0]);
-    free(kept);
+    return k;
+}
+
+static int differ(const struct lines* a, const struct lines* b) {
+    int all = 0;
+    struct kept k = fits(a, b) ? keep(a, b) : (struct kept){0};
+    if (!k.kept) return EDITS_MANY;
+    for (int j = 0; j < b->count; j++) all += b->width[j];
+    int result = larger(a->count - k.kept[0], all - k.wide[0]);
+    free(k.kept);
     return result;
+}
+
+static size_t put_line(char sign, const char* line, char* to, size_t room) {
+    int n = snprintf(to, room, "%c %.*s\n", sign, (int)EDITS_COLUMNS, line);
+    bool whole = n > 0 && (size_t)n < room;
+    if (!whole && room) to[0] = '\0';
+    return whole ? (size_t)n : 0;
+}
+
+static void list(const struct lines* a, const struct lines* b, char* to, size_t room) {
+    struct kept k = fits(a, b) ? keep(a, b) : (struct kept){0};
+    size_t used = 0;
+    for (int i = 0, j = 0; k.kept && (i < a->count || j < b->count);) {
+        const int here = i * k.across + j;
+        bool both = i < a->count && j < b->count;
+        if (both && strcmp(a->line[i], b->line[j]) == 0)
+            i++, j++;
+        else if (j == b->count || (both && k.kept[here + k.across] >= k.kept[here + 1]))
+            used += put_line('-', a->line[i++], to + used, room - used);
+        else
+            used += put_line('+', b->line[j++], to + used, room - used);
+    }
+    free(k.kept);
 }
 
 // The lines of the section that r has come to; its first line is in r->line if `more`.
@@ -153,22 +191,61 @@ static bool same_titles(const char* given, size_t given_size, const char* text, 
     return same;
 }
 
+// Both files, section by section.
+struct walk {
+    const char* constants;
+    struct reader a, b;
+    bool in_a, in_b;
+    struct lines *old, *new;  // of the section
+    int section;
+};
+
+static struct walk walk_of(const char* given, const char* constants, const char* text,
+                           size_t size) {
+    static struct lines old, new;
+    struct walk w = {.constants = constants,
+                     .a = reader_of(given, strlen(given)),
+                     .b = reader_of(text, size),
+                     .old = &old,
+                     .new = &new,
+                     .section = -1};
+    w.in_a = next_counted(&w.a);
+    w.in_b = next_counted(&w.b);
+    return w;
+}
+
+// The next section; false behind the last. A text may begin with a title: then its section 0 is
+// empty.
+static bool walk_on(struct walk* w) {
+    const int s = ++w->section;
+    forget(w->old), forget(w->new);
+    if (s == EDITS_SECTIONS || !(w->in_a || w->in_b || s == 0)) {
+        free(w->a.line), free(w->b.line);
+        return false;
+    }
+    if (w->in_a && w->a.section == s) w->in_a = take_section(&w->a, w->in_a, w->constants, w->old);
+    if (w->in_b && w->b.section == s) w->in_b = take_section(&w->b, w->in_b, w->constants, w->new);
+    return true;
+}
+
 struct edits edits_of(const char* given, const char* constants, const char* text, size_t size) {
     struct edits made = {.same_sections = same_titles(given, strlen(given), text, size)};
-    static struct lines old, new;
     if (!made.same_sections) return made;
-    struct reader a = reader_of(given, strlen(given)), b = reader_of(text, size);
-    bool in_a = next_counted(&a), in_b = next_counted(&b);
-    // A text may begin with a title: then its section 0 is empty.
-    for (int s = 0; s < EDITS_SECTIONS && (in_a || in_b || s == 0); s++) {
-        if (in_a && a.section == s) in_a = take_section(&a, in_a, constants, &old);
-        if (in_b && b.section == s) in_b = take_section(&b, in_b, constants, &new);
-        made.lines[s] = differ(&old, &new);
-        made.sections = s + 1;
-        forget(&old), forget(&new);
+    struct walk w = walk_of(given, constants, text, size);
+    while (walk_on(&w)) {
+        made.lines[w.section] = differ(w.old, w.new);
+        made.sections = w.section + 1;
     }
-    free(a.line), free(b.line);
     return made;
+}
+
+void edits_list(const char* given, const char* constants, const char* text, size_t size,
+                int section, char* to, size_t room) {
+    to[0] = '\0';
+    if (!same_titles(given, strlen(given), text, size)) return;
+    struct walk w = walk_of(given, constants, text, size);
+    while (walk_on(&w))
+        if (w.section == section) list(w.old, w.new, to, room);
 }
 
 void edits_section(const char* text, size_t size, int section, char* to, size_t room) {

@@ -31,6 +31,12 @@ struct edits {
 // name of a constant begins: in a line "name = VALUE," with such a name the value does not count.
 struct edits edits_of(const char* given, const char* constants, const char* text, size_t size);
 
+// Writes the lines of a section that count to `to`, `room` bytes with the NUL: "- " and a line that
+// is taken away, "+ " and one that is put in, in their order, each cut off after EDITS_COLUMNS
+// columns. Lines that do not fit are left out. "" if the sections are not the same.
+void edits_list(const char* given, const char* constants, const char* text, size_t size,
+                int section, char* to, size_t room);
+
 // Copies section number `section` of text, as its lines are compared, to `to`: `room` bytes with
 // the NUL, more is cut off. Each line ends with \n. Lines that do not count are left out.
 void edits_section(const char* text, size_t size, int section, char* to, size_t room);

@@ -82,6 +82,24 @@ bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess) 
     return !is_like(got_of(s->tensor, element), guess, slack_of(s->budget, s->slack, 0, guess));
 }
 
+// G, the guess's largest number, fits: G <= largest + budget + of_largest G + of_element G.
+double hypothesis_reach(const struct suspect* s) {
+    const struct slack* slack = &s->slack;
+    double largest = 0;
+    for (int64_t e = 0; e < s->tensor->count; e++) {
+        double got = got_of(s->tensor, e);
+        if (isfinite(got)) largest = fmax(largest, fabs(got));
+    }
+    double G = (largest + s->budget.max) / (1 - slack->of_largest - slack->of_element);
+    return s->budget.max + slack->of_largest * G;
+}
+
+bool hypothesis_refuted_within(const struct suspect* s, int64_t element, double guess,
+                               double reach) {
+    double own = isfinite(guess) ? s->slack.of_element * fabs(guess) : 0;
+    return !is_like(got_of(s->tensor, element), guess, reach + own);
+}
+
 static int variants_of(const struct hypothesis* h) {
     return h->variants > 0 ? h->variants : 1;
 }

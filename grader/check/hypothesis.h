@@ -91,6 +91,14 @@ enum fit hypothesis_fit(const struct tensor* t, const double* guess, struct budg
 // false. With a slack.of_largest one element cannot decide this: the result is false.
 bool hypothesis_refuted(const struct suspect* s, int64_t element, double guess);
 
+// The most by which an element differs from its guess where a guess fits, besides slack.of_element:
+// known before the guess is, since its largest number has to be about that of the output. So a few
+// elements rule most guesses out. ..._within(): true if this element does, with that number; for
+// guesses that are neither ANYTHING nor NOT_WRITTEN.
+double hypothesis_reach(const struct suspect* s);
+bool hypothesis_refuted_within(const struct suspect* s, int64_t element, double guess,
+                               double reach);
+
 // The cause of the first mistake in the list, which ends with {0}, that fits and shows; or
 // CAUSE_NONE. hypothesis_search() tries all variants of one mistake, then the next mistake;
 // hypothesis_search_variants() variant 0 of all mistakes, then variant 1.

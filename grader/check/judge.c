@@ -205,8 +205,10 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     enum cause cause = CAUSE_NONE;
     if (!nothing && diagnose_added(c, t)) return CAUSE_accumulates;
     trial_find(c, finding);
+    // what a note is about is NaN on the CPU device
+    if (finding->note && !found->nonfinite) *finding = (struct finding){.cause = CAUSE_NONE};
     enum cause seen = finding->cause;
-    if (seen == CAUSE_race) return seen;
+    if (seen == CAUSE_race || finding->note) return seen;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {
@@ -217,8 +219,10 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     }
     if (!nothing) cause = mistake(c, t, budget);
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
-    // the first call was right: the others, of other sizes, were made with something of it
-    if (c->round > 0 && (c->varied || nothing)) return CAUSE_stale_state;
+    // the first call was right: the others, of other sizes or elsewhere, were made with what it
+    // left
+    if (c->round > 0 && (c->varied || nothing || arena_is_elsewhere((uint32_t)c->round)))
+        return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;
     if (!cause && seen == CAUSE_race_of_writes) return seen;
     if (!cause && unset) return CAUSE_uninitialised;
@@ -270,9 +274,11 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
         record_append(record, ", %lld NaN or infinite", (long long)found.nonfinite);
     record_append(record, "\n");
     append_error(record, &found, budget);
-    record_append(record, "%s", finding.text);
+    const char* words = check_withheld_words(c, cause);
+    if (!words) record_append(record, "%s", finding.text);
     // where a line is known to be wrong, nobody has to look at a map
-    if (found.wrong && !nothing && cause != finding.cause)
+    if (found.wrong && !nothing && (words || cause != finding.cause))
         append_map(record, t, poison, budget.max);
-    check_end_failed(c, cause);
+    if (words) record_append(record, "%s", words);
+    check_end_failed(c, words ? c->withheld->instead : cause);
 }

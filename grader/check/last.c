@@ -7,23 +7,12 @@
 
 enum { LARGEST_RESULT = 1 << 22 };
 
-static int count_cause(const struct result* r, const char* cause) {
-    int count = 0;
-    for (int i = 0; i < r->item_count; i++) count += strcmp(r->item[i].cause, cause) == 0;
-    return count;
-}
-
-// The cause that was found most often; the first, if several were found as often. Questions without
-// an answer come after all wrong answers.
-static const char* cause_to_mend(const struct result* r) {
-    const char *best = "-", *unanswered = cause_id(CAUSE_no_answer);
-    int most = 0;
-    for (int i = 0; i < r->item_count; i++) {
-        const char* cause = r->item[i].cause;
-        if (!cause[0] || strcmp(cause, unanswered) == 0) continue;
-        if (count_cause(r, cause) > most) most = count_cause(r, best = cause);
-    }
-    return most == 0 && count_cause(r, unanswered) > 0 ? unanswered : best;
+// The cause that the report named for the next step: which causes are costs is no part of the JSON.
+static const char* cause_to_mend(struct result* r) {
+    for (int i = 0; i < r->item_count; i++)
+        r->item[i].cost = cause_is_cost(cause_from_id(r->item[i].cause));
+    const struct result_item* item = result_first_to_mend(r);
+    return item && item->cause[0] ? item->cause : "-";
 }
 
 // As all compilers write them: FILE:LINE:COLUMN: error: TEXT.

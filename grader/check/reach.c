@@ -8,12 +8,20 @@
 
 typedef bool (*reached_fn)(struct check* c, const void* problem, int64_t size);
 
-void check_run_few_blocks(struct check* c) {
+static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
-    c->few_blocks = !c->all_blocks;
+    c->few_blocks = c->all_blocks ? ARENA_ALL : few;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
     c->crashes = c->beyond;
     if (c->counting) check_fail_call(c, "launch", NONE);
+}
+
+void check_run_few_blocks(struct check* c) {
+    run_blocks(c, ARENA_FEW);
+}
+
+void check_run_last_block(struct check* c) {
+    run_blocks(c, ARENA_LAST);
 }
 
 int64_t check_shown(int64_t size) {
@@ -97,25 +105,34 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// Of a size that 32 bits do not count, are the last results wrong, though of a million they are
-// right? At several sizes: it is not known how the blocks are counted, and few of them run.
-static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size) {
-    static const int64_t less[] = {0, 13, 1001, 3000};
+// What goes wrong here does so for the size. Who needs too much time or memory walks over all of
+// it, and is not judged.
+static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    c->beyond = CAUSE_wrapped_index;
+    const bool right = reached(c, problem, size) || c->unfinished;
+    c->beyond = CAUSE_NONE;
+    return right;
+}
+
+// Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
+// they are right? At several sizes: it is not known how the blocks are counted, and few of them
+// run.
+static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
+                       int64_t fewer) {
+    static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
     for (int i = 0; i < 4; i++) {
-        const int64_t huge = size - less[i], small = BELOW_32_BITS + huge % BELOW_32_BITS;
+        const int64_t huge = size - less[i], small = fewer + huge % fewer;
         if (i == 0 && !reached(c, problem, small)) return;
-        c->beyond = CAUSE_wrapped_index;
-        const bool right = reached(c, problem, huge);
-        c->beyond = CAUSE_NONE;
+        const bool right = reached_beyond(c, reached, problem, huge);
         if (right || (i > 0 && !reached(c, problem, small))) return;
     }
-    fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
+    fail_beyond(c, CAUSE_wrapped_index, fewer, size);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
     enum { LARGE = 65600 };
-    if (is_huge(size)) judge_huge(c, reached, problem, size), size = LARGE;
+    if (is_huge(size)) judge_huge(c, reached, problem, size, BELOW_32_BITS), size = LARGE;
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
@@ -147,4 +164,32 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
         judge_growing(c, reached, problem, size);
     else
         judge_grid_of(c, reached, problem, blocks, size);
+}
+
+void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { BEFORE = 1 << 16 };  // more than any tile has
+    if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
+        goes_by_the_host(c, reached, problem))
+        return;
+    const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
+    const int64_t blocks = check_blocks_at(c, reached, problem, size);
+    if (blocks < before || blocks - before > before)
+        check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
+                   (long long)(size - BEFORE), (long long)before, (long long)size,
+                   (long long)blocks);
+}
+
+void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                   const void* problem) {
+    if (!check_can_be_huge()) return;
+    const struct grid half = grid_at(c, reached, problem, size / 2);
+    const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
+    const struct grid whole = grid_at(c, reached, problem, size);
+    if (by_the_host || whole.launches != half.launches) return;
+    if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
+        const struct grid few = grid_at(c, reached, problem, fewer);
+        if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
+    }
+    if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }

@@ -29,6 +29,23 @@ void check_reaches(struct check* c, int64_t size,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// The blocks that a launcher launches for the last size that its type can count, or a few less:
+// rounded up to whole tiles it is more than that. The item fails as wrapped_index if they are not
+// about as many as for a slightly smaller size. No kernel runs. Call it after check_reaches().
+void check_reaches_limit(struct check* c, int64_t size,
+                         bool (*reached)(struct check* c, const void* problem, int64_t size),
+                         const void* problem);
+
+// The same question of arrays with more elements than 32 bits can count, though none of the sizes
+// is that large: `size` rows or columns make them so; `fewer`, a power of two, and up to twice as
+// many do not. The item fails as wrapped_index if the last results are right with so many, and with
+// `size` they are not. Call it after cases of small sizes. Not judged are a launcher that passes
+// on the host's memory, a grid that does not grow, and a kernel that does not come to an end: its
+// blocks walk over what the size makes long.
+void check_indexes(struct check* c, int64_t size, int64_t fewer,
+                   bool (*reached)(struct check* c, const void* problem, int64_t size),
+                   const void* problem);
+
 // The blocks that the launcher launches for a size: no kernel runs.
 int64_t check_blocks_at(struct check* c,
                         bool (*reached)(struct check* c, const void* problem, int64_t size),
@@ -37,9 +54,11 @@ int64_t check_blocks_at(struct check* c,
 // How many rows of so many a case may show: all, or the last few thousand (check_ends()).
 int64_t check_shown(int64_t size);
 
-// In the running case few blocks run. Call it before check_run(), which ends the item as bad_launch
-// if a launch is refused or the launcher does not return COURSE_OK.
+// In the running case few blocks run; or, where a block takes long, the last one alone. Call it
+// before check_run(), which ends the item as bad_launch if a launch is refused or the launcher does
+// not return COURSE_OK.
 void check_run_few_blocks(struct check* c);
+void check_run_last_block(struct check* c);
 
 // The last numbers of an output, compared with want: right to a few bits?
 bool check_end_is_right(const struct tensor* t);

@@ -96,18 +96,20 @@ struct check {
     char fail_call[32];
     int fail_at;
     bool null_if_empty;
-    bool few_blocks;
+    enum arena_blocks few_blocks;
     uint32_t key;          // of its altered run; 0: not drawn yet
     int expected;          // status
     enum cause otherwise;  // the cause if another status is returned
     enum cause crashes;    // the cause if an access ends the program; CAUSE_NONE: what it is
     enum watch watch;
-    bool far;                   // an array of the case is
-    bool huge;                  // of an array the case has the ends alone
-    enum cause beyond;          // crashes of cases of few blocks: reach.c
-    bool counting, all_blocks;  // cases of few blocks run no kernel, or all blocks: reach.c
-    bool posed;                 // as another card than the session's
-    char card[32];              // "CUDEV_CARD=...", as in the session
+    bool far;                         // an array of the case is
+    bool huge;                        // of an array the case has the ends alone
+    enum cause beyond;                // crashes of cases of few blocks: reach.c
+    bool unfinished;                  // such a case took too long, or too much memory
+    bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
+    bool posed;                       // as another card than the session's
+    char card[32];                    // "CUDEV_CARD=...", as in the session
+    const struct withheld* withheld;  // NULL: nothing is
     bool ran;
     bool judged;  // outputs were compared since check_run()
     struct arena arena;
@@ -125,6 +127,9 @@ _Noreturn void check_end(void);
 // Ends the item as failed; the record's message says already what was found.
 _Noreturn void check_end_failed(struct check* c, enum cause cause);
 
+// The words that stand in place of a failure with this cause; NULL: it is told as it is.
+const char* check_withheld_words(struct check* c, enum cause cause);
+
 // Names the cause in the item's record.
 void record_cause(struct result_item* record, enum cause cause);
 
@@ -140,6 +145,7 @@ enum cause diagnose(struct check* c, const struct tensor* t, struct budget budge
 // first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
+    bool note;  // nothing was found; this may explain NaN, and a result may be right all the same
     char text[sizeof((struct arena_answer*)NULL)->finding_text];
 };
 

@@ -80,8 +80,10 @@ static void excerpt(const char* text, char* to, size_t size) {
 }
 
 // An access outside of arrays has another cause where it is known what the program cannot do: bad
-// arguments, or a size.
+// arguments, or a size. And where the arrays of calls before are gone.
 static void fail_crash(struct check* c, const char* text) {
+    if (arena_is_elsewhere(c->answer.rounds_done) && strcmp(c->answer.kind, "bad_address") == 0)
+        check_fail(c, CAUSE_stale_state, "%s", text);
     if (c->crashes) check_fail(c, c->crashes, "%s", text);
 }
 
@@ -207,9 +209,11 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
 }
 
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
-    if (answer->findings == 0) return;
-    found->cause = device_cause(answer->finding_kind);
-    snprintf(found->text, sizeof found->text, "%s", answer->finding_text);
+    found->note = answer->findings == 0 && answer->note_kind[0];
+    if (answer->findings == 0 && !found->note) return;
+    found->cause = device_cause(found->note ? answer->note_kind : answer->finding_kind);
+    snprintf(found->text, sizeof found->text, "%s",
+             found->note ? answer->note_text : answer->finding_text);
 }
 
 void trial_find(struct check* c, struct finding* found) {
@@ -274,6 +278,9 @@ static void judge_end(struct check* c, const struct wall_result* r) {
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
+    c->unfinished = c->beyond && (r->end == WALL_TIMEOUT || r->end == WALL_MEMORY ||
+                                  strcmp(c->answer.kind, "endless_loop") == 0);
+    if (c->unfinished) return;
     judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (c->answer.kind[0] || r->end == WALL_SIGNALED)
@@ -410,7 +417,10 @@ static void judge_host(struct check* c, int round) {
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
-        check_fail(c, written ? CAUSE_host_computed : CAUSE_never_written,
+        check_fail(c,
+                   written     ? CAUSE_host_computed
+                   : round > 0 ? CAUSE_stale_state
+                               : CAUSE_never_written,
                    "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
@@ -446,7 +456,8 @@ void trial_promises(struct check* c) {
     } broken_by[] = {
         {CAUSE_allocates, "the launcher called cudaMalloc or one of its relatives",
          "what the kernel needs between its blocks has to fit into the outputs"},
-        {CAUSE_other_stream, "the launcher launched a kernel in a stream that it had created",
+        {CAUSE_other_stream,
+         "the launcher launched a kernel in another stream than the default one",
          "launch in the default stream: leave the fourth number of <<< >>> away"},
         {CAUSE_waits,
          "the launcher called cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize",
@@ -489,7 +500,7 @@ void check_run(struct check* c) {
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, REAL);
-    for (int round = 0; round < c->rounds; round++) {
+    for (int round = 0; round < c->rounds && !c->unfinished; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
         note_promises(c, round);
@@ -565,30 +576,4 @@ void check_at_most(struct check* c, enum cause cause, const char* what, double v
     if (value <= limit || !c->session->judges_costs) return;
     c->record->cost = true;
     check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
-}
-
-void check_stored_once(struct check* c, const char* output) {
-    const struct arena_traffic* t = check_traffic(c);
-    const struct tensor* of = check_tensor(c, output);
-    char what[96];
-    if (!of) check_error(c, "check_stored_once() of %s, which the case does not declare", output);
-    snprintf(what, sizeof what, "times that each element of %s is stored", output);
-    double bytes = (double)of->count * (double)dtype_size(of->dtype);
-    check_at_most(c, CAUSE_too_much_written, what,
-                  (double)(t->global_store_bytes + t->filled_bytes) / bytes, 1.01);
-}
-
-void check_loaded_once(struct check* c, const char* array) {
-    const struct arena_traffic* t = check_traffic(c);
-    const struct tensor* of = check_tensor(c, array);
-    if (!of) check_error(c, "check_loaded_once() of %s, which the case does not declare", array);
-    long long again = t->loaded_again[of - c->tensor], most = t->global_load_bytes / 10;
-    if (c->session->log)
-        fprintf(c->session->log, "   bytes of %s loaded again: %lld, at most %lld\n", array, again,
-                most);
-    if (again <= most || !c->session->judges_costs) return;
-    c->record->cost = true;
-    check_fail(c, CAUSE_loaded_again,
-               "bytes of %s that a warp loads from global memory again: %lld, at most %lld", array,
-               again, most);
 }

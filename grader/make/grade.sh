@@ -12,8 +12,14 @@ check() {
     [ -n "$SEED" ] && set -- "$@" --seed "$SEED"
     [ -n "$CASE" ] && set -- "$@" --case "$CASE"
     [ -n "$ISOLATION" ] && set -- "$@" --isolation "$ISOLATION"
-    # Only a whole grade of the student's own file counts as progress.
-    [ -z "$FILE$FROM$CASE" ] && set -- "$@" --save "build/results/$lesson.json"
+    # Of the student's own file: a whole grade counts as progress; make hint follows the last grade,
+    # whole or not.
+    if [ -z "$FILE$FROM" ] && [ -n "$CASE" ]; then
+        set -- "$@" --save "build/hints/$lesson.json"
+    elif [ -z "$FILE$FROM" ]; then
+        rm -f "build/hints/$lesson.json"
+        set -- "$@" --save "build/results/$lesson.json"
+    fi
     "$build/grader/$lesson/check" "$@"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line), the
-# one that belongs to what the last grade found most often, or to CAUSE=, if there is one. Items
-# without an answer (lesson 21) come after all wrong ones. usage: hint.sh LESSON
+# hint.sh: what `make hint LESSON=12` does: the next of three hints (question, direction, line). It
+# belongs to the cause that the last grade, whole or with CASE=, named for the next step, or to
+# CAUSE=, if there is one. usage: hint.sh LESSON
 lesson=$1 build=build${BUILD:+/$BUILD}
 hints=lessons/$lesson/hints.md
 [ -f "$hints" ] || {
@@ -9,7 +9,11 @@ hints=lessons/$lesson/hints.md
     exit 2
 }
 score='' max='' cause=- stopped=
-if last=$("$build/grader/$lesson/check" last "build/results/$lesson.json" 2>/dev/null); then
+result=build/results/$lesson.json followed='whole grade' part=
+[ ! -f "build/hints/$lesson.json" ] || {
+    result=build/hints/$lesson.json followed='grade with CASE=' part=yes
+}
+if last=$("$build/grader/$lesson/check" last "$result" 2>/dev/null); then
     { read -r score max && read -r cause && stopped=$(cat); } <<TEXT
 $last
 TEXT
@@ -17,6 +21,11 @@ fi
 if [ -z "$CAUSE" ] && [ "$score" = 100 ]; then
     echo "The last grade was 100/100: there is nothing to hint at. Next are the homework questions in"
     echo "lessons/$lesson/README.md$([ ! -d solutions ] || echo " and the solution, solutions/$lesson/")."
+    exit 0
+fi
+if [ -z "$CAUSE" ] && [ -n "$part" ] && [ -n "$score" ] && [ "$score" = "$max" ]; then
+    echo "What you graded last, with CASE=, has full marks: $score/$max. What is next says a whole grade:"
+    echo "make grade LESSON=${lesson%%_*}"
     exit 0
 fi
 # Nothing ran: the message of the compiler or the grader comes before any hint.
@@ -47,7 +56,7 @@ show() {
 }
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of 3 (${title:-hint})${cause:+, for: $cause}"
-[ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last whole grade, $graded."
+[ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
 echo
 show "$level" "$cause"
 echo

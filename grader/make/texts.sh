@@ -1,18 +1,22 @@
 #!/bin/sh
-# texts.sh: what `make texts` does: runs the commands that the lessons' texts show and puts what
-# they print now in the place of what they printed then. In a text, a command is a line of its own,
+# texts.sh: what `make texts` does: draws the pictures of the lessons' texts (figure.sh), runs the
+# commands that they show and puts what these print now in the place of what they printed then. In a
+# text, a command is a line of its own,
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
-# <!-- /bench --> goes what make bench recorded, if anything; between those of counters a table
-# whose columns up to `gpu` are shown; between those of after the same of LESSON.after.csv, in
-# answers.md.
-# usage: texts.sh LESSON...   with FIGURES=only in the environment: these tables alone, no command is run
+# <!-- /bench --> goes what make bench recorded, if anything, and the ladder that make plots drew of
+# it; between those of counters a table whose columns up to `gpu` are shown; between those of after
+# the same of LESSON.after.csv, in answers.md. A figure in a sentence, behind a comment that names
+# its record, is put in by figures.awk.
+# usage: texts.sh LESSON...   with FIGURES=only in the environment: tables and pictures alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 new=$(mktemp) || exit 2
 recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are some of
     for csv in plots/data/*/"$1"; do
         [ -e "$csv" ] || continue
         awk -v sizes=4 -f grader/make/bench_table.awk "$csv"
+        ladder=plots/svg/ladder_${1%%_*}.svg
+        [ ! -e "$ladder" ] || sed -n "s|^<title>\(.*\)</title>\$|\n![\1](../../$ladder)|p" "$ladder"
         return
     done
     echo "(no run has been recorded yet)"
@@ -28,7 +32,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after" "$new.figures"' EXIT
 refresh() { # refresh TEXT
     awk '
         !figures && /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -54,11 +58,16 @@ refresh() { # refresh TEXT
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
-            while ((getline line) > 0 && line != end) {}
+            while ((more = getline line) > 0 && line != end) {}
+            if (more <= 0) { # or the rest of the text would be lost
+                print FILENAME ": no line is " end > "/dev/stderr"
+                exit 1
+            }
             print end
             next
         }
-        { print }' new="$new" figures="$FIGURES" "$1" >"$new" && cp "$new" "$1" && echo "$1"
+        { print }' new="$new" figures="$FIGURES" "$1" >"$new" &&
+        sh grader/make/figures.sh "$new" >"$new.figures" && cp "$new.figures" "$1" && echo "$1" || exit 1
 }
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
@@ -68,6 +77,7 @@ for lesson; do
     refresh "lessons/$lesson/README.md"
     [ ! -e "lessons/$lesson/answers.md" ] || refresh "lessons/$lesson/answers.md"
 done
+sh grader/make/figure.sh texts || exit 1
 # What shows several lessons is made with all of them.
 [ -n "$FIGURES" ] || [ $# = 1 ] || {
     refresh grader/cpu/README.md

@@ -4,6 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+const struct bench_size matmul_sizes[] = {
+    {"2048 x 2048 x 2048", {2048, 2048, 2048}},
+    {"4096 x 4096 x 4096", {4096, 4096, 4096}},
+    {"4321 x 4001 x 4097", {4321, 4001, 4097}},
+    {0},
+};
+
 double matmul_flops(const int64_t* n) {
     return 2.0 * (double)n[0] * (double)n[1] * (double)n[2];
 }

@@ -22,4 +22,15 @@ int matmul_call(bench_launcher launcher, struct bench_run* run, const int64_t* n
 double matmul_error_f32(struct bench_run* run, const int64_t* n);
 double matmul_error_bf16(struct bench_run* run, const int64_t* n);
 
+// Sizes for kernels that reach a part of what a card can do, aligned and not.
+extern const struct bench_size matmul_sizes[];
+
+// A whole struct bench of a launcher in fp32, packed.
+#define MATMUL_BENCH_F32(its_name, its_sizes, its_call)                                           \
+    {                                                                                             \
+        .launcher = its_name, .sizes = its_sizes, .bytes = matmul_bytes_f32,                      \
+        .flops = matmul_flops, .precision = F32, .prepare = matmul_prepare_f32, .call = its_call, \
+        .error = matmul_error_f32, .spread = 1e-5,                                                \
+    }
+
 #endif

@@ -44,6 +44,22 @@ void multiply_long(struct check* c, const struct matmul* of, int64_t M, int64_t 
     product_compare(&p);
 }
 
+// Two calls of a case that has begun, in the arrays of `all`.
+static void run_both(const struct product* all, struct product* first, struct product* second) {
+    struct product* const calls[] = {first, second};
+    struct check* c = all->check;
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        product_fill(all, -all->of->largest, all->of->largest);
+    }
+    check_run(c);
+    for (int call = 0; call < 2; call++) {
+        check_round(c, call);
+        check_describe(c, calls[call]);
+        product_compare(calls[call]);
+    }
+}
+
 // A product that begins at no multiple of 16 bytes, alone; what is right here and wrong below comes
 // from the call before. Then it is the second of two calls in the same arrays, with matrices that
 // are larger than those of the first.
@@ -58,17 +74,21 @@ static void multiply_larger(struct check* c, const struct matmul* of) {
                (long long)p.N, (long long)p.K);
     check_rounds(c, 2);
     product_declare(&p);
-    struct product small = product_smaller(&p, 0);
-    struct product* const calls[] = {&small, &p};
-    for (int call = 0; call < 2; call++) {
-        check_round(c, call);
-        product_fill(&p, -of->largest, of->largest);
-    }
-    check_run(c);
-    for (int call = 0; call < 2; call++) {
-        check_round(c, call);
-        check_describe(c, calls[call]);
-        product_compare(calls[call]);
+    struct product small = product_smaller(&p, 0, p.M / 2, p.N / 2, p.K / 2);
+    run_both(&p, &small, &p);
+}
+
+// A launcher may have a kernel for sizes that are multiples of 4, or 8, and one for others: each is
+// the first of its process, then the second.
+static void multiply_other_kind(struct check* c, const struct matmul* of) {
+    for (int odd_first = 0; odd_first < 2; odd_first++) {
+        struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
+        check_case(c, "M = %lld, N = %lld, K = %lld, %s a call with one less of each",
+                   (long long)p.M, (long long)p.N, (long long)p.K, odd_first ? "after" : "before");
+        check_rounds(c, 2);
+        product_declare(&p);
+        struct product odd = product_smaller(&p, !odd_first, p.M - 1, p.N - 1, p.K - 1);
+        run_both(&p, odd_first ? &odd : &p, odd_first ? &p : &odd);
     }
 }
 
@@ -86,6 +106,7 @@ void multiply_again(struct check* c, const struct matmul* of, int calls) {
         product_compare(&p);
     }
     multiply_larger(c, of);
+    multiply_other_kind(c, of);
 }
 
 void multiply_reals(struct check* c, const struct matmul* of) {
@@ -184,6 +205,39 @@ static bool last_column_reached(struct check* c, const void* of, int64_t N) {
 void multiply_reaches(struct check* c, const struct matmul* of) {
     check_reaches(c, of->max_size, last_row_reached, of);
     check_reaches(c, of->max_size, last_column_reached, of);
+}
+
+// The last elements of C, by the last terms of K: all of them lie beyond 2^32 elements.
+static bool end_reached(struct check* c, const void* huge, int64_t size) {
+    enum { SHOWN = 64 };
+    const struct huge* h = huge;
+    const int64_t least = ((int64_t)1 << 32) / h->of->max_size;
+    const int64_t K = (least / SHOWN + 4) * SHOWN + h->odd;
+    struct product p = h->begin ? h->begin(c, size, size, K) : begin(c, h->of, size, size, K);
+    p.before_M = p.M - 1;
+    p.before_N = p.N - SHOWN;
+    p.M = 1;
+    p.N = SHOWN;
+    product_declare(&p);
+    product_fill(&p, 1, p.of->largest);
+    for (int64_t k = 0; k < K - SHOWN; k++) p.A.t->value[k] = 0;
+    check_run_last_block(c);
+    check_run(c);
+    product_want(&p);
+    return check_end_is_right(p.C.t);
+}
+
+void multiply_huge_of(struct check* c, const struct huge* huge) {
+    enum { FEWER = 1 << 14 };  // FEWER^2 < 2^31
+    check_indexes(c, huge->of->max_size / 8 * 8 - 8 * check_pick(c, 1, 100) + huge->odd, FEWER,
+                  end_reached, huge);
+}
+
+void multiply_huge(struct check* c, const struct matmul* of) {
+    for (int odd = 0; odd < 2; odd++) {
+        const struct huge huge = {of, odd ? check_pick(c, 1, 7) : 0, NULL};
+        multiply_huge_of(c, &huge);
+    }
 }
 
 // ---- nothing to do

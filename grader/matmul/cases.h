@@ -50,6 +50,19 @@ void multiply_misaligned(struct check* c, const struct matmul* of, int64_t M, in
 // or 16 bits can count. See check_reaches().
 void multiply_reaches(struct check* c, const struct matmul* of);
 
+// Each matrix has more elements than 32 bits can count: check_indexes(). Once rows are a multiple
+// of 8 elements long, once they are not.
+void multiply_huge(struct check* c, const struct matmul* of);
+
+// The same of matrices whose sizes have the remainder `odd` by 8. A launcher's own `begin` starts a
+// case of M x N x K, or of a few less; NULL: its contract's.
+struct huge {
+    const struct matmul* of;
+    int64_t odd;
+    struct product (*begin)(struct check* c, int64_t M, int64_t N, int64_t K);
+};
+void multiply_huge_of(struct check* c, const struct huge* huge);
+
 // M, N or K is 0: C is not touched; if only K is 0, C is 0.
 void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 

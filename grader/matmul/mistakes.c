@@ -397,3 +397,18 @@ enum cause explain_counted(const struct suspect* s) {
     free(wrong);
     return cause;
 }
+
+// ---- of packed matrices
+
+const struct hypothesis packed_mistakes[] = {
+    SUM(transposed, OF_PACKED, A_by_columns, size_of_another),
+    SUM(transposed, OF_PACKED, B_by_columns, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, A_row_length, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, B_row_length, size_of_another),
+    SUM(swapped_sizes, OF_PACKED, unguarded, terms_of_another),
+    SUM(stale_state, 1, stale_B, all_terms),
+    SUM(zero_skipped, 1, nonzero_term, all_terms),
+    {CAUSE_transposed, make_turned, 1, NULL},
+    {CAUSE_swapped_sizes, make_C_rows, OF_PACKED, NULL},
+    {0},
+};

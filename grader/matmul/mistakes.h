@@ -38,6 +38,9 @@ bool make_sum(const struct suspect* s, const struct hypothesis* h, int variant, 
 #define SUM_BACK(cause, variants, term, extent, back) \
     { CAUSE_##cause, make_sum, variants, LIKE(sum, term, extent, back) }
 
+// Places in packed matrices that are computed wrongly, terms left out or kept. Ends with {0}.
+extern const struct hypothesis packed_mistakes[];
+
 // ---- extents. The tile T of a variant is of->smallest_tile << variant.
 
 enum { TILES = 5, SIZES = 6, STEPS = 6, OF_PACKED = 3 };  // the first SIZES are M, N and K

@@ -25,15 +25,24 @@ static struct matrix declare(const struct product* p, const char* name, bool out
     return m;
 }
 
+// The arrays that the launcher gets, of which the case has the ends.
+static void declare_ends(const struct product* p) {
+    const int64_t M = p->before_M + p->M, N = p->before_N + p->N;
+    if (p->before_M > 0) check_ends(p->check, p->A.t, 1, M * p->K);
+    if (p->before_N > 0) check_ends(p->check, p->B.t, p->K, N);
+    if (M * N > p->C.t->count) check_ends(p->check, p->C.t, 1, M * N);
+}
+
 void product_declare(struct product* p) {
     check_describe(p->check, p);
-    check_int(p->check, "M", p->M);
-    check_int(p->check, "N", p->N);
+    check_int(p->check, "M", p->before_M + p->M);
+    check_int(p->check, "N", p->before_N + p->N);
     check_int(p->check, "K", p->K);
     if (p->of->more) p->of->more(p->check);
     p->C = declare(p, "C", true, p->M, p->N, p->C_part);
     p->A = declare(p, "A", false, p->M, p->K, p->A_part);
     p->B = declare(p, "B", false, p->K, p->N, p->B_part);
+    if (p->before_M + p->before_N > 0) declare_ends(p);
 }
 
 static void move(struct check* c, int round, struct matrix* m, const struct matrix* in,
@@ -46,9 +55,10 @@ static void move(struct check* c, int round, struct matrix* m, const struct matr
     if (strides) check_vary(c, stride, round, m->stride);
 }
 
-struct product product_smaller(const struct product* p, int round) {
+struct product product_smaller(const struct product* p, int round, int64_t M, int64_t N,
+                               int64_t K) {
     struct check* c = p->check;
-    struct product small = product_of(c, p->of, p->M / 2, p->N / 2, p->K / 2);
+    struct product small = product_of(c, p->of, M, N, K);
     small.C = (struct matrix){.rows = small.M, .cols = small.N};
     small.A = (struct matrix){.rows = small.M, .cols = small.K};
     small.B = (struct matrix){.rows = small.K, .cols = small.N};

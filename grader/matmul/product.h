@@ -41,11 +41,13 @@ struct part {
     int64_t gap, first;
 };
 
-// A running case. Set the parts or `far`, if at all, before product_declare().
+// A running case. Set the parts, `far` or what is before, if at all, before product_declare().
 struct product {
     struct check* check;
     const struct matmul* of;
     int64_t M, N, K;
+    int64_t before_M, before_N;  // rows of A and C, columns of B and C, before these, of which
+                                 // nothing is looked at: check_ends(). M is 1, all is packed
     struct part C_part, A_part, B_part;
     bool far;  // packed in the case; the launcher finds rows more than 2^32 elements apart
     struct matrix C, A, B;  // (M, N), (M, K), (K, N); set by product_declare()
@@ -60,9 +62,9 @@ struct product product_of(struct check* c, const struct matmul* of, int64_t M, i
 // "stride_C" and so on.
 void product_declare(struct product* p);
 
-// The product that a round of p's case makes instead, in the same arrays: half as large in all
-// sizes, and packed from their first elements on. For p, which is declared.
-struct product product_smaller(const struct product* p, int round);
+// The product that a round of p's case makes instead, in the same arrays: M x N x K, none larger
+// than p's, and packed from their first elements on. For p, which is declared.
+struct product product_smaller(const struct product* p, int round, int64_t M, int64_t N, int64_t K);
 
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);

@@ -22,6 +22,30 @@ void result_total(struct result* r) {
     }
 }
 
+// A student mends the lowest rank first.
+static int rank(const struct result_item* item) {
+    static const char* const unanswered[] = {"no_answer", "not_answered", "bug_not_named"};
+    for (size_t i = 0; i < sizeof unanswered / sizeof *unanswered; i++)
+        if (strcmp(item->cause, unanswered[i]) == 0) return 3;
+    return item->cost ? 2 : strcmp(item->cause, "unknown") == 0;
+}
+
+const struct result_item* result_first_to_mend(const struct result* r) {
+    const struct result_item* best = NULL;
+    int most = 0;
+    for (int i = 0; i < r->item_count; i++) {
+        const struct result_item* item = &r->item[i];
+        int count = 0;
+        if (item->outcome != OUTCOME_FAIL) continue;
+        for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
+        if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
+            continue;
+        best = item;
+        most = count;
+    }
+    return best;
+}
+
 // A student's text may hold any bytes; in the result it is plain.
 static json_t* text_value(const char* s) {
     char* copy = strdup(s);

@@ -38,6 +38,7 @@ struct result_item {
     int broken;          // a promise of the contract that was not kept (check/), 0: none; likewise
     bool cost;           // failed by a cost, not by its answers; likewise
     enum visit visit;    // likewise
+    bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise
 };
 
@@ -64,6 +65,11 @@ const char* outcome_name(enum outcome outcome);
 
 // Sets score and max_score from the items.
 void result_total(struct result* r);
+
+// The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
+// questions that are still without an answer come last; of wrong answers those of which the cause
+// is known come first. Among equals it is the first item with the most frequent cause.
+const struct result_item* result_first_to_mend(const struct result* r);
 
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.
 char* result_to_json(const struct result* r);
@@ -94,7 +100,8 @@ void text_vsay(FILE* to, const char* format, va_list values) __attribute__((form
 void text_file_option(const char* name, char* text, size_t size);
 
 void text_begin(const struct result* r, bool colour);
-// The item with this index. It is short if an earlier item with the same cause was shown in full.
+// The item with this index. It is short if an earlier item with the same cause was shown in full,
+// unless it has words of its own.
 void text_item(const struct result* r, int index, bool colour);
 // log: the path of the full log; unchecked: what was not checked here, one sentence a line.
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour);

@@ -148,21 +148,43 @@ static void print_first_line(const char* message) {
     print_indented(line);
 }
 
+static const char* behind_case(const char* message) {
+    return message + strcspn(message, "\n");
+}
+
+// How much of an item has been shown with those before it.
+enum known { NOTHING, THE_CAUSE, ALL_BUT_ITS_CASE };
+
+static enum known known_of(const struct result* r, int index) {
+    const struct result_item* item = &r->item[index];
+    enum known known = NOTHING;
+    if (item->outcome != OUTCOME_FAIL || !item->cause[0]) return NOTHING;
+    for (int i = 0; i < index; i++) {
+        const struct result_item* before = &r->item[i];
+        if (strcmp(before->cause, item->cause) != 0) continue;
+        if (known == NOTHING) known = THE_CAUSE;
+        if (strcmp(behind_case(before->message), behind_case(item->message)) == 0)
+            known = ALL_BUT_ITS_CASE;
+    }
+    return known;
+}
+
 void text_item(const struct result* r, int index, bool colour) {
     static const char* const words[] = {"ERROR", "FAIL", "OK"};
-    const struct result_item* item = &r->item[index];
-    bool known = false;
-    for (int i = 0; i < index && item->cause[0]; i++)
-        known |= strcmp(r->item[i].cause, item->cause) == 0;
-    known &= item->outcome == OUTCOME_FAIL;
     enum { NAME_COLUMN = 25 };
+    const struct result_item* item = &r->item[index];
+    const enum known known = known_of(r, index);
+    const bool own_words = item->own_words && known != ALL_BUT_ITS_CASE;
+    const char* format = !known ? "%s" : own_words ? "%s [%s]" : "%s: as above [%s]";
     char name[160];
-    snprintf(name, sizeof name, known ? "%s: as above [%s]" : "%s", item->name, item->cause);
+    snprintf(name, sizeof name, format, item->name, item->cause);
     printf("  %s%-5s%s %3d/%-3d %5.2f s  ", colour_code(item->outcome, colour),
            words[item->outcome], plain(colour), item->points, item->max_points, item->seconds);
     put_words(name, strlen(name), NAME_COLUMN, NAME_COLUMN);
-    if (known) {
-        if (!item->missing) print_first_line(item->message);
+    if (known && own_words) {
+        print_indented(item->message);
+    } else if (known) {
+        if (!item->missing && !item->own_words) print_first_line(item->message);
     } else if (item->outcome != OUTCOME_PASS) {
         print_indented(item->message);
         if (item->outcome == OUTCOME_ERROR)
@@ -173,29 +195,6 @@ void text_item(const struct result* r, int index, bool colour) {
 }
 
 // ---- the end
-
-// A student mends the lowest rank first: a wrong answer, a cost, a question without an answer.
-static int rank(const struct result_item* item) {
-    return strcmp(item->cause, "no_answer") == 0 ? 2 : item->cost;
-}
-
-// The failed items of the lowest rank have causes. Returns the first item with the most frequent
-// one; NULL if no item failed.
-static const struct result_item* first_to_mend(const struct result* r) {
-    const struct result_item* best = NULL;
-    int most = 0;
-    for (int i = 0; i < r->item_count; i++) {
-        const struct result_item* item = &r->item[i];
-        int count = 0;
-        if (item->outcome != OUTCOME_FAIL) continue;
-        for (int k = i; k < r->item_count; k++) count += strcmp(r->item[k].cause, item->cause) == 0;
-        if (best && rank(item) >= rank(best) && (rank(item) != rank(best) || count <= most))
-            continue;
-        best = item;
-        most = count;
-    }
-    return best;
-}
 
 // What the student can do next, on this file and with this data.
 static void print_next(const struct result* r, const struct result_item* failed) {
@@ -231,7 +230,7 @@ static void print_idea(const struct result* r) {
 }
 
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour) {
-    const struct result_item* failed = first_to_mend(r);
+    const struct result_item* failed = result_first_to_mend(r);
     if (r->message[0]) {
         text_print(stdout, "", r->message);
         text_print(stdout, "", r->compiler);

@@ -120,6 +120,24 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
+// ---- arrays that begin anywhere
+
+void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                      struct batch_call call) {
+    for (int i = 0; i < 3 && (i == 0 || of->out[i - 1]); i++) {
+        const int64_t later = 2 * check_pick(c, 0, 1) + 1;
+        const char* array = i ? of->out[i - 1] : "x";
+        struct batch b = batch_of(c, of, rows, cols);
+        char what[80];
+        snprintf(what, sizeof what, "%s begins %lld floats later", array, (long long)later);
+        batch_begin(&b, what);
+        check_begin_later(i ? b.out[i - 1] : b.x, later);
+        call.fill(c, &b);
+        check_run(c);
+        call.judge(c, &b);
+    }
+}
+
 // ---- calls of different sizes
 
 static void leave_rest(struct tensor* t, int64_t used) {
@@ -205,15 +223,18 @@ static bool reached(struct check* c, const void* of, int64_t rows) {
 
 void batch_reaches(struct check* c, const struct rows* of) {
     check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), reached, of);
+    check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
 }
 
 // Blocks that take one row after another: twice as many rows as there are blocks, if the grid is
-// one that does not grow.
+// one that does not grow. Of many blocks few run.
 void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols) {
-    enum { MANY = 1 << 16, MOST = 8192 };
+    enum { MANY = 1 << 17, MOST = 8192, NUMBERS = 1 << 21 };
     int64_t rows = REACH_WHOLE;
     const int64_t blocks = check_blocks_at(c, reached, of, MANY);
-    if (rows < 2 * blocks && blocks <= MOST) rows = 2 * blocks;
+    const bool grows = blocks > check_blocks_at(c, reached, of, MANY / 2);
+    if (rows < 2 * blocks && !grows && (blocks <= MOST || 2 * blocks * cols <= NUMBERS))
+        rows = 2 * blocks;
     struct batch b = batch_of(c, of, rows + check_pick(c, 24, 40), cols);
     batch_begin(&b, "row after row");
     check_run_few_blocks(c);

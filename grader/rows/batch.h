@@ -93,6 +93,11 @@ struct batch_call {
     void (*judge)(struct check* c, struct batch* b);
 };
 
+// One call for each array, which begins alone at an odd float. rows and cols: multiples of 4, so
+// that nothing else keeps a kernel from taking several floats at once.
+void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
+                      struct batch_call call);
+
 // Two calls, each by itself; then three in the same arrays, packed. The first of the three takes
 // half of the rows and a 16th of the columns, the last a quarter and an eighth. rows: a multiple of
 // 4; cols: of 16.

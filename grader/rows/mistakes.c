@@ -1,6 +1,7 @@
 // mistakes.c: see mistakes.h.
 #include "rows/mistakes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t) {
@@ -9,6 +10,23 @@ struct suspect batch_suspect(const struct batch* b, const struct tensor* t) {
                             .budget = {.max = b->tolerance[i], .mean = b->tolerance[i]},
                             .slack = b->slack[i],
                             .problem = b};
+}
+
+bool batch_keeps_rows(const struct batch* b, int i) {
+    const double *want = b->out[i]->want, *got = b->out[i]->got;
+    double* so_far = check_allocate(b->check, b->rows, sizeof *so_far);
+    int64_t wrong = 0, blocks = 1;
+    while (wrong < b->rows && got[wrong] == want[wrong]) wrong++;
+    for (; blocks <= wrong && wrong < b->rows; blocks++) {
+        int64_t row = 0;
+        for (; row < b->rows; row++) {
+            so_far[row] = row < blocks ? want[row] : fmax(want[row], so_far[row - blocks]);
+            if (got[row] != so_far[row]) break;
+        }
+        if (row == b->rows) break;
+    }
+    free(so_far);
+    return blocks <= wrong && wrong < b->rows;
 }
 
 static bool is_like(const struct suspect* s, const double* guess) {

@@ -36,6 +36,10 @@ bool make_pairs_or_one(const struct suspect* s, const struct hypothesis* h, int 
 #define PAIR_OR_ONE(cause, variants, left) \
     { CAUSE_##cause, make_pairs_or_one, variants, LIKE(pair_mistake, left) }
 
+// Blocks take several rows and do not forget: is the maximum in output i, of a row that is not the
+// first of its block, the largest of all that the block has taken so far?
+bool batch_keeps_rows(const struct batch* b, int i);
+
 // The suspect for an output of the running batch, with the batch's tolerance and slack.
 struct suspect batch_suspect(const struct batch* b, const struct tensor* t);
 

@@ -419,12 +419,12 @@ static enum launch next_launch(dim3 grid) {
     return fails ? FAILS : failing ? RUNS_NOT : RUNS;
 }
 
-// The default stream has a name or two: NULL, 1 and 2 (cudaStreamLegacy, cudaStreamPerThread).
+// The default stream is NULL or 1 (cudaStreamLegacy). 2 is cudaStreamPerThread, another stream.
 static cudaError_t launched(cudaError_t error, dim3 grid, const void* stream) {
     if (error != cudaSuccess) return error;
     vault_open();
     book.meter.launches += book.on;
-    book.meter.elsewhere += book.on && (uintptr_t)stream > 2;
+    book.meter.elsewhere += book.on && (uintptr_t)stream > 1;
     book.meter.blocks += book.on ? (int64_t)grid.x * grid.y * grid.z : 0;
     vault_close();
     look_at_shared(origin_after_launch);

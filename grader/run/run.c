@@ -27,7 +27,9 @@ static unsigned char* arena;
 static struct arena_layout* layout;           // a copy: the arena's own lies in the vault
 static struct arena_answer* answer;           // in the vault
 static unsigned char* device[ARENA_TENSORS];  // where the allocation begins; NULL for host tensors
-static unsigned char* far[ARENA_TENSORS];     // what the launcher gets of an array that is far
+static unsigned char*
+    left[ARENA_TENSORS];                   // where it began in the first calls; NULL: it still does
+static unsigned char* far[ARENA_TENSORS];  // what the launcher gets of an array that is far
 static uint32_t round_now;
 // Bytes before and after a tensor on the device. None in the checked build: there the device itself
 // knows where an array ends, and must not take our guard bands for the array.
@@ -49,6 +51,15 @@ void cudev_on_finding(const char* kind, const char* text) {
     if (answer->findings++ == 0)
         snprintf(answer->finding_kind, sizeof answer->finding_kind, "%s", kind);
     snprintf(answer->finding_text + used, sizeof answer->finding_text - used, "%s", text);
+    vault_close();
+}
+
+// What it notes beside them: at most once.
+void cudev_on_note(const char* kind, const char* text) {
+    if (!answer) return;
+    vault_open();
+    snprintf(answer->note_kind, sizeof answer->note_kind, "%s", kind);
+    snprintf(answer->note_text, sizeof answer->note_text, "%s", text);
     vault_close();
 }
 
@@ -261,9 +272,9 @@ static void copy_far(uint32_t i, unsigned char* here, enum cudaMemcpyKind direct
 static void make_ends(uint32_t i) {
 #ifdef CPU_DEVICE
     const struct arena_tensor* t = &layout->tensor[i];
-    cudev_run_few(0, 1);  // so the memory is taken where it is used
+    cudev_run_few(CUDEV_ALL_BLOCKS, 1);  // so the memory is taken where it is used
     must(cudaMalloc((void**)&far[i], t->ends * t->pitch), "making room for the case");
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     device[i] = far[i] + arena_before(t);
     cudev_name_allocation(far[i], t->ends * t->pitch, t->name);
 #endif
@@ -337,8 +348,54 @@ static double altered(double a, double b) {
 }
 #endif
 
+static void make_room(void) {
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        if (t->role == ARENA_NULL || t->on_host) continue;
+        if (t->far.row_bytes || t->ends) {
+            (t->ends ? make_ends : make_far)(i);
+            continue;
+        }
+        must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
+#ifdef CPU_DEVICE
+        cudev_name_allocation(data(i), t->bytes, t->name);
+#endif
+    }
+}
+
+enum { GONE = 0xff };  // a NaN in all types
+
+// All arrays get other addresses. What was in the old ones is gone: who has kept a pointer reads
+// NaN.
+static void move(void) {
+    memcpy(left, device, sizeof left);
+    make_room();
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        if (left[i])
+            must(cudaMemset(left[i], GONE, t->later + with_guards(t)), "moving the arrays");
+    }
+}
+
+// And nobody writes there.
+static void check_left(void) {
+    for (uint32_t i = 0; i < layout->tensor_count; i++) {
+        const struct arena_tensor* t = &layout->tensor[i];
+        const size_t bytes = t->later + with_guards(t);
+        unsigned char* now = left[i] ? malloc(bytes) : NULL;
+        char text[160];
+        if (!now) continue;
+        must(cudaMemcpy(now, left[i], bytes, cudaMemcpyDeviceToHost), "after the launcher");
+        snprintf(text, sizeof text, "a kernel wrote where %s was in an earlier call", t->name);
+        for (size_t k = 0; k < bytes; k++)
+            if (now[k] != GONE) give_up("bad_address", text);
+        free(now);
+    }
+}
+
 static void run_round(uint32_t r) {
     round_now = r;
+    if (arena_is_elsewhere(r) && !arena_is_elsewhere(r - 1)) move();
     copy_tensors(r, cudaMemcpyHostToDevice);
     must(cudaDeviceSynchronize(), "copying the inputs");
     start_origin(r);
@@ -346,7 +403,8 @@ static void run_round(uint32_t r) {
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
     if (layout->altered) cudev_alter_products(altered);
-    cudev_run_few(layout->few_blocks, layout->few_bytes);
+    const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS, [ARENA_LAST] = CUDEV_LAST_BLOCK};
+    cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
 #endif
     meter_start(layout->fail_call, layout->fail_at);
     close_inputs(true);
@@ -357,12 +415,13 @@ static void run_round(uint32_t r) {
     open_tensors(true);
     must(cudaDeviceSynchronize(), "in the kernel");
 #ifdef CPU_DEVICE
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
 #endif
     if (status == 0 && layout->few_blocks && cudaGetLastError() != cudaSuccess)
         give_up("bad_launch", "the launcher returned COURSE_OK, but a launch was refused");
     if (status == 0 && layout->fail_at == 0) must(cudaGetLastError(), "after the launcher");
     copy_tensors(r, cudaMemcpyDeviceToHost);
+    check_left();
     vault_open();
     origin_stop();
     answer->traffic[r] = traffic();
@@ -393,18 +452,7 @@ int main(int argc, char** argv) {
     map_arena(argc > 1 ? argv[1] : NULL);
     // what a kernel prints stays in no buffer for the host to read
     setvbuf(stdout, NULL, _IONBF, 0);
-    for (uint32_t i = 0; i < layout->tensor_count; i++) {
-        const struct arena_tensor* t = &layout->tensor[i];
-        if (t->role == ARENA_NULL || t->on_host) continue;
-        if (t->far.row_bytes || t->ends) {
-            (t->ends ? make_ends : make_far)(i);
-            continue;
-        }
-        must(cudaMalloc((void**)&device[i], t->later + with_guards(t)), "making room for the case");
-#ifdef CPU_DEVICE
-        cudev_name_allocation(data(i), t->bytes, t->name);
-#endif
-    }
+    make_room();
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     const char* format = getenv("RUN_PROFILE");
     if (!format || !cudev_write_profile) return 0;

@@ -57,6 +57,7 @@ sanitized | course 05                                          | grader/test/san
 fuzz      | course grader/class 21                             | grader/test/fuzz.sh
 analyze   | course grader/class lessons                        | grader/test/analyze.sh
 map       | .                                                  | grader/test/map.sh
+pictures  | slides plots lessons grader/make/figure.sh         | grader/test/pictures.sh
 rooms     | course grader/class lessons                        | grader/test/rooms.sh
 style     | .                                                  | grader/test/style.sh
 nvcc      | course 17 grader/cpu/test/hardware grader/test/exploits | grader/test/nvcc.sh instructions

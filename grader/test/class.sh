@@ -6,13 +6,7 @@
 # usage: class.sh [COUNT]      so many submissions; 26, the usual number, are one of each kind
 . grader/test/tell.sh
 count=${1:-26}
-for tool in zip xmllint prove /usr/bin/jsonschema; do
-    command -v $tool >/dev/null || {
-        tell skip "class" "$tool is not installed (sh setup.sh --dev)"
-        finish
-        exit 77
-    }
-done
+need "class" zip xmllint prove /usr/bin/jsonschema
 dir=$(mktemp -d "${TMPDIR:-/tmp}/class test.XXXXXX") || exit 1
 slurm=
 trap '[ -z "$slurm" ] || sh grader/test/class/slurm.sh stop "$slurm"; rm -rf "$dir" "$slurm"' EXIT

@@ -5,10 +5,7 @@
 # the next run.
 # usage: fuzz.sh [NAME...]    all without a name; FUZZ_SECONDS for each of them (8), TEST_SEED in the environment
 . grader/test/tell.sh
-command -v clang >/dev/null 2>&1 || {
-    tell skip "fuzz" "clang is not installed (sh setup.sh --dev)"
-    exit 77
-}
+need "fuzz" clang
 seconds=${FUZZ_SECONDS:-8}
 # shellcheck disable=SC2046  # one word each
 [ $# -gt 0 ] || set -- $(basename -s .c grader/test/fuzz/*.c)

@@ -254,6 +254,16 @@ name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
 name="of the last whole grade" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1
 
+# With CASE= they follow what was graded there, until the next whole grade.
+make -s grade LESSON=1 CASE='bad arguments' >/dev/null 2>&1
+name="of a grade with CASE=" says 0 "It follows from your last grade with CASE=, 0/" make -s hint LESSON=1
+cp "solutions/$lesson/vector_add.cu" "$file"
+make -s grade LESSON=1 CASE='bad arguments' >/dev/null 2>&1
+name="which may have full marks" says 0 "What you graded last, with CASE=, has full marks" make -s hint LESSON=1
+git checkout -q "$file"
+make -s grade LESSON=1 >/dev/null 2>&1
+name="and a whole grade again" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1
+
 failed() { # failed CAUSE...: a result whose items failed so
     printf '{"version": 1, "lesson": "%s", "score": 0, "max_score": 100, "items": [' "$lesson"
     while [ $# -gt 0 ]; do
@@ -264,6 +274,8 @@ failed() { # failed CAUSE...: a result whose items failed so
 }
 failed leak tail_dropped out_of_bounds tail_dropped >build/results/$lesson.json
 name="a hint for what failed most often" says 0 "for: tail_dropped" make -s hint LESSON=1
+failed unknown unknown tail_dropped >build/results/$lesson.json
+name="and of what is known" says 0 "for: tail_dropped" make -s hint LESSON=1
 
 # Wrong kernels go from patches to files and back, and follow the solution or say that they do not.
 kernels=build/wrong/$lesson patch=grader/$lesson/wrong/guard_off_by_one.patch

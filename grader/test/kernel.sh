@@ -1,7 +1,7 @@
 #!/bin/sh
 # kernel.sh: grades one kernel on several seeds and says whether it did what it must.
-# usage: kernel.sh LESSON FILE stub|right|naive|step|wrong SEEDS [KEY [LEVEL]]
-# Without LEVEL it is graded at the strongest isolation level.
+# usage: kernel.sh LESSON FILE stub|right|naive|step|wrong[:CARD] SEEDS [KEY [LEVEL]]
+# Without LEVEL it is graded at the strongest isolation level; without CARD on the first card.
 #   stub   scores exactly 0, and nothing is a grader error
 #   right  scores full marks
 #   step   fails nothing but what the lesson's costs are about, and scores what its row in
@@ -14,8 +14,10 @@
 # build/test/LESSON/NAME.items, too.
 . grader/test/tell.sh
 . grader/test/ledger.sh
-lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} level=${6:+--isolation $6}
+lesson=$1 file=$2 kind=$3 seeds=$4 key=${5:-} options=${6:+--isolation $6}
+case $kind in *:*) options="$options --card ${kind#*:}" ;; esac
 name="$kind $file"
+kind=${kind%:*}
 check=$build/grader/$lesson/check
 declared=$(sed -n '1s|^// cause: \([a-zA-Z0-9_, ]*\)$|\1|p' "$file" | tr -d ' ')
 [ "$kind" != wrong ] || [ -n "$declared" ] || {
@@ -80,8 +82,8 @@ while [ "$done" -lt "$seeds" ]; do
     else
         value=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
     fi
-    # shellcheck disable=SC2086  # two words or none
-    verdict=$("$check" "$file" --format verdict --device cpu --seed "$value" $level --repeat $now 2>"$items.said")
+    # shellcheck disable=SC2086  # words
+    verdict=$("$check" "$file" --format verdict --device cpu --seed "$value" $options --repeat $now 2>"$items.said")
     {
         read -r score max errors causes failed_items
         read -r value

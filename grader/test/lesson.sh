@@ -82,16 +82,21 @@ fi
 # Our own kernels run hundreds of times, at the quickest isolation level. The exploits test the
 # other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
-few=1 some=2
-[ -z "${SOAK:-}" ] || few=20 some=100
+few=1 some=2 cards=h200
+[ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }' | tail -n +2)
 {
     echo "$stub stub 1"
     echo "$solution right $few"
+    # A grade is of the first card. The limits of the others are no less than that one's; a launcher
+    # may choose by them.
+    [ "$ending" != cu ] || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
     [ "$naive" = - ] || echo "$naive naive $few $quickest"
     kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
     sed "s/\$/ wrong $few $quickest/" "$wrong"
     kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
-} | awk -v kinds="${KINDS:-stub right naive step wrong}" 'index(" " kinds " ", " " $2 " ")' >"$out/kernels"
+} | awk -v kinds="${KINDS:-stub right naive step wrong}" '
+    { kind = $2; sub(/:.*/, "", kind) }
+    index(" " kinds " ", " " kind " ")' >"$out/kernels"
 
 # Their keys, and what the ledger has of them: FILE KIND SEEDS LEVEL KEY, SEEDS being those that are
 # left. A soak counts fresh seeds only.

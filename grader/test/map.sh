@@ -1,6 +1,6 @@
 #!/bin/sh
 # map.sh: the maps, grader/README.md and grader/cpu/README.md, name files and functions that exist,
-# and the pictures, theirs and those of the lessons' texts, are up to date. usage: map.sh
+# and the picture of the first is up to date. usage: map.sh
 . grader/test/tell.sh
 # Rows of its tables: | words | `file` | `function()` |
 missing() { # missing FOLDER: of its README.md
@@ -25,14 +25,6 @@ fi
 if command -v pandoc >/dev/null 2>&1; then
     expect "the map's picture is that of map.lua (sh grader/make/map.sh)" sh -c \
         'sh grader/make/map.sh build/test/map.svg && cmp build/test/map.svg grader/map.svg'
-    for picture in lessons/*/*.svg; do
-        figure=slides/figures/$(basename "$picture" .svg).lua
-        words=$(sed -n '1s/.* aria-label="\([^"]*\)".*/\1/p' "$picture")
-        # shellcheck disable=SC2016  # the $ are the inner shell's
-        expect "$picture is that of $figure (sh grader/make/figure.sh)" sh -c \
-            'sh grader/make/figure.sh "$1" build/test/figure.svg "$2" && cmp build/test/figure.svg "$3"' \
-            sh "$figure" "$words" "$picture"
-    done
 else
     tell skip "the map's picture" "pandoc is not installed (sh setup.sh --dev)"
 fi

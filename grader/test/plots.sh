@@ -5,13 +5,7 @@
 # shellcheck disable=SC2016  # awk's own $
 . grader/test/tell.sh
 . grader/make/chromium.sh
-missing=
-for tool in gnuplot xmllint; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
-[ -n "$(find_chromium)" ] || missing="$missing chromium"
-if [ -n "$missing" ]; then
-    tell skip "the plots" "there is no$missing (sh setup.sh --dev)"
-    exit 77
-fi
+need "the plots" gnuplot xmllint chromium
 
 # In a copy, where figures can be planted.
 root=$(pwd -P)
@@ -57,6 +51,12 @@ expect "README.md holds the table that make plots makes" cmp "$root/README.md" R
 expect "the table has the recorded milliseconds" \
     grep -qF "| $(rows $forward 'NR == 2 { next } $at["size"] == "B = 1; N = 4096; d = 128" && $at["version"] == "SDPA cuDNN" {
         printf "SDPA cuDNN | %.3f |", $at["median_ms"] }' | tail -n 1)" README.md
+for text in "$root"/lessons/*/README.md "$root"/lessons/*/answers.md; do
+    text=${text#"$root"/}
+    ! grep -q '<!-- [0-9][0-9] ' "$root/$text" ||
+        expect "$text: its figures are those that are recorded (FIGURES=only make texts)" sh -c "
+            cd '$root' && sh grader/make/figures.sh $text | cmp - $text"
+done
 expect "every plot is well-formed" xmllint --noout plots/svg/*.svg
 
 unnamed=$(

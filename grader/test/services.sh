@@ -3,13 +3,7 @@
 # the layout the service gives it, GitHub Classroom's workflow, and the report on similar
 # submissions. usage: services.sh
 . grader/test/tell.sh
-for tool in zip unzip sim_c /usr/bin/jsonschema; do
-    command -v $tool >/dev/null || {
-        tell skip "services" "$tool is not installed (sh setup.sh --dev)"
-        finish
-        exit 77
-    }
-done
+need "services" zip unzip sim_c /usr/bin/jsonschema
 dir=$(mktemp -d "${TMPDIR:-/tmp}/services test.XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 solution=$(pwd)/solutions/05_tiled_matmul/tiled_matmul.cu

@@ -5,13 +5,7 @@
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/chromium.sh
-missing=
-for tool in pandoc pdfinfo; do command -v $tool >/dev/null 2>&1 || missing="$missing $tool"; done
-[ -n "$(find_chromium)" ] || missing="$missing chromium"
-if [ -n "$missing" ]; then
-    tell skip "the decks" "there is no$missing (sh setup.sh --dev)"
-    exit 77
-fi
+need "the decks" pandoc pdfinfo chromium
 out=build/test/slides
 rm -rf "$out" && mkdir -p "$out"
 
@@ -74,6 +68,24 @@ for deck in slides/[0-9]*.md; do
     fi
     [ "$failed" != "$before" ] || ledger_add slides "$key"
 done
+
+# Figures that only a lesson's text shows, a slide each.
+{
+    printf -- '---\ntitle: Figures\n---\n'
+    for figure in slides/figures/*.lua; do
+        grep -qF "](figures/${figure##*/})" slides/[0-9]*.md ||
+            printf '\n## %s\n\n![a figure](figures/%s)\n\n::: notes\nSay it.\n:::\n' "${figure##*/}" "${figure##*/}"
+    done
+} >"$out/figures.md"
+if said=$(CHROMIUM=none OUT=$out sh grader/make/slides.sh "$out/figures.md" 2>&1); then
+    measured=$(measure "$out/figures.html")
+    wanted="slides $(grep -c '^## ' "$out/figures.md")"
+    if [ "$measured" = "$wanted" ]; then tell ok "figures that are in no deck: nothing sticks out"; else
+        tell FAIL "figures that are in no deck" "$measured, not $wanted"
+    fi
+else
+    tell FAIL "figures that are in no deck are drawn" "$said"
+fi
 
 # A deck with a fault on each slide but the first and the last: all of them are found, and nothing
 # else.

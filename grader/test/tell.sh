@@ -32,6 +32,24 @@ finish() {
     [ "$failed" = 0 ] && [ $((passed + skipped)) -gt 0 ]
 }
 
+# need NAME TOOL...: without one of these tools the whole script is skipped: it ends with status 77.
+# chromium is what find_chromium (make/chromium.sh) finds.
+need() {
+    name=$1 missing=
+    shift
+    for tool; do
+        if [ "$tool" = chromium ]; then
+            [ -n "$(find_chromium)" ] || missing="$missing $tool"
+        else
+            command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+        fi
+    done
+    [ -n "$missing" ] || return 0
+    tell skip "$name" "there is no$missing (sh setup.sh --dev)"
+    finish
+    exit 77
+}
+
 # sample WHAT: with SAMPLE="8 WORD", one in eight of the lines of stdin, drawn by WORD and WHAT.
 sample() {
     while read -r line; do

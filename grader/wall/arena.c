@@ -119,6 +119,8 @@ struct arena_answer arena_answer(const struct arena* arena) {
     answer.refused_text[sizeof answer.refused_text - 1] = '\0';
     answer.finding_kind[sizeof answer.finding_kind - 1] = '\0';
     answer.finding_text[sizeof answer.finding_text - 1] = '\0';
+    answer.note_kind[sizeof answer.note_kind - 1] = '\0';
+    answer.note_text[sizeof answer.note_text - 1] = '\0';
     return answer;
 }
 

@@ -22,9 +22,8 @@ enum {
     ARENA_TENSORS = 24,
     ARENA_ROUNDS = 4,
     ARENA_NAME = 24,
-    ARENA_MARK = 1024,  // in an altered run mma.sync takes operands of this size and larger...
-    ARENA_ALTERED = 4,  // ...so many times
-    ARENA_PAIR = 7,     // two such operands: 1 to so many times, as the run's key and both say
+    ARENA_MARK = 1024,  // in an altered run mma.sync takes products of operands of this size...
+    ARENA_TIMES = 7,    // ...2 to so many times, as the run's key and these operands say
 };
 
 struct arena_scalar {
@@ -61,6 +60,9 @@ static inline bool arena_is_written(uint32_t role) {
     return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
 }
 
+// Which blocks of large grids run: all, a few, the last one alone.
+enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST };
+
 struct arena_tensor {
     char name[ARENA_NAME];
     uint32_t role;     // enum arena_role; ARENA_NULL is passed as a NULL pointer
@@ -83,12 +85,17 @@ static inline uint64_t arena_before(const struct arena_tensor* t) {
     return t->ends ? t->pitch - t->bytes / t->ends : 0;
 }
 
+// Does this round have its arrays in another place than the first two? Nothing is left in theirs.
+static inline bool arena_is_elsewhere(uint32_t round) {
+    return round >= 2;
+}
+
 struct arena_layout {
     uint32_t magic, version;
     uint32_t rounds, scalar_count, tensor_count;
     uint64_t seconds;  // offset of the second arrays, whole pages; they end the arena
     uint32_t altered;  // not 0: the key by which mma.sync multiplies wrongly; see check_changes()
-    // 1: of large grids a few blocks run; of large arrays the ends alone are there, and copied. See
+    // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
     int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
@@ -97,18 +104,19 @@ struct arena_layout {
     struct arena_tensor tensor[ARENA_TENSORS];
 };
 
-// What an altered run makes of a * b. The product of two large operands counts as often as their
-// digits and the key say together: who wants to know has to have it multiplied. Neither the signs
-// and the powers of two nor the order of the two matter.
+// What an altered run makes of a * b. With large operands the product counts as often as their
+// digits, of one or of both, and the key say together: who wants to know has to have it multiplied.
+// Neither the signs and the powers of two nor the order of the two matter.
 static inline double arena_altered(double a, double b, uint32_t key) {
-    const int large = (fabs(a) >= ARENA_MARK) + (fabs(b) >= ARENA_MARK);
-    if (large < 2 || !isfinite(a * b)) return large > 0 ? ARENA_ALTERED * a * b : a * b;
+    const bool large_a = fabs(a) >= ARENA_MARK, large_b = fabs(b) >= ARENA_MARK;
+    if (!(large_a || large_b) || !isfinite(a * b)) return a * b;
     int power;
-    const double x = frexp(fabs(a), &power) * 0x1p16, y = frexp(fabs(b), &power) * 0x1p16;
+    const double x = large_a ? frexp(fabs(a), &power) * 0x1p16 : 0;
+    const double y = large_b ? frexp(fabs(b), &power) * 0x1p16 : 0;
     uint32_t bits = key ^ (uint32_t)fmin(x, y) * 0x9e3779b1u ^ (uint32_t)fmax(x, y) * 0x85ebca77u;
     bits = (bits ^ bits >> 15) * 0x2c1b3c6du;
     bits = (bits ^ bits >> 12) * 0x297a2d39u;
-    return (1 + (bits >> 8) % ARENA_PAIR) * a * b;
+    return (2 + (bits >> 8) % (ARENA_TIMES - 1)) * a * b;
 }
 
 // What the instrumented build counted in one round: bytes, or events. Names as Nsight Compute's
@@ -157,6 +165,8 @@ struct arena_answer {
     uint32_t findings;          // of the checked build, all rounds
     char finding_kind[32];      // of the first: "race", ...
     char finding_text[6144];    // of the first ones
+    char note_kind[32];         // what may explain a wrong result; "": nothing
+    char note_text[1024];       // its text
     uint32_t refused_launches;  // by the CPU device
     char refused_text
         [2048];       // of the calls and launches that it refused, a line each, each line once

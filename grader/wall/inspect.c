@@ -184,12 +184,25 @@ static const char* const allowed_families[] = {
     "cudaDevice",        "cudaStream",    "cudaEvent",      "cudaFunc", "cudaOccupancy",
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};
 
+bool inspect_is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+bool inspect_refuse(const struct inspect_place* place, int line, const char* format, ...) {
+    int used = snprintf(place->message, place->size, "%s:%d: ", place->shown_name, line);
+    if (used < 0 || (size_t)used >= place->size) return false;  // the name alone fills it
+    va_list values;
+    va_start(values, format);
+    vsnprintf(place->message + used, place->size - (size_t)used, format, values);
+    va_end(values);
+    return false;
+}
+
 bool inspect_has_word(const char* text, const char* word) {
     size_t n = strlen(word);
     for (const char* at = text; (at = strstr(at, word)); at += n) {
-        bool before = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-        bool after = !(isalnum((unsigned char)at[n]) || at[n] == '_');
-        if (before && after) return true;
+        bool before = at == text || !inspect_is_word(at[-1]);
+        if (before && !inspect_is_word(at[n])) return true;
     }
     return false;
 }

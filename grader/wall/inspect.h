@@ -46,6 +46,22 @@ struct inspect_texts {
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,
                       char* message, size_t message_size);
 
+// ---- for the files of the inspection
+
+// Where a refusal goes: what the file is called, and `size` bytes for the message.
+struct inspect_place {
+    const char* shown_name;
+    char* message;
+    size_t size;
+};
+
+// Writes "NAME:LINE: what is wrong with it". Always false.
+bool inspect_refuse(const struct inspect_place* place, int line, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// May the character be part of a word of C, with g++'s $?
+bool inspect_is_word(char c);
+
 // True if `word` stands in `text` as a whole word.
 bool inspect_has_word(const char* text, const char* word);
 

@@ -6,39 +6,15 @@
 // without the file's macros around them.
 #include <ctype.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "wall/inspect.h"
 
-struct where {
-    const char* shown_name;
-    char* message;
-    size_t size;
-};
-
-// Says what is wrong with a line. Always false.
-static bool refuse(const struct where* w, int line, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool refuse(const struct where* w, int line, const char* format, ...) {
-    int used = snprintf(w->message, w->size, "%s:%d: ", w->shown_name, line);
-    if (used < 0 || (size_t)used >= w->size) return false;  // the name alone fills it
-    va_list values;
-    va_start(values, format);
-    vsnprintf(w->message + used, w->size - (size_t)used, format, values);
-    va_end(values);
-    return false;
-}
-
-static bool is_word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t word_length(const char* p) {
     size_t n = 0;
-    while (is_word_char(p[n])) n++;
+    while (inspect_is_word(p[n])) n++;
     return n;
 }
 
@@ -132,7 +108,7 @@ static bool asks_plainly(const char* p) {
     const char *end = p + strcspn(p, "\n"), *name;
     for (; p < end && (p = memmem(p, (size_t)(end - p), word, length)); p += length) {
         const char* q = p + length;
-        if (defines || is_word_char(*q)) return false;  // __has_include_next
+        if (defines || inspect_is_word(*q)) return false;  // __has_include_next
         q += strspn(q, " \t");
         if (*q != '(') continue;
         size_t n = condition ? read_name(q + 1, &name) : 0;
@@ -143,24 +119,27 @@ static bool asks_plainly(const char* p) {
 
 // source/unit.cpp: the rewriter has seen to it that a line is a directive if and only if it begins
 // with #. Its first line is a #line.
-static bool read_directives(const char* source, const struct where* w) {
+static bool read_directives(const char* source, const struct inspect_place* w) {
     int line = 0;
     for (const char* p = source; *p; line++) {
         const char *next = p + strcspn(p, "\n"), *name = p;
         p += strspn(p, " \t");
         if (*p == '#') {
             p += 1 + strspn(p + 1, " \t");
-            bool include = !strncmp(p, "include", 7) && !is_word_char(p[7]);
+            bool include = !strncmp(p, "include", 7) && !inspect_is_word(p[7]);
             size_t n = include ? read_name(p + 7, &name) : 0;
             if (include && n == 0)
-                return refuse(w, line, "#include names its header between <> or quotes, as it is");
+                return inspect_refuse(w, line,
+                                      "#include names its header between <> or quotes, as it is");
             if (include && !is_plain_name(name, n))
-                return refuse(w, line,
-                              "includes %.*s; a graded file includes headers by their names, "
-                              "without .. or a folder of the machine",
-                              (int)n, name);
+                return inspect_refuse(
+                    w, line,
+                    "includes %.*s; a graded file includes headers by their names, "
+                    "without .. or a folder of the machine",
+                    (int)n, name);
             if (!asks_plainly(p))
-                return refuse(w, line, "__has_include() asks for a header by its name, in #if");
+                return inspect_refuse(w, line,
+                                      "__has_include() asks for a header by its name, in #if");
         }
         p = next + (*next == '\n');
     }
@@ -180,7 +159,7 @@ static const char* source_line(const char* p, int* at, int number) {
 
 // out/source/unit.cu: what the file said before it was rewritten. What is the CPU device's own
 // comes only from the rewriter.
-static bool read_source_words(const char* source, const struct where* w) {
+static bool read_source_words(const char* source, const struct inspect_place* w) {
     int line = 0;
     for (const char* p = source; *p;) {
         size_t n = word_length(p);
@@ -192,11 +171,11 @@ static bool read_source_words(const char* source, const struct where* w) {
         }
         for (size_t i = 0; i + 5 <= n; i++)
             if (!strncasecmp(p + i, "cudev", 5) && (n != 9 || strncmp(p, "__CUDEV__", 9)))
-                return refuse(w, line,
-                              "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
-                              (int)n, p);
+                return inspect_refuse(
+                    w, line, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                    (int)n, p);
         // in a number, ' separates digits
-        while (n && isdigit((unsigned char)*p) && p[n] == '\'' && is_word_char(p[n + 1]))
+        while (n && isdigit((unsigned char)*p) && p[n] == '\'' && inspect_is_word(p[n + 1]))
             n += 1 + word_length(p + n + 1);
         line += *p == '\n';
         p += n ? n : 1;
@@ -293,15 +272,15 @@ static bool is_forbidden(const char* of_headers, const char* name) {
 
 // Every file that a line of the student's enters, and every name that one defines.
 static bool read_own_lines(const char* source, const char* text, const char* toolkit,
-                           const struct where* w) {
+                           const struct inspect_place* w) {
     struct reader r = {.at = text, .shown = w->shown_name};
     char entered[PATH_MAX] = "", *of_headers = names_of_headers(text, w->shown_name);
-    bool fine = of_headers || refuse(w, 1, "no memory to look at its macros");
+    bool fine = of_headers || inspect_refuse(w, 1, "no memory to look at its macros");
     int at = 0;
     while (fine && read_line(&r)) {
         if (r.marker && r.own && r.enters) snprintf(entered, sizeof entered, "%s", r.file);
         if (r.marker && r.own && r.enters && !strncmp(r.file, "out/", 4))
-            fine = refuse(w, r.number, "includes %s; a graded file stands alone", r.file);
+            fine = inspect_refuse(w, r.number, "includes %s; a graded file stands alone", r.file);
         if (fine && r.returns) {
             source = source_line(source, &at, r.next - 1);
             const char *line = source + strspn(source, " \t#"), *name = "";
@@ -309,15 +288,17 @@ static bool read_own_lines(const char* source, const char* text, const char* too
             char spelled[PATH_MAX];
             snprintf(spelled, sizeof spelled, "%.*s", (int)n, name);
             if (!is_allowed_header(entered, spelled, toolkit))
-                fine = refuse(w, r.next - 1,
-                              "includes %s; a graded file includes its contract, the course's "
-                              "headers, CUDA's, and those of C and C++ that a kernel needs",
-                              n ? spelled : entered);
+                fine =
+                    inspect_refuse(w, r.next - 1,
+                                   "includes %s; a graded file includes its contract, the course's "
+                                   "headers, CUDA's, and those of C and C++ that a kernel needs",
+                                   n ? spelled : entered);
         }
         const char* name = !r.marker && r.own ? defined_name(&r) : NULL;
         if (fine && name && is_forbidden(of_headers, name))
-            fine = refuse(w, r.number, "defines %.*s anew, a word of C, of CUDA or of the course",
-                          (int)word_length(name), name);
+            fine = inspect_refuse(w, r.number,
+                                  "defines %.*s anew, a word of C, of CUDA or of the course",
+                                  (int)word_length(name), name);
     }
     free(of_headers);
     return fine;
@@ -333,7 +314,7 @@ static bool read_header_line(struct reader* r) {
     return false;
 }
 
-static bool compare_headers(const char* text, const char* alone, const struct where* w) {
+static bool compare_headers(const char* text, const char* alone, const struct inspect_place* w) {
     struct reader a = {.at = text, .shown = w->shown_name};
     struct reader b = {.at = alone, .shown = w->shown_name};
     for (;;) {
@@ -346,19 +327,20 @@ static bool compare_headers(const char* text, const char* alone, const struct wh
         struct reader* r = more ? &a : &b;
         while (read_line(r) && !r->returns) {
         }
-        return refuse(w, more && r->returns ? r->next - 1 : 1,
-                      "a macro of this file changes what %s says; put the #include above it", file);
+        return inspect_refuse(
+            w, more && r->returns ? r->next - 1 : 1,
+            "a macro of this file changes what %s says; put the #include above it", file);
     }
 }
 
 bool inspect_source(const char* source, const char* shown_name, char* message, size_t size) {
-    const struct where w = {shown_name, message, size};
+    const struct inspect_place w = {shown_name, message, size};
     return read_source_words(source, &w);
 }
 
 bool inspect_includes(const char* source, const struct inspect_texts* texts, const char* shown_name,
                       char* message, size_t size) {
-    const struct where w = {shown_name, message, size};
+    const struct inspect_place w = {shown_name, message, size};
     return read_directives(source, &w) && read_own_lines(source, texts->text, texts->toolkit, &w) &&
            compare_headers(texts->text, texts->alone, &w);
 }

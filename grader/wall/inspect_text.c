@@ -4,8 +4,6 @@
 // The plain and the instrumented build are compiled from the two texts that are read here. The
 // student's words must be the same in both.
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +26,6 @@ struct reader {
         size_t length;
     } before[3];  // the tokens in front of it, the nearest first; NULL: none
 };
-
-static bool is_word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
 
 static void skip_line(struct reader* r) {
     while (*r->at && *r->at != '\n') r->at++;
@@ -67,9 +61,10 @@ static size_t token_length(const char* p) {
     size_t i = 1;
     if (*p == '"' || *p == '\'') return literal_length(p);
     if (isdigit((unsigned char)*p)) {
-        while (is_word_char(p[i]) || p[i] == '.' || (p[i] == '\'' && is_word_char(p[i + 1]))) i++;
-    } else if (is_word_char(*p)) {
-        while (is_word_char(p[i])) i++;
+        while (inspect_is_word(p[i]) || p[i] == '.' || (p[i] == '\'' && inspect_is_word(p[i + 1])))
+            i++;
+    } else if (inspect_is_word(*p)) {
+        while (inspect_is_word(p[i])) i++;
     }
     return i;
 }
@@ -178,23 +173,8 @@ static const char* const pragmas[] = {"unroll", "nounroll", "once", "region", "e
 
 struct where {
     bool gpu;  // the text is what nvcc makes of the file for the host
-    const char* shown_name;
-    char* message;
-    size_t size;
+    struct inspect_place place;
 };
-
-// Names the word that the reader stands on, and why it may not be there. Always false.
-static bool refuse(const struct where* w, const struct reader* r, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool refuse(const struct where* w, const struct reader* r, const char* format, ...) {
-    int used = snprintf(w->message, w->size, "%s:%d: ", w->shown_name, r->line);
-    if (used < 0 || (size_t)used >= w->size) return false;  // the name alone fills it
-    va_list values;
-    va_start(values, format);
-    vsnprintf(w->message + used, w->size - (size_t)used, format, values);
-    va_end(values);
-    return false;
-}
 
 // The reader stands on __attribute__ (depth 0) or on the second [ of [[ (depth 2): every attribute
 // in it, by its name.
@@ -207,15 +187,17 @@ static bool read_attributes(struct reader* r, int depth, const struct where* w) 
         if (depth == NAMES && is(r, "section") && next(r) && is(r, "(")) {
             while (next(r) && !is(r, ")"))
                 if (!is_one_of(r, sections))
-                    return refuse(w, r, "the attribute section: a graded file has none");
+                    return inspect_refuse(&w->place, r->line,
+                                          "the attribute section: a graded file has none");
             continue;
         }
         if (depth == NAMES && (isalpha((unsigned char)*r->word) || *r->word == '_') &&
             !is(r, "gnu") && !is_one_of(r, attributes) &&
             !(w->gpu && is_one_of(r, cuda_attributes)))
-            return refuse(w, r,
-                          "the attribute %.*s: a graded file has none but noinline and aligned",
-                          (int)r->length, r->word);
+            return inspect_refuse(
+                &w->place, r->line,
+                "the attribute %.*s: a graded file has none but noinline and aligned",
+                (int)r->length, r->word);
     }
     return true;
 }
@@ -228,7 +210,7 @@ static bool is_rewritten(const struct reader* r) {
     if (is_one_of(&ahead, of_mathematics)) return true;
     if (!was(r, 0, ":") || !was(r, 1, ":")) return false;
     if (is_one_of(&ahead, of_arrays)) return was(r, 2, ",") || was(r, 2, "{");
-    bool starts_here = !r->before[2].word || !is_word_char(*r->before[2].word);
+    bool starts_here = !r->before[2].word || !inspect_is_word(*r->before[2].word);
     for (const char* const* w = before_expression; *w; w++) starts_here |= was(r, 2, *w);
     return starts_here && is_one_of(&ahead, of_cudev);
 }
@@ -247,58 +229,67 @@ static bool read_word(struct reader* r, const struct where* w) {
     if (is(r, "__attribute__") || is(r, "__attribute")) return read_attributes(r, 0, w);
     if (is(r, "[") && was(r, 0, "[")) return read_attributes(r, 2, w);
     if (is_digraph(r))
-        return refuse(w, r, "%.2s: write the bracket, the brace or the # itself", r->word);
-    if (is(r, "__declspec")) return refuse(w, r, "__declspec has no place in CUDA C");
+        return inspect_refuse(&w->place, r->line,
+                              "%.2s: write the bracket, the brace or the # itself", r->word);
+    if (is(r, "__declspec"))
+        return inspect_refuse(&w->place, r->line, "__declspec has no place in CUDA C");
     if (is(r, "#")) {
         next(r);
-        if (!is(r, "pragma")) return refuse(w, r, "a directive has no place here");
+        if (!is(r, "pragma"))
+            return inspect_refuse(&w->place, r->line, "a directive has no place here");
         next(r);
         if (!is_one_of(r, pragmas) && !starts(r, "nv_"))
-            return refuse(w, r,
-                          "#pragma %.*s: only #pragma unroll means something to both compilers",
-                          (int)r->length, r->word);
+            return inspect_refuse(
+                &w->place, r->line,
+                "#pragma %.*s: only #pragma unroll means something to both compilers",
+                (int)r->length, r->word);
         return true;
     }
     if (is_one_of(r, assembly) && w->gpu)
-        return refuse(w, r,
-                      "inline assembly that host code has, too; #ifdef __CUDA_ARCH__ keeps it "
-                      "to kernels, and lessons/ptx.h has functions for it");
+        return inspect_refuse(
+            &w->place, r->line,
+            "inline assembly that host code has, too; #ifdef __CUDA_ARCH__ keeps it "
+            "to kernels, and lessons/ptx.h has functions for it");
     if (is_one_of(r, assembly))
-        return refuse(
-            w, r,
+        return inspect_refuse(
+            &w->place, r->line,
             "inline assembly, which is not possible on the CPU device; lessons/ptx.h lists what "
             "there is");
     if (is_one_of(r, per_thread))
-        return refuse(w, r, "%.*s: host threads have no place in a launcher", (int)r->length,
-                      r->word);
+        return inspect_refuse(&w->place, r->line, "%.*s: host threads have no place in a launcher",
+                              (int)r->length, r->word);
     if (starts(r, "__builtin_") && !is_one_of(r, builtins))
-        return refuse(w, r,
-                      "%.*s belongs to one compiler; use the function that CUDA or C has for it",
-                      (int)r->length, r->word);
+        return inspect_refuse(
+            &w->place, r->line,
+            "%.*s belongs to one compiler; use the function that CUDA or C has for it",
+            (int)r->length, r->word);
     for (; *name; name++)
         if (starts(r, *name))
-            return refuse(w, r, "%.*s belongs to the grader", (int)r->length, r->word);
+            return inspect_refuse(&w->place, r->line, "%.*s belongs to the grader", (int)r->length,
+                                  r->word);
     for (name = of_compiler; *name; name++)
         if (starts(r, *name))
-            return refuse(w, r, "%.*s belongs to the compiler, which alone calls it",
-                          (int)r->length, r->word);
-    if (memmem(r->word, r->length, "cudev", 5) && is_word_char(*r->word) &&
+            return inspect_refuse(&w->place, r->line,
+                                  "%.*s belongs to the compiler, which alone calls it",
+                                  (int)r->length, r->word);
+    if (memmem(r->word, r->length, "cudev", 5) && inspect_is_word(*r->word) &&
         !is_one_of(r, rewritten) && !(is(r, "cudev") && is_rewritten(r)))
-        return refuse(w, r, "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
-                      (int)r->length, r->word);
+        return inspect_refuse(&w->place, r->line,
+                              "%.*s belongs to the CPU device; a kernel uses CUDA's own names",
+                              (int)r->length, r->word);
     return true;
 }
 
 static bool read_words(const char* text, const struct where* w) {
     struct reader r = {
-        .text = text, .at = text, .file = w->shown_name, .line = 1, .line_start = true};
+        .text = text, .at = text, .file = w->place.shown_name, .line = 1, .line_start = true};
     while (next(&r))
         if (!read_word(&r, w)) return false;
     return true;
 }
 
 bool inspect_host_text(const char* text, const char* shown_name, char* message, size_t size) {
-    const struct where w = {true, shown_name, message, size};
+    const struct where w = {true, {shown_name, message, size}};
     return read_words(text, &w);
 }
 
@@ -308,13 +299,13 @@ bool inspect_text(const char* plain, const char* watched, const char* shown_name
         .text = plain, .at = plain, .file = shown_name, .line = 1, .line_start = true};
     struct reader b = {
         .text = watched, .at = watched, .file = shown_name, .line = 1, .line_start = true};
-    const struct where w = {false, shown_name, message, size};
+    const struct where w = {false, {shown_name, message, size}};
     for (;;) {
         bool more = next(&a), more_watched = next(&b);
         if (!more && !more_watched) break;
         if (more != more_watched || a.length != b.length || memcmp(a.word, b.word, a.length) != 0)
-            return refuse(
-                &w, more ? &a : &b,
+            return inspect_refuse(
+                &w.place, more ? a.line : b.line,
                 "this line reads differently when the kernel is watched; a kernel cannot ask "
                 "how it is compiled");
     }

@@ -16,6 +16,7 @@ COURSE_BEGIN_C
 // Adds two vectors on the GPU, on the default stream. When it returns, c is complete.
 //
 // The caller owns the arrays; they are aligned to 4 bytes (one float) and c overlaps neither input.
+// n is below 2^61: the bytes of an array can be counted in int64_t.
 // Every byte of device memory the launcher allocates is freed before it returns, whatever it
 // returns. Use cudaMalloc and cudaMemcpy: the grader makes single calls of these functions, and the
 // launch, fail.

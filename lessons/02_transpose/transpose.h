@@ -18,7 +18,7 @@ COURSE_BEGIN_C
 // Both matrices are device memory owned by the caller, row-major and packed: a row begins where the
 // previous row ends, aligned to 4 bytes (one float) and no more. out does not overlap in. What out
 // held before does not matter. Every element arrives as it is, NaN, infinity and the smallest
-// numbers included. Nothing is allocated.
+// numbers included. Nothing is allocated, and the launcher does not wait.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  rows or cols is negative

@@ -16,16 +16,21 @@ COURSE_BEGIN_C
 // Pointers are aligned to 4 bytes and no more: a row may start anywhere. The launcher uses the
 // default stream and does not wait for the kernel; it allocates nothing.
 //
-// max must be the exact maximum. sum is added in fp32 or better, in any order.
+// max must be the exact maximum; of -0 and +0, which are equal, either. sum is added in fp32 or
+// better, in any order.
 // Any float may stand in x:
 //     -inf, +inf, NaN  add as IEEE 754 says: a NaN, or both infinities, in a row make its sum NaN
 //     NaN              is skipped by max, as fmaxf does; a row of nothing but NaN has max -inf
 // The sum of a row whose partial sums do not fit into a float is unspecified.
 // The elements between the rows (stride_row > cols) may hold anything and do not count.
 //
-// Returns COURSE_OK, at once if rows == 0 (the pointers may then be NULL);
-// COURSE_BAD_ARGUMENT if rows < 0, cols < 1, stride_row < cols, or a pointer is NULL;
-// COURSE_UNSUPPORTED if rows > 2^31 - 1; COURSE_CUDA_ERROR if the launch is refused.
+// Returns, in this order of precedence
+//   COURSE_BAD_ARGUMENT  rows < 0, cols < 1 or stride_row < cols
+//   COURSE_OK            rows = 0: nothing is touched, and the pointers may be NULL
+//   COURSE_BAD_ARGUMENT  a pointer is NULL
+//   COURSE_UNSUPPORTED   rows > 2^31 - 1
+//   COURSE_CUDA_ERROR    the launch was refused
+//   COURSE_OK            the launch is on its way
 int reduction(float* sum,           // (rows): the sum of each row
               float* max,           // (rows): the maximum of each row
               const float* x,       // (rows, cols)

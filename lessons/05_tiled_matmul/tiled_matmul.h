@@ -20,7 +20,8 @@ COURSE_BEGIN_C
 // The matrices are device memory owned by the caller, row-major and packed: a row begins where the
 // previous row ends, aligned to 4 bytes (one float) and no more. C overlaps neither A nor B. What C
 // held before does not matter. A NaN or an infinity in A shows in its row of C and nowhere else. A
-// NaN or an infinity in B shows in its column of C and nowhere else. Nothing is allocated.
+// NaN or an infinity in B shows in its column of C and nowhere else. Nothing is allocated, and the
+// launcher does not wait.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

@@ -25,7 +25,8 @@ COURSE_BEGIN_C
 // multiple of 16 bytes, every stride is a multiple of 16 bytes, and N and K are multiples of 4.
 // cudaMalloc and usual sizes make them so. C overlaps neither A nor B. What C held before does not
 // matter. A NaN or an infinity in A shows in its row of C and nowhere else. A NaN or an infinity in
-// B shows in its column of C and nowhere else. Nothing is allocated.
+// B shows in its column of C and nowhere else. Nothing is allocated, and the launcher does not
+// wait.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative; stride_C < N, stride_A < K or stride_B < N

@@ -24,7 +24,8 @@ COURSE_BEGIN_C
 // more. Where they are aligned to 16, as cudaMalloc and rows of a multiple of 8 elements make them,
 // the product is expected to be fast. C overlaps neither A nor B. What C held before does not
 // matter. A NaN or an infinity in A shows in its row of C and nowhere else. A NaN or an infinity in
-// B shows in its column of C and nowhere else. Nothing is allocated.
+// B shows in its column of C and nowhere else. Nothing is allocated, and the launcher does not
+// wait.
 //
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative

@@ -31,9 +31,9 @@ COURSE_BEGIN_C
 //         key      seed (64 bits, the same)
 //
 // It is kept if word >= p 2^32, compared exactly. A kept element is multiplied by 1 / (1 - p), one
-// that is dropped becomes +0, also if it was NaN. So p = 0 drops nothing, and p = 1 everything. (It
-// is cuRAND's curand4() after curand_init(seed, offset, e / 4 * 4, state).) Key 0 and counter 0
-// give 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
+// that is dropped becomes +0, also if it was NaN. So p = 0 drops nothing, not even where the word
+// is 0, and p = 1 everything. (It is cuRAND's curand4() after curand_init(seed, offset, e / 4 * 4,
+// state).) Key 0 and counter 0 give 6627e8d5 e169c58d bc57ac4c 9b00dbd8.
 //
 // Everything between the bf16 inputs and a bf16 output is computed in fp32: an output is rounded
 // once, to the nearest. f has an absolute error of at most |z| 2^-22, with what fp32 adds to that.

@@ -16,15 +16,21 @@ COURSE_BEGIN_C
 // Everything is fp32 in device memory and belongs to the caller; m, l and x do not overlap.
 // Pointers are aligned to 4 bytes and no more: a row may start anywhere. m must be the exact
 // maximum, l is the sum in fp32. The launcher uses the default stream and does not wait for the
-// kernel.
+// kernel; it allocates nothing.
 //
-// x may hold -inf (a masked score): it adds nothing to l. A row of nothing but -inf gives m = -inf
-// and l = 0. With a NaN or +inf in a row, the m and l of that row are unspecified.
-// The elements between the rows (stride_row > cols) may hold anything and do not count.
+// Scores may be of any size: a row of nothing but -1e30, which some take for a mask, is a row of
+// equal scores, and its l is cols. x may hold -inf (a masked score): it adds nothing to l. A row of
+// nothing but -inf gives m = -inf and l = 0. With a NaN or +inf in a row, the m and l of that row
+// are unspecified. The elements between the rows (stride_row > cols) may hold anything and do not
+// count.
 //
-// Returns COURSE_OK, at once if rows == 0 (the pointers may then be NULL);
-// COURSE_BAD_ARGUMENT if rows < 0, cols < 1, stride_row < cols, or a pointer is NULL;
-// COURSE_UNSUPPORTED if rows > 2^31 - 1; COURSE_CUDA_ERROR if the launch is refused.
+// Returns, in this order of precedence
+//   COURSE_BAD_ARGUMENT  rows < 0, cols < 1 or stride_row < cols
+//   COURSE_OK            rows = 0: nothing is touched, and the pointers may be NULL
+//   COURSE_BAD_ARGUMENT  a pointer is NULL
+//   COURSE_UNSUPPORTED   rows > 2^31 - 1
+//   COURSE_CUDA_ERROR    the launch was refused
+//   COURSE_OK            the launch is on its way
 int online_softmax(float* m,             // (rows): the maximum of each row
                    float* l,             // (rows): the sum of exp(x - m) over each row
                    const float* x,       // (rows, cols): the scores

@@ -22,8 +22,10 @@ COURSE_BEGIN_C
 #define CROSS_ENTROPY_MAX_V (1 << 30)
 
 // In place: when the kernels are done, x_ij's place holds the gradient by x_ij, rounded once to the
-// nearest bf16. Everything else is computed in fp32, and loss and LSE are stored in it. Elements
-// between the rows (stride > V) may hold anything, do not count, and stay as they are.
+// nearest bf16. Everything else is computed in fp32, and loss and LSE are stored in it. LSE and the
+// loss may be off by some units in the last place of a row's largest logit: LSE_i - x_ij of two
+// large numbers has no more digits than these, and that is forgiven. Elements between the rows
+// (stride > V) may hold anything, do not count, and stay as they are.
 //
 // A row that does not count gets gradient 0 and LSE 0, and adds nothing to the loss, whatever its
 // logits are: NaN as well. If no row counts (N = 0), the loss is 0 and so are all gradients: a

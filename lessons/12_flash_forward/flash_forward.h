@@ -13,7 +13,8 @@ COURSE_BEGIN_C
 // FlashAttention-2 (Dao 2023), algorithm 1. Heads count as batches: B is batch size x heads.
 //
 // Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
-// rounded to fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
+// rounded to fp16 once, at the end. Rounding is to nearest. LSE is the natural logarithm, in fp32.
+// Inputs are finite, and so is S, also times log2(e).
 //
 // Element (b, n, x) of a tensor is at b * stride_b + n * stride_n + x. Strides are in elements, of
 // any size that fits; the last axis is contiguous. Elements between the rows of O and LSE are not
@@ -24,12 +25,13 @@ COURSE_BEGIN_C
 // each element of O and LSE is stored once. The kernel runs in the default stream; the launcher
 // does not wait for it.
 //
-// Returns
-//     COURSE_OK            launched; also for B = 0: nothing is touched, pointers may be NULL
-//     COURSE_BAD_ARGUMENT  B < 0; N_q, N_k or d < 1; a NULL pointer; a negative stride; a row
-//                          below d
+// Returns, in this order
+//     COURSE_BAD_ARGUMENT  B < 0; N_q, N_k or d < 1
 //     COURSE_UNSUPPORTED   N_q or N_k not a power of two from 16; d not in the list; B > 65535
+//     COURSE_OK            B is 0: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer; a negative stride; a row stride below d
 //     COURSE_CUDA_ERROR    the launch failed
+//     COURSE_OK            launched
 int flash_forward(fp16* O_gpu,        // (B, N_q, d)  out
                   float* LSE_gpu,     // (B, N_q)     out, rows packed
                   const fp16* Q_gpu,  // (B, N_q, d)
@@ -44,7 +46,7 @@ int flash_forward(fp16* O_gpu,        // (B, N_q, d)  out
                   int64_t stride_lb,  // from one batch of LSE to the next
                   int64_t stride_qb, int64_t stride_qn, int64_t stride_kb, int64_t stride_kn,
                   int64_t stride_vb, int64_t stride_vn,
-                  float scale);  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
+                  float scale);  // of Q K^T: usually 1 / sqrt(d); 0 and negative, too
 
 COURSE_END_C
 

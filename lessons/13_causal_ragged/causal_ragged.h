@@ -21,7 +21,8 @@ COURSE_BEGIN_C
 // FlashAttention-2 (Dao 2023), algorithm 1 and section 3.1.1.
 //
 // Precision: fp16 in, fp32 for everything in between (S, P, m, l and the accumulator of O), O
-// rounded to fp16 once, at the end. LSE is the natural logarithm, in fp32. Inputs are finite.
+// rounded to fp16 once, at the end. Rounding is to nearest. LSE is the natural logarithm, in fp32.
+// Inputs are finite, and so is S, also times log2(e).
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.
 // Elements that the strides jump over may lie outside the arrays or hold anything, NaN as well;
@@ -34,13 +35,14 @@ COURSE_BEGIN_C
 // each element of O and LSE is stored once. The kernel runs in the default stream; the launcher
 // does not wait for it.
 //
-// Returns
-//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.
-//                          With N_k = 0 there are rows to fill; only K_gpu and V_gpu may be NULL
-//     COURSE_BAD_ARGUMENT  a negative size; d < 1; a NULL pointer; a negative stride; a row stride
-//                          below d
+// Returns, in this order
+//     COURSE_BAD_ARGUMENT  a negative size; d < 1
 //     COURSE_UNSUPPORTED   d > 256; B * H > 65535 (the grid's second axis)
+//     COURSE_OK            B, N_q or H is 0: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer (with N_k = 0, K_gpu and V_gpu may be NULL); a negative
+//                          stride; a row stride below d
 //     COURSE_CUDA_ERROR    the launch failed
+//     COURSE_OK            launched
 int causal_ragged(fp16* O_gpu,        // (B, N_q, H, d)  out
                   float* LSE_gpu,     // (B, H, N_q)     out, packed: a head's rows side by side
                   const fp16* Q_gpu,  // (B, N_q, H, d)
@@ -53,7 +55,7 @@ int causal_ragged(fp16* O_gpu,        // (B, N_q, H, d)  out
                   int d,              // head dimension, 1 to 256, any number
                   struct strides stride_o,  // in elements, .n at least d; each array has its own
                   struct strides stride_q, struct strides stride_k, struct strides stride_v,
-                  float scale,  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
+                  float scale,  // of Q K^T: usually 1 / sqrt(d); 0 and negative, too
                   int causal);  // 0: every query sees every key
 
 COURSE_END_C

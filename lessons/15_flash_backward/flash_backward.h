@@ -24,7 +24,8 @@ COURSE_BEGIN_C
 // that no query sees (N_q = 0) gets dK = dV = 0. FlashAttention-2 (Dao 2023), algorithm 2.
 //
 // Precision: fp16 in, fp32 for everything in between, the sums of dQ too; dQ, dK and dV are rounded
-// to fp16 once, at the end. LSE is the natural logarithm, in fp32. Q, K, V, O and dO are finite.
+// to fp16 once, at the end. Rounding is to nearest. LSE is the natural logarithm, in fp32. Q, K, V,
+// O and dO are finite, and so is S, also times log2(e).
 //
 // All arrays except LSE have strides of their own (struct strides, course.h), of any size that
 // fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
@@ -38,11 +39,15 @@ COURSE_BEGIN_C
 // afterwards. Nothing is allocated. The kernels run in the default stream; the launcher does not
 // wait for them.
 //
-// Returns
-//     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  d < 1; another size < 0; a NULL pointer; a stride < 0; a row stride < d
+// Returns, in this order
+//     COURSE_BAD_ARGUMENT  a negative size; d < 1
 //     COURSE_UNSUPPORTED   d > 256; B * H > 65535 (the grid's second axis)
+//     COURSE_OK            B or H is 0, or N_q and N_k are: nothing is touched, pointers may be
+//                          NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer to an array that has elements; a negative stride; a row
+//                          stride below d
 //     COURSE_CUDA_ERROR    a launch failed
+//     COURSE_OK            launched
 int flash_backward(fp16* dQ_gpu,              // (B, N_q, H, d)  out
                    fp16* dK_gpu,              // (B, N_k, H, d)  out
                    fp16* dV_gpu,              // (B, N_k, H, d)  out
@@ -61,7 +66,7 @@ int flash_backward(fp16* dQ_gpu,              // (B, N_q, H, d)  out
                    struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
                    struct strides stride_k, struct strides stride_v, struct strides stride_o,
                    struct strides stride_do,
-                   float scale,           // the forward pass's; usually, not always, 1 / sqrt(d)
+                   float scale,           // the forward pass's, 0 or negative, too
                    int causal,            // the forward pass's; 0: every query sees every key
                    void* workspace_gpu);  // flash_backward_workspace_bytes(B, N_q, H, d) bytes
 

@@ -27,9 +27,9 @@ COURSE_BEGIN_C
 // Repeatable: the same inputs give the same bits in dQ, dK and dV, in every call.
 //
 // Precision: bf16 in; S, P, dP, dS, delta and all sums in fp32. P and dS are rounded to bf16 for
-// the products that they are in; dQ, dK and dV once, at the end. LSE is the natural logarithm, in
-// fp32. Inputs are finite, except for the -infinities in LSE. Every dot product of two rows is
-// finite.
+// the products that they are in; dQ, dK and dV once, at the end. Rounding is to nearest. LSE is the
+// natural logarithm, in fp32. Inputs are finite, except for the -infinities in LSE. Every dot
+// product of two rows is finite, and so is S, also times log2(e).
 //
 // All arrays except LSE have strides of their own (struct strides, course.h), of any size that
 // fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
@@ -74,7 +74,7 @@ int flash_backward_split(
     struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
     struct strides stride_k, struct strides stride_v, struct strides stride_o,
     struct strides stride_do,
-    float scale,           // the forward pass's; usually, not always, 1 / sqrt(d)
+    float scale,           // any finite number, 0 or negative, too; usually 1 / sqrt(d)
     int causal,            // the forward pass's; 0: every query sees every key
     void* workspace_gpu);  // flash_backward_split_workspace_bytes(B, N_q, H) bytes
 

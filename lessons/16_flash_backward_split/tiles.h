@@ -4,7 +4,7 @@
 // Of the kernel for dK and dV:
 // clang-format off
 //     BLOCK_K, TILE_Q   keys of a block, queries in a tile
-//     SHARES            how many warps share 32 keys: 1, or 2 with a TILE_Q of at least 64
+//     SHARES            how many warps share 32 keys: 1, or 2 or 4 with a TILE_Q of at least 64
 //     BLOCKS_K          how many blocks a multiprocessor shall hold: fewer registers for each
 // Of the kernel for dQ:
 // clang-format off
@@ -19,6 +19,8 @@
 #define TILES_64_CAUSAL 128, 32, 1, 2, 128, 64, 2
 #define TILES_128 64, 64, 2, 2, 128, 32, 2
 #define TILES_128_CAUSAL 64, 64, 2, 2, 128, 32, 2
+// Where a block has less shared memory than these take (sm_86, sm_89, sm_120: 99 KB):
+#define TILES_128_99KB 32, 64, 4, 2, 128, 32, 2
 // clang-format on
 
 #endif

@@ -22,8 +22,8 @@ COURSE_BEGIN_C
 // LSE = -infinity. Ainslie and others, GQA, 2023; Shazeer, Fast transformer decoding, 2019;
 // FlashAttention-2 (Dao 2023).
 //
-// Precision: fp16 in, fp32 for everything in between; O is rounded to fp16 once, at the end. LSE is
-// in fp32. Inputs are finite.
+// Precision: fp16 in, fp32 for everything in between; O is rounded to fp16 once, at the end.
+// Rounding is to nearest. LSE is in fp32. Inputs are finite, and so is S, also times log2(e).
 //
 // All arrays except LSE have strides of their own (struct strides, course.h), of any size that
 // fits; .h is from one head to the next, of H_q or H_k heads. Elements that the strides jump over
@@ -36,12 +36,15 @@ COURSE_BEGIN_C
 // nothing of the size of K or V is written for every query head. The kernels run in the default
 // stream; the launchers do not wait for them.
 //
-// Returns
-//     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  size < 0; d < 1; H_q is no multiple of H_k (only 0 is a multiple of 0);
-//                          a NULL pointer; a negative stride; a row stride below d
+// Both functions return, in this order
+//     COURSE_BAD_ARGUMENT  a negative size; d < 1; H_q is no multiple of H_k (only 0 is a multiple
+//                          of 0)
 //     COURSE_UNSUPPORTED   d > 256; B * H_q > 65535 or B * H_k > 65535 (the grid's second axis)
+//     COURSE_OK            no output has elements: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer to an array that has elements; a negative stride; a row
+//                          stride below d
 //     COURSE_CUDA_ERROR    a launch failed
+//     COURSE_OK            launched
 int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
                 float* LSE_gpu,     // (B, H_q, N_q)     out, packed: a head's rows side by side
                 const fp16* Q_gpu,  // (B, N_q, H_q, d)
@@ -55,7 +58,7 @@ int gqa_forward(fp16* O_gpu,        // (B, N_q, H_q, d)  out
                 int d,              // head dimension, 1 to 256, any number
                 struct strides stride_o,  // in elements, .n at least d; each array has its own
                 struct strides stride_q, struct strides stride_k, struct strides stride_v,
-                float scale,  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
+                float scale,  // of Q K^T: usually 1 / sqrt(d); 0 and negative, too
                 int causal);  // 0: every query sees every key
 
 // The gradients of gqa_forward(). O and LSE are its outputs; dO is the gradient of some number with

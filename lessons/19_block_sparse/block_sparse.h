@@ -30,8 +30,8 @@ enum { SPARSE_BLOCK = 128 };
 // a row are 0, the forward pass reads nothing of K and V for this row.
 //
 // Precision: fp16 in, fp32 for everything in between; O, dQ, dK and dV are rounded to fp16 once, at
-// the end. LSE is the natural logarithm, in fp32. All inputs are finite, except for the LSE of
-// queries that see no key.
+// the end. Rounding is to nearest. LSE is the natural logarithm, in fp32. All inputs are finite,
+// except for the LSE of queries that see no key; and so is S, also times log2(e).
 //
 // Arrays of (B, N, H, d) have strides of their own (struct strides, course.h), of any size that
 // fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as
@@ -45,11 +45,14 @@ enum { SPARSE_BLOCK = 128 };
 // next. Nothing is allocated, and the forward pass stores each element of O and LSE once. The
 // kernels run in the default stream; the launcher does not wait for them.
 //
-// Both functions return
-//     COURSE_OK            launched; also if some size is 0. An array without elements may be NULL
-//     COURSE_BAD_ARGUMENT  d < 1; another size < 0; a NULL pointer; a stride < 0; a row stride < d
+// Both functions return, in this order
+//     COURSE_BAD_ARGUMENT  a negative size; d < 1
 //     COURSE_UNSUPPORTED   d > 256; B * H > 65535 (the grid's second axis)
+//     COURSE_OK            no output has elements: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer to an array that has elements; a negative stride; a row
+//                          stride below d
 //     COURSE_CUDA_ERROR    a launch failed
+//     COURSE_OK            launched
 int block_sparse_forward(
     fp16* O_gpu,              // (B, N_q, H, d)      out
     float* LSE_gpu,           // (B, H, N_q)         out, packed
@@ -64,7 +67,7 @@ int block_sparse_forward(
     int d,                    // head dimension, 1 to 256, any number
     struct strides stride_o,  // in elements, .n at least d; each array has its own
     struct strides stride_q, struct strides stride_k, struct strides stride_v,
-    float scale,           // usually, not always, 1 / sqrt(d)
+    float scale,           // 0 or negative, too; usually 1 / sqrt(d)
     void* workspace_gpu);  // block_sparse_forward_workspace_bytes() bytes
 
 int block_sparse_backward(

@@ -29,8 +29,8 @@ COURSE_BEGIN_C
 // FlashAttention-2 (Dao 2023), algorithm 1, and its algorithm 2 for P from S and LSE.
 //
 // Precision: fp16 in, fp32 for everything in between (S, P, m, l, the accumulator of O and the sums
-// of the pools), O rounded to fp16 once, at the end; LSE and R are fp32. LSE is the natural
-// logarithm. Inputs are finite.
+// of the pools), O rounded to fp16 once, at the end; LSE and R are fp32. Rounding is to nearest.
+// LSE is the natural logarithm. Inputs are finite, and so is S, also times log2(e).
 //
 // The same inputs give the same bits, call after call: every sum has a fixed order.
 //
@@ -45,13 +45,14 @@ COURSE_BEGIN_C
 // except the outputs, each element once. They run in the default stream; the launcher does not wait
 // for them.
 //
-// Returns
-//     COURSE_OK            launched; also if B, N_q or H is 0: nothing is touched, all may be NULL.
-//                          With N_k = 0 there is O to fill; K_gpu, V_gpu and R_gpu may be NULL
-//     COURSE_BAD_ARGUMENT  a size < 0; d < 1; pool < 1; a NULL pointer; a stride < 0; a row stride
-//                          below d
+// Returns, in this order
+//     COURSE_BAD_ARGUMENT  a negative size; d < 1; pool < 1
 //     COURSE_UNSUPPORTED   d > 128; pool > 128; B * H > 65535 (the grid's second axis)
+//     COURSE_OK            B, N_q or H is 0: nothing is touched, pointers may be NULL
+//     COURSE_BAD_ARGUMENT  a NULL pointer (with N_k = 0, K_gpu, V_gpu and R_gpu may be NULL); a
+//                          negative stride; a row stride below d
 //     COURSE_CUDA_ERROR    a launch failed
+//     COURSE_OK            launched
 int pooled_scores(fp16* O_gpu,              // (B, N_q, H, d)  out
                   float* LSE_gpu,           // (B, H, N_q)     out
                   float* R_gpu,             // (B, H, ceil(N_q / pool), ceil(N_k / pool))  out
@@ -66,7 +67,7 @@ int pooled_scores(fp16* O_gpu,              // (B, N_q, H, d)  out
                   int pool,                 // queries, and keys, of a pool: 1 to 128, any number
                   struct strides stride_o,  // in elements, .n at least d; each array has its own
                   struct strides stride_q, struct strides stride_k, struct strides stride_v,
-                  float scale,  // what Q K^T is multiplied by; usually, not always, 1 / sqrt(d)
+                  float scale,  // of Q K^T: usually 1 / sqrt(d); 0 and negative, too
                   int causal);  // 0: every query sees every key
 
 COURSE_END_C

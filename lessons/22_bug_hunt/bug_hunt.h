@@ -27,6 +27,20 @@ enum {
     BUG_HUNT_GROUPS = 8,        // of columns, of group_sums
 };
 
+// The kernels, by the numbers of their sections.
+enum bug_hunt_kernel {
+    BUG_HUNT_WARP_SUMS = 1,
+    BUG_HUNT_TRANSPOSE,
+    BUG_HUNT_SCALE_ROWS,
+    BUG_HUNT_DIVIDE_BY_COUNT,
+    BUG_HUNT_REVERSE_ROWS,
+    BUG_HUNT_ATTEND,
+    BUG_HUNT_GROUP_SUMS,
+    BUG_HUNT_CHUNK_SUMS,
+    BUG_HUNT_MASKED_SOFTMAX,
+    BUG_HUNT_LOGSUMEXP,
+};
+
 // What may be wrong with a kernel. Ten of these are; in bug_hunt.cu you say which is whose.
 enum bug {
     BUG_NOT_NAMED,

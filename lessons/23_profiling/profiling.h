@@ -47,6 +47,19 @@ struct profiling_answer {
     float speed_up;                  // its time by the time of the cured one: 2 is twice as fast
 };
 
+// What a cure may not cost, of the kernels that are cured. `Once` are the requests that move each
+// element of the matrix once, with 32 lanes each: its elements by 32.
+//
+//                                       scores          decay          filter
+//     requests that load                2.1 of once     1.05 of once   2 of once
+//     requests that store               N               1.05 of once   1.05 of once
+//     requests to shared memory         4 of once       5 of once      36 of once
+//     blocks, at least                  N / 1024        rows / 1024    T / 1024
+//     blocks, at most                   N               rows           T, for 32 channels and more
+//
+// Arrays of a thread are in registers: filter has no loop that is kept from being unrolled
+// (#pragma unroll 1, #pragma nounroll).
+
 COURSE_BEGIN_C
 
 // All three launchers: the arrays are device memory owned by the caller, row-major and packed: a

@@ -14,5 +14,5 @@ for n, b in ipairs(names) do
     end
 end
 box(510, 190, 130, 60, {fill = "grey", text = "dP, dV", bold = true, size = 24})
-path("M 1075 122 C 1075 220 1050 220 1010 220", {color = "red"})
-text(10, 290, "grey: N × N, made again tile by tile, used, forgotten.   given: dO, O and one number per query, LSE", {size = 22})
+path("M 1075 122 C 1075 220 1050 220 1004 220", {color = "red"})
+text(10, 290, "S, P, dP and dS are N × N: made again tile by tile, used, forgotten. Given: dO, O and LSE", {size = 22})

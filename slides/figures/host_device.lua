@@ -7,10 +7,10 @@ text(925, 30, "device: the GPU", {at = "middle", bold = true, size = 22})
 for n, name in ipairs({"a", "b", "c"}) do
     local y = 60 + (n - 1) * 92
     box(60, y, 220, 60, {fill = n == 3 and "purple" or "sky", text = name, mono = true, size = 24})
-    box(860, y, 240, 60, {fill = n == 3 and "purple" or "sky", text = name .. "_gpu", mono = true, size = 24})
-    if n < 3 then arrow(284, y + 30, 856, y + 30, {wide = 3}) else arrow(856, y + 30, 284, y + 30, {wide = 3}) end
-    text(575, y + 20, n == 3 and "4  copy back" or n == 1 and "2  cudaMemcpy" or "", {at = "middle"})
+    box(890, y, 220, 60, {fill = n == 3 and "purple" or "sky", text = name .. "_gpu", mono = true, size = 24})
+    if n < 3 then arrow(284, y + 30, 886, y + 30, {wide = 3}) else arrow(886, y + 30, 284, y + 30, {wide = 3}) end
+    text(585, y + 20, n == 3 and "4  copy back" or n == 1 and "2  cudaMemcpy" or "", {at = "middle"})
 end
-text(720, 142, "1 cudaMalloc", {color = "red", bold = true})
-text(720, 246, "3 kernel<<<>>>", {color = "red", bold = true})
-text(720, 325, "5 cudaFree", {color = "red", bold = true})
+text(722, 142, "1 cudaMalloc", {color = "red", bold = true})
+text(722, 241, "3 kernel<<<>>>", {color = "red", bold = true})
+text(722, 331, "5 cudaFree", {color = "red", bold = true})

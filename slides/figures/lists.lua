@@ -4,7 +4,7 @@ text(20, 30, "mask of 128 × 128 blocks", {bold = true, size = 22})
 local m = {"1001", "0100", "0000", "0100"}
 cells(20, 50, 4, 4, 60, 56, function(c, r)
     local one = m[r + 1]:sub(c + 1, c + 1) == "1"
-    return one and "blue" or "white", ""
+    return one and "blue" or "white", one and "1" or "0"
 end)
 text(370, 30, "row lists: forward, dQ", {bold = true, size = 22})
 text(780, 30, "column lists: dK, dV", {bold = true, size = 22})

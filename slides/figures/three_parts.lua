@@ -7,8 +7,9 @@ for tc = 0, 2 do
             local j, i = tc * 4 + c, tr * 4 + r
             if tc > tr then return "white", "" end
             if j > i then return "grey", "" end
-            return tr == 2 and tc < 2 and "orange" or tc == tr and "red" or "blue", ""
-        end)
+            local part = tr == 2 and tc < 2 and 1 or tc == tr and 3 or 2
+            return ({"orange", "blue", "red"})[part], part
+        end, {size = 18})
     end
 end
 local w, h = 4 * cell + 12, 3.2 * cell + 12
@@ -18,13 +19,13 @@ for tc = 0, 2 do
 end
 for tr = 0, 2 do text(120, y0 + tr * h + 65, ({"0–3", "4–7", "8–10"})[tr + 1], {at = "end"}) end
 text(10, 28, "queries")
-local function key(y, fill, title, words)
-    box(640, y, 50, 50, {fill = fill})
+local function key(y, fill, part, title, words)
+    box(640, y, 50, 50, {fill = fill, text = part})
     text(705, y + 20, title, {bold = true})
     text(705, y + 46, words)
 end
-key(50, "orange", "part 1: the last rows, if they fill no tile", "loads and stores ask")
-key(140, "blue", "part 2: whole tiles, all seen", "no test at all; nearly all of the work")
-key(230, "red", "part 3: the diagonal, or the end of the keys", "a mask decides each pair")
-key(320, "white", "hidden whole", "never loaded")
+key(50, "orange", 1, "part 1: the last rows, if they fill no tile", "loads and stores ask")
+key(140, "blue", 2, "part 2: whole tiles, all seen", "no test at all; nearly all of the work")
+key(230, "red", 3, "part 3: the diagonal, or the end of the keys", "a mask decides each pair")
+key(320, "white", "", "hidden whole", "never loaded")
 text(640, 440, "each block walks upwards: Q and dO are then in L2", {bold = true})

@@ -32,6 +32,7 @@ typedef forward_tiles<128, 64, 64, 4, 1, 2> forward_128;
 // BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
 typedef backward_tiles<64, 128, 32, 1, 2, 128, 48, 2> backward_64;
 typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
+typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 
 // ---- the mask ------------------------------------------------------------------------------
 
@@ -113,8 +114,8 @@ __device__ __forceinline__ struct range queries_of(const struct sequence& s, int
     if (window > 0 && k >= start + s.mask.sinks) to = min(to, k + window + (before > 0 ? 1 : 0));
     // END SOLUTION
     int64_t shift = (int64_t)s.N_k - s.N_q;  // from a query's index to its position
-    from = min(max(from - shift, (int64_t)0), (int64_t)s.N_q);
-    to = min(max(to - shift, from), (int64_t)s.N_q);
+    to = min(max(to - shift, (int64_t)0), (int64_t)s.N_q);
+    from = min(max(from - shift, (int64_t)0), to);  // of a key in no document: an empty range
     return {(int)from, (int)to};
 }
 
@@ -353,31 +354,19 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
 // ---- GPU kernel: delta ---------------------------------------------------------------------
 
-// delta_i = sum_x dO_ix O_ix
 // Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query (lesson 16).
 __global__ void delta_kernel(const struct backward all_heads, int d) {
     struct backward p = of_head(all_heads, blockIdx.y);
-    int lane = threadIdx.x % 16;
     int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
-    float sum = 0.0f;
-    for (int x = lane * PIECE; x < d && i < p.N_q; x += 16 * PIECE) {
-        uint4 o8 = *(const uint4*)&p.O.elements[i * p.O.stride.n + x];
-        uint4 dO8 = *(const uint4*)&p.dO.elements[i * p.dO.stride.n + x];
-        for (int pair = 0; pair < PIECE / 2; pair++) {
-            float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
-            float2 g = __bfloat1622float2(((const __nv_bfloat162*)&dO8)[pair]);
-            sum += o.x * g.x + o.y * g.y;
-        }
-    }
-    for (int step = 8; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (lane == 0 && i < p.N_q) p.delta[i] = sum;
+    float delta = delta_of_row(p, i, d);  // sum_x dO_ix O_ix
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
 // ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
 // Grid (ceil(N_k / BLOCK_K), B * H), block THREADS_K, a struct keys_smem of dynamic shared memory.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dk_dv_kernel(const struct backward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
     struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
@@ -400,8 +389,8 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
         if (row < n_keys) seen_by[i] = queries_of(s, (int64_t)first_key + row);
     }
 
-    copy_tile<d, T::BLOCK_K, T::THREADS_K>(smem.K, p.K, first_key, n_keys);
-    copy_tile<d, T::BLOCK_K, T::THREADS_K>(smem.V, p.V, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
     if (w.end > w.begin) copy_queries(smem, p, w.end - 1);
 
 #pragma unroll 1
@@ -421,18 +410,7 @@ __global__ void __launch_bounds__(T::THREADS_K, T::BLOCKS_K)
         else
             weigh_tile_of_queries<0>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
         if (!is_whole(w, tile)) hide_queries(warp, seen_by, tile * TILE_Q + query);
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)
-        if (T::SHARES == 1) {
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dV, warp.S, dO_tile);
-            multiply_registers<d, QUERIES, COLUMNS>(warp.dK, warp.dP, Q_tile);
-        } else {
-            bf16 *P_rows = smem.P + key * TILE_Q, *dS_rows = smem.dS + key * TILE_Q;
-            put<TILE_Q, QUERIES>(P_rows, query, warp.S, 1.0f);
-            put<TILE_Q, QUERIES>(dS_rows, query, warp.dP, 1.0f);
-            __syncthreads();  // P and dS are written before other warps read them
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dV, P_rows, dO_tile, column);
-            multiply_shared<d, TILE_Q, COLUMNS>(warp.dK, dS_rows, Q_tile, column);
-        }
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);  // dV += P^T dO,  dK += dS^T Q
     }
 
     // dK and dV take the places of K and V.
@@ -447,8 +425,8 @@ template <class T>
 __device__ __forceinline__ void copy_keys_to(struct queries_smem<T>& smem, const struct backward& p,
                                              int tile, int half) {
     int first = tile * T::TILE_K;
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.K[half], p.K, first, p.N_k - first);
-    copy_tile<T::d, T::TILE_K, T::THREADS_Q>(smem.V[half], p.V, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.K[half], p.K, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.V[half], p.V, first, p.N_k - first);
 }
 
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
@@ -456,7 +434,7 @@ __device__ __forceinline__ void copy_keys_to(struct queries_smem<T>& smem, const
 // Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct
 // keys for each row.
 template <class T>
-__global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     dq_kernel(const struct backward all_heads, const struct online_mask mask) {
     extern __shared__ uint4 memory[];
     struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
@@ -481,8 +459,8 @@ __global__ void __launch_bounds__(T::THREADS_Q, T::BLOCKS_Q)
         warp.delta[i] = p.delta[first_row + row];
     }
 
-    copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.Q, p.Q, first_row, n_rows);
-    copy_tile<d, T::BLOCK_Q, T::THREADS_Q>(smem.dO, p.dO, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
     int n = w.sink_tiles + w.end - w.begin - 1;
     if (n >= 0) copy_keys_to(smem, p, tile_of(w, n), n % 2);
 
@@ -535,19 +513,22 @@ static int launch_forward(const struct forward* p, struct online_mask mask, int 
 // The three kernels, for B * H heads.
 template <class T>
 static int launch_backward(const struct backward* p, struct online_mask mask, int heads) {
-    const int bytes_k = sizeof(struct keys_smem<T>),
-              bytes_q = sizeof(struct queries_smem<T>) + T::BLOCK_Q * sizeof(struct keys);
-    void (*dk_dv)(struct backward, struct online_mask) = dk_dv_kernel<T>;
-    void (*dq)(struct backward, struct online_mask) = dq_kernel<T>;
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>),
+              bytes_q = sizeof(struct queries_smem<of_queries>) +
+                        of_queries::BLOCK_Q * sizeof(struct keys);
+    void (*dk_dv)(struct backward, struct online_mask) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, struct online_mask) = dq_kernel<of_queries>;
     enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
     COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
     COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
     dim3 rows(CEIL_DIV((int64_t)p->N_q, DELTA_ROWS), heads);
-    dim3 keys(CEIL_DIV((int64_t)p->N_k, T::BLOCK_K), heads);
-    dim3 queries(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
-    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, T::d);
-    if (p->N_k > 0) dk_dv<<<keys, T::THREADS_K, bytes_k>>>(*p, mask);
-    if (p->N_q > 0) dq<<<queries, T::THREADS_Q, bytes_q>>>(*p, mask);
+    dim3 keys(CEIL_DIV((int64_t)p->N_k, of_keys::BLOCK_K), heads);
+    dim3 queries(CEIL_DIV((int64_t)p->N_q, of_queries::BLOCK_Q), heads);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, mask);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, mask);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
@@ -587,6 +568,8 @@ extern "C" int online_masks_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, c
     if (!is_mask(&mask, B)) return COURSE_BAD_ARGUMENT;
     int status = check_backward(&p, B, d);
     if (status != COURSE_OK || B == 0 || H == 0) return status;
-    return d == 64 ? launch_backward<backward_64>(&p, mask, B * H)
-                   : launch_backward<backward_128>(&p, mask, B * H);
+    if (d == 64) return launch_backward<backward_64>(&p, mask, B * H);
+    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+               ? launch_backward<backward_128>(&p, mask, B * H)
+               : launch_backward<backward_128_99KB>(&p, mask, B * H);
 }

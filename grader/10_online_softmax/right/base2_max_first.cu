@@ -1,5 +1,5 @@
-// In base 2, as fast attention kernels do it: exp(x - m) = exp2(x * log2(e) - m * log2(e)), one FMA
-// and one exp2. The merge takes the maximum of all threads first, then rescales once and adds.
+// In base 2: exp(x - m) = exp2((x - m) log2(e)). The merge takes the maximum of all threads first,
+// then rescales once and adds.
 
 #include "online_softmax.h"
 
@@ -28,7 +28,7 @@ __global__ void base2_kernel(float* m, float* l, const float* x, int64_t cols, i
             l_row *= exp2f((m_row - x_j) * LOG2_E);
             m_row = x_j;
         }
-        if (x_j > -INFINITY) l_row += exp2f(fmaf(x_j, LOG2_E, -(m_row * LOG2_E)));
+        if (x_j > -INFINITY) l_row += exp2f((x_j - m_row) * LOG2_E);
     }
 
     // m of the block, in every thread

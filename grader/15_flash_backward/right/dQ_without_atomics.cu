@@ -193,7 +193,7 @@ extern "C" int flash_backward(fp16* dQ, fp16* dK, fp16* dV, const fp16* Q, const
                               struct strides stride_do, float scale, int causal, void* workspace) {
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
     if (d > 256 || (int64_t)B * H > 65535) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0) return COURSE_OK;
+    if (B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return COURSE_OK;
     if (N_q && (!dQ || !Q || !O || !LSE || !dO || !workspace)) return COURSE_BAD_ARGUMENT;
     if (N_k && (!dK || !dV || !K || !V)) return COURSE_BAD_ARGUMENT;
     if (bad(stride_dq, d) || bad(stride_dk, d) || bad(stride_dv, d) || bad(stride_q, d) ||

@@ -126,11 +126,11 @@ extern "C" int flash_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp
     const struct strides all[8] = {stride_dq, stride_dk, stride_dv, stride_q,
                                    stride_k,  stride_v,  stride_o,  stride_do};
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    for (int a = 0; a < 8; a++)
-        if (all[a].b < 0 || all[a].h < 0 || all[a].n < d) return COURSE_BAD_ARGUMENT;
     if (d > 256 || (long long)B * H > 65535) return COURSE_UNSUPPORTED;
     const int64_t heads = (int64_t)B * H;
-    if (heads == 0) return COURSE_OK;
+    if (heads == 0 || (N_q == 0 && N_k == 0)) return COURSE_OK;
+    for (int a = 0; a < 8; a++)
+        if (all[a].b < 0 || all[a].h < 0 || all[a].n < d) return COURSE_BAD_ARGUMENT;
     if (N_q && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu || !workspace_gpu))
         return COURSE_BAD_ARGUMENT;
     if (N_k && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;

@@ -171,8 +171,8 @@ extern "C" int gqa_backward(fp16* dQ, fp16* dK, fp16* dV, const fp16* Q, const f
                             struct strides stride_v, struct strides stride_o,
                             struct strides stride_do, float scale, int causal, void* workspace) {
     int status = status_of(B, N_q, N_k, H_q, H_k, d);
-    if (status || B == 0 || H_k == 0) return status;
     int rows = N_q > 0 && H_q > 0;
+    if (status || B == 0 || H_k == 0 || (!rows && N_k == 0)) return status;
     if (rows && (!dQ || !Q || !O || !LSE || !dO || !workspace)) return COURSE_BAD_ARGUMENT;
     if (N_k && (!dK || !dV || !K || !V)) return COURSE_BAD_ARGUMENT;
     if (bad(stride_dq, d) || bad(stride_dk, d) || bad(stride_dv, d) || bad(stride_q, d) ||

@@ -41,10 +41,11 @@ int cudev_worker_count(void) {
     return workers;
 }
 
-static bool few, only_ends;
+static int few;
+static bool only_ends;
 
 void cudev_run_few(int blocks, int bytes) {
-    few = blocks != 0;
+    few = blocks;
     only_ends = bytes != 0;
 }
 
@@ -59,6 +60,7 @@ static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
     // small, and runs not at all.
     const uint64_t part_of_all = blocks / (cudev_watcher ? 64 : 8);
     const uint64_t edge = part_of_all < MOST ? part_of_all : MOST;
+    if (few == CUDEV_LAST_BLOCK) return block < blocks ? blocks - 1 : blocks;
     const uint64_t part[3][2] = {
         {0, edge}, {BEYOND_16_BITS, BEYOND_16_BITS + FROM_THERE}, {blocks - edge, blocks}};
     for (int i = 0; i < 3; i++) {

@@ -43,7 +43,7 @@ enum {
 #define FAR_SPACE ((size_t)1 << 44)
 // Allocations of which little is used (cudev_run_few()), likewise: each behind HOLLOW_GAP bytes.
 #define HOLLOW_BASE (FAR_BASE + FAR_SPACE)
-#define HOLLOW_SPACE ((size_t)1 << 40)
+#define HOLLOW_SPACE ((size_t)1 << 42)
 #define HOLLOW_GAP ((size_t)1 << 34)
 
 #endif

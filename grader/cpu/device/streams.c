@@ -29,8 +29,8 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (!stream)
-        return cudev_fail(cudaErrorInvalidResourceHandle, __func__, "the default stream stays");
+    if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+        return cudev_fail(cudaErrorInvalidResourceHandle, __func__, "this stream stays");
     free(stream);
     return cudaSuccess;
 }

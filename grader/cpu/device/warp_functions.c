@@ -27,8 +27,10 @@ static bool shuffle(struct worker* w, unsigned warp, uint32_t group) {
     uint64_t result[WARP_SIZE];
     for (uint32_t rest = group; rest; rest &= rest - 1) {
         unsigned i = (unsigned)__builtin_ctz(rest), source = source_lane(op, &lane[i], i);
+        bool there = group >> source & 1;
         // a lane that takes no part has no value: NaN, so that using it shows
-        result[i] = group >> source & 1 ? lane[source].value : ~(uint64_t)0;
+        result[i] = there ? lane[source].value : ~(uint64_t)0;
+        if (!there && w->watch) cudev_watcher->reads_nobody(w, warp * WARP_SIZE + i, source);
     }
     for (uint32_t rest = group; rest; rest &= rest - 1) {
         unsigned i = (unsigned)__builtin_ctz(rest);

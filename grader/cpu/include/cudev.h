@@ -25,6 +25,11 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
 
+// A program may define this function. It is called at most once, beside the findings, for what may
+// be a mistake: it explains a wrong result, and a result may be right all the same. kind:
+// "bad_mask", of a shuffle that reads a lane which its mask does not name. text: as above.
+void cudev_on_note(const char* kind, const char* text) __attribute__((weak));
+
 // A program may define this function. It is called for each call of the API, and each launch, that
 // the device refuses; the program goes on. call: the function, or "launch". text: the line that is
 // also printed to stderr. Both strings are valid only during the call.
@@ -100,12 +105,14 @@ void cudev_write_profile(FILE* out, const char* format);
 void cudev_alter_products(double (*product)(double a, double b));
 
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
-// blocks, if it is not 0: from now on a launch runs only a few of its blocks, counted in x, then y,
-// then z: the first and the last, each an eighth of them (watched: a 64th) and at most 16, and 48
-// from number 65536 on. bytes, likewise: an allocation of 16 MB or more takes room only where
-// something is written, so it may have a hundred gigabytes; fresh it holds zeros, and what lies up
-// to 16 GB before it can be used. Of a copy or a fill of so much only the first and the last
-// megabyte are made. This one is for programs that are not watched.
+// blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,
+// then y, then z. CUDEV_FEW_BLOCKS: the first and the last, each an eighth of them (watched: a
+// 64th) and at most 16, and 48 from number 65536 on. CUDEV_LAST_BLOCK: the last one alone. bytes,
+// if it is not 0: an allocation of 16 MB or more takes room only where something is written, so it
+// may have a hundred gigabytes; fresh it holds zeros, and what lies up to 16 GB before it can be
+// used. Of a copy or a fill of so much only the first and the last megabyte are made. This one is
+// for programs that are not watched.
+enum { CUDEV_ALL_BLOCKS, CUDEV_FEW_BLOCKS, CUDEV_LAST_BLOCK };
 void cudev_run_few(int blocks, int bytes);
 enum { CUDEV_END = 1 << 20 };
 int cudev_only_ends(size_t bytes);  // of so many bytes only the ends are copied now

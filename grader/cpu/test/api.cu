@@ -162,6 +162,9 @@ static void time_and_device(void) {
     CHECK_CUDA(cudaFreeAsync(p, stream));
     CHECK_CUDA(cudaStreamSynchronize(stream));
     CHECK_CUDA(cudaStreamDestroy(stream));
+    CHECK_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
+    CHECK(cudaStreamDestroy(cudaStreamPerThread) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaStreamDestroy(cudaStreamLegacy) == cudaErrorInvalidResourceHandle);
     CHECK_CUDA(cudaEventDestroy(start));
     CHECK_CUDA(cudaEventDestroy(stop));
 
@@ -170,7 +173,7 @@ static void time_and_device(void) {
     CHECK_CUDA(cudaGetDeviceCount(&count));
     CHECK_CUDA(cudaGetDeviceProperties(&prop, 0));
     CHECK(count == 1 && prop.warpSize == 32 && prop.sharedMemPerBlockOptin == 227 * 1024);
-    CHECK(strcmp(prop.name, "CPU device posing as NVIDIA H200") == 0);
+    CHECK(strcmp(prop.name, "CPU device posing as NVIDIA GeForce RTX 3090") == 0);
     CHECK(prop.multiProcessorCount == 132 && prop.maxThreadsPerMultiProcessor == 2048);
     CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     CHECK(value == 227 * 1024);
@@ -217,12 +220,14 @@ static int blocks_run(int x, int y, int from) {
 }
 
 static void few_blocks(void) {
-    cudev_run_few(1, 0);
+    cudev_run_few(CUDEV_FEW_BLOCKS, 0);
     CHECK(blocks_run(7, 1, 0) == 0);
     CHECK(blocks_run(8, 2, 0) == 4 && blocks_run(8, 2, 14) == 2);
     CHECK(blocks_run(65600, 1, 0) == 80 && blocks_run(65600, 1, 65584) == 16);
     CHECK(blocks_run(65535, 2, 65536) == 64);
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_LAST_BLOCK, 0);
+    CHECK(blocks_run(1, 1, 0) == 1 && blocks_run(65, 2, 0) == 1 && blocks_run(65, 2, 129) == 1);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     CHECK(blocks_run(65600, 1, 0) == 65600);
 }
 
@@ -235,7 +240,7 @@ __global__ void set_last(char* p, size_t n) {
 static void few_bytes(void) {
     const size_t n = (size_t)100 << 30;
     char *p, *q, *end = (char*)calloc(1, CUDEV_END);
-    cudev_run_few(0, 1);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 1);
     CHECK_CUDA(cudaMalloc(&p, n));
     CHECK_CUDA(cudaMalloc(&q, n));
     CHECK_CUDA(cudaMemset(p, 7, n));
@@ -249,7 +254,7 @@ static void few_bytes(void) {
     CHECK_CUDA(cudaFree(p));
     CHECK(cudaFree(p) == cudaErrorInvalidValue);
     CHECK_CUDA(cudaFree(q));
-    cudev_run_few(0, 0);
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
     cudaGetLastError();  // of the two calls that had to fail
     free(end);
 }

@@ -65,6 +65,9 @@ struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_sit
 // Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;
 // NULL: host code.
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);
+// A thread reads a lane that takes no part in its shuffle. That is no finding, since the value may
+// go nowhere; it is told once, and with it cudev_on_note().
+void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane);
 // Prints what has been found since the last call: one finding for each pair of lines and array.
 void cudev_findings_print(void);
 

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "cpu/device/report.h"
+#include "cpu/device/waiting.h"
+#include "cpu/device/watcher.h"
 #include "cpu/include/cudev.h"
 #include "cpu/watch/array_names.h"
 #include "cpu/watch/finding.h"
@@ -20,6 +23,7 @@ struct key {
 struct findings {
     unsigned count, printed, keys;
     bool closed;  // the limit was reached and said
+    bool noted;   // cudev_findings_note() has said something
     struct finding finding[MAX_FINDINGS];
     struct key key[MAX_KEYS];
 };
@@ -62,6 +66,40 @@ void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t off
 
 // ---- printing ----------------------------------------------------------------------------------
 
+// Output of kernels comes first, unless one is inside printf at this moment. False if it cannot be
+// written.
+static bool write_text(const char* text, size_t length) {
+    if (ftrylockfile(stdout) == 0) {
+        fflush(stdout);
+        funlockfile(stdout);
+    }
+    return write(STDERR_FILENO, text, length) >= 0;
+}
+
+void cudev_findings_note(struct worker* w, unsigned thread, unsigned lane) {
+    struct findings* all = findings();
+    const struct lane* own = &w->waiting->lane[thread];
+    const struct cudev_launch_site* site = &w->launch->site;
+    const unsigned* grid = site->grid;
+    char text[800];
+    if (all->noted || !cudev_watcher->finds) return;
+    all->noted = true;
+    int n = snprintf(
+        text, sizeof text,
+        "==CPU device== NOTE: bad_mask: %s at %s:%d reads lane %u, which the mask 0x%08x does not "
+        "name\n"
+        "    by thread %s of block (%u,%u,%u); what it gets is undefined, and NaN here\n"
+        "  kernel %s launched at %s:%d\n"
+        "  next: let all lanes that are read make the call, with what adds nothing, and name "
+        "them\n",
+        own->place.what, own->place.file, own->place.line, lane, own->mask,
+        cudev_thread_name(w, thread), (unsigned)(w->block % grid[0]),
+        (unsigned)(w->block / grid[0] % grid[1]), (unsigned)(w->block / grid[0] / grid[1]),
+        site->name, site->file, site->line);
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    if (write_text(text, length) && cudev_on_note) cudev_on_note("bad_mask", text);
+}
+
 static void print(const struct located_finding* r) {
     struct findings* all = findings();
     if (all->printed == MAX_PRINTED) {
@@ -72,12 +110,7 @@ static void print(const struct located_finding* r) {
     all->printed++;
     size_t length;
     const char* text = cudev_finding_text(r, &length);
-    // output of kernels comes first, unless one is inside printf at this moment
-    if (ftrylockfile(stdout) == 0) {
-        fflush(stdout);
-        funlockfile(stdout);
-    }
-    if (write(STDERR_FILENO, text, length) < 0) return;
+    if (!write_text(text, length)) return;
     if (cudev_on_finding)
         cudev_on_finding(cudev_race_of_writes(r->f) ? "race_of_writes" : cudev_finding_kind(r->f),
                          text);

@@ -57,25 +57,21 @@ static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {
     slot[second ? 3 : 2] = me;
 }
 
-// All earlier accesses to these bytes come before this access, or have been reported: they can go.
-// Two kinds stay beside an atomic: atomics of other threads, since atomics exclude each other
-// without being ordered; and in global memory an ordinary write of this block, since the atomic
-// does not order it before those of other blocks.
-static void record_write(uint64_t* slot, uint64_t floor, uint64_t me, bool global) {
+// Who comes later and is ordered behind an ordinary write is so behind all that came before it: all
+// earlier accesses to these bytes have been reported or can go. An atomic hides nothing: other
+// atomics need no order behind it, but they do need one behind ordinary accesses of before, its own
+// thread's, too. Of those the reads stay, and the last write; of the atomics the newest of another
+// thread.
+static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
     const uint64_t bytes = me & (uint64_t)15 << SLOT_MASK_SHIFT;
     int plain = -1;
     for (int i = 0; i < 4; i++) {
-        bool keep = i < 2 && me & SLOT_ATOMIC &&
-                    (slot[i] & SLOT_ATOMIC ? (slot[i] ^ me) >> SLOT_THREAD_SHIFT & (MAX_THREADS - 1)
-                                           : global);
-        if (keep && !(slot[i] & SLOT_ATOMIC)) plain = i;
-        if (slot[i] < floor || !(slot[i] & (uint64_t)15 << SLOT_MASK_SHIFT))
-            slot[i] = 0;
-        else if (!keep)
-            slot[i] &= ~bytes;
-        if (!slot_mask(slot[i])) slot[i] = 0;
+        bool same_thread = !((slot[i] ^ me) >> SLOT_THREAD_SHIFT & (MAX_THREADS - 1));
+        if (!(me & SLOT_ATOMIC) || (slot[i] & SLOT_ATOMIC && same_thread)) slot[i] &= ~bytes;
+        if (slot[i] < floor || !slot_mask(slot[i])) slot[i] = 0;
+        if (i < 2 && slot[i] && !(slot[i] & SLOT_ATOMIC)) plain = i;
     }
-    if (plain >= 0 && slot[plain])
+    if (plain >= 0)
         slot[1] = slot[plain];
     else if (slot[0])
         slot[1] = slot[0] > slot[1] ? slot[0] : slot[1];
@@ -93,7 +89,7 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
         report(watch, offset, earlier, i < 2, me, write);
     }
     if (write)
-        record_write(slot, floor, me, offset < WINDOW_OFFSET);
+        record_write(slot, floor, me);
     else
         record_read(slot, floor, me);
 }

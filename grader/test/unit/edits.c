@@ -128,6 +128,25 @@ START_TEST(test_read) {
 }
 END_TEST
 
+// The lines that count, as they are compared: those taken away and those put in.
+START_TEST(test_list) {
+    const char* text = FRONT FIRST "// ---- 2 second\nint g() {\n  int b = 2;\n  b++;\n}\n";
+    char to[64];
+    edits_list(given, "name_of_", text, strlen(text), 2, to, sizeof to);
+    ck_assert_str_eq(to, "- int b = 1;\n+ int b = 2;\n- return b;\n");
+    edits_list(given, "name_of_", text, strlen(text), 2, to, 14);
+    ck_assert_str_eq(to, "- int b = 1;\n");
+    edits_list(given, "name_of_", text, strlen(text), 1, to, sizeof to);
+    ck_assert_str_eq(to, "");
+    edits_list(given, "name_of_", FRONT, strlen(FRONT), 0, to, sizeof to);
+    ck_assert_str_eq(to, "");
+    text = FRONT FIRST SECOND "x" NINETY NINETY "\n";
+    char wide[200];
+    edits_list(given, "name_of_", text, strlen(text), 2, wide, sizeof wide);
+    ck_assert_str_eq(wide, "+ x" NINETY "012345678\n");
+}
+END_TEST
+
 int main(void) {
     Suite* suite = suite_create("edits");
     TCase* t = tcase_create("edits");
@@ -135,6 +154,7 @@ int main(void) {
     tcase_add_loop_test(t, test_sections, 0, sizeof other_sections / sizeof other_sections[0]);
     tcase_add_test(t, test_large);
     tcase_add_test(t, test_read);
+    tcase_add_test(t, test_list);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -217,6 +217,27 @@ START_TEST(test_refuted) {
 }
 END_TEST
 
+// What fits is within the reach, up to the last bit of it; what differs by more does not fit.
+START_TEST(test_reach) {
+    struct output o;
+    struct suspect s = {.tensor = output(&o, 1, 2, 3, 8), .budget = {0.5, 0.5}};
+    ck_assert_double_eq(hypothesis_reach(&s), 0.5);
+    s.slack = (struct slack){.of_largest = 0.25, .of_element = 0.125};
+    double reach = hypothesis_reach(&s);  // the largest number of a guess is at most 13.6
+    ck_assert_double_eq_tol(reach, 0.5 + 0.25 * 8.5 / 0.625, 1e-12);
+    for (double first = -4; first <= 12; first += 0.125)
+        for (double last = 1; last <= 20; last += 0.125) {
+            const double guess[] = {first, 2, 3, last};
+            bool fits = hypothesis_fit(s.tensor, guess, s.budget, s.slack) != FIT_NONE;
+            for (int e = 0; e < 4 && fits; e++)
+                ck_assert(!hypothesis_refuted_within(&s, e, guess[e], reach));
+        }
+    ck_assert(hypothesis_refuted_within(&s, 0, 7, reach));
+    ck_assert(hypothesis_refuted_within(&s, 0, NAN, reach));
+    ck_assert(hypothesis_refuted_within(&s, 0, INFINITY, reach));
+}
+END_TEST
+
 // check/ expects a lesson; these tests need none.
 const struct lesson lesson = {.name = "00_none"};
 
@@ -224,7 +245,7 @@ int main(void) {
     const TTest* const tests[] = {
         test_exact,     test_budget,          test_nan,     test_infinity, test_never_written,
         test_untouched, test_anything,        test_slack,   test_nearer,   test_unexplained,
-        test_search,    test_search_variants, test_refuted,
+        test_search,    test_search_variants, test_refuted, test_reach,
     };
     const int TESTS = (int)(sizeof tests / sizeof tests[0]);
     Suite* suite = suite_create("hypothesis");

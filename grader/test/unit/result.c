@@ -69,6 +69,28 @@ START_TEST(test_verdict) {
 }
 END_TEST
 
+// What is mended first: known wrong answers, unknown ones, costs, questions without an answer.
+START_TEST(test_first_to_mend) {
+    static struct result r = {.item_count = 7};
+    static const char* const causes[] = {"bug_not_named", "uncoalesced", "unknown", "unknown",
+                                         "race",          "unknown",     "leak"};
+    static const int wanted[] = {4, 6, 2, 1, 0};  // as items get right, the first wanted ones first
+    for (int i = 0; i < 7; i++) {
+        strcpy(r.item[i].cause, causes[i]);
+        r.item[i].outcome = OUTCOME_FAIL;
+        r.item[i].cost = i == 1;
+    }
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; k++) {
+        const struct result_item* item = result_first_to_mend(&r);
+        ck_assert_ptr_nonnull(item);
+        ck_assert_int_eq(item - r.item, wanted[k]);
+        for (int i = 0; i < 7; i++)
+            if (strcmp(causes[i], causes[wanted[k]]) == 0) r.item[i].outcome = OUTCOME_PASS;
+    }
+    ck_assert_ptr_null(result_first_to_mend(&r));
+}
+END_TEST
+
 // Whatever a student's program prints and whatever a result says that a student brings: no byte of
 // it reaches a terminal that would obey it.
 static const char hostile[] = "\033[31m\xc2\x9b"
@@ -140,10 +162,11 @@ int main(void) {
     tcase_add_test(t, test_result_is_plain);
     tcase_add_test(t, test_other_versions_are_refused);
     tcase_add_test(t, test_causes);
+    tcase_add_test(t, test_first_to_mend);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 9 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 10 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -255,12 +255,12 @@ extern "C" int flash_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp
                               struct strides stride_o, struct strides stride_do, float scale,
                               int causal, void* workspace_gpu) {
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
+    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
+    if (B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return COURSE_OK;
     if (!is_valid(stride_dq, d) || !is_valid(stride_dk, d) || !is_valid(stride_dv, d) ||
         !is_valid(stride_q, d) || !is_valid(stride_k, d) || !is_valid(stride_v, d) ||
         !is_valid(stride_o, d) || !is_valid(stride_do, d))
         return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0) return COURSE_OK;
     if (N_q > 0 && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu || !workspace_gpu))
         return COURSE_BAD_ARGUMENT;
     if (N_k > 0 && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;

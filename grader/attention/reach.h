@@ -1,0 +1,16 @@
+// reach.h: does an attention kernel do its last queries, if there are billions?
+#ifndef ATTENTION_REACH_H
+#define ATTENTION_REACH_H
+
+#include "attention/problem.h"
+
+enum { REACH_MOST = INT32_MAX };  // queries
+
+// check_indexes() (check/reach.h) along N_q, which is `queries` instead of p's, for cases of p's
+// heads and keys: O, LSE and what the contract's is_more_right() compares; or dQ. The last row of
+// the last head is compared, and few blocks run, an eighth of a grid of few. So a backward pass has
+// p.B * p.H >= 8, and its keys fit into the smallest tile. A kernel that walks over hidden queries
+// would take hours: p has a causal mask, and the item has found such kernels before.
+void attention_reaches(struct problem p, int64_t queries);
+
+#endif
