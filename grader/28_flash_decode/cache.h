@@ -225,7 +225,8 @@ static double* rows_of_view(const struct decode* p, const struct view* v, const 
     double* rows = check_allocate(p->check, v->keys * p->H_k * p->d, sizeof *rows);
     for (int64_t j = 0; j < v->keys; j++)
         for (int64_t g = 0; g < p->H_k; g++) {
-            const int64_t page = v->page[j / v->page_size], slot = j % v->page_size;
+            const int64_t n = j / v->page_size, slot = j % v->page_size;
+            const int64_t page = n < MOST_PAGES ? v->page[n] : -1;
             const int64_t at = ((page * p->H_k + g) * v->slots + slot) * p->d;
             double* row = &rows[(j * p->H_k + g) * p->d];
             for (int64_t x = 0; x < p->d && j < v->zeros_from; x++)

@@ -65,7 +65,7 @@ struct profile {
         uint64_t static_bytes;               // of static variables, read or written
         uint64_t shared_bytes, most_shared;  // of the block that runs; of any block since the reset
         uint64_t block_sectors, most_block_sectors;  // likewise: distinct sectors that it reads
-        uint64_t placed[MAX_SHARED_ARRAYS];  // layout of shared memory in the last block
+        uint64_t placed[MAX_SHARED_ARRAYS];          // layout of shared memory in the last block
         unsigned placed_count;
         uint32_t epoch;
         struct row_cache {
