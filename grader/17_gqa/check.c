@@ -296,22 +296,11 @@ static void arguments(struct check* c) {
         {0},
     };
     static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};
-    // What comes first in the contract's list counts.
-    static const struct idle_call order[] = {
-        {COURSE_BAD_ARGUMENT, {{"d", 257}, {"N_k", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"d", 257}, {"H_k", 3}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}, {"B", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}, {"Q", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}, {"stride_k.n", 8}}},
-        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"V", 0}}},
-        {0},
-    };
     const struct strides bad_strides = {.n = 15, .h = -1, .b = -1};
     struct problem p = sizes(c, &of_forward, 4, 1, 16, 16, false);
     forward_arguments(forward_of(c, 1, 32, 32, false), too_wide);
     problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
-    problem_refused(p, order);
     problem_refused(p, no_heads);
     backward_case(backward_of(c, 2, 32, 32, true));
     backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, false), 2, 2));
@@ -319,7 +308,6 @@ static void arguments(struct check* c) {
     p = sizes(c, &of_backward, 4, 1, 16, 16, false);
     problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
-    problem_refused(p, order);
     problem_too_many_heads(backward_of(c, 2, 16, 16, false));
     problem_most_heads(backward_of(c, 2, 16, 16, false));
     problem_launches_fail(backward_of(c, 2, 16, 16, false));

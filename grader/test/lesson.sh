@@ -82,13 +82,13 @@ fi
 # Our own kernels run hundreds of times, at the quickest isolation level. The exploits test the
 # other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
-few=1 some=2 cards=h200
+few=1 some=2 cards=rtx3090
 [ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }' | tail -n +2)
 {
     echo "$stub stub 1"
     echo "$solution right $few"
-    # A grade is of the first card. The limits of the others are no less than that one's; a launcher
-    # may choose by them.
+    # A grade is of the first card. On others the solution must be as good: the launcher chooses by
+    # their limits. An RTX 3090's are the strictest.
     [ "$ending" != cu ] || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
     [ "$naive" = - ] || echo "$naive naive $few $quickest"
     kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"

@@ -9,12 +9,11 @@
 #define MB *(size_t)1048576
 
 const struct known_card cards[] = {
-    // The strictest first: what runs within its limits runs on all of them.
-    {"rtx3090", "NVIDIA GeForce RTX 3090", 8, 6, 82, 1536, 16, 65536, 100 KB, 99 KB, 6 MB},
     {"h200", "NVIDIA H200", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"h100", "NVIDIA H100 SXM", 9, 0, 132, 2048, 32, 65536, 228 KB, 227 KB, 50 MB},
     {"a100", "NVIDIA A100", 8, 0, 108, 2048, 32, 65536, 164 KB, 163 KB, 40 MB},
     {"a10", "NVIDIA A10", 8, 6, 72, 1536, 16, 65536, 100 KB, 99 KB, 6 MB},
+    {"rtx3090", "NVIDIA GeForce RTX 3090", 8, 6, 82, 1536, 16, 65536, 100 KB, 99 KB, 6 MB},
     {"rtx4090", "NVIDIA GeForce RTX 4090", 8, 9, 128, 1536, 24, 65536, 100 KB, 99 KB, 72 MB},
     {"l4", "NVIDIA L4", 8, 9, 58, 1536, 24, 65536, 100 KB, 99 KB, 48 MB},
     {"l40", "NVIDIA L40", 8, 9, 142, 1536, 24, 65536, 100 KB, 99 KB, 96 MB},

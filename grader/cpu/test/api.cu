@@ -173,7 +173,7 @@ static void time_and_device(void) {
     CHECK_CUDA(cudaGetDeviceCount(&count));
     CHECK_CUDA(cudaGetDeviceProperties(&prop, 0));
     CHECK(count == 1 && prop.warpSize == 32 && prop.sharedMemPerBlockOptin == 227 * 1024);
-    CHECK(strcmp(prop.name, "CPU device posing as NVIDIA GeForce RTX 3090") == 0);
+    CHECK(strcmp(prop.name, "CPU device posing as NVIDIA H200") == 0);
     CHECK(prop.multiProcessorCount == 132 && prop.maxThreadsPerMultiProcessor == 2048);
     CHECK_CUDA(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     CHECK(value == 227 * 1024);
