@@ -22,7 +22,7 @@
 // ---- GPU kernels ---------------------------------------------------------------------------
 
 // S, and -infinity where query i does not see key j                                  (README eq. 1)
-// Grid (ceil(N_k / BLOCK), ceil(N_q / BLOCK), B * H).
+// Grid (ceil(N_q / BLOCK), ceil(N_k / BLOCK), B * H).
 __global__ void scores_kernel(float* S,                    // (B, H, N_q, N_k)
                               const fp16* __restrict__ Q,  // (B, N_q, H, d)
                               const fp16* __restrict__ K,  // (B, N_k, H, d)
@@ -30,8 +30,8 @@ __global__ void scores_kernel(float* S,                    // (B, H, N_q, N_k)
                               struct strides stride_k, float scale, int causal) {
     int64_t batch = blockIdx.z / H;                         // [0, B)
     int64_t head = blockIdx.z % H;                          // [0, H)
-    int64_t i = (int64_t)blockIdx.y * BLOCK + threadIdx.y;  // [0, N_q)
-    int64_t j = (int64_t)blockIdx.x * BLOCK + threadIdx.x;  // [0, N_k)
+    int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, N_q)
+    int64_t j = (int64_t)blockIdx.y * BLOCK + threadIdx.x;  // [0, N_k)
     if (i >= N_q || j >= N_k) return;
     const fp16* q = Q + batch * stride_q.b + head * stride_q.h + i * stride_q.n;
     const fp16* k = K + batch * stride_k.b + head * stride_k.h + j * stride_k.n;
@@ -58,7 +58,7 @@ __global__ void softmax_kernel(float* P,    // in S, out P: (rows, N_k)
 }
 
 // O = P V
-// Grid (ceil(d / BLOCK), ceil(N_q / BLOCK), B * H).
+// Grid (ceil(N_q / BLOCK), ceil(d / BLOCK), B * H).
 __global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
                               const float* __restrict__ P,  // (B, H, N_q, N_k)
                               const fp16* __restrict__ V,   // (B, N_k, H, d)
@@ -66,8 +66,8 @@ __global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
                               struct strides stride_v) {
     int64_t batch = blockIdx.z / H;                         // [0, B)
     int64_t head = blockIdx.z % H;                          // [0, H)
-    int64_t i = (int64_t)blockIdx.y * BLOCK + threadIdx.y;  // [0, N_q)
-    int x = blockIdx.x * BLOCK + threadIdx.x;               // [0, d)
+    int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, N_q)
+    int x = blockIdx.y * BLOCK + threadIdx.x;               // [0, d)
     if (i >= N_q || x >= d) return;
     P += ((batch * H + head) * N_q + i) * N_k;
     V += batch * stride_v.b + head * stride_v.h + x;
@@ -77,12 +77,12 @@ __global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
 }
 
 // R[I][J] = mean of P[i][j] over the rows i and columns j that the pool has          (README eq. 2)
-// Grid (ceil(n_J / BLOCK), ceil(n_I / BLOCK), B * H).
+// Grid (ceil(n_I / BLOCK), ceil(n_J / BLOCK), B * H).
 __global__ void pool_kernel(float* R,                     // (B, H, n_I, n_J)
                             const float* __restrict__ P,  // (B, H, N_q, N_k)
                             int N_q, int N_k, int64_t n_I, int64_t n_J, int pool) {
-    int64_t I = (int64_t)blockIdx.y * BLOCK + threadIdx.y;  // [0, n_I)
-    int64_t J = (int64_t)blockIdx.x * BLOCK + threadIdx.x;  // [0, n_J)
+    int64_t I = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, n_I)
+    int64_t J = (int64_t)blockIdx.y * BLOCK + threadIdx.x;  // [0, n_J)
     if (I >= n_I || J >= n_J) return;
     int64_t head = blockIdx.z;  // of all heads of all batches
     int64_t rows = N_q - I * pool < pool ? N_q - I * pool : pool;
@@ -121,11 +121,11 @@ extern "C" int pooled_scores(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp
     if (count > 0) COURSE_TRY(cudaMalloc((void**)&P_gpu, (size_t)count * sizeof(float)));
 
     dim3 block(BLOCK, BLOCK);
-    dim3 P_grid(CEIL_DIV((int64_t)N_k, BLOCK), CEIL_DIV((int64_t)N_q, BLOCK), B * H);
-    dim3 O_grid(CEIL_DIV(d, BLOCK), CEIL_DIV((int64_t)N_q, BLOCK), B * H);
+    dim3 P_grid(CEIL_DIV((int64_t)N_q, BLOCK), CEIL_DIV((int64_t)N_k, BLOCK), B * H);
+    dim3 O_grid(CEIL_DIV((int64_t)N_q, BLOCK), CEIL_DIV(d, BLOCK), B * H);
     int64_t n_I = CEIL_DIV((int64_t)N_q, pool);
     int64_t n_J = CEIL_DIV((int64_t)N_k, pool);
-    dim3 R_grid(CEIL_DIV(n_J, BLOCK), CEIL_DIV(n_I, BLOCK), B * H);
+    dim3 R_grid(CEIL_DIV(n_I, BLOCK), CEIL_DIV(n_J, BLOCK), B * H);
     if (count > 0)
         scores_kernel<<<P_grid, block>>>(P_gpu, Q_gpu, K_gpu, N_q, N_k, H, d, stride_q, stride_k,
                                          scale, causal);
