@@ -1,7 +1,7 @@
 // 2_two_kernels.cu: the keys of a head are split over blocks; a second kernel merges the parts.
 //
-// Slower than the solution: the second kernel begins when the last block of the first one has
-// ended. With a short cache that is a good share of the time.
+// What the solution does without is the second launch: it begins when the last block of the first
+// kernel has ended. With a short cache that is a good share of the time.
 #include "flash_decode.h"
 
 #include <math.h>
