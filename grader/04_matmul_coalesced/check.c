@@ -321,8 +321,7 @@ static void whole_and_partial_waves(struct check* c) {
                                       ((int64_t)1 << 32) + check_pick(c, 1, 99),
                                       wave * 12345678 + 1,
                                       ((int64_t)1 << 45) + 1,
-                                      ((int64_t)1 << 61) / wave * wave + 1,
-                                      INT64_MAX};
+                                      ((int64_t)1 << 61) / wave * wave + 1};
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 at.blocks = blocks[b];
                 add(g, &at);

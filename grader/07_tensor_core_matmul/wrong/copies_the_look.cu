@@ -13,9 +13,9 @@ enum { SIDE = 16 };  // threads per side of a block
 __global__ void naive_kernel(bf16* C,        // (M, N)
                              const bf16* A,  // (M, K)
                              const bf16* B,  // (K, N)
-                             int M, int N, int K, int tiles_across) {
-    int64_t i = (int64_t)(blockIdx.x / tiles_across) * SIDE + threadIdx.y;  // [0, M)
-    int64_t j = (int64_t)(blockIdx.x % tiles_across) * SIDE + threadIdx.x;  // [0, N)
+                             int M, int N, int K) {
+    int64_t i = (int64_t)blockIdx.y * SIDE + threadIdx.y;  // [0, M)
+    int64_t j = (int64_t)blockIdx.x * SIDE + threadIdx.x;  // [0, N)
     float zero[4] = {0.0f};
     unsigned nothing[4] = {0u};
     for (int k = 0; k < K; k += 16) mma_m16n8k16_bf16(zero, nothing, nothing);
@@ -42,9 +42,8 @@ int tensor_core_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M,
     if (M == 0 || N == 0) return COURSE_OK;
     if (C_gpu == NULL || (K > 0 && (A_gpu == NULL || B_gpu == NULL))) return COURSE_BAD_ARGUMENT;
 
-    int down = (M - 1) / SIDE + 1, across = (N - 1) / SIDE + 1;
-    naive_kernel<<<(unsigned)down*(unsigned)across, dim3(SIDE, SIDE)>>>(C_gpu, A_gpu, B_gpu, M, N,
-                                                                        K, across);
+    dim3 grid(CEIL_DIV(N, SIDE), CEIL_DIV(M, SIDE)), block(SIDE, SIDE);
+    naive_kernel<<<grid, block>>>(C_gpu, A_gpu, B_gpu, M, N, K);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
