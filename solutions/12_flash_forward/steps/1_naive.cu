@@ -28,8 +28,8 @@ __global__ void scores_kernel(float* S,                    // (B, N_q, N_k) pack
                               int N_q, int N_k, int d, int64_t stride_qb, int64_t stride_qn,
                               int64_t stride_kb, int64_t stride_kn, float scale) {
     int64_t batch = blockIdx.z;                             // [0, B)
-    int64_t i = (int64_t)blockIdx.y * BLOCK + threadIdx.y;  // [0, N_q)
-    int64_t j = (int64_t)blockIdx.x * BLOCK + threadIdx.x;  // [0, N_k)
+    int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, N_q)
+    int64_t j = (int64_t)blockIdx.y * BLOCK + threadIdx.x;  // [0, N_k)
     const fp16* q = Q + batch * stride_qb + i * stride_qn;
     const fp16* k = K + batch * stride_kb + j * stride_kn;
 
@@ -66,8 +66,8 @@ __global__ void output_kernel(fp16* O,                      // (B, N_q, d)
                               int N_q, int N_k, int64_t stride_ob, int64_t stride_on,
                               int64_t stride_vb, int64_t stride_vn) {
     int64_t batch = blockIdx.z;
-    int64_t i = (int64_t)blockIdx.y * BLOCK + threadIdx.y;  // [0, N_q)
-    int x = blockIdx.x * BLOCK + threadIdx.x;               // [0, d)
+    int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, N_q)
+    int x = blockIdx.y * BLOCK + threadIdx.x;               // [0, d)
     const float* p = P + (batch * N_q + i) * N_k;
     const fp16* v = V + batch * stride_vb + x;
 
@@ -112,9 +112,9 @@ extern "C" int flash_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_gpu, con
 
     // Every size is a multiple of BLOCK: no block hangs over an edge.
     dim3 block(BLOCK, BLOCK);
-    dim3 grid_scores(N_k / BLOCK, N_q / BLOCK, B);
+    dim3 grid_scores(N_q / BLOCK, N_k / BLOCK, B);
     dim3 grid_softmax(CEIL_DIV(N_q, ROWS), B);
-    dim3 grid_output(d / BLOCK, N_q / BLOCK, B);
+    dim3 grid_output(N_q / BLOCK, d / BLOCK, B);
     scores_kernel<<<grid_scores, block>>>(S_gpu, Q_gpu, K_gpu, N_q, N_k, d, stride_qb, stride_qn,
                                           stride_kb, stride_kn, scale);
     cudaError_t error = cudaGetLastError();
