@@ -137,9 +137,8 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// For a list of calls with two mistakes: what comes first in the order of lessons 12 to 20 counts,
-// sizes, what is not supported, nothing to do, pointers and strides. `wide` is a d that is not
-// supported.
+// For a list of calls with two mistakes: what comes first in the contract's order counts, sizes,
+// what is not supported, nothing to do, pointers and strides. `wide` is a d that is not supported.
 #define FORWARD_ORDER(wide)                                     \
     {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
         {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \

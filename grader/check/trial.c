@@ -10,6 +10,8 @@
 #include "check/state.h"
 #include "course.h"
 
+// Tries to seal, 4 ms apart: on a busy machine the end of a program that had terabytes of addresses
+// takes longer than a moment, and is no survivor.
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 500 };
 
 // A run of a case: as it is; with mma.sync that multiplies wrongly.

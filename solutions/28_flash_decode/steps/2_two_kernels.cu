@@ -1,7 +1,7 @@
 // 2_two_kernels.cu: the keys of a head are split over blocks; a second kernel merges the parts.
 //
-// What the solution does without is the second launch: it begins when the last block of the first
-// kernel has ended. With a short cache that is a good share of the time.
+// What the solution does without is the second launch, which begins when the last block of the
+// first kernel has ended. The README's table says what either costs.
 #include "flash_decode.h"
 
 #include <math.h>
