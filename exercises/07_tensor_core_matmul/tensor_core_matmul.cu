@@ -13,7 +13,7 @@
 //     2_shared_unswizzled.cu      tiles in shared memory, ldmatrix: 8 of 8 rows in the same banks
 //     3_swizzle.cu                the pieces of a row exchanged; copied a number at a time
 //     4_pieces.cu                 16 bytes at a time, by way of a register
-//     5_one_buffer.cu             by cp.async, past the registers; still: copy, wait, multiply, wait
+//     5_one_buffer.cu             by cp.async; still: copy, wait, multiply, wait
 //     6_three_stages.cu           two tiles on their way while one is multiplied; mma waits for
 //                                 ldmatrix at every step
 //
