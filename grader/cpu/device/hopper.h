@@ -89,7 +89,8 @@ struct product {
     struct place place;
     uint32_t group;  // of the warps: groups before it
     uint32_t warps;  // which have issued it: bits of 4
-    uint64_t time;   // the watcher's, of the last issue
+    uint64_t time;   // the watcher's, of the first issue; then of the computation
+    unsigned warpgroup;
     unsigned accumulator[WARPGROUP];
     const unsigned* a[WARPGROUP * WARP_SIZE];
     unsigned kept[WARPGROUP * WARP_SIZE][4];  // A in registers at the issue

@@ -223,7 +223,7 @@ static void deliver(struct worker* w, struct warpgroup* g, unsigned warp, uint32
         c->runs = false;
     }
     s->waited = wanted;
-    if (w->watch) cudev_watcher->products_waited(w, warp);
+    if (w->watch && wanted) cudev_watcher->products_waited(w, warp, number(g, wanted - 1));
 }
 
 static void serve(struct worker* w, struct warpgroup* g, unsigned first_warp) {
@@ -334,6 +334,7 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
         p->place = lane->place;
         p->group = s->groups;
         p->warps = 0;
+        p->warpgroup = warp / WARPGROUP;
     } else if (!same_product(&p->is, own) || p->group != s->groups) {
         char text[300];
         snprintf(text, sizeof text,
