@@ -75,10 +75,11 @@ static void complete(struct worker* w, struct mbarrier* b) {
     wake(w, b);
 }
 
-static void report_bytes(struct worker* w, const struct mbarrier* b, long long landed) {
+static void report_bytes(struct worker* w, const struct mbarrier* b, long long landed,
+                         long long announced) {
     cudev_report_begin("bad_barrier",
                        "mbarrier %s, phase %u: TMA brings %lld bytes, and %lld were announced%s",
-                       b->name, b->phase, landed, landed + b->missing,
+                       b->name, b->phase, landed, announced,
                        b->announced.line ? "" : ": mbarrier_arrive_expect() was not called");
     if (b->announced.line)
         cudev_report_add("  announced at %s:%d\n", b->announced.file, b->announced.line);
@@ -92,7 +93,7 @@ static void land(struct worker* w, struct mbarrier* b) {
     if (b->pending || cudev_bulk_bytes_for(w, b) < b->missing) return;
     long long announced = b->missing;
     cudev_bulk_land(w, b);
-    if (b->missing < 0) report_bytes(w, b, announced - b->missing);
+    if (b->missing < 0) report_bytes(w, b, announced - b->missing, announced);
     complete(w, b);
 }
 
@@ -192,7 +193,7 @@ void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file
     if (--b->pending) return;
     if (b->missing == 0) {
         unsigned unannounced = cudev_bulk_bytes_for(w, b);
-        if (unannounced) report_bytes(w, b, unannounced);
+        if (unannounced) report_bytes(w, b, unannounced, 0);
         complete(w, b);
     }
 }

@@ -60,10 +60,10 @@ static const char HANDS_OFF[] =
 static struct side side_of(const struct watch* watch, uint64_t slot, bool writes) {
     const unsigned t = slot_thread(slot), beyond = beyond_of(watch);
     return (struct side){slot_site(slot), t,
-                         t > beyond    ? "multiplies"
-                         : t == beyond ? "loads by TMA"
-                         : writes      ? "writes"
-                                       : "reads"};
+                         t < beyond                     ? writes ? "writes" : "reads"
+                         : t == thread_of_tma(watch)    ? "loads by TMA"
+                         : t == thread_of_stores(watch) ? "stores by TMA"
+                                                        : "multiplies"};
 }
 
 // ---- what comes before -------------------------------------------------------------------------
@@ -92,8 +92,8 @@ static void check_earlier(struct watch* watch, const char* p, unsigned i, struct
     act->seen[i] = slot >> SLOT_THREAD_SHIFT;
     const unsigned other = slot_thread(slot);
     const bool by_thread = other < beyond_of(watch);
+    if (writes && i < 2 && other == thread_of_tma(watch)) return;  // its readers are in between
     for (unsigned t = act->first; t < act->first + act->count; t++) {
-        act->by.thread = act->count == 1 && act->by.thread < beyond_of(watch) ? t : act->by.thread;
         if (!is_known(watch, offset, slot, t)) {
             found(watch, p, act->by, side_of(watch, slot, i < 2),
                   writes      ? "it is not known to be done"
@@ -194,7 +194,8 @@ static bool is_load(const struct bulk_copy* c) {
 }
 
 static struct side side_of_copy(const struct watch* watch, const struct bulk_copy* c) {
-    return (struct side){site_at(c->pc), thread_of_tma(watch),
+    return (struct side){site_at(c->pc),
+                         is_load(c) ? thread_of_tma(watch) : thread_of_stores(watch),
                          is_load(c)     ? "loads by TMA"
                          : c->want.adds ? "adds by TMA"
                                         : "stores by TMA"};
@@ -323,8 +324,8 @@ static void reading_piece(struct worker* w, const struct bulk_copy* c, char* sha
     (void)global, (void)skip, (void)bytes;
     check_overwritten(w->watch, shared, c->time, side_of_copy(w->watch, c),
                       "while the store still reads it");
-    const uint64_t me = w->watch->now | (uint64_t)c->thread << SLOT_THREAD_SHIFT | site_at(c->pc) |
-                        (uint64_t)15 << SLOT_MASK_SHIFT;
+    const uint64_t me = w->watch->now | (uint64_t)thread_of_stores(w->watch) << SLOT_THREAD_SHIFT |
+                        site_at(c->pc) | (uint64_t)15 << SLOT_MASK_SHIFT;
     for (unsigned x = 0; x < PIECE; x += 4) {
         uint64_t* slot = RACE_SHADOW[offset_of(shared + x) >> 2];
         if (slot[0] < c->time) slot[slot[2] < w->watch->block_floor ? 2 : 3] = me;
@@ -335,6 +336,7 @@ void cudev_async_reads(struct worker* w, const struct bulk_copy* c) {
     if (!w->watch->check) return;
     cudev_bulk_pieces(w, c, reading_piece);
     tick(w->watch);
+    cudev_order_learn(w->watch, c->thread, thread_of_stores(w->watch), w->watch->now);
 }
 
 void cudev_async_writes(struct worker* w, const struct bulk_copy* c) {
@@ -441,7 +443,15 @@ void cudev_async_touched(struct worker* w, const struct product* p, unsigned war
           "registers of a product belong to it until wgmma_wait(): use others, or wait first");
 }
 
-// ---- threads that read too early ---------------------------------------------------------------
+// ---- threads that come too early ---------------------------------------------------------------
+
+void cudev_async_race(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
+                      uint64_t me, bool writes) {
+    found(watch, ARENA_BASE + offset, side_of(watch, me, writes),
+          side_of(watch, earlier, earlier_writes),
+          earlier_writes ? "nobody has waited in between" : "it is not known to be done",
+          earlier_writes ? WAIT : HANDS_OFF);
+}
 
 bool cudev_async_reads_early(struct watch* watch, uint64_t offset, const void* pc) {
     const struct bulk_copy* load = cudev_bulk_load_at(watch->worker, ARENA_BASE + offset);

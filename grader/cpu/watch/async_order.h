@@ -11,7 +11,7 @@
 
 // ---- the threads beyond: those of the last warp that are missing stay unused -------------------
 
-enum { BEYOND = 1 + MAX_WARPGROUPS };  // TMA, and the warpgroups
+enum { BEYOND = 2 + MAX_WARPGROUPS };  // TMA that loads, TMA that stores, and the warpgroups
 
 static inline unsigned beyond_of(const struct watch* watch) {
     return (watch->worker->launch->threads + WARP_SIZE - 1) / WARP_SIZE * WARP_SIZE;
@@ -19,8 +19,11 @@ static inline unsigned beyond_of(const struct watch* watch) {
 static inline unsigned thread_of_tma(const struct watch* watch) {
     return beyond_of(watch);
 }
+static inline unsigned thread_of_stores(const struct watch* watch) {
+    return beyond_of(watch) + 1;
+}
 static inline unsigned thread_of_warpgroup(const struct watch* watch, unsigned warpgroup) {
-    return beyond_of(watch) + 1 + warpgroup;
+    return beyond_of(watch) + 2 + warpgroup;
 }
 // How many threads rows of times are kept for.
 static inline unsigned order_width(const struct watch* watch) {
@@ -55,6 +58,10 @@ void cudev_async_product_issued(struct worker* w, struct product* p, unsigned wa
 void cudev_async_product_computed(struct worker* w, struct product* p);
 void cudev_async_products_waited(struct worker* w, unsigned warp, const struct product* last);
 void cudev_async_touched(struct worker* w, const struct product* p, unsigned warp, bool is_D);
+// The access `me` of a thread to the word at `offset` is not ordered behind `earlier`, of TMA or
+// wgmma.
+void cudev_async_race(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
+                      uint64_t me, bool writes);
 // A thread reads, at pc, what nobody has written. Is a load on its way there? Then that is the
 // finding.
 bool cudev_async_reads_early(struct watch* watch, uint64_t offset, const void* pc);
