@@ -194,11 +194,11 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
 
 // The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
 // that gives exactly this result; other accesses outside an array, which may give any result; a
-// mistake in the arithmetic; the picture of the errors; any other finding of the instrumented build.
-// A race goes before a mistake, because a missing barrier may give the same result as the mistake:
-// partial sums that never arrive, say. If two threads only write the same element, no barrier is
-// missing: a wrong row length that explains the result exactly says more. *finding is what the
-// instrumented build found, even if a different cause is named.
+// mistake in the arithmetic; the picture of the errors; any other finding of the instrumented
+// build. A race goes before a mistake, because a missing barrier may give the same result as the
+// mistake: partial sums that never arrive, say. If two threads only write the same element, no
+// barrier is missing: a wrong row length that explains the result exactly says more. *finding is
+// what the instrumented build found, even if a different cause is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
