@@ -1,6 +1,7 @@
 // One block: its beginning, the end of its threads, and its end.
 #include "cpu/device/worker.h"
 #include <string.h>
+#include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 #include "cpu/device/shared_memory.h"
@@ -17,12 +18,13 @@ static void report_deadlock(struct worker* w) {
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_named_barriers_report(w);
+    cudev_hopper_report(w);
     cudev_report_add("  next: look at what the threads above wait for, and who should have come\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
 static void nobody_ready(struct worker* w) {
-    if (cudev_warp_settle(w) || cudev_resume_yielded(w)) return;
+    if (cudev_warp_settle(w) || cudev_hopper_settle(w) || cudev_resume_yielded(w)) return;
     report_deadlock(w);
 }
 
@@ -79,6 +81,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     w->ready_warps = 0;
     cudev_async_copies_begin(w);
     cudev_named_barriers_begin(w);
+    cudev_hopper_begin(w);
     w->direct = !w->watch;  // a watcher has to know which thread runs
     w->row = 0;
     w->warp = w->turns = 0;
@@ -95,6 +98,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
 
     cudev_shared_begin(w);
     cudev_run_threads(w, nobody_ready);
+    if (!launch->error) cudev_hopper_end(w);
     if (w->watch) {
         cudev_watcher->block_ends(w);
         if (launch->error) {
