@@ -192,13 +192,13 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// The surest sign comes first: a race, with its lines; a wrong index that gives exactly this
-// result; other accesses outside an array, which may give any result; a mistake in the arithmetic;
-// the picture of the errors; any other finding of the instrumented build. A race goes before a
-// mistake, because a missing barrier may give the same result as the mistake: partial sums that
-// never arrive, say. If two threads only write the same element, no barrier is missing: a wrong row
-// length that explains the result exactly says more. *finding is what the instrumented build found,
-// even if a different cause is named.
+// The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
+// that gives exactly this result; other accesses outside an array, which may give any result; a
+// mistake in the arithmetic; the picture of the errors; any other finding of the instrumented build.
+// A race goes before a mistake, because a missing barrier may give the same result as the mistake:
+// partial sums that never arrive, say. If two threads only write the same element, no barrier is
+// missing: a wrong row length that explains the result exactly says more. *finding is what the
+// instrumented build found, even if a different cause is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
@@ -208,7 +208,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what a note is about is NaN on the CPU device
     if (finding->note && !found->nonfinite) *finding = (struct finding){.cause = CAUSE_NONE};
     enum cause seen = finding->cause;
-    if (seen == CAUSE_race || finding->note) return seen;
+    if (seen == CAUSE_race || seen == CAUSE_async_order || finding->note) return seen;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {
