@@ -115,6 +115,35 @@ static void name_parts(char* log) {
     *to = '\0';
 }
 
+// What the compiler says of a mistake, and what it does not say: what to write instead.
+static const struct {
+    const char *says, *next;
+} advice[] = {
+    {"error: variable length array",
+     "a constant or a template parameter as its size; or extern __shared__ float a[], with its "
+     "bytes as the third number of <<< >>>"},
+};
+
+// Puts advice behind the lines of the log that need some.
+static void advise(char** log) {
+    static const char promoted[] = "cc1plus: some warnings being treated as errors\n";
+    char* text = NULL;
+    size_t size = 0;
+    FILE* to = open_memstream(&text, &size);
+    for (const char* p = *log; to && *p;) {
+        size_t n = strcspn(p, "\n");
+        n += p[n] == '\n';
+        if (strncmp(p, promoted, sizeof promoted - 1) != 0) fwrite(p, 1, n, to);
+        for (size_t i = 0; i < sizeof advice / sizeof advice[0]; i++)
+            if (memmem(p, n, advice[i].says, strlen(advice[i].says)))
+                fprintf(to, "  next: %s\n", advice[i].next);
+        p += n;
+    }
+    if (!to || fclose(to) != 0) return;
+    free(*log);
+    *log = text;
+}
+
 #define STATUS(name) "%s=%d", #name, name
 // control: the contract whose smallest file is compiled in the place of the submission; or "".
 static struct wall_result run_script(const struct build_request* q, const char* work,
@@ -180,6 +209,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->unset = access(path, F_OK) == 0;
     b->log = r.output ? r.output : strdup("");
     if (b->log) name_parts(b->log);
+    if (b->log) advise(&b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",

@@ -176,8 +176,10 @@ static bool find_bad_symbol(char* symbols, struct verdict* v) {
 static const char allowed_calls[] =
     "cudaMalloc cudaMallocAsync cudaMallocPitch cudaMallocManaged cudaMallocHost cudaHostAlloc "
     "cudaHostGetDevicePointer cudaFree cudaFreeAsync cudaFreeHost cudaMemcpy cudaMemcpyAsync "
-    "cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemset "
-    "cudaMemsetAsync cudaMemset2D cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
+    "cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync "
+    "cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemset cudaMemsetAsync cudaMemset2D "
+    "cudaMemset2DAsync cudaInitDevice cudaChooseDevice cudaSetDeviceFlags cudaGetDeviceFlags "
+    "cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
     "cudaGetErrorName cudaGetDevice cudaGetDeviceCount cudaSetDevice cudaMemGetInfo "
     "cudaLaunchKernel cudaDriverGetVersion cudaRuntimeGetVersion";
 static const char* const allowed_families[] = {
