@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <sha2.h>
 #include <stdarg.h>
@@ -170,6 +171,35 @@ static struct wall_result run_script(const struct build_request* q, const char* 
     return wall_run(q->level, &job);
 }
 
+// Does the submission, in vain, include the contract of another lesson? Then this is what is wrong.
+static bool explain_contract(struct build* b, const char* lesson, const char* shown) {
+    static const char include[] = "#include \"";
+    const char* own = lesson_function(lesson);
+    int line = 1;
+    for (const char* p = b->text; *p; line++) {
+        const char* name = strncmp(p, include, sizeof include - 1) ? "" : p + sizeof include - 1;
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        char pattern[256];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "lessons/[0-9][0-9]_%.*s/%.*s.h", (int)n, name, (int)n,
+                 name);
+        bool one = n > 0 && n < 64 && strncmp(name + n, ".h\"", 3) == 0 &&
+                   (n != strlen(own) || strncmp(name, own, n) != 0) &&
+                   glob(pattern, 0, NULL, &found) == 0;
+        if (one) {
+            const char* other = found.gl_pathv[0] + strlen("lessons/");
+            stop(b, BUILD_COMPILE_ERROR,
+                 "%s:%d: includes %.*s.h, the contract of lesson %.*s; this is lesson %s", shown,
+                 line, (int)n, name, (int)strcspn(other, "/"), other, lesson);
+            globfree(&found);
+            return true;
+        }
+        p += strcspn(p, "\n");
+        p += *p == '\n';
+    }
+    return false;
+}
+
 // The linker found something missing: a function of the contract, or a symbol that its own words
 // name.
 static void explain_linker(struct build* b, const struct build_request* q, const char* out,
@@ -221,6 +251,11 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);
+    if (ended && (r.code == NOT_REWRITTEN || r.code == NOT_COMPILED) && b->text &&
+        explain_contract(b, q->lesson, shown)) {
+        if (b->log) *b->log = '\0';
+        return;
+    }
     if (ended && (r.code == NOT_REWRITTEN || r.code == NOT_COMPILED))
         return stop(b, BUILD_COMPILE_ERROR, "%s does not compile", shown);
     if (!ended)
