@@ -53,6 +53,7 @@ struct check;
 struct session {
     enum wall_level level;
     bool gpu;
+    bool asks_nvcc;    // about a file that the CPU device runs
     int program;       // memfd of the built submission
     int watched;       // likewise: its instrumented build for the CPU device
     const char* text;  // the submission

@@ -157,8 +157,10 @@ static struct wall_result run_script(const struct build_request* q, const char* 
     snprintf(status[4], sizeof status[4], STATUS(NOT_STARTED));
     snprintf(status[5], sizeof status[5], STATUS(NOT_WATCHED));
     snprintf(contract, sizeof contract, "CONTROL=%s", control);
-    const char* environment[] = {status[0], status[1], status[2], status[3],
-                                 status[4], status[5], contract,  NULL};
+    const char* environment[] = {
+        status[0], status[1], status[2], status[3],
+        status[4], status[5], contract,  q->note && !q->gpu ? "NOTE=1" : NULL,
+        NULL};
     const char* argv[] = {"/bin/sh", "lib/compile.sh", shown, q->gpu ? q->arch : "", NULL};
     struct wall_job job = {.argv = argv,
                            .program = -1,

@@ -72,6 +72,19 @@ mkdir -p out/source
 lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp ||
     exit "$NOT_REWRITTEN"
 
+# What nvcc says to a file that the CPU device runs, if that was asked for: a note on which nothing
+# depends. It looks at both sides of the file and makes no program.
+nvcc_job=
+if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
+    {
+        # shellcheck disable=SC3045  # dash and bash have it
+        ulimit -t 20
+        nice nvcc -std=c++17 -arch=sm_80 -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
+        [ $? = 1 ] || : >out/nvcc
+    } 2>/dev/null &
+    nvcc_job=$!
+fi
+
 # Both objects are made side by side, each from the very text that is inspected. What the compiler
 # says to the second it has said to the first.
 # shellcheck disable=SC2086  # the flags are words
@@ -159,6 +172,11 @@ link() { # link PROGRAM OBJECT OPTION...
 link out/watched out/watched.o -Wl,-u,cudev_write_profile
 if [ -z "$arch" ]; then
     link out/program out/unit.o
+    [ -z "$nvcc_job" ] || wait "$nvcc_job"
+    if [ -s out/nvcc ]; then
+        echo "nvcc, which compiles for a GPU, refuses this file. That costs no points:"
+        sed '/ detected in the compilation of /d; s/__attribute__((global))/__global__/; s/__attribute__((device))/__device__/' out/nvcc
+    fi >&2
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
