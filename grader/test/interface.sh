@@ -99,6 +99,20 @@ name="whatever its letters' case" says 0 "Only the items that match" make grade 
 name="one case of all lessons" says 0 "01_vector_add" make grade FROM=solutions CASE="stays allocated"
 
 printf '#include "vector_add.h"\nint x = ;\n' >broken.cu
+# What is wrong stands at the end again, in three lines.
+cat >ends.awk <<'AWK'
+{ line[NR] = $0 }
+END { exit !(line[NR - 2] ~ cause && line[NR - 1] ~ place && line[NR] ~ item) }
+AWK
+ends() { # ends CAUSE LINE ITEM COMMAND...: regular expressions that the last three lines match
+    cause=$1 place=$2 item=$3
+    shift 3
+    "$@" 2>/dev/null | awk -v cause="^Cause: .*$cause" -v place="^Line: .*$place" -v item="^Item: .*$item" -f ends.awk
+}
+expect "a report ends with the cause, the line and the item" ends '[[]race[]]$' 'line 39 reads' ' different [(]9 others' \
+    make -s grade LESSON=5 FILE=races.cu
+expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' \
+    make -s grade LESSON=1 FILE=broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
 name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
 compiler_in_report() {
@@ -203,6 +217,11 @@ CU
     name="in the student's frame" says 0 "Stopped in your code" make -s debug "$@" FILE=waits.cu
     name="and shows what is printed" says 0 "n is 32" make -s debug "$@" FILE=waits.cu
     name="the debugger stops at a stray access" says 0 "strays.cu:10" make -s debug "$@" FILE=strays.cu
+    sed 's/^ *__syncthreads.*//' solutions/05_tiled_matmul/tiled_matmul.cu >races.cu
+    line=$(grep -n 'sum += A_smem' races.cu | cut -d: -f1)
+    make -s debug "$@" FILE=races.cu SEED=1 >debugged.txt 2>&1
+    name="the debugger tells what the grade told" says 0 "FINDING: race on A_smem" cat debugged.txt
+    name="and stops at a line that was named" says 0 "sum += A_smem" sed -n "/^Stopped in/,/^$line/p" debugged.txt
     name="the debugger says when all went well" says 0 "without a diagnosis" \
         make -s debug "$@" FROM=solutions
 else
