@@ -64,6 +64,20 @@ if [ -n "$planned" ]; then
     name="a lesson to come" says ! "Lesson $planned is to come" make grade LESSON="${planned%%_*}"
     name="by its name" says ! "Lesson $planned is to come" make hint LESSON="${planned#*_}"
 fi
+# What make would pass over in silence.
+while IFS='|' read -r words text; do
+    # shellcheck disable=SC2086  # words
+    name="make $words" says 2 "$text" make $words
+done <<'TYPOS'
+grade lesson=12|lesson= is nothing that make knows here; did you mean LESSON=?
+grade LESSON=12 CAS=bad|CAS= is nothing that make knows here; did you mean CASE=?
+grade zebra=1|zebra= is nothing that make knows here; README.md lists
+grade 12|write LESSON=12: make grade LESSON=12
+12|write LESSON=12: make grade LESSON=12
+watch flash_forward|write LESSON=flash_forward: make watch LESSON=flash_forward
+grade LESSON=|LESSON= is empty
+hint LESSON=5 CAUSE=nonsense|CAUSE=nonsense: there is no such cause. Lesson 05_tiled_matmul has hints
+TYPOS
 name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
