@@ -262,10 +262,10 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     snprintf(record->array, sizeof record->array, "%s", t->name);
     bool nothing = found.never_written == found.expected;
     struct finding finding = {.cause = CAUSE_NONE};
+    char call[40] = "";
+    if (c->rounds > 1) snprintf(call, sizeof call, " (call %d of %d)", c->round + 1, c->rounds);
+    record_case(c, call);
     enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
-    record_append(record, "case: %s", c->name);
-    if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
-    record_append(record, "\n");
     append_first(record, t, poison, found.first);
     // what lies between rows is none of the elements
     record_append(record, "%lld of %lld elements of %s are wrong",

@@ -182,7 +182,10 @@ static void print_first_line(const struct result* r, int index) {
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
     message += *message == '\n';
     size_t n = strcspn(message, "\n");
-    if (n > 0 && !was_said(r, index, message, n)) print_line(message, n);
+    if (strncmp(message, RESULT_ORDINARY, sizeof RESULT_ORDINARY - 1) == 0)
+        print_line(message, n);
+    else if (n > 0 && !was_said(r, index, message, n))
+        print_line(message, n);
 }
 
 static const char* behind_case(const char* message) {
