@@ -104,6 +104,7 @@ static const struct absent {
         {"__fadd2_rn __fadd2_rz __fadd2_ru __fadd2_rd __fmul2_rn __fmul2_rz __fmul2_ru __fmul2_rd "
          "__ffma2_rn __ffma2_rz __ffma2_ru __ffma2_rd",
          "pairs of floats, which GPUs have from sm_100 on", "__fmaf_rn() and its like, twice"},
+        {"__nv_fp128_*", "floats of 128 bits, which GPUs have from sm_100 on", "double"},
         {"__u128AtomicCAS* __u128AtomicExch* __nv_atomic_*", "atomics of 128 bits and with scopes",
          "atomicCAS() and its like"},
         {"__brkpt", "breakpoints in the source", "make debug"},
