@@ -281,7 +281,7 @@ told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "  next: a constant or a template parameter as its size; or extern __shared__" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
-told "told.cu:2:35: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
+told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
 told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"
 told "told.cu:4: string needs functions of the C++ library, which a graded file may not call; use" \
     '#include <string>' "$launcher" 'size_t f(int n) { std::string s(n, 32); s += "d"; return s.size(); }'
@@ -291,10 +291,10 @@ told "told.cu:2: defines main(), which the grader has: it calls vector_add()" \
     'int main() { return 0; }' "$launcher"
 told "told.cu:2: includes tiled_matmul.h, the contract of lesson 05_tiled_matmul; this is lesson 01" \
     '#include "tiled_matmul.h"'
-told "told.cu:4:42: error: too few arguments to function 'void k(float*, int)'" \
+told "told.cu:4:64: error: too few arguments to function 'void k(float*, int)'" \
     '__global__ void k(float*, int) {}' 'void f(float* p) {' \
     '    k<<<1, 32>>>(p, 1); /* a comment */   k<<<dim3(1, 2), 32>>>(p); }'
-told "told.cu:3:52: error: 'what' was not declared" \
+told "told.cu:3:53: error: 'what' was not declared" \
     '__global__ void k(float* p) {' '    __shared__ float a[4], b[4]; a[0] = b[0] = 1; p[what] = a[0] + b[0]; }'
 told "told.cu:3: error: 'what' was not declared" '__global__ void k(float*) {}' 'void f(float* p) { k<<<what, 32>>>(p); }'
 # And what is no mistake.
