@@ -91,6 +91,7 @@ static void append_map(struct result_item* record, const struct tensor* t, const
         int64_t y = i / columns * down / rows, x = i % columns * across / columns;
         enum verdict v =
             compare_element(t->want[i], t->got[i], poison[i], t->untouched[i], tolerance);
+        if (t->untouched[i] && v == RIGHT) continue;
         all[y][x]++;
         wrong[y][x] += v != RIGHT;
         unwritten[y][x] += v == NEVER_WRITTEN;
@@ -261,13 +262,17 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     snprintf(record->array, sizeof record->array, "%s", t->name);
     bool nothing = found.never_written == found.expected;
     struct finding finding = {.cause = CAUSE_NONE};
+    char call[40] = "";
+    if (c->rounds > 1) snprintf(call, sizeof call, " (call %d of %d)", c->round + 1, c->rounds);
+    record_case(c, call);
     enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
-    record_append(record, "case: %s", c->name);
-    if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
-    record_append(record, "\n");
     append_first(record, t, poison, found.first);
-    record_append(record, "%lld of %lld elements of %s are wrong", (long long)found.wrong,
-                  (long long)found.count, t->name);
+    // what lies between rows is none of the elements
+    record_append(record, "%lld of %lld elements of %s are wrong",
+                  (long long)(found.wrong - found.touched), (long long)found.expected, t->name);
+    if (found.touched)
+        record_append(record, ", %lld between its rows %s written", (long long)found.touched,
+                      found.touched == 1 ? "was" : "were");
     if (found.never_written)
         record_append(record, ", %lld never written", (long long)found.never_written);
     if (found.nonfinite)

@@ -94,7 +94,7 @@ struct cudev_traffic {
     unsigned long long loaded_again_bytes;
     // Of a Hopper GPU: products of warpgroups; copies by TMA and the bytes of global memory that
     // they move. These bytes count above as well, as loads and stores of one request a copy.
-    unsigned long long wgmma;
+    unsigned long long wgmma, wgmma_multiplications;
     unsigned long long tma_load_requests, tma_load_bytes;
     unsigned long long tma_store_requests, tma_store_bytes;
 };
