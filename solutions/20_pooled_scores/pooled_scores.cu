@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         //                                                                            (README eq. 5)
         for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
             int I = e / pools, J = e % pools;
-            // BEGIN SOLUTION (about 7 lines): the mean, if pool I of the block and J of the round are
+            // BEGIN SOLUTION (about 7 lines): the mean, if both pools exist
             int rows = min(n_rows - I * pool, pool);
             int columns = (int)min(p.N_k - (first_J + J) * pool, (int64_t)pool);
             if (rows > 0 && columns > 0) {
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
             // END SOLUTION
         }
     }
-    // BEGIN SOLUTION (about 3 lines): pools from first_J on, that no row sees; what is there so far?
+    // BEGIN SOLUTION (about 3 lines): pools from first_J on; who else stores them?
     for (int64_t I = 0; I * pool < n_rows; I++)
         for (int64_t J = first_J + threadIdx.x; J < n_J; J += T::THREADS) R[I * n_J + J] = 0.0f;
     // END SOLUTION
