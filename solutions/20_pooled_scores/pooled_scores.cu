@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
                           [8 * n + threadIdx.x % 4 * 2 + i % 2] = sum[r][n][i];
         __syncwarp();  // the warp's rows are written before each lane adds up one of them
 
-        // W[i][J] = sum of P[i][j] over the keys j of pool J, in the place of P[i][J]  (README eq. 4)
+        // W[i][J] = sum of P[i][j] over the keys j of pool J, in place of P[i][J]    (README eq. 4)
         for (int J = 0; J < pools; J++) {
             float w = 0.0f;
             for (int k = 0; k < part; k++) {
@@ -217,8 +217,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         }
         __syncthreads();  // W is written before its rows are added up
 
-        // R[I][J] = sum of W[i][J] over the rows i of pool I, divided by all that exist
-        //                                                                            (README eq. 5)
+        // R[I][J] = sum of W[i][J] over the rows i of pool I, by how many exist      (README eq. 5)
         for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
             int I = e / pools, J = e % pools;
             // BEGIN SOLUTION (about 7 lines): the mean, if both pools exist

@@ -1,7 +1,7 @@
 // 3_without_tensor_cores.cu: two passes over what is seen alone, in products of single numbers.
 //
-// What was wrong with 2_every_tile.cu: with a causal mask half of its second pass adds up zeros. Here
-// both passes end at the diagonal.
+// What was wrong with 2_every_tile.cu: with a causal mask half of its second pass adds up zeros.
+// Here both passes end at the diagonal.
 //
 // What is still wrong: a product of two numbers takes an instruction of each thread, and two loads
 // from shared memory. Tensor cores make 4096 of them in one instruction of a warp.
