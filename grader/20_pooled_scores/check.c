@@ -198,6 +198,9 @@ static void strides(struct check* c) {
     }
     p.H = 2;
     judge(p, ONE_BATCH, "", JUDGE_O);
+    // A second block of queries, and a second tile of keys.
+    p.N_q = 136;
+    p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
 
@@ -212,7 +215,8 @@ static void wide_heads(struct check* c) {
 static void hard_scores(struct check* c) {
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, 48, 48, true, &pooling);
-    forward_case_large(p, ", pool = 8, scores of 30 times the usual size");
+    forward_case_large(sizes(c, 48, 48, false, &pooling),
+                       ", pool = 8, scores of 30 times the usual size");
     // The last keys that a row sees have all the weight: the weight of earlier keys is negligible.
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
