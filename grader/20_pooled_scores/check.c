@@ -129,7 +129,7 @@ static void judge_pools(struct check* c, int64_t N_q, int64_t N_k, bool causal, 
 // Two blocks of 128 queries, or more of fewer, and two rounds of 64 keys. The last block has less
 // than all its pools.
 static void several_in_a_tile(struct check* c) {
-    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), check_pick(c, 9, 15)};
+    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), check_pick(c, 9, 15), check_pick(c, 17, 31)};
     for (size_t n = 0; n < sizeof pool / sizeof pool[0]; n++) {
         int64_t N_q = 130 + check_pick(c, 0, 20), N_k = 66 + check_pick(c, 0, 10);
         judge_pools(c, CEIL_DIV(N_q, pool[n]) * pool[n], CEIL_DIV(N_k, pool[n]) * pool[n], false,
@@ -138,13 +138,10 @@ static void several_in_a_tile(struct check* c) {
 }
 
 static void large_pools(struct check* c) {
-    int64_t pool = check_pick(c, 17, 31), large = check_pick(c, 65, 80);
-    judge_pools(c, 5 * pool, 4 * pool, false, pool, "", JUDGE_O);
+    int64_t pool = check_pick(c, 65, 80);
     judge_pools(c, 128, 192, false, 64, "", JUDGE_O);
-    judge_pools(c, 2 * large, 2 * large, false, large, "", JUDGE_O);
-    // The most that a block has to hold.
-    judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
-          JUDGE_O);
+    judge_pools(c, 2 * pool, 2 * pool, false, pool, "", JUDGE_O);
+    judge_pools(c, 256, 128, false, 128, "", JUDGE_O);
     judge_pools(c, 20, 30, false, 24, ", and not full", JUDGE_O);
 }
 
@@ -206,10 +203,11 @@ static void strides(struct check* c) {
 
 // The kernel of wide heads is another.
 static void wide_heads(struct check* c) {
-    struct pooling pooling = {.pool = 8};
-    struct problem p = with_d(sizes(c, 48, 80, false, &pooling), 128);
-    judge(p, PACKED, "", JUDGE_O);
-    judge(with_nan_gaps(with_d(sizes(c, 160, 80, true, &pooling), 128)), GAPS, "", JUDGE_O);
+    struct pooling pooling = {.pool = 8}, most = {.pool = 128};
+    judge(with_d(sizes(c, 48, 80, false, &pooling), 128), PACKED, "", JUDGE_O);
+    judge(with_nan_gaps(with_d(sizes(c, 80, 160, true, &pooling), 128)), GAPS, "", JUDGE_O);
+    // The most that a block has to hold.
+    judge(with_d(sizes(c, 256, 128, false, &most), 128), PACKED, "", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {
@@ -246,7 +244,7 @@ static void fill_after(struct problem* p, int round) {
 static void after_other_sizes(struct check* c) {
     struct pooling small = {.pool = 8}, pooling = {.pool = 16};
     struct problem first = sizes(c, 16, 32, false, &small);
-    struct problem p = with_d(sizes(c, 48, 48, false, &pooling), 128);
+    struct problem p = with_d(sizes(c, 144, 48, false, &pooling), 128);
     forward_case_after(p, first, fill_after);
 }
 
@@ -331,9 +329,9 @@ static void safe(struct check* c) {
         p.H = 2;
         judge(p, PACKED, "", JUDGE_O);
     }
-    // The largest block, with two tiles in a round.
-    struct pooling large = {.pool = 100};
-    judge(with_d(sizes(c, 100, 210, false, &large), 128), PACKED, "", JUDGE_O);
+    // The largest block.
+    struct pooling large = {.pool = 60};
+    judge(with_d(sizes(c, 100, 150, false, &large), 128), PACKED, "", JUDGE_O);
 }
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE in each of the four

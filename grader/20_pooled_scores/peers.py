@@ -6,7 +6,7 @@ import torch
 
 
 class Peers:
-    names = ("torch with P stored", "torch with P stored, on tensor cores")
+    names = ("torch with P stored", "torch with P stored by tensor cores")
     kinds, looser, layouts = ("pytorch",) * 2, 1.0, ("N H d",) * 2
 
     def __init__(self, bench, n):

@@ -136,12 +136,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     int pools_q = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
     int width = pools * pool;                             // keys of a round
     int part = min(pool, T::BLOCK_K);                     // keys of a pool in a tile
-    int64_t n_J = CEIL_DIV((int64_t)p.N_k, pool);         // pools of all keys
     int64_t first_row = (int64_t)block * pools_q * pool;  // [0, N_q)
     int n_rows = (int)min(p.N_q - first_row, (int64_t)pools_q * pool);
     int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
-    // BEGIN SOLUTION (about 2 lines): move R to the row of this block's first pool
+    // BEGIN SOLUTION (about 3 lines): n_I, n_J; move R to the row of this block's first pool
     int64_t n_I = CEIL_DIV((int64_t)p.N_q, pool);  // pools of all queries
+    int64_t n_J = CEIL_DIV((int64_t)p.N_k, pool);  // pools of all keys
     R += (head * n_I + first_row / pool) * n_J;
     // END SOLUTION
 
@@ -162,7 +162,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
     if (end > 0) copy_keys<T>(smem.K[0], p, 0, end, width);
 
-    float c = p.scale * LOG2_E;
     int half = 0;         // the buffer of K that is read next
     int64_t first_J = 0;  // of the round
     for (; first_J * pool < end; first_J += pools) {
@@ -172,7 +171,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         // Elements of all the tiles of this round, one upon the other.               (README eq. 3)
         float sum[T::GROUPS][T::BLOCK_K / 8][4] = {};
         for (int at = 0; at < last - first_key; at += T::BLOCK_K) {
-            int key = first_key + at;
             cp_async_wait_all();
             // K of all threads is here, and Q; and all have read the tile before, whose place is
             // filled next, and the sums of the round before
@@ -189,7 +187,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
                         // BEGIN SOLUTION (about 4 lines): add P of S[r][n][2h + e], if it counts
-                        int j = key + 8 * n + threadIdx.x % 4 * 2 + i % 2;
+                        const float c = p.scale * LOG2_E;
+                        int j = first_key + at + 8 * n + threadIdx.x % 4 * 2 + i % 2;
                         if (j < min(last, warp.visible[r][i / 2]))
                             sum[r][n][i] += exp2_approx(warp.S[r][n][i] * c - warp.base[r][i / 2]);
                         // END SOLUTION
@@ -219,8 +218,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 
         // R[I][J] = sum of W[i][J] over the rows i of pool I, by how many exist      (README eq. 5)
         for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
-            int I = e / pools, J = e % pools;
-            // BEGIN SOLUTION (about 7 lines): the mean, if both pools exist
+            // BEGIN SOLUTION (about 8 lines): which two pools are e? The mean, if they exist
+            int I = e / pools, J = e % pools;  // of the block, of the round
             int rows = min(n_rows - I * pool, pool);
             int columns = (int)min(p.N_k - (first_J + J) * pool, (int64_t)pool);
             if (rows > 0 && columns > 0) {
