@@ -330,7 +330,7 @@ static void safe(struct check* c) {
         judge(p, PACKED, "", JUDGE_O);
     }
     // The largest block.
-    struct pooling large = {.pool = 60};
+    struct pooling large = {.pool = 64};
     judge(with_d(sizes(c, 100, 150, false, &large), 128), PACKED, "", JUDGE_O);
 }
 
@@ -378,7 +378,7 @@ static void cheap(struct check* c) {
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
     // As forward_kept(), with R of 4 x 1032; and with large pools.
     bytes_of_K_and_V(c, 16, 4128, false, 4);
-    bytes_of_K_and_V(c, 20, 1000, false, 20);
+    bytes_of_K_and_V(c, 32, 1024, false, 32);
 }
 
 // Whole tiles, and tiles that are not full with the other head dimension. A product of the second
