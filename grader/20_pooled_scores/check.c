@@ -141,7 +141,9 @@ static void large_pools(struct check* c) {
     int64_t pool = check_pick(c, 65, 80);
     judge_pools(c, 128, 192, false, 64, "", JUDGE_O);
     judge_pools(c, 2 * pool, 2 * pool, false, pool, "", JUDGE_O);
-    judge_pools(c, 256, 128, false, 128, "", JUDGE_O);
+    // The most that a block has to hold.
+    judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
+          JUDGE_O);
     judge_pools(c, 20, 30, false, 24, ", and not full", JUDGE_O);
 }
 
@@ -203,11 +205,9 @@ static void strides(struct check* c) {
 
 // The kernel of wide heads is another.
 static void wide_heads(struct check* c) {
-    struct pooling pooling = {.pool = 8}, most = {.pool = 128};
+    struct pooling pooling = {.pool = 8};
     judge(with_d(sizes(c, 48, 80, false, &pooling), 128), PACKED, "", JUDGE_O);
     judge(with_nan_gaps(with_d(sizes(c, 80, 160, true, &pooling), 128)), GAPS, "", JUDGE_O);
-    // The most that a block has to hold.
-    judge(with_d(sizes(c, 256, 128, false, &most), 128), PACKED, "", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {
