@@ -116,12 +116,15 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
 // they are right? At several sizes: it is not known how the blocks are counted, and few of them
-// run.
+// run. From 2^30 on a float has multiples of 128 at most: each size is 8 to 63 more than one of
+// 512, so that a launcher that counts in float ends before it, and none is more aligned than
+// another.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
                        int64_t fewer) {
-    static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
+    static const int64_t beyond[] = {56, 40 - 512, 24 - 1024, 8 - 3072};  // odd multiples of 8
+    const int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
-        const int64_t huge = size - less[i], small = fewer + huge % fewer;
+        const int64_t huge = aligned + beyond[i], small = fewer + huge % fewer;
         if (i == 0 && !reached(c, problem, small)) return;
         const bool right = reached_beyond(c, reached, problem, huge);
         if (right || (i > 0 && !reached(c, problem, small))) return;
@@ -177,6 +180,20 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
         check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
                    (long long)(size - BEFORE), (long long)before, (long long)size,
                    (long long)blocks);
+}
+
+void check_walks(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { LARGE = 65600 };
+    if (!check_can_be_huge()) return;
+    c->all_blocks = true;
+    const bool small_is_right = reached(c, problem, LARGE);
+    c->brief = true;
+    const bool right = reached_beyond(c, reached, problem, size);
+    c->all_blocks = c->brief = false;
+    if (small_is_right && !right)
+        check_fail(c, CAUSE_wrapped_index,
+                   "with %lld the kernel is done at once, and the last element does not count\n",
+                   (long long)size);
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,

@@ -107,6 +107,7 @@ struct check {
     enum cause beyond;                // crashes of cases of few blocks: reach.c
     bool unfinished;                  // such a case took too long, or too much memory
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
+    bool brief;                       // a case has a moment of time: check_walks()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
     const struct withheld* withheld;  // NULL: nothing is
