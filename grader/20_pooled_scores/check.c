@@ -274,7 +274,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
-        FORWARD_ORDER(129),
+        PROBLEM_ORDER(129),
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"H", 0}}},
         {0},
     };
