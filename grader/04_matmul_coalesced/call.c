@@ -1,9 +1,8 @@
-// call.c: how lesson 04's functions are called. `function` says which one (check.c has the same
-// enum). A matrix may begin `first` elements into its array.
+// call.c: how lesson 04's functions are called. `function` says which one. A matrix may begin
+// `first` elements into its array.
+#include "functions.h"
 #include "matmul_coalesced.h"
 #include "run/run.h"
-
-enum function { ONE_EACH, GRID, WAVES };
 
 static float* matrix(const char* name, const char* first) {
     float* array_gpu = run_gpu(name);

@@ -6,6 +6,7 @@
 // a whole number of times.
 #include "check/check.h"
 #include "check/reach.h"
+#include "functions.h"
 #include "matmul/cases.h"
 #include "matmul/mistakes.h"
 #include "matmul_coalesced.h"
@@ -13,8 +14,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-enum function { ONE_EACH, GRID, WAVES };  // call.c has the same
 
 #include "waves.h"
 

@@ -12,7 +12,6 @@ static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
     c->few_blocks = c->all_blocks ? ARENA_ALL : few;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
-    c->crashes = c->beyond;
     if (c->counting) check_fail_call(c, "launch", NONE);
 }
 
@@ -105,13 +104,13 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
         judge_capped(c, reached, problem, blocks, blocks * rows);
 }
 
-// What goes wrong here does so for the size. Who needs too much time or memory walks over all of
-// it, and is not judged.
+// What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
+// memory walks over all of it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
-    c->beyond = CAUSE_wrapped_index;
-    const bool right = reached(c, problem, size) || c->unfinished;
-    c->beyond = CAUSE_NONE;
-    return right;
+    c->beyond = true;
+    const bool right = reached(c, problem, size);
+    c->beyond = false;
+    return c->unfinished || (right && !c->crashed);
 }
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
@@ -125,9 +124,9 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
     const int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
         const int64_t huge = aligned + beyond[i], small = fewer + huge % fewer;
-        if (i == 0 && !reached(c, problem, small)) return;
+        if (i == 0 && !reached_beyond(c, reached, problem, small)) return;
         const bool right = reached_beyond(c, reached, problem, huge);
-        if (right || (i > 0 && !reached(c, problem, small))) return;
+        if (right || (i > 0 && !reached_beyond(c, reached, problem, small))) return;
     }
     fail_beyond(c, CAUSE_wrapped_index, fewer, size);
 }
