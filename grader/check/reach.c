@@ -82,28 +82,6 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// A grid of so many blocks takes `whole` rows without going on; it gets twice as many. With few
-// blocks it is not known whether others would have come to the last ones: all run.
-static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
-                         int64_t whole) {
-    enum { FEW = 64, MANY = 1 << 10 };  // few have been seen whole; of many blocks no one waits
-    if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
-    c->all_blocks = true;
-    bool right = blocks <= MANY && reached(c, problem, 2 * whole);
-    c->all_blocks = false;
-    if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
-}
-
-static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
-                          int64_t size) {
-    enum { MOST_ROWS = 1024 };  // that a block takes, of a grid that has always the same blocks
-    if (blocks < 2) return;
-    const int64_t below = last_below(c, reached, problem, blocks, size);
-    if (below > 0) judge_capped(c, reached, problem, blocks, below + CEIL_DIV(below, blocks - 1));
-    for (int64_t rows = 1; below == 0 && rows <= MOST_ROWS && 2 * blocks * rows < size; rows *= 2)
-        judge_capped(c, reached, problem, blocks, blocks * rows);
-}
-
 // What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
 // memory walks over all of it, and is not judged.
 static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
@@ -111,6 +89,39 @@ static bool reached_beyond(struct check* c, reached_fn reached, const void* prob
     const bool right = reached(c, problem, size);
     c->beyond = false;
     return c->unfinished || (right && !c->crashed);
+}
+
+// A grid of so many blocks takes `whole` rows without going on; of twice as many the last are not
+// right. With few blocks it is not known whether others would have come to them: all run.
+static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+                         int64_t whole) {
+    enum { MANY = 1 << 10 };  // of more blocks no one waits
+    c->all_blocks = true;
+    bool right = blocks <= MANY && reached_beyond(c, reached, problem, 2 * whole);
+    c->all_blocks = false;
+    if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
+}
+
+// Beside the kernel that has the rows there may be others, of one block: they are not counted where
+// the rows of a block are, of a grid that has always the same blocks.
+static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, struct grid g,
+                          int64_t size) {
+    enum { FEW = 64, MOST_ROWS = 1024 };  // so few rows have been seen whole; of a block
+    const double most_seconds = 1, spent = c->record->spent;
+    if (g.blocks < 2) return;
+    const int64_t below = last_below(c, reached, problem, g.blocks, size);
+    const int64_t blocks = g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
+    int64_t whole = below > 0 ? below + CEIL_DIV(below, g.blocks - 1) : blocks;
+    if (below > 0 && whole < FEW) return;
+    while (whole < FEW) whole *= 2;
+    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
+    bool right = reached(c, problem, whole);
+    for (; whole <= most && 2 * whole < size; whole *= 2) {
+        const bool twice = reached_beyond(c, reached, problem, 2 * whole);
+        if (right && !twice) judge_capped(c, reached, problem, g.blocks, whole);
+        if (c->record->spent - spent > most_seconds) return;
+        right = twice;
+    }
 }
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
@@ -158,14 +169,15 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
     if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem) ||
                           goes_by_the_host(c, reached, problem)))
         size = LARGE;
-    const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
+    const struct grid grid = grid_at(c, reached, problem, size);
+    const int64_t blocks = grid.blocks, lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))
         fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
     if (10 * blocks >= 19 * check_blocks_at(c, reached, problem, size / 2))
         judge_growing(c, reached, problem, size);
     else
-        judge_grid_of(c, reached, problem, blocks, size);
+        judge_grid_of(c, reached, problem, grid, size);
 }
 
 void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
