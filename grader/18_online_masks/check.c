@@ -162,7 +162,8 @@ static void forward_sinks(struct check* c) {
 static void forward_prefix(struct check* c) {
     judge_prefix(c, &of_forward);
 }
-// A large cap bends nothing: tanh, off by 2^-20, is off by 0.001 in a score, less than what rounds P.
+// A large cap bends nothing: tanh, off by 2^-20, puts a score off by 0.001, less than what P is
+// rounded by.
 static void forward_softcap(struct check* c) {
     judge_softcap(c, &of_forward);
     judge(sizes(c, &of_forward, 64, 64, MASK(.softcap = 1000)), NULL, JUDGE_O);

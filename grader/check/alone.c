@@ -1,5 +1,5 @@
-// alone.c: would a later call of a case go wrong by itself, too? Then nothing that the launcher keeps
-// is to blame.
+// alone.c: would a later call of a case go wrong by itself, too? Then nothing is to blame that the
+// launcher keeps.
 #include <stdlib.h>
 
 #include "base/dtype.h"

@@ -28,7 +28,7 @@ static size_t expression_start(size_t last) {
     }
 }
 
-// Is a variable of this name declared anywhere: kernel* f = ..., void (*f)(int), kernel_type f = ...,
+// Is a variable of this name declared anywhere: kernel* f = ..., void (*f)(int), type f = ...,
 // decltype(&kernel) f = ...?
 static bool is_declared_as_variable(size_t name) {
     for (size_t i = 0; tokens[i].kind != END; i++) {
