@@ -80,7 +80,7 @@ int jobs_plan(struct class* class) {
             if (row->cell[l].state != CELL_TAKEN || !wanted(class, row) || !has[l]) continue;
             bool asked = class->item || class->student;
             if (!asked && result_kept(class, row, l, r)) continue;
-            fprintf(jobs, "%s %s\n", row->id, class->lesson[l].name);
+            fprintf(jobs, "%s %s\n", class->lesson[l].name, row->id);
             unlink(class_path(class, "results/%s/%s.error", row->id, class->lesson[l].name));
             unlink(class_path(class, "results/%s/%s.done", row->id, class->lesson[l].name));
             n++;

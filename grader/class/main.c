@@ -37,6 +37,8 @@ static void read_options(struct class* class) {
     class->item = option("ITEM", NULL);
     class->replay = option("REPLAY", NULL);
     class->gres = option("GRES", NULL);
+    class->dry = option("DRY", NULL) != NULL;
+    class->plain = !strcmp(option("LAYOUT", "any"), "plain");
     const char* jobs = option("JOBS", NULL);
     class->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (class->jobs < 1 || class->jobs > 1000)
@@ -46,6 +48,8 @@ static void read_options(struct class* class) {
                      "  make class SUBMISSIONS=folder LESSON=17 [ROSTER=roster.csv] [SECRET=file]\n"
                      "lessons/INSTRUCTORS.md tells the whole way.");
     if (!class->lesson_list) class_refuse("LESSON= is missing, one or several: LESSON=17,19");
+    if (strcmp(option("LAYOUT", "any"), "any") && !class->plain)
+        class_refuse("LAYOUT=%s: unknown layout; plain is expected, or none", option("LAYOUT", ""));
     if (strcmp(class->engine, "local") && strcmp(class->engine, "slurm"))
         class_refuse("ENGINE=%s: unknown engine; local or slurm is expected", class->engine);
     if (strcmp(class->device, "cpu") && strcmp(class->device, "cuda"))
@@ -176,14 +180,16 @@ int main(int argc, char** argv) {
     read_options(&class);
     find_lessons(&class, argc, argv);
     class_open(&class);
-    if (!class.replay) book_keeps(&class);
+    if (!class.replay && !class.dry) book_keeps(&class);
     choose_isolation(&class);
     choose_seeds(&class);
     collect(&class);
     if (class.replay) return replay(&class);
+    if (class.dry) return book_say_collected(&class), 0;
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
     book_before(&class);
+    rules_fill_late(&class);
     book_points(&class);  // a table that cannot be read ends the run here, before hours of work
     slurm_cancel(&class);
     int jobs = jobs_plan(&class);
@@ -197,8 +203,10 @@ int main(int argc, char** argv) {
     book_points(&class);
     book_write(&class);
     export_all(&class);
+    upload_tables(&class);
     int errors = 0;
     for (int i = 0; i < class.rows; i++) errors += !class.row[i].known;
+    table_free(&class.roster_table);
     free(class.row);
     return errors ? 3 : 0;
 }
