@@ -217,7 +217,7 @@ static void say_changes(const struct class* class) {
         for (int l = 0; l < class->lessons; l++) {
             const struct cell* cell = &class->row[i].cell[l];
             char before[32], now[32];
-            if (!cell->before || !changed(cell)) continue;
+            if (!cell->before || !changed(cell) || !class_asks(class, &class->row[i])) continue;
             if (changes++ == 0) puts("\nChanged since the last run:");
             printf("  %-24s %-22s %6s -> %-6s %s\n", class->row[i].name, class->lesson[l].name,
                    points_text(true, cell->points_before, before),
@@ -245,12 +245,13 @@ void book_write(struct class* class) {
     char text[32];
     write_gradebook(class);
     write_log(class);
-    if (class->rows <= FEW) {
+    if (class->rows <= FEW || class->student) {
         printf("\n%-24s", "student");
         for (int l = 0; l < class->lessons; l++) printf(" %8.2s", class->lesson[l].name);
         puts("    total");
         for (int i = 0; i < class->rows; i++) {
             const struct row* row = &class->row[i];
+            if (!class_asks(class, row)) continue;
             printf("%-24s", row->name);
             for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
@@ -264,7 +265,8 @@ void book_write(struct class* class) {
         }
     }
     puts("");
-    for (int l = 0; l < class->lessons; l++) say_lesson(class, l);
+    for (int l = 0; l < class->lessons && !class->student; l++) say_lesson(class, l);
     say_changes(class);
-    printf("\n%d rows. Gradebook: %s\n", class->rows, class_path(class, "gradebook.csv"));
+    if (!class->student) printf("\n%d rows. ", class->rows);
+    printf("Gradebook: %s\n", class_path(class, "gradebook.csv"));
 }

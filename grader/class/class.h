@@ -201,7 +201,7 @@ char* name_utf8(const char* name, size_t size, const char* charset);
 // and blanks. "" if there are none.
 void name_fold(const char* name, char* key, size_t room);
 
-// The name as a file name, readable: what cannot be in one, or cannot be shown, is a blank, and then
+// The name as a file name, readable: what cannot be in one, or cannot be shown, is a _, and then
 // the id ends in " ~" and 8 digits of the name's SHA-256, as it does if the name is too long.
 void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
@@ -344,6 +344,9 @@ struct row* class_row_of_id(const struct class* class, const char* id);
 // The row that an instructor means by this text: an id, a name, or what else the roster has of a
 // student; NULL if there is none. Ends the program if it may be either of two.
 struct row* class_row(const struct class* class, const char* text);
+
+// Does STUDENT= mean the row? True of every row without STUDENT=.
+bool class_asks(const struct class* class, const struct row* row);
 
 // The row of who handed in in this place: of the roster if it has one that fits and no second; else
 // a row of that name, which may be new.

@@ -267,7 +267,8 @@ static void write_skipped(const struct class* class) {
                           : e->handin < 0         ? "nobody's: no student, and no lesson's file"
                           : e->kind == ENTRY_FILE ? "another file counts"
                                                   : "no lesson's file";
-        if (e->handin < 0 && said++ < SAID) text_say(stderr, "skipped: %s (%s)", e->path, why);
+        if (e->handin < 0 && !class->student && said++ < SAID)
+            text_say(stderr, "skipped: %s (%s)", e->path, why);
         of_handin = e->handin == last ? of_handin + 1 : 0;
         last = e->handin;
         if (of_handin > SHOWN && e->handin >= 0 && e->kind != ENTRY_BAD) continue;

@@ -170,6 +170,11 @@ static void choose_isolation(struct class* class) {
     if (class->secret) require_private(class->secret);
 }
 
+static void class_free(struct class* class) {
+    table_free(&class->roster_table);
+    free(class->row);
+}
+
 int main(int argc, char** argv) {
     struct class class = {.at_once = 1};
     if (argc > 1 && !strcmp(argv[1], "archive")) return archive_main(argv + 2);
@@ -185,7 +190,11 @@ int main(int argc, char** argv) {
     choose_seeds(&class);
     collect(&class);
     if (class.replay) return replay(&class);
-    if (class.dry) return book_say_collected(&class), 0;
+    if (class.dry) {
+        book_say_collected(&class);
+        class_free(&class);
+        return 0;
+    }
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
     book_before(&class);
@@ -193,8 +202,9 @@ int main(int argc, char** argv) {
     book_points(&class);  // a table that cannot be read ends the run here, before hours of work
     slurm_cancel(&class);
     int jobs = jobs_plan(&class);
-    printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", class.rows, jobs,
-           class.device, class.isolation, class.secret ? "secret seed" : "a seed of this class");
+    if (!class.student) printf("%d rows, ", class.rows);
+    printf("%d files to grade; %s device, isolation %s, %s\n", jobs, class.device, class.isolation,
+           class.secret ? "secret seed" : "a seed of this class");
     fflush(stdout);
     if (jobs > 0 && !strcmp(class.engine, "slurm"))
         slurm_run(&class, jobs);
@@ -205,8 +215,8 @@ int main(int argc, char** argv) {
     export_all(&class);
     upload_tables(&class);
     int errors = 0;
-    for (int i = 0; i < class.rows; i++) errors += !class.row[i].known;
-    table_free(&class.roster_table);
-    free(class.row);
+    for (int i = 0; i < class.rows; i++)
+        errors += !class.row[i].known && class_asks(&class, &class.row[i]);
+    class_free(&class);
     return errors ? 3 : 0;
 }

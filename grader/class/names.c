@@ -125,7 +125,7 @@ void name_to_id(const char* name, size_t size, char id[ID_SIZE]) {
         if (n + (m ? m : 1) > LONGEST_ID) break;
         bool kept = m > 0 && text[i] != '/' && !(i == 0 && text[i] == '.');
         if (kept) memcpy(id + n, text + i, m);
-        if (!kept) id[n] = ' ', whole = false;
+        if (!kept) id[n] = '_', whole = false;
         n += kept ? m : 1;
         i += m ? m : 1;
     }

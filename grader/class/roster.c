@@ -64,6 +64,10 @@ struct row* class_row(const struct class* class, const char* text) {
     return found;
 }
 
+bool class_asks(const struct class* class, const struct row* row) {
+    return !class->student || class_row(class, class->student) == row;
+}
+
 static struct row* new_row(struct class* class, const char* name, const char* id) {
     struct row* grown = realloc(class->row, (size_t)(class->rows + 1) * sizeof *grown);
     if (!grown) class_refuse("no memory for %d rows", class->rows + 1);

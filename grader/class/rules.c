@@ -205,7 +205,7 @@ void rules_fill_late(const struct class* class) {
         }
     fclose(f);
     if (added > 0) class_write(class_path(class, "%s", tables[LATE].file), text, size);
-    if (added > 0)
+    if (added > 0 && !class->student)
         printf("%d late hand-ins are in %s: look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
     free(text);

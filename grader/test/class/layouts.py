@@ -150,7 +150,7 @@ def plain():
     c.file(b"caf\xe9.cu", "cafe")
     c.taken("café", "cafe")
     c.file("two\nlines.cu", "two")
-    c.taken("two?lines", "two", id="two lines ~" + hashlib.sha256(b"two\nlines").hexdigest()[:8])
+    c.taken("two?lines", "two", id="two_lines ~" + hashlib.sha256(b"two\nlines").hexdigest()[:8])
     c.file("kim_vector_add (1).cu", "kim")
     c.taken("kim", "kim")
     os.symlink("/etc/passwd", os.path.join(c.to, "link.cu"))
