@@ -39,7 +39,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
-export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY
+export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
