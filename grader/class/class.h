@@ -353,6 +353,10 @@ bool class_asks(const struct class* class, const struct row* row);
 enum { ANY_PLACE = -1 };
 struct row* row_of_owner(struct class* class, const struct owner* o, int place);
 
+// The row of the roster whose name, or number, or user name the file's name begins with, *size bytes
+// of it; the longest if there are several, NULL if there is none.
+const struct row* row_before(const struct class* class, const char* name, size_t* size);
+
 // ---- metadata.c
 
 enum { MOST_SUBMITTERS = 12 };

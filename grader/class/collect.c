@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plain.h"
 #include "class/class.h"
 
 // ---- one hand-in
@@ -245,6 +246,8 @@ static void choose(struct class* class, int row_index) {
                              h[counting]->name);
             }
         }
+    // It repeats names that strangers gave, perhaps cut inside of a character.
+    for (int l = 0; l < class->lessons; l++) plain_line(row->cell[l].why);
     free(h);
     free(cell);
 }

@@ -161,7 +161,7 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
     if (!row || other) {
         const char* more = o->number[0] ? o->number : o->key;
         snprintf(name, sizeof name, other && more[0] ? "%s (%s)" : "%s", o->name, more);
-        if (two)
+        if (two && !class->student)
             text_say(stderr, "\"%s\" may be two students of the roster, and gets a row of its own",
                      o->name);
         name_to_id(name, strlen(name), id);
@@ -175,7 +175,25 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
     add_key(row, o->key);
     add_key(row, o->email);
     if (!row->email[0]) snprintf(row->email, sizeof row->email, "%s", o->email);
+    plain_line(row->email);
     return row;
+}
+
+const struct row* row_before(const struct class* class, const char* name, size_t* size) {
+    const struct row* found = NULL;
+    size_t longest = 0;
+    for (int i = 0; i < class->rows; i++) {
+        const struct row* row = &class->row[i];
+        for (int k = -1; k < KEYS && row->on_roster; k++) {
+            const char* own = k < 0 ? row->name : row->key[k];
+            size_t n = strlen(own);
+            if (n <= longest || strncasecmp(name, own, n) != 0 || !strchr("_-. ", name[n]))
+                continue;
+            found = row;
+            *size = longest = n;
+        }
+    }
+    return found;
 }
 
 // ---- the roster
@@ -210,7 +228,10 @@ static const char* const email_titles[] = {"email address", "email", "e-mail", "
                                            NULL};
 static const char* const key_titles[] = {
     "id",       "id number",       "sid",        "student id", "sis user id", "sis login id",
-    "username", "github_username", "identifier", "login",      "user name",   NULL};
+    "username", "github_username", "identifier", "login",      "user name",   "roster_identifier",
+    NULL};
+
+static const char* const identifier_titles[] = {"identifier", "roster_identifier", NULL};
 
 static void copy_name(char to[ID_SIZE], const char* text) {
     char* utf8 = name_utf8(text, strlen(text), "windows-1252");
@@ -235,7 +256,7 @@ static struct person person_of(const struct class* class, int record) {
     if (!p.name[0])
         snprintf(p.name, sizeof p.name, "%.190s%s%.190s", p.first,
                  p.first[0] && p.last[0] ? " " : "", p.last);
-    if (!p.name[0]) copy_name(p.name, field(t, record, table_column(t, "identifier")));
+    if (!p.name[0]) copy_name(p.name, field(t, record, column_of(t, identifier_titles)));
     if (!p.name[0]) copy_name(p.name, field(t, record, table_column(t, "id")));
     if (!p.name[0]) copy_name(p.name, field(t, record, column_of(t, email_titles)));
     const char* space = strrchr(p.name, ' ');
@@ -279,7 +300,8 @@ static void add_person(struct class* class, int record) {
         same = row != NULL;
         if (!row) row = new_row(class, name, id);
     }
-    if (same) text_say(stderr, "ROSTER=%s: %s is there twice", class->roster, p.name);
+    if (same && !class->student)
+        text_say(stderr, "ROSTER=%s: %s is there twice", class->roster, p.name);
     if (!row) row = new_row(class, p.name, id);
     row->on_roster = true;
     if (row->record < 0) row->record = record;
@@ -310,7 +332,7 @@ void roster_read(struct class* class) {
                                      : strerror(errno));
     class->roster_kind = kind_of(t);
     if (column_of(t, full_titles) < 0 && column_of(t, last_titles) < 0 &&
-        table_column(t, "id") < 0 && table_column(t, "identifier") < 0)
+        table_column(t, "id") < 0 && column_of(t, identifier_titles) < 0)
         class_refuse("ROSTER=%s: its first line must name the columns: `student`, or those that a "
                      "platform gives (lessons/INSTRUCTORS.md)",
                      class->roster);

@@ -135,7 +135,8 @@ static void worksheet(const struct class* class, FILE* f) {
         if (row->record < 0) continue;
         char* const* old = t->record[row->record];
         double maximum = most < 0 ? 100 : strtod(old[most], NULL);
-        points(row->known, row->total * (maximum > 0 ? maximum : 100) / 100, text);
+        // Moodle takes no more than the assignment gives: a bonus ends there.
+        points(row->known, fmin(row->total, 100) * (maximum > 0 ? maximum : 100) / 100, text);
         for (int c = 0; c < t->fields; c++)
             table_copy(f, c == grade && text[0] ? text : old[c], c + 1 == t->fields);
     }

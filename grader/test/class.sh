@@ -130,7 +130,7 @@ expect "an override without a reason is refused" fails_with "needs a reason" cla
 sed -i '$d' "$out/overrides.csv"
 # One student, one item
 expect "one student alone" class STUDENT=tar008
-expect "is one file" said ' 1 files to grade'
+expect "is one file" said '^1 files to grade'
 expect "one item alone" class STUDENT=tar008 ITEM='sizes of 0'
 expect "keeps the others" grep -q '"tar008".*"100","100 of 100"' "$out/gradebook.csv"
 expect "an item that there is not" fails_with "no item's name" class ITEM=nonsense

@@ -86,7 +86,7 @@ def zipped(files, flag_utf8=False, charset="cp437", hours=0):
 
 
 def plain():
-    c = Case("plain", roster="student,email\nada,ada@example.org\nabsent,\n")
+    c = Case("plain", roster="student,email\nada,ada@example.org\nabsent,\nlea,\nmax,m@example.org\n")
     c.file("ada/x/vector_add.cu", "ada")
     c.taken("ada", "ada")
     c.missing("absent")
@@ -138,6 +138,14 @@ def plain():
     locked[locked.index(b"PK\1\2") + 8] |= 1
     c.file("locked.zip", bytes(locked))
     c.line("locked", "not taken", note="it is locked with a password")
+    # Of somebody on the roster, whatever it is.
+    c.file("lea_my_kernel (2).cu", "lea")
+    c.file("lea_report.pdf", "x")
+    c.missing("lea", "handed in: lea_my_kernel (2).cu" + wanted)
+    c.file("max.cu", "max")
+    c.taken("max", "max")
+    c.file("max-paul.cu", "max-paul")
+    c.taken("max-paul", "max-paul")
     # Nobody's files make no students.
     for name in ["README.txt", "Thumbs.db", "__MACOSX/._ada", ".DS_Store", "notes.pdf", "Makefile",
                  "vector_add.cu", "bob_12_flash_forward.cu"]:
@@ -151,11 +159,13 @@ def plain():
     c.taken("café", "cafe")
     c.file("two\nlines.cu", "two")
     c.taken("two?lines", "two", id="two_lines ~" + hashlib.sha256(b"two\nlines").hexdigest()[:8])
+    c.file("esc/\x1b[31mvector_add.cu\n", "x")
+    c.missing("esc", "handed in: ?[31mvector_add.cu?" + wanted)
     c.file("kim_vector_add (1).cu", "kim")
     c.taken("kim", "kim")
     os.symlink("/etc/passwd", os.path.join(c.to, "link.cu"))
     c.line("link", "not taken", note="a symbolic link")
-    c.lines = [line if line.startswith(("ada", "absent")) else line + " (not on the roster)"
+    c.lines = [line if line.startswith(("ada:", "absent:", "lea:", "max:")) else line + " (not on the roster)"
                for line in c.lines]
     c.close()
 

@@ -112,12 +112,12 @@ mkdir "$to/besides"
 cp "$solution" "$to/besides/"
 archive besides.zip sh -c 'echo nothing >notes.txt && zip -q besides.zip notes.txt'
 expect besides 100 "100 of 100"
-# Longer than a file's name may be, once encoded; and no character of XML.
+# Long, and no character of XML.
 long=$(printf '\320\226%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 name=$(printf 'x\357\277\277')$long$long
-# As names.c has it: 150 bytes at most, then the hash of the whole.
+# As names.c has it: what cannot be shown is told by a hash of the whole.
 cp "$solution" "$to/$name.cu"
-expect "x___$(printf %073d 0 | sed 's/0/\xd0\x96/g') ~$(hash "$name")" 100 "100 of 100"
+expect "x___$(printf %060d 0 | sed 's/0/\xd0\x96/g') ~$(hash "$name")" 100 "100 of 100"
 # The first of each kind is on the roster, and one who hands in nothing.
 echo "absent,absent@example.org" >>"$dir/roster.csv"
 echo "right000,right@example.org" >>"$dir/roster.csv"
