@@ -230,8 +230,8 @@ bool file_may_be(const char* path, const char* wanted);
 // copy: "x (1)", "x(2)", "x - Copy"; with `numbered` also "x-2", which Canvas adds.
 size_t without_copy(const char* name, size_t n, bool numbered);
 
-// Is a file of this name the one that is wanted? Nearly: but for case, or as a copy. What Canvas
-// adds (`numbered`) is not the student's doing.
+// Is a file of this name the one that is wanted? Nearly: but for case, as a copy, or with .txt
+// behind it. What Canvas adds (`numbered`) is not the student's doing.
 enum fit { FIT_NOT, FIT_NEARLY, FIT_EXACT };
 enum fit file_fits(const char* name, const char* wanted, bool numbered);
 
@@ -353,8 +353,8 @@ bool class_asks(const struct class* class, const struct row* row);
 enum { ANY_PLACE = -1 };
 struct row* row_of_owner(struct class* class, const struct owner* o, int place);
 
-// The row of the roster whose name, or number, or user name the file's name begins with, *size bytes
-// of it; the longest if there are several, NULL if there is none.
+// The row of the roster whose name, or number, or user name the file's name begins with, in *size
+// bytes; the longest if there are several, NULL if there is none.
 const struct row* row_before(const struct class* class, const char* name, size_t* size);
 
 // ---- metadata.c

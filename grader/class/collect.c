@@ -222,15 +222,24 @@ static void choose(struct class* class, int row_index) {
             for (int l = 0; l < class->lessons; l++) {
                 struct cell* c = &row->cell[l];
                 const struct cell* now = &cell[i][l];
-                if (!left_out &&
-                    (c->state == CELL_MISSING && (now->state != CELL_MISSING || !c->why[0]))) {
+                bool better =
+                    c->state == CELL_MISSING && (now->state != CELL_MISSING || !c->why[0]);
+                if (!left_out && better) {
+                    char near[WHY_SIZE];
+                    memcpy(near, c->why, sizeof near);
                     *c = *now;
+                    if (near[0] && now->state == CELL_REFUSED)
+                        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", h[counting]->name, near);
                     c->time = h[i]->time;
                     c->late = h[i]->late && now->state != CELL_MISSING;
                     if (now->state == CELL_TAKEN) take(class, row, l, entry[l]);
                     continue;
                 }
-                if (now->state == CELL_MISSING) continue;
+                if (now->state == CELL_MISSING) {  // what else there is, if nothing counts
+                    if (pass == 1 && c->state == CELL_REFUSED)
+                        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", h[i]->name, now->why);
+                    continue;
+                }
                 bool sure = h[counting]->time != h[i]->time;
                 if (now->state == CELL_REFUSED)
                     add_text(c->why, WHY_SIZE, "%s%.100s%s: %.100s", c->why[0] ? "; " : "",

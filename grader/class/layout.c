@@ -12,6 +12,7 @@
 //
 // Only the instructor's own folder, and downloads in it, are read so: what lies inside of one
 // student's folder or archive is this student's, whatever its name.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,9 @@ enum { MOST_PLACES = 64 };
 // A folder or archive whose entries are students' hand-ins. path ends with '/', or is "".
 struct place {
     char path[1024];
+    bool archive;    // or in one
     char slug[256];  // of an assignment of GitHub Classroom; "" for others
+    int index;
     struct submitters* submitters;
     int count;  // of them
 };
@@ -200,11 +203,24 @@ static bool find_place(const struct class* class, const char* folder, struct pla
     return has_slug(class, only, only + n, strlen(only) - n - 1, p->slug);
 }
 
+// Is the folder an archive, or in one?
+static bool is_archive(const struct class* class, const char* folder) {
+    for (int i = 0; i < class->entries; i++) {
+        const struct entry* e = &class->entry[i];
+        size_t n = strlen(e->path);
+        if (e->kind == ENTRY_ARCHIVE && !strncmp(folder, e->path, n) &&
+            (n == 0 || folder[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
 // The places in SUBMISSIONS: itself, or the downloads in it if there is nothing else.
 static int find_places(struct class* class, struct place place[MOST_PLACES]) {
     char only[1024] = "";
     int count = 0;
-    const char* own = base_name(class->submissions);
+    char whole[PATH_MAX];
+    const char* own = realpath(class->submissions, whole) ? base_name(whole) : "";
     memset(&place[0], 0, sizeof place[0]);
     if (class->plain) return 1;
     if (is_download(class, "", only) || has_slug(class, "", own, strlen(own), place[0].slug))
@@ -235,7 +251,9 @@ static int find_places(struct class* class, struct place place[MOST_PLACES]) {
 // ---- hand-ins
 
 // The hand-in of this row in this place, called so; a new one if there is none.
-static int handin_of(struct class* class, int row, int place, const char* name, size_t size) {
+static int handin_of(struct class* class, int row, const struct place* p, const char* name,
+                     size_t size) {
+    int place = p->index;
     for (int i = class->handins; i-- > 0;) {
         const struct handin* h = &class->handin[i];
         if (h->row == row && h->place == place && !strncmp(h->name, name, size) && !h->name[size])
@@ -246,7 +264,7 @@ static int handin_of(struct class* class, int row, int place, const char* name, 
     if (!grown) class_refuse("no memory for what was handed in");
     class->handin = grown;
     class->handin[class->handins] =
-        (struct handin){.row = row, .place = place, .of = -1, .first = -1};
+        (struct handin){.row = row, .place = place, .of = -1, .inner = p->archive, .first = -1};
     struct handin* h = &class->handin[class->handins];
     snprintf(h->name, sizeof h->name, "%.*s", (int)size, name);
     return class->handins++;
@@ -266,7 +284,7 @@ static int index_of(const struct class* class, const struct row* row) {
 }
 
 // One of a Gradescope export: everybody of a group has handed in the same.
-static void give_submitted(struct class* class, const struct place* p, int place, struct entry* e) {
+static void give_submitted(struct class* class, const struct place* p, struct entry* e) {
     const char* path = e->path + strlen(p->path);
     size_t n = first_size(path);
     for (int i = 0; i < p->count; i++) {
@@ -274,8 +292,8 @@ static void give_submitted(struct class* class, const struct place* p, int place
         if (strncmp(s->folder, path, n) != 0 || s->folder[n]) continue;
         int first = -1;
         for (int k = 0; k < s->count; k++) {
-            int row = index_of(class, row_of_owner(class, &s->owner[k], place));
-            int h = handin_of(class, row, place, path, n);
+            int row = index_of(class, row_of_owner(class, &s->owner[k], p->index));
+            int h = handin_of(class, row, p, path, n);
             class->handin[h].of = first;
             class->handin[h].time = s->time;
             class->handin[h].fixed = s->time != 0;
@@ -317,7 +335,7 @@ static int flat_lesson(const struct class* class, const char* name, size_t* size
     return 0;
 }
 
-static void give_named(struct class* class, struct place* p, int place, struct entry* e) {
+static void give_named(struct class* class, const struct place* p, struct entry* e) {
     const char* path = e->path + strlen(p->path);
     size_t n = first_size(path), size = n;
     int lesson = -1;
@@ -338,8 +356,7 @@ static void give_named(struct class* class, struct place* p, int place, struct e
         if (of_row && lesson >= 0 && name[own] != '_')
             of_row = strcasestr(name + own, strchr(class->lesson[lesson].name, '_') + 1) != NULL;
         if (of_row) {
-            give(class, e, handin_of(class, index_of(class, row), place, name, strlen(name)), path,
-                 -1);
+            give(class, e, handin_of(class, index_of(class, row), p, name, strlen(name)), path, -1);
             return;
         }
         if (lesson < 0) return;
@@ -351,6 +368,11 @@ static void give_named(struct class* class, struct place* p, int place, struct e
             if (m > 0) size = m;
         }
     }
+    // "ada (1)" is a second copy of what Ada handed in, but if somebody is called so.
+    char id[ID_SIZE];
+    name_to_id(name, size, id);
+    const struct row* called = class_row_of_id(class, id);
+    if (!called || !called->on_roster) size = without_copy(name, size, false);
     size_t skip = strlen(p->slug);
     if (skip && (strncasecmp(name, p->slug, skip) != 0 || size <= skip)) return;
     snprintf(owner.name, sizeof owner.name, "%.*s", (int)(size - skip < 390 ? size - skip : 390),
@@ -364,15 +386,19 @@ static void give_named(struct class* class, struct place* p, int place, struct e
                     snprintf(owner.key, sizeof owner.key, "%s", class->row[i].key[k]);
             }
     }
-    int row = index_of(class, row_of_owner(class, &owner, place));
-    give(class, e, handin_of(class, row, place, name, strlen(name)),
+    int row = index_of(class, row_of_owner(class, &owner, p->index));
+    give(class, e, handin_of(class, row, p, name, strlen(name)),
          holds ? path + n + (path[n] == '/') : path, lesson);
 }
 
 void layout(struct class* class) {
     static struct place place[MOST_PLACES];
     int places = find_places(class, place);
-    for (int p = 0; p < places; p++) read_metadata(class, &place[p]);
+    for (int p = 0; p < places; p++) {
+        place[p].index = p;
+        place[p].archive = is_archive(class, place[p].path);
+        read_metadata(class, &place[p]);
+    }
     for (int i = 0; i < class->entries; i++) {
         struct entry* e = &class->entry[i];
         struct said s;
@@ -383,22 +409,21 @@ void layout(struct class* class) {
         if (p == places || !strcmp(base_name(e->path), METADATA_FILE)) continue;
         const char* path = e->path + strlen(place[p].path);
         if (place[p].submitters) {
-            give_submitted(class, &place[p], p, e);
+            give_submitted(class, &place[p], e);
         } else if (!class->plain && (is_moodle(path, &s) || is_canvas(path, &s))) {
             if (s.canvas && class->roster_kind != ROSTER_CANVAS)
                 snprintf(s.owner.number, sizeof s.owner.number, "%s", s.owner.key);
             if (class->roster_kind != ROSTER_CANVAS) s.owner.key[0] = '\0';
             int row = index_of(class, row_of_owner(class, &s.owner, p));
             const char* name = s.canvas && s.owner.key[0] ? s.owner.key : s.owner.name;
-            int h = handin_of(class, row, p, name, strlen(name));
+            int h = handin_of(class, row, &place[p], name, strlen(name));
             class->handin[h].canvas = s.canvas;
             class->handin[h].fixed = s.canvas;  // its files have the time of the download
-            class->handin[h].inner = place[p].path[0] != '\0';
             class->handin[h].late |= s.late;
             give(class, e, h, s.rest ? s.rest : "", -1);
             if (!s.rest) snprintf(e->why, sizeof e->why, "a text or a link, no file");
         } else if (!is_stray(path)) {
-            give_named(class, &place[p], p, e);
+            give_named(class, &place[p], e);
         }
     }
     for (int p = 0; p < places; p++) free(place[p].submitters);

@@ -191,6 +191,7 @@ int main(int argc, char** argv) {
     collect(&class);
     if (class.replay) return replay(&class);
     if (class.dry) {
+        rules_fill_late(&class);
         book_say_collected(&class);
         class_free(&class);
         return 0;

@@ -176,7 +176,8 @@ bool file_may_be(const char* path, const char* wanted) {
     const char* ending = file_ending(wanted);
     snprintf(stem, sizeof stem, "%.*s", (int)(strlen(wanted) - strlen(ending)), wanted);
     const char* name = base_name(path);
-    return has_ending(name, ending) && (name == path || strcasestr(name, stem));
+    bool text = has_ending(name, ".txt") && strcasestr(name, ending);
+    return (text || has_ending(name, ending)) && (name == path || strcasestr(name, stem));
 }
 
 size_t without_copy(const char* name, size_t n, bool numbered) {
@@ -196,6 +197,9 @@ enum fit file_fits(const char* name, const char* wanted, bool numbered) {
     const char *ending = file_ending(name), *wanted_ending = file_ending(wanted);
     size_t n = strlen(name) - strlen(ending), m = strlen(wanted) - strlen(wanted_ending);
     if (!strcmp(name, wanted)) return FIT_EXACT;
+    // Windows hides an ending that it knows: x.cu.txt is shown as x.cu.
+    if (!strcasecmp(ending, ".txt") && n == strlen(wanted) && !strncasecmp(name, wanted, n))
+        return FIT_NEARLY;
     if (strcasecmp(ending, wanted_ending) != 0) return FIT_NOT;
     size_t short_n = without_copy(name, n, numbered);
     if (numbered && short_n < n && short_n == m && !strncmp(name, wanted, m)) return FIT_EXACT;

@@ -103,7 +103,8 @@ static struct archive* new_archive(void) {
     return a;
 }
 
-static bool tell_entries(struct reading* r, struct archive* a, const char* prefix, int depth);
+static bool tell_entries(struct reading* r, struct archive* a, const char* prefix, int64_t time,
+                         int depth);
 
 // Reads the archive that this entry is, told as a folder of its name.
 static bool tell_inner(struct reading* r, struct archive* a, const char* path, int64_t time,
@@ -115,7 +116,7 @@ static bool tell_inner(struct reading* r, struct archive* a, const char* path, i
     struct archive* inner = size < MOST_INNER ? new_archive() : NULL;
     snprintf(inside, sizeof inside, "%s/", path);
     bool whole = inner && archive_read_open_memory(inner, data, size) == ARCHIVE_OK &&
-                 tell_entries(r, inner, inside, depth + 1) && (size_t)r->entries > entries;
+                 tell_entries(r, inner, inside, time, depth + 1) && (size_t)r->entries > entries;
     if (inner) archive_read_free(inner);
     free(data);
     if (too_much(r)) return false;
@@ -123,10 +124,10 @@ static bool tell_inner(struct reading* r, struct archive* a, const char* path, i
 }
 
 static bool tell_entry(struct reading* r, struct archive* a, struct archive_entry* e,
-                       const char* prefix, int depth) {
+                       const char* prefix, int64_t time, int depth) {
     char path[TOLD_NAME];
     const char* name = name_of(e);
-    int64_t time = archive_entry_mtime_is_set(e) ? (int64_t)archive_entry_mtime(e) : 0;
+    if (!time && archive_entry_mtime_is_set(e)) time = (int64_t)archive_entry_mtime(e);
     if (snprintf(path, sizeof path, "%s%s", prefix, name ? name : "?") >= (int)sizeof path)
         name = NULL;
     if (archive_entry_filetype(e) == S_IFDIR) return skip(a, r);
@@ -149,15 +150,17 @@ static bool tell_entry(struct reading* r, struct archive* a, struct archive_entr
     return fine;
 }
 
-// False if the archive cannot be read to its end.
-static bool tell_entries(struct reading* r, struct archive* a, const char* prefix, int depth) {
+// False if the archive cannot be read to its end. time: of the archive in an archive that it is, for
+// all in it; 0: each entry's own.
+static bool tell_entries(struct reading* r, struct archive* a, const char* prefix, int64_t time,
+                         int depth) {
     struct archive_entry* e;
     int end = ARCHIVE_FATAL;
     // At most one layer of compression: with more of them a few bytes become gigabytes.
     bool fine = archive_filter_count(a) <= 2;
     while (fine && (end = archive_read_next_header(a, &e)) >= ARCHIVE_WARN && end != ARCHIVE_EOF) {
         r->entries++;
-        fine = !too_much(r) && tell_entry(r, a, e, prefix, depth);
+        fine = !too_much(r) && tell_entry(r, a, e, prefix, time, depth);
     }
     return fine && end == ARCHIVE_EOF;
 }
@@ -168,7 +171,7 @@ void archive_tell(int fd, size_t limit, const char* const* asked, FILE* to) {
     // Without it libarchive has no names that are UTF-8 by the archive's own word.
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "en_US.UTF-8");
     bool whole = a && archive_read_open_fd(a, fd, 1 << 16) == ARCHIVE_OK &&
-                 tell_entries(&r, a, "", 0) && r.entries > 0;
+                 tell_entries(&r, a, "", 0, 0) && r.entries > 0;
     tell(&r, whole ? TOLD_WHOLE : too_much(&r) ? TOLD_TOO_MUCH : TOLD_BROKEN, "", 0, NULL, 0);
     archive_read_free(a);
 }

@@ -294,7 +294,8 @@ static void add_person(struct class* class, int record) {
     struct row* row = class_row_of_id(class, id);
     bool same = row && (!key[0][0] || has_key(row, key[0]) || !row->key[0][0]);
     if (row && !same) {  // another one of this name
-        snprintf(name, sizeof name, "%s (%s)", p.name, key[0]);
+        const char* address = field(t, record, email);
+        snprintf(name, sizeof name, "%s (%.100s)", p.name, address[0] ? address : key[0]);
         name_to_id(name, strlen(name), id);
         row = class_row_of_id(class, id);
         same = row != NULL;

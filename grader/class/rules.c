@@ -1,5 +1,5 @@
-// rules.c: the instructor's four tables, and what they do to the points. late.csv is also filled, by
-// the times of the hand-ins and by what platforms say. See class.h.
+// rules.c: the instructor's four tables, and what they do to the points. late.csv is also filled,
+// by the times of the hand-ins and by what platforms say. See class.h.
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -206,7 +206,7 @@ void rules_fill_late(const struct class* class) {
     fclose(f);
     if (added > 0) class_write(class_path(class, "%s", tables[LATE].file), text, size);
     if (added > 0 && !class->student)
-        printf("%d late hand-ins are in %s: look at them\n", added,
+        printf("late hand-ins: %d more in %s; look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
     free(text);
     table_free(&rules);

@@ -104,7 +104,8 @@ static void canvas(const struct class* class, FILE* f) {
         const struct row* row = &class->row[i];
         if (own && row->record < 0) continue;  // Canvas does not know who is not on its roster
         snprintf(name, sizeof name, "%s%s%s", row->last, row->first[0] ? ", " : "", row->first);
-        table_field(f, row->last[0] ? name : row->name, false);
+        const char* student = field(class, row, "Student");
+        table_field(f, own && student[0] ? student : row->last[0] ? name : row->name, false);
         table_field(f, own ? field(class, row, "ID") : "", false);
         table_field(f, own ? field(class, row, "SIS User ID") : "", false);
         table_field(f, own ? field(class, row, "SIS Login ID") : row->email, false);

@@ -5,7 +5,8 @@
 # to be predicted, no tests of the course. Where OUT is the student edition already, a commit on top
 # of what is there makes it the present one: whoever cloned it gets that by make update.
 # Of lessons that are graded homework, GRADED=17,19, what would give them away is left out as well:
-# the hints that name a line, and headers that hold what they ask for. lessons/graded.txt says which.
+# the hints that name a line, and headers that hold what they ask for. lessons/graded.txt has their
+# names.
 # usage: handout.sh    with OUT, and perhaps GRADED, in the environment
 . grader/make/save.sh
 . grader/make/graded.sh

@@ -15,14 +15,17 @@ collect() { # collect CASE: what counts there, sorted, in $dir/said
         cat "$dir/$case/errors"
         return 1
     }
-    grep -v '^[0-9]* rows; ' "$dir/$case/printed" | LC_ALL=C.UTF-8 sort >"$dir/$case/said"
+    grep -Ev '^([0-9]* rows; |late hand-ins: )' "$dir/$case/printed" | LC_ALL=C.UTF-8 sort >"$dir/$case/said"
     LC_ALL=C.UTF-8 sort "$dir/$case/expected" | diff - "$dir/$case/said"
 }
 same_files() { diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
-for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips canvas_folder canvas_zip \
+for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times canvas_folder canvas_zip \
     gradescope_folder gradescope_zip classroom classroom_other hostile}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect
     expect "$case: the files" same_files
 done
+# One hour late, not three days.
+in_time() { grep -q '"Ada Lovelace","01_vector_add","0.05","its time"' "$dir/moodle_times/out/late.csv"; }
+[ -n "${1:-}" ] || expect "moodle_times: days" in_time
 finish

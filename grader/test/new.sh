@@ -29,6 +29,16 @@ expect "new: but for its text and its bench, which are to be replaced," as_writt
 sed -i '/TEMPLATE/d' lessons/40_moving_average/README.md grader/40_moving_average/bench.c
 expect "new: it proves all that a lesson has to" make -s test LESSON=40
 # ---- what an author may meet on the way
+# A check is idle when an item stands in its way: which, is said.
+idle=$(find build/test/40_moving_average -name '*.items' | head -n 1)
+item=$(head -n 1 "$idle" | cut -d'|' -f1)
+other=$("build/grader/40_moving_average/check" --list | grep -vxF "$item" | head -n 1)
+for file in build/test/40_moving_average/*.items; do
+    awk -v item="$item" -v other="$other" 'index("|" $0 "|", "|" item "|") { $0 = $0 "|" other } { print }' "$file" >"$dir/items"
+    cp "$dir/items" "$file"
+done
+in_the_way() { ! sh grader/test/mutate.sh 40_moving_average >"$dir/said" && grep -F "also fails \"$other\"" "$dir/said"; }
+expect "new: an item in the way of another is named" in_the_way
 plan() { ! sh grader/test/lesson.sh plan 40_moving_average >"$dir/said" 2>&1 && grep -q "$1" "$dir/said"; }
 solution=solutions/40_moving_average/moving_average.cu
 cp "$solution" "$dir/solution"
@@ -47,14 +57,4 @@ rm "$patch"
 expect "new: deleted, it leaves nothing behind" make -s wrong LESSON=40
 no_marks() { ! grep -rl '^<<<<<<<' build/wrong/40_moving_average && [ ! -e build/wrong/40_moving_average/tail_dropped.cu ]; }
 expect "new: not even its conflict" no_marks
-# A check is idle when an item stands in its way: which, is said.
-idle=$(find build/test/40_moving_average -name '*.items' | head -n 1)
-item=$(head -n 1 "$idle" | cut -d'|' -f1)
-other=$("build/grader/40_moving_average/check" --list | grep -vxF "$item" | head -n 1)
-for file in build/test/40_moving_average/*.items; do
-    awk -v item="$item" -v other="$other" 'index("|" $0 "|", "|" item "|") { $0 = $0 "|" other } { print }' "$file" >"$dir/items"
-    cp "$dir/items" "$file"
-done
-in_the_way() { ! sh grader/test/mutate.sh 40_moving_average >"$dir/said" && grep -F "also fails \"$other\"" "$dir/said"; }
-expect "new: an item in the way of another is named" in_the_way
 finish

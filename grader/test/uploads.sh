@@ -1,6 +1,6 @@
 #!/bin/sh
-# uploads.sh: a graded class goes back to where it came from: what Canvas and Moodle import, the days
-# of those who were late, what a student reads. usage: uploads.sh
+# uploads.sh: a graded class goes back to where it came from: what Canvas and Moodle import, the
+# days of those who were late, what a student reads. usage: uploads.sh
 . grader/test/tell.sh
 need "uploads" python3
 dir=$(mktemp -d "${TMPDIR:-/tmp}/uploads test.XXXXXX") || exit 1

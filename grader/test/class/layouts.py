@@ -124,6 +124,15 @@ def plain():
     c.file("copies/vector_add (2).cu", "two")
     c.line("copies", "not taken", note="two files may be meant; handed in: vector_add (1).cu, "
            "vector_add (2).cu" + wanted)
+    c.file("windows/vector_add.cu.txt", "windows")
+    c.taken("windows", "windows", note="handed in as vector_add.cu.txt")
+    c.file("twice (1).cu", "old")
+    c.file("twice (2).cu", "new", hours=1)
+    c.taken("twice", "new", note="handed in more than once; the latest, twice (2).cu counts")
+    c.file("worse/vector_add2.cu", "x", hours=1)
+    c.file("worse.zip", "no zip")
+    c.line("worse", "not taken", note="no archive, or a broken one; worse: handed in: "
+           "vector_add2.cu" + wanted)
     c.file("both/vector_add (1).cu", "one")
     c.file("both/vector_add.cu", "right")
     c.taken("both", "right")
@@ -232,8 +241,19 @@ def moodle():
             c.lines[-1] += " (not on the roster)"
         else:
             c.taken("Anna Schmidt", "1003")
-            c.taken("Anna Schmidt (Participant 1004)", "1004")
+            c.taken("Anna Schmidt (u1004@example.org)", "1004")
         c.close()
+    # In a download the time of what a student handed in counts, not those of files in it.
+    c = Case("moodle_times", submissions="COURSE-1.zip")
+    with open(c.to, "wb") as f:
+        f.write(zipped({f"Ada Lovelace_1001{mark}work.zip": zipped({"vector_add.cu": "ada"}, hours=90)},
+                       flag_utf8=True, hours=2))
+    os.mkdir(os.path.join(c.dir, "out"), 0o700)
+    with open(os.path.join(c.dir, "out", "late_rules.csv"), "w") as f:
+        f.write("lesson,grace_days,percent_per_day,least_percent,due\n*,0,10,0,2026-11-20 13:00\n")
+    c.taken("Ada Lovelace", "ada", note="")
+    c.lines[-1] = "Ada Lovelace: 01 taken"
+    c.close()
     # Two downloads as they came, unpacked by nobody; the numbers are others in each.
     c = Case("moodle_zips", lesson="01,21", roster=participants)
     mark = "_assignsubmission_file_/"
