@@ -23,8 +23,9 @@ static int first_of(const struct class* class, int handin) {
 struct best {
     struct entry *good, *bad;
     int good_rank, bad_rank;
-    bool two;  // that are nearly the file, and neither is more so
+    const struct entry* other;  // as good as `good`, and not the same
 };
+enum { EXACT = 500 };  // the rank of an exact name, at least
 
 // How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
 // The right name counts most, then the folder with the lesson's name, then a place outside of
@@ -45,7 +46,7 @@ static int rank_of(const struct class_lesson* l, const struct entry* e, int less
     const char* in = strstr(path, place);
     bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
     bool other = strstr(path, "solutions/") || strstr(path, "saved/");
-    return (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0) - (other ? 90 : 0) +
+    return (fit == FIT_EXACT ? EXACT + 90 : 100) + (own ? 100 : 0) - (other ? 90 : 0) +
            (depth < 9 ? 9 - depth : 0);
 }
 
@@ -59,12 +60,16 @@ static void find_best(const struct class* class, int handin, int lesson, struct 
             if (rank > b->bad_rank) b->bad = e, b->bad_rank = rank;
             continue;
         }
-        if (rank == b->good_rank && rank < 500)
-            b->two |= b->good->size != e->size || memcmp(b->good->data, e->data, e->size) != 0;
-        if (rank > b->good_rank || (rank == b->good_rank && strcmp(e->path, b->good->path) < 0))
-            b->two &= rank == b->good_rank, b->good = e, b->good_rank = rank;
+        if (rank < b->good_rank) continue;
+        struct entry* old = rank == b->good_rank ? b->good : NULL;
+        bool same = old && old->size == e->size && !memcmp(old->data, e->data, e->size);
+        bool first =
+            !old || (e->time != old->time ? e->time > old->time : strcmp(e->path, old->path) < 0);
+        if (!old) b->other = NULL;
+        if (old && !same) b->other = first ? old : e;
+        if (first) b->good = e;
+        b->good_rank = rank;
     }
-    if (b->two) b->good = NULL;
 }
 
 // An archive of the hand-in that could not be read, and in which the entry lies, if one is given.
@@ -133,8 +138,14 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
         struct cell* c = &cell[l];
         memset(c, 0, sizeof *c);
         find_best(class, handin, l, &b);
-        entry[l] = b.good;
-        if (b.good && b.good->size == 0) {
+        // A copy beside a copy: neither is the file that was asked for.
+        bool two = b.other && b.good_rank < EXACT;
+        entry[l] = two ? NULL : b.good;
+        if (two) {
+            c->state = CELL_REFUSED;
+            snprintf(c->why, sizeof c->why, "two files may be meant");
+            say_near(class, handin, &class->lesson[l], c->why);
+        } else if (b.good && b.good->size == 0) {
             c->state = CELL_REFUSED;
             snprintf(c->why, sizeof c->why, "an empty file");
         } else if (b.good) {
@@ -143,15 +154,14 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
             const char* name = base_name(b.good->inside);
             if (b.bad && b.bad_rank > b.good_rank)
                 snprintf(c->why, sizeof c->why, "beside it another, %.200s", b.bad->why);
+            else if (b.other && !class->handin[handin].canvas)
+                snprintf(c->why, sizeof c->why, "%.100s counts, and not %.100s", b.good->inside,
+                         b.other->inside);
             else if (unreadable(class, handin, b.good))
                 snprintf(c->why, sizeof c->why, "from an archive that cannot be read to its end");
             else if (b.good->lesson < 0 && file_fits(name, class->lesson[l].file,
                                                      class->handin[handin].canvas) != FIT_EXACT)
                 snprintf(c->why, sizeof c->why, "handed in as %.150s", name);
-        } else if (b.two) {
-            c->state = CELL_REFUSED;
-            snprintf(c->why, sizeof c->why, "two files may be meant");
-            say_near(class, handin, &class->lesson[l], c->why);
         } else if (b.bad || unreadable(class, handin, NULL)) {
             c->state = CELL_REFUSED;
             say_bad(b.bad, unreadable(class, handin, NULL), c->why);
@@ -176,10 +186,12 @@ static void take(struct class* class, struct row* row, int lesson, struct entry*
     if (!same) class_write(path, e->data, e->size);
 }
 
-// The latest first; of equal times the first in the order of the names.
+// The latest first: by their times, else one that the platform calls late; else the first in the
+// order of the names.
 static int by_time(const void* a, const void* b) {
     const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
     if (x->time != y->time) return x->time < y->time ? 1 : -1;
+    if (x->late != y->late) return x->late ? -1 : 1;
     int names = strcmp(x->name, y->name);
     return names ? names : (x > y) - (x < y);
 }
@@ -191,11 +203,46 @@ static void say_time(int64_t time, char text[40]) {
     if (time && localtime_r(&seconds, &t)) strftime(text, 40, " of %Y-%m-%d %H:%M", &t);
 }
 
-// Has a cell of the hand-in the same file as the row's?
+// Has the hand-in something of a lesson of which the row has something?
 static bool has_other(const struct class* class, const struct row* row, const struct cell* cell) {
     for (int l = 0; l < class->lessons; l++)
         if (cell[l].state != CELL_MISSING && row->cell[l].state != CELL_MISSING) return true;
     return false;
+}
+
+// Says in the row's cell what another hand-in than the one that counts has of the lesson.
+static void say_other(struct cell* c, const struct cell* now, const struct handin* h,
+                      const struct handin* counting) {
+    char when[40];
+    const char*and = c->why[0] ? "; " : "";
+    bool sure = counting->time != h->time || counting->late != h->late;
+    say_time(h->time, when);
+    if (now->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "%s%.100s%s: %.100s", and, h->name, when, now->why);
+    else if (now->state == CELL_MISSING && c->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "%s%.100s: %.200s", and, h->name, now->why);
+    else if (now->state == CELL_TAKEN && c->state == CELL_MISSING)
+        add_text(c->why, WHY_SIZE,
+                 "%s%.100s%s has it, and does not count: the latest counts as a whole", and,
+                 h->name, when);
+    else if (now->state == CELL_TAKEN)
+        add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %.100s", and,
+                 sure ? "the latest counts" : "no time says which is the latest, this counts",
+                 counting->name);
+}
+
+// Makes the row's cell what the hand-in has of the lesson, if that is more than nothing.
+static void count_in(struct class* class, struct row* row, int lesson, const struct cell* now,
+                     const struct handin* h, const char* name_before, struct entry* e) {
+    struct cell* c = &row->cell[lesson];
+    char near[WHY_SIZE];
+    memcpy(near, c->why, sizeof near);
+    *c = *now;
+    if (near[0] && now->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", name_before, near);
+    c->time = h->time;
+    c->late = h->late && now->state != CELL_MISSING;
+    if (now->state == CELL_TAKEN) take(class, row, lesson, e);
 }
 
 // The latest hand-in of which something can be taken counts as a whole, and with it an older one
@@ -203,58 +250,30 @@ static bool has_other(const struct class* class, const struct row* row, const st
 static void choose(struct class* class, int row_index) {
     struct row* row = &class->row[row_index];
     struct handin** h = calloc((size_t) class->handins + 1, sizeof *h);
+    struct cell* cell = calloc(LESSONS, sizeof *cell);
     struct entry* entry[LESSONS];
-    int n = 0, counting = -1;
-    for (int i = 0; i < class->handins && h; i++)
-        if (class->handin[i].row == row_index) h[n++] = &class->handin[i];
-    struct cell(*cell)[LESSONS] = calloc((size_t)n + 1, sizeof *cell);
+    const struct handin* counting = NULL;
+    int n = 0;
     if (!h || !cell) class_refuse("no memory for hand-ins");
+    for (int i = 0; i < class->handins; i++)
+        if (class->handin[i].row == row_index) h[n++] = &class->handin[i];
     qsort(h, (size_t)n, sizeof *h, by_time);
     // First those that have something, then the others: a torn second hand-in hides none.
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < n; i++) {
-            int handin = (int)(h[i] - class->handin);
-            char when[40];
-            if (look(class, handin, cell[i], entry) != (pass == 0)) continue;
-            bool left_out = counting >= 0 && has_other(class, row, cell[i]);
-            say_time(h[i]->time, when);
-            if (counting < 0) counting = i;
-            for (int l = 0; l < class->lessons; l++) {
-                struct cell* c = &row->cell[l];
-                const struct cell* now = &cell[i][l];
-                bool better =
-                    c->state == CELL_MISSING && (now->state != CELL_MISSING || !c->why[0]);
-                if (!left_out && better) {
-                    char near[WHY_SIZE];
-                    memcpy(near, c->why, sizeof near);
-                    *c = *now;
-                    if (near[0] && now->state == CELL_REFUSED)
-                        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", h[counting]->name, near);
-                    c->time = h[i]->time;
-                    c->late = h[i]->late && now->state != CELL_MISSING;
-                    if (now->state == CELL_TAKEN) take(class, row, l, entry[l]);
-                    continue;
-                }
-                if (now->state == CELL_MISSING) {  // what else there is, if nothing counts
-                    if (pass == 1 && c->state == CELL_REFUSED)
-                        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", h[i]->name, now->why);
-                    continue;
-                }
-                bool sure = h[counting]->time != h[i]->time;
-                if (now->state == CELL_REFUSED)
-                    add_text(c->why, WHY_SIZE, "%s%.100s%s: %.100s", c->why[0] ? "; " : "",
-                             h[i]->name, when, now->why);
-                else if (c->state == CELL_MISSING)
-                    add_text(c->why, WHY_SIZE, "%s%.100s%s has it, and does not count: %s",
-                             c->why[0] ? "; " : "", h[i]->name, when,
-                             "the latest counts as a whole");
-                else
-                    add_text(c->why, WHY_SIZE, "%shanded in more than once; %s%.100s counts",
-                             c->why[0] ? "; " : "",
-                             sure ? "the latest, " : "no time says which is the latest; ",
-                             h[counting]->name);
-            }
+    for (int i = 0; i < 2 * n; i++) {
+        struct handin* now = h[i % n];
+        bool any = look(class, (int)(now - class->handin), cell, entry);
+        if (any != (i < n)) continue;
+        bool left_out = counting && has_other(class, row, cell);
+        if (!counting) counting = now;
+        for (int l = 0; l < class->lessons; l++) {
+            const struct cell* c = &row->cell[l];
+            bool more = c->state == CELL_MISSING && (cell[l].state != CELL_MISSING || !c->why[0]);
+            if (more && !left_out)
+                count_in(class, row, l, &cell[l], now, counting->name, entry[l]);
+            else
+                say_other(&row->cell[l], &cell[l], now, counting);
         }
+    }
     // It repeats names that strangers gave, perhaps cut inside of a character.
     for (int l = 0; l < class->lessons; l++) plain_line(row->cell[l].why);
     free(h);

@@ -57,6 +57,7 @@ struct said {
     struct owner owner;
     const char* rest;
     bool late, canvas;
+    int64_t attachment;  // Canvas's number: the higher the later
 };
 
 static bool is_moodle(const char* path, struct said* s) {
@@ -96,6 +97,7 @@ static bool is_canvas(const char* path, struct said* s) {
         if (id == 0 || n == 0 || attachment[n] != '_') return false;
         snprintf(s->owner.name, sizeof s->owner.name, "%.*s", (int)(5 + id), at);
         s->rest = attachment + n + 1;
+        s->attachment = strtoll(attachment, NULL, 10);
         s->late = late != NULL;
         s->canvas = true;
         return true;
@@ -113,6 +115,7 @@ static bool is_canvas(const char* path, struct said* s) {
                  path);
         snprintf(s->owner.key, sizeof s->owner.key, "%.*s", (int)n, user);
         s->rest = text ? NULL : user + n + 2 + m;
+        s->attachment = text ? 0 : strtoll(user + n + 1, NULL, 10);
         s->late = late != NULL;
         s->canvas = true;
         return true;
@@ -360,7 +363,7 @@ static void give_named(struct class* class, const struct place* p, struct entry*
             return;
         }
         if (lesson < 0) return;
-    } else if (holds || closed) {
+    } else {
         size = without_ending(name, closed ? closed_endings : archive_endings);
         if (e->kind == ENTRY_FOLDER && !path[n]) size = n;
         for (int l = 0; l < class->lessons; l++) {
@@ -415,8 +418,10 @@ void layout(struct class* class) {
                 snprintf(s.owner.number, sizeof s.owner.number, "%s", s.owner.key);
             if (class->roster_kind != ROSTER_CANVAS) s.owner.key[0] = '\0';
             int row = index_of(class, row_of_owner(class, &s.owner, p));
-            const char* name = s.canvas && s.owner.key[0] ? s.owner.key : s.owner.name;
+            char name[ID_SIZE + 8];
+            snprintf(name, sizeof name, "%s%s", s.owner.name, s.late ? " LATE" : "");
             int h = handin_of(class, row, &place[p], name, strlen(name));
+            if (s.canvas) e->time = s.attachment;
             class->handin[h].canvas = s.canvas;
             class->handin[h].fixed = s.canvas;  // its files have the time of the download
             class->handin[h].late |= s.late;

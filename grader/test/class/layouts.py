@@ -128,11 +128,15 @@ def plain():
     c.taken("windows", "windows", note="handed in as vector_add.cu.txt")
     c.file("twice (1).cu", "old")
     c.file("twice (2).cu", "new", hours=1)
-    c.taken("twice", "new", note="handed in more than once; the latest, twice (2).cu counts")
+    c.taken("twice", "new", note="handed in more than once; the latest counts: twice (2).cu")
     c.file("worse/vector_add2.cu", "x", hours=1)
     c.file("worse.zip", "no zip")
     c.line("worse", "not taken", note="no archive, or a broken one; worse: handed in: "
            "vector_add2.cu" + wanted)
+    c.file("places/a/vector_add.cu", "old")
+    c.file("places/b/vector_add.cu", "new", hours=1)
+    c.file("places/c/vector_add.cu", "new", hours=1)
+    c.taken("places", "new", note="b/vector_add.cu counts, and not a/vector_add.cu")
     c.file("both/vector_add (1).cu", "one")
     c.file("both/vector_add.cu", "right")
     c.taken("both", "right")
@@ -185,13 +189,13 @@ def latest():
     c.file("ada/vector_add.cu", "old")
     c.file("ada/answers.txt", "old")
     c.file("ada.zip", zipped({"vector_add.cu": "new"}), hours=5)
-    c.taken("ada", "new", note="handed in more than once; the latest, ada.zip counts")
+    c.taken("ada", "new", note="handed in more than once; the latest counts: ada.zip")
     c.missing("ada", "handed in: vector_add.cu; wanted: answers.txt; ada of 2026-11-20 12:00 has it, "
               "and does not count: the latest counts as a whole", "21")
     # The folder came later.
     c.file("bob/vector_add.cu", "new", hours=9)
     c.file("bob.zip", zipped({"vector_add.cu": "old"}), hours=5)
-    c.taken("bob", "new", note="handed in more than once; the latest, bob counts")
+    c.taken("bob", "new", note="handed in more than once; the latest counts: bob")
     c.missing("bob", "handed in: vector_add.cu; wanted: answers.txt", "21")
     # One file for each lesson is no second hand-in.
     c.file("carl_01_vector_add.cu", "carl")
@@ -207,7 +211,7 @@ def latest():
     # No time tells them apart.
     c.file("eve/vector_add.cu", "first")
     c.file("eve.zip", zipped({"vector_add.cu": "second"}))
-    c.taken("eve", "first", note="handed in more than once; no time says which is the latest; eve counts")
+    c.taken("eve", "first", note="handed in more than once; no time says which is the latest, this counts: eve")
     c.missing("eve", "handed in: vector_add.cu; wanted: answers.txt", "21")
     c.close()
 
@@ -281,7 +285,10 @@ def canvas():
     for name in ("canvas_folder", "canvas_zip"):
         c = Case(name, lesson="01,21", roster=book,
                  submissions="submissions" + (".zip" if name == "canvas_zip" else ""))
-        files = {"lovelaceada_18233_2470111_vector_add-1.cu": "ada",
+        files = {"lovelaceada_18233_2470011_vector_add.cu": "old",
+                 "lovelaceada_18233_2470111_vector_add-1.cu": "ada",
+                 "weißjürgen_18234_2470010_vector_add.cu": "old",
+                 "weißjürgen_18234_2470010_answers.txt": "old",
                  "lovelaceada_18233_2470112_answers-2.txt": "ada",
                  "weißjürgen_LATE_18234_2470113_vector_add.cu": "jw",
                  "weißjürgen_LATE_18234_2470114_notes_1_2.pdf": "x",
@@ -294,8 +301,10 @@ def canvas():
                 c.file(path, text)
         c.taken("Ada Lovelace", "ada")
         c.taken("Ada Lovelace", "ada", "21")
-        c.taken("Jürgen Weiß", "jw", late=True)
-        c.missing("Jürgen Weiß", "handed in: vector_add.cu, notes_1_2.pdf; wanted: answers.txt", "21")
+        c.taken("Jürgen Weiß", "jw", late=True, note="handed in more than once; the latest counts: "
+                "weißjürgen LATE")
+        c.missing("Jürgen Weiß", "handed in: vector_add.cu, notes_1_2.pdf; wanted: answers.txt; weißjürgen "
+                  "has it, and does not count: the latest counts as a whole", "21")
         for lesson, wanted in (("01", CU), ("21", TXT)):
             c.missing("Nora Nobody", f"handed in: nobodynora_18235_text.html; wanted: {wanted}", lesson)
         c.close()
