@@ -218,37 +218,65 @@ static bool is_archive(const struct class* class, const char* folder) {
     return false;
 }
 
-// The places in SUBMISSIONS: itself, or the downloads in it if there is nothing else.
+// Is this the name that Gradescope gives to an export, or GitHub's clones have?
+static bool has_platforms_name(const struct place* p, const char* folder) {
+    static const char begin[] = "assignment_", end[] = "_export/";
+    const char* number = folder + sizeof begin - 1;
+    if (p->slug[0]) return true;
+    return !strncmp(folder, begin, sizeof begin - 1) && digits(number) > 0 &&
+           !strcmp(number + digits(number), end);
+}
+
+// The next folder or archive right in SUBMISSIONS, from entry *i on, as a path that ends with '/';
+// false if there is none. *bare becomes true if there is a file beside them.
+static bool next_folder(const struct class* class, int* i, char folder[1024], bool* bare) {
+    for (; *i < class->entries; ++*i) {
+        const struct entry* e = &class->entry[*i];
+        size_t n = first_size(e->path);
+        if (n == 0 || n > 1000 || is_stray(e->path)) continue;
+        bool seen = !strncmp(e->path, folder, n) && folder[n] == '/';
+        bool holds = e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || e->path[n] == '/';
+        *bare |= !holds;
+        if (seen || !holds) continue;
+        snprintf(folder, 1024, "%.*s/", (int)n, e->path);
+        return true;
+    }
+    return false;
+}
+
+// The places in SUBMISSIONS: itself, or the downloads in it if there is nothing else. Beside other
+// hand-ins a folder is a download only if it has the name of one: a student might make one up.
 static int find_places(struct class* class, struct place place[MOST_PLACES]) {
-    char only[1024] = "";
-    int count = 0;
-    char whole[PATH_MAX];
+    char only[1024] = "", folder[1024] = "", whole[PATH_MAX];
     const char* own = realpath(class->submissions, whole) ? base_name(whole) : "";
+    bool bare = false, all = true;
+    int count = 0, named = 0;
     memset(&place[0], 0, sizeof place[0]);
     if (class->plain) return 1;
     if (is_download(class, "", only) || has_slug(class, "", own, strlen(own), place[0].slug))
         return 1;
-    place[0].slug[0] = '\0';
-    bool archive = class->entry[0].kind == ENTRY_ARCHIVE && !class->entry[0].path[0];
-    for (int i = 0; i < class->entries && count < MOST_PLACES; i++) {
-        const struct entry* e = &class->entry[i];
-        char folder[1024];
-        if (!e->path[0] || is_stray(e->path)) continue;
-        size_t n = first_size(e->path);
-        snprintf(folder, sizeof folder, "%.*s/", (int)(n < 1000 ? n : 1000), e->path);
-        bool known = false;
-        for (int p = 0; p < count; p++) known |= !strncmp(place[p].path, folder, n + 1);
-        if (known) continue;
-        bool holds = e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || e->path[n] == '/';
-        if (!holds || !find_place(class, folder, &place[count])) {
-            // An archive with all submissions in one folder.
-            memset(&place[0], 0, sizeof place[0]);
-            if (archive && only[0]) snprintf(place[0].path, sizeof place[0].path, "%s", only);
-            return 1;
-        }
-        count++;
+    for (int i = 0; count < MOST_PLACES - 1 && next_folder(class, &i, folder, &bare);) {
+        if (find_place(class, folder, &place[count]))
+            count++;
+        else
+            all = false;
     }
-    return count > 0 ? count : 1;
+    if (count > 0 && all && !bare) return count;
+    for (int p = 0; p < count; p++) {
+        if (is_archive(class, place[p].path) || !has_platforms_name(&place[p], place[p].path))
+            text_say(
+                stderr,
+                "%s looks like a download, but there are other hand-ins beside it: it is taken "
+                "for one student's. Give it as SUBMISSIONS= if it is a download.",
+                place[p].path);
+        else
+            place[named++] = place[p];
+    }
+    memset(&place[named], 0, sizeof place[named]);
+    // An archive with all submissions in one folder.
+    if (class->entry[0].kind == ENTRY_ARCHIVE && !class->entry[0].path[0] && only[0])
+        snprintf(place[named].path, sizeof place[named].path, "%s", only);
+    return named + 1;
 }
 
 // ---- hand-ins
@@ -394,6 +422,14 @@ static void give_named(struct class* class, const struct place* p, struct entry*
          holds ? path + n + (path[n] == '/') : path, lesson);
 }
 
+// Is the folder a place, or has it one?
+static bool holds_place(const struct place* place, int places, const char* folder) {
+    size_t n = strlen(folder);
+    for (int p = 0; p < places; p++)
+        if (!strncmp(place[p].path, folder, n) && place[p].path[n] == '/') return true;
+    return false;
+}
+
 void layout(struct class* class) {
     static struct place place[MOST_PLACES];
     int places = find_places(class, place);
@@ -409,7 +445,8 @@ void layout(struct class* class) {
         e->inside = e->path;
         int p = 0;
         while (p < places && !is_in(e, place[p].path)) p++;
-        if (p == places || !strcmp(base_name(e->path), METADATA_FILE)) continue;
+        if (p == places || holds_place(place, places, e->path)) continue;
+        if (!strcmp(base_name(e->path), METADATA_FILE)) continue;
         const char* path = e->path + strlen(place[p].path);
         if (place[p].submitters) {
             give_submitted(class, &place[p], e);

@@ -349,6 +349,25 @@ def classroom():
         c.close()
 
 
+def mixed():
+    # All at once, in one folder
+    c = Case("mixed")
+    c.file("ada/vector_add.cu", "ada")
+    c.file("Bob B_1001_assignsubmission_file_/vector_add.cu", "bob")
+    c.file("Cy C_1002_assignsubmission_file_vector_add.cu", "cy")
+    c.file("deedora_18233_2470111_vector_add.cu", "dora")
+    c.file("lesson-01-submissions/lesson-01-eve/vector_add.cu", "eve")
+    c.file("assignment_9_export/submission_1/vector_add.cu", "fay")
+    c.file("assignment_9_export/submission_metadata.yml",
+           "submission_1:\n  :submitters:\n  - :name: Fay F\n")
+    c.file("gus.zip", zipped({"vector_add.cu": "gus"}))
+    c.file("hal_01_vector_add.cu", "hal")
+    for name, text in (("ada", "ada"), ("Bob B", "bob"), ("Cy C", "cy"), ("deedora", "dora"), ("eve", "eve"),
+                       ("Fay F", "fay"), ("gus", "gus"), ("hal", "hal")):
+        c.taken(name, text)
+    c.close()
+
+
 def hostile():
     c = Case("hostile")
     # A student's archive that looks like a platform's download of others is the student's.
@@ -358,6 +377,11 @@ def hostile():
                                 "submission_1/vector_add.cu": "x"}))
     c.taken("bob", "bob")
     c.taken("mallory", "x")
+    c.file("assignment_7_export.zip", zipped({"submission_1/vector_add.cu": "x", "submission_metadata.yml":
+                                              "submission_1:\n  :submitters:\n  - :name: bob\n"}))
+    c.taken("assignment_7_export", "x")
+    c.file("moody/bob_18233_1_vector_add.cu", "x")
+    c.line("moody", "missing", note="handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
     c.file("out.zip", zipped({"../bob/vector_add.cu": "out", "/etc/x/vector_add.cu": "out"}))
     c.taken("out", "out")
     c.file("windows.zip", zipped({"work\\vector_add.cu": "windows"}))
@@ -368,4 +392,4 @@ def hostile():
     c.close()
 
 
-plain(), latest(), moodle(), canvas(), gradescope(), classroom(), hostile()
+plain(), latest(), moodle(), canvas(), gradescope(), classroom(), mixed(), hostile()
