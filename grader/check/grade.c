@@ -75,7 +75,8 @@ static void grade_items(struct command* command, bool colour) {
     session->safe = false;
     session->broken = CAUSE_NONE;
     for (int i = 0; lesson.items[i].run; i++)
-        if (item_chosen(o, &lesson.items[i])) items_add(&items, i, item_record(r, &lesson.items[i]));
+        if (item_chosen(o, &lesson.items[i]))
+            items_add(&items, i, item_record(r, &lesson.items[i]));
     for (int k = 0; k < r->item_count; k++) {
         items_finish(&items, k, !is_over(&tally));
         count_item(command, &tally, k, colour);

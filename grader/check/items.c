@@ -51,17 +51,21 @@ static void begin(struct items* items, struct items_one* one) {
     one->process = process;
 }
 
-static void wait_for(struct items* items, struct items_one* one) {
-    char block[4096];
-    size_t n;
+static void wait_for(struct items_one* one) {
     int status = 0;
     if (one->process > 0 && (waitpid(one->process, &status, 0) != one->process || status != 0))
         one->record->outcome = OUTCOME_ERROR;
     one->process = -1;
+}
+
+// The item's log goes into the grade's, or away.
+static void close_log(const struct session* session, struct items_one* one, bool kept) {
+    char block[4096];
+    size_t n;
     if (!one->log) return;
     rewind(one->log);
-    while ((n = fread(block, 1, sizeof block, one->log)) > 0)
-        fwrite(block, 1, n, items->session->log);
+    while (kept && (n = fread(block, 1, sizeof block, one->log)) > 0)
+        fwrite(block, 1, n, session->log);
     fclose(one->log);
     one->log = NULL;
 }
@@ -77,8 +81,10 @@ void items_finish(struct items* items, int k, bool wanted) {
     while (wanted && items->begun < items->count && items->begun < k + items->beside)
         begin(items, &items->item[items->begun++]);
     if (k >= items->begun) return;
-    wait_for(items, one);
-    if (!wanted || !is_outdated(items->session, one)) return;
+    wait_for(one);
+    const bool outdated = wanted && is_outdated(items->session, one);
+    close_log(items->session, one, !outdated);
+    if (!outdated) return;
     item_clear(one->record);
     run(items->session, one);
 }

@@ -82,8 +82,8 @@ static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cuda
         return cudev_fail(cudaErrorMemoryAllocation, cudev_allocation_call(&a),
                           "memory is too fragmented");
     allocations_so_far++;
-    cudev_memory_grow(
-        pool, cudev_round_up((size_t)(start + span - pool->base), (size_t)getpagesize()));
+    cudev_memory_grow(pool,
+                      cudev_round_up((size_t)(start + span - pool->base), (size_t)getpagesize()));
     memset(start, GUARD_BYTE, FRONT_GUARD);
     memset(a.data, FRESH_BYTE, bytes);
     memset(a.data + bytes, GUARD_BYTE, cudev_back_guard(&a));
