@@ -10,6 +10,7 @@
 # figure in a sentence, behind a comment that names its record, is put in by figures.awk.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: tables and pictures alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
+export COLUMNS=100 COURSE_WITHOUT_NVCC=1 # as wide as the texts' code; the same on each machine
 new=$(mktemp) || exit 2
 recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are some of
     for csv in plots/data/*/"$1"; do
