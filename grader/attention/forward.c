@@ -337,7 +337,6 @@ void forward_case_after(struct problem p, struct problem first,
     alike.causal = p.causal;
     // What is wrong in a first call, too, is not left of another.
     alone(as_wide, fill);
-    if (p.causal) alone(alike, fill);
     alone(p, fill);
     problem_name(&p, PACKED, ", after calls of other sizes");
     check_rounds(p.check, CALLS);

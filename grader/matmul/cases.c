@@ -79,10 +79,9 @@ static void multiply_larger(struct check* c, const struct matmul* of) {
 }
 
 // A launcher may have a kernel for sizes that are multiples of 4, or 8, and one for others: each is
-// the first of its process, then the second. Odd sizes first: what is wrong in a first call, too,
-// is not left of another.
+// the first of its process, then the second.
 static void multiply_other_kind(struct check* c, const struct matmul* of) {
-    for (int odd_first = 1; odd_first >= 0; odd_first--) {
+    for (int odd_first = 0; odd_first < 2; odd_first++) {
         struct product p = product_of(c, of, of->whole_M, of->whole_N, of->whole_K);
         check_case(c, "M = %lld, N = %lld, K = %lld, %s a call with one less of each",
                    (long long)p.M, (long long)p.N, (long long)p.K, odd_first ? "after" : "before");
