@@ -214,7 +214,7 @@ static void places(struct check* c) {
     struct problem mixed = with_heads(sizes(c, &of_backward, 4, 2, 64, 64, true), 2, 4);
     backward_case_named(with_scale(mixed, 0.6), MIXED, "");
     backward_case(with_scale(backward_of(c, 2, 17, 17, false), -0.8));
-    backward_case(with_scale(backward_of(c, 2, 33, 65, false), 0));
+    backward_case(with_scale(backward_of(c, 2, 49, 65, false), 0));
     backward_case_far(with_heads(sizes(c, &of_backward, 4, 2, 64, 64, false), 2, 4));
 }
 
@@ -228,7 +228,7 @@ static void cancelling(struct check* c) {
     backward_case_large_scores(with_scale(backward_of(c, 2, 64, 64, false), 0.7));
     backward_case_level(backward_of(c, 1, 64, 71, false), 120);
     backward_case_level(backward_of(c, 1, 64, 71, false), -130);
-    backward_case_level(backward_of(c, 1, 70, 64, false), -130);
+    backward_case_level(backward_of(c, 1, 60, 64, false), -130);
     backward_case_level(backward_of(c, 1, 64, 71, false), 6000);
 }
 
@@ -260,10 +260,10 @@ static void no_copies(struct check* c) {
 static void on_tensor_cores(struct check* c) {
     const struct problem cases[] = {
         forward_of(c, 1, 64, 128, false),
-        forward_of(c, 1, 64 + pick_ragged(c, 2, 31), 130, true),
+        forward_of(c, 1, 95, 95, true),
         with_d(forward_of(c, 1, 64, 64, false), 128),
         backward_of(c, 1, 128, 64, false),
-        backward_of(c, 1, 98, 32 + pick_ragged(c, 2, 15), true),
+        backward_of(c, 1, 126, 32 + pick_ragged(c, 2, 15), false),
         with_d(backward_of(c, 1, 128, 64, false), 128),
     };
     for (int n = 0; n < 3; n++) forward_by_mma(cases[n]);
@@ -277,7 +277,7 @@ static void again(struct check* c) {
     struct problem p = forward_of(c, 2, 32, 64, false);
     forward_again(p, "forward, H_q = 2, H_k = 1, N_q = 32, N_k = 64", NULL);
     // What is wrong with the last call alone has no other reason than the calls before.
-    forward_case_after(with_d(forward_of(c, 4, 64, 64, true), 128), forward_of(c, 2, 32, 32, false),
+    forward_case_after(with_d(forward_of(c, 4, 64, 64, false), 128), forward_of(c, 2, 32, 32, false),
                        NULL);
     backward_case_again(backward_of(c, 2, 64, 64, false), 3, NULL);
     backward_case_after(with_d(sizes(c, &of_backward, 4, 2, 64, 72, false), 128),
@@ -351,7 +351,7 @@ static void arguments(struct check* c) {
 // Every array ends in a tile that is not full.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    int64_t N = 32 + pick_ragged(c, 33, 47);
+    int64_t N = 96 + pick_ragged(c, 17, 29);
     judge_O(forward_of(c, 2, N, 72, false));
     judge_O(with_d(forward_of(c, 1, N, N, true), 128));
     struct problem p = backward_of(c, 2, N, 72, false);
