@@ -15,8 +15,6 @@ static const struct bench_size sizes[] = {
     {"backward; 32/32 heads; N = 4096; d = 128; causal", {32, 32, 4096, 4096, 128, 1, 1, 1}},
     {"forward; B = 4; 32/8 heads; N = 4096; d = 128; causal", {32, 8, 4096, 4096, 128, 1, 4, 0}},
     {"backward; B = 4; 32/8 heads; N = 4096; d = 128; causal", {32, 8, 4096, 4096, 128, 1, 4, 1}},
-    {"forward; B = 4; 32/8 heads; N = 4096; d = 128", {32, 8, 4096, 4096, 128, 0, 4, 0}},
-    {"backward; B = 4; 32/8 heads; N = 4096; d = 128", {32, 8, 4096, 4096, 128, 0, 4, 1}},
     {"forward; B = 4; 32/8 heads; N = 4096; d = 64; causal", {32, 8, 4096, 4096, 64, 1, 4, 0}},
     {"backward; B = 4; 32/8 heads; N = 4096; d = 64; causal", {32, 8, 4096, 4096, 64, 1, 4, 1}},
     {0},
