@@ -277,8 +277,8 @@ static void again(struct check* c) {
     struct problem p = forward_of(c, 2, 32, 64, false);
     forward_again(p, "forward, H_q = 2, H_k = 1, N_q = 32, N_k = 64", NULL);
     // What is wrong with the last call alone has no other reason than the calls before.
-    forward_case_after(with_d(forward_of(c, 4, 64, 64, false), 128), forward_of(c, 2, 32, 32, false),
-                       NULL);
+    forward_case_after(with_d(forward_of(c, 4, 64, 64, false), 128),
+                       forward_of(c, 2, 32, 32, false), NULL);
     backward_case_again(backward_of(c, 2, 64, 64, false), 3, NULL);
     backward_case_after(with_d(sizes(c, &of_backward, 4, 2, 64, 72, false), 128),
                         sizes(c, &of_backward, 2, 2, 64, 64, true));

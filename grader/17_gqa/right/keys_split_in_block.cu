@@ -1,6 +1,6 @@
 // keys_split_in_block.cu: four warps share the keys of a block of 16 packed rows, each with an m, l
-// and O of its own, merged in shared memory; each warp reads Q. Backward a block walks over tiles of
-// queries, and for each of them over the heads of the group.
+// and O of its own, merged in shared memory; each warp reads Q. Backward a block walks over tiles
+// of queries, and for each of them over the heads of the group.
 #include "gqa.h"
 
 #include <math.h>
@@ -71,8 +71,8 @@ template <int d> struct parts {
     float O[PARTS][16][d], m[PARTS][16], l[PARTS][16];
 };
 
-// Grid (ceil(N_q * group / 16), B * H_k), block 32 PARTS. Every warp has the same 16 packed rows and
-// each PARTS-th tile of 16 keys.
+// Grid (ceil(N_q * group / 16), B * H_k), block 32 PARTS. Every warp has the same 16 packed rows
+// and each PARTS-th tile of 16 keys.
 template <class T>
 __global__ void forward_kernel(const struct forward all_heads, int H_k, int group) {
     extern __shared__ uint4 memory[];

@@ -172,8 +172,8 @@ __global__ void delta_kernel(const struct backward all_heads, int H_q, int d) {
     p.delta[i] = sum;
 }
 
-// Grid (ceil(N_k / TILE), B * H_k), block (TILE, TILE). Thread (x, y) keeps columns x, x + TILE, ...
-// of key y.
+// Grid (ceil(N_k / TILE), B * H_k), block (TILE, TILE). Thread (x, y) keeps columns x, x + TILE,
+// ... of key y.
 template <int d> __global__ void dk_dv_kernel(const struct backward all_heads, int H_k, int group) {
     __shared__ struct tiles<d> t;
     struct backward keys = of_key_head(all_heads, blockIdx.y, H_k);
@@ -212,8 +212,8 @@ template <int d> __global__ void dk_dv_kernel(const struct backward all_heads, i
     }
 }
 
-// Grid (ceil(N_q / TILE), B * H_q), block (TILE, TILE). Thread (x, y) keeps columns x, x + TILE, ...
-// of query y.
+// Grid (ceil(N_q / TILE), B * H_q), block (TILE, TILE). Thread (x, y) keeps columns x, x + TILE,
+// ... of query y.
 template <int d> __global__ void dq_kernel(const struct backward all_heads, int H_k, int group) {
     __shared__ struct tiles<d> t;
     struct backward p = of_key_head(all_heads, blockIdx.y / group, H_k);
