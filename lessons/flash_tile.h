@@ -531,7 +531,6 @@ __device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t 
     return sum;
 }
 
-
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
 // `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.

@@ -153,9 +153,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     for (int r = 0; r < T::GROUPS; r++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            int n = warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;
             warp.m[r][h] = -INFINITY;
-            // your code goes here (about 2 lines): how many keys does packed row n of the block see?
+            // your code goes here (about 3 lines): how many keys does row (r, h) of the warp see?
         }
 
     copy_packed<T>(smem.Q, head_of(p.Q, first_head, H_k * group), first, n_rows, group);

@@ -7,13 +7,15 @@
 # A file without such a section is an error: exit 1.
 # usage: awk -f taught.awk lessons/flash_tile.h
 
-function take(file,    line, on, found) {
+function take(file,    line, last, on, found) {
+    last = "title"
     while ((getline line < file) > 0) {
         if (line ~ /^\/\/ ---- /) {
             on = index(line, "(" name ")") > 0
             found += on
         } else if (on && line !~ /^ *\/\/ (BEGIN|END) SOLUTION/) {
-            print line
+            if (line != "" || last != "") print line # one empty line between two sections
+            last = line
         }
     }
     close(file)

@@ -171,9 +171,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     for (int r = 0; r < T::GROUPS; r++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            int n = warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;
             warp.m[r][h] = -INFINITY;
-            // BEGIN SOLUTION (about 2 lines): how many keys does packed row n of the block see?
+            // BEGIN SOLUTION (about 3 lines): how many keys does row (r, h) of the warp see?
+            int n = warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;  // in the block
             int64_t query = row_after(first, n, group).query;
             warp.visible[r][h] = keys_seen(query, p.N_q, p.N_k, p.causal);
             // END SOLUTION
