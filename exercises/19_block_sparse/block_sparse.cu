@@ -65,7 +65,7 @@ template <int TILE> __device__ __forceinline__ struct walk walk_over(const int* 
     return w;
 }
 
-// Tile n of the walk: it has the rows from TILE times this number on. n and the number are both
+// The number of tile n of the walk: its rows begin at TILE times that. n and the number are both
 // even, or both odd.                                                                (README eq. 3)
 template <int TILE> __device__ __forceinline__ int tile_of(const struct walk& w, int n) {
     int tile = 0;

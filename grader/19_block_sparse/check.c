@@ -178,7 +178,7 @@ static void forward_short(struct check* c) {
 }
 
 static void forward_unseen(struct check* c) {
-    judge_unseen(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
+    judge_unseen(sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK));
     forward_no_keys(sizes(c, &of_forward, 1, 16, 0));
 }
 
@@ -190,7 +190,7 @@ static void forward_logsumexp(struct check* c) {
 }
 
 static void forward_heads(struct check* c) {
-    judge_heads(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
+    judge_heads(sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK));
     struct problem p = sizes(c, &of_forward, 130, 16, 16);
     forward_case(p, PACKED, "", JUDGE_O);
 }
@@ -211,13 +211,13 @@ static void short_blocks(struct check* c) {
 }
 
 static void unseen(struct check* c) {
-    judge_unseen(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
+    judge_unseen(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64));
     backward_case_empty(sizes(c, &of_backward, 1, 0, 32));
     backward_case_empty(sizes(c, &of_backward, 1, 32, 0));
 }
 
 static void heads(struct check* c) {
-    judge_heads(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
+    judge_heads(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64));
     backward_case(sizes(c, &of_backward, 130, 16, 16));
 }
 
@@ -236,7 +236,7 @@ static void strides(struct check* c) {
 }
 
 static void both_heads(struct check* c) {
-    struct problem p = with_d(sizes(c, &of_forward, 1, BLOCK + 16, BLOCK + 64), 128);
+    struct problem p = with_d(sizes(c, &of_forward, 1, BLOCK + 64, BLOCK + 64), 128);
     forward_case(p, PACKED, "", JUDGE_O);
     p.N_q = 16;
     forward_case(with_nan_gaps(p), GAPS, "", JUDGE_O);
@@ -267,7 +267,7 @@ static void extreme(struct check* c) {
     forward_case_divided(sizes(c, &of_forward, 1, 64, BLOCK));
     forward_case_faint(sizes(c, &of_forward, 1, 64, 4 * BLOCK));
     forward_case_ones(sizes(c, &of_forward, 1, 64, BLOCK));
-    p = sizes(c, &of_backward, 1, 64, BLOCK + check_pick(c, 9, 15));
+    p = sizes(c, &of_backward, 1, 64, 64 + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
     backward_case_large_scores(sizes(c, &of_backward, 1, 64, 64));
     backward_case_level(p, 120);
@@ -304,10 +304,10 @@ static void all_blocks(struct problem* p, int round) {
 }
 
 static void again(struct check* c) {
-    struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
+    struct problem p = sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
     forward_case_after(with_d(p, 128), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
-    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 3, backward_round);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64), 3, backward_round);
 }
 
 static void arguments(struct check* c) {
@@ -352,7 +352,7 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
     forward_case(sizes(c, &of_forward, 2, N_q, N_k), PACKED, "", JUDGE_O);
-    N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
+    N_k = BLOCK + check_pick(c, 73, 79), N_q = 16 + check_pick(c, 9, 15);
     struct problem p = sizes(c, &of_backward, 2, N_q, N_k);
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);

@@ -70,7 +70,7 @@ template <int TILE> __device__ __forceinline__ struct walk walk_over(const int* 
     return w;
 }
 
-// Tile n of the walk: it has the rows from TILE times this number on. n and the number are both
+// The number of tile n of the walk: its rows begin at TILE times that. n and the number are both
 // even, or both odd.                                                                (README eq. 3)
 template <int TILE> __device__ __forceinline__ int tile_of(const struct walk& w, int n) {
     int tile = 0;
@@ -113,8 +113,7 @@ __global__ void list_kernel(int* lists,                        // (B, H, n_lists
         // BEGIN SOLUTION (about 5 lines): append the active blocks of the WARP from `first` on
         int64_t e = first + lane;
         bool active = e < n_entries && mask[n * step_list + e * step_entry] != 0;
-        unsigned lanes =
-            __ballot_sync(0xffffffffu, active);  // bit l: the block of lane l is active
+        unsigned lanes = __ballot_sync(0xffffffffu, active);  // bit l: that of lane l is active
         if (active) list[1 + length + __popc(lanes & ((1u << lane) - 1))] = (int)e;
         length += __popc(lanes);
         // END SOLUTION
