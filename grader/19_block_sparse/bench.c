@@ -4,7 +4,8 @@
 #include "attention/bench.h"
 #include "block_sparse.h"
 
-// n; one batch, arrays of (N, H, d), DENSITY in a thousand. PASS is the last: 0 forward, 1 backward.
+// n; one batch, arrays of (N, H, d), DENSITY in a thousand. PASS is the last: 0 forward, 1
+// backward.
 enum { HEADS, N, D, DENSITY, PASS = BENCH_NUMBERS - 1 };
 
 static const struct bench_size sizes[] = {

@@ -2,9 +2,9 @@
 //
 // Every item is about one thing, and its data are free of the other items' traps: the masks are
 // full except in items about the mask, and lengths are whole tiles of 64, or 16, except in items
-// about lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty
-// rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE"
-// alone.
+// about lengths; masks that are not their own transposes are in "the blocks of the mask" alone,
+// empty rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and
+// "LSE" alone.
 #include <stdio.h>
 #include <string.h>
 

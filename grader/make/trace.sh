@@ -1,7 +1,8 @@
 #!/bin/sh
 # trace.sh: what `make trace LESSON=12` does: runs the kernel that the lesson's patch names (FILE=,
 # FROM=: another file) on the CPU device over a few keys and prints, as JSON, what it holds after
-# every tile. The kernel is that file and the lines that grader/NN_name/trace.patch adds to it. Your own code: no sandbox.
+# every tile. The kernel is that file and the lines that grader/NN_name/trace.patch adds to it.
+# Your own code: no sandbox.
 # usage: trace.sh LESSON
 lesson=$1
 . grader/make/file.sh

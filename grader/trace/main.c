@@ -21,8 +21,8 @@ static const struct trace_case* now;
 
 // ---- the inputs ----------------------------------------------------------------------------
 
-// Quarters from -2 to 2: fp16 and bf16 have them, and all scores are exact. slides/sweep/index.html draws the
-// same.
+// Quarters from -2 to 2: fp16 and bf16 have them, and all scores are exact. slides/sweep/index.html
+// draws the same.
 static uint32_t state;
 
 static float draw(void) {

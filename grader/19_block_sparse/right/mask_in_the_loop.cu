@@ -1,5 +1,5 @@
-// mask_in_the_loop.cu: no lists. A block of threads looks at each byte of its row, or its column, of
-// the mask before it sends for a tile.
+// mask_in_the_loop.cu: no lists. A block of threads looks at each byte of its row, or its column,
+// of the mask before it sends for a tile.
 #include "block_sparse.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-// unordered_lists.cu: blocks enter their lists by atomicAdd, in the order of chance. A block that is
-// short may come anywhere, and all of its tiles are visited. Blocks of 64 rows.
+// unordered_lists.cu: blocks enter their lists by atomicAdd, in the order of chance. A block that
+// is short may come anywhere, and all of its tiles are visited. Blocks of 64 rows.
 #include "block_sparse.h"
 
 #include <math.h>
