@@ -29,7 +29,7 @@ class Peers(WithGradients):
         self.blocks = None
         if N % BLOCK == 0:  # else the last block is seen in part, and asks a function of the indices
             count = active.sum(-1, dtype=torch.int32)
-            which = active.int().argsort(-1, descending=True, stable=True).int().contiguous()
+            which = active.int().argsort(dim=-1, descending=True, stable=True).int().contiguous()
             self.blocks = BlockMask.from_kv_blocks(torch.zeros_like(count), which, full_kv_num_blocks=count,
                                                    full_kv_indices=which, BLOCK_SIZE=BLOCK)
             torch._dynamo.reset()
