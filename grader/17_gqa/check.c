@@ -303,7 +303,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        FORWARD_ORDER(80),
+        PROBLEM_ORDER(80),
         {0},
     };
     static const struct idle_call of_heads[] = {
@@ -334,6 +334,7 @@ static void arguments(struct check* c) {
     problem_refused(p, no_heads);
     p.scale = NAN;
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
+    check_ordinary(c);
     backward_case(backward_of(c, 2, 64, 64, true));
     backward_cases_empty(with_heads(backward_of(c, 2, 64, 64, false), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 64, 64, false));

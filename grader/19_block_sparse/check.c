@@ -317,7 +317,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        FORWARD_ORDER(80),
+        PROBLEM_ORDER(80),
         {0},
     };
     static const struct idle_call of_backward_alone[] = {
@@ -337,6 +337,7 @@ static void arguments(struct check* c) {
     problem_misaligned_refused(p);
     p.scale = NAN;
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
+    check_ordinary(c);
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     p = sizes(c, &of_backward, 1, 64, 64);
     problem_refused(p, of_backward_alone);
