@@ -10,8 +10,8 @@
 enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
 // BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
-typedef forward_tiles<64, 64, 64, 4, 1, 2> forward_64;
-typedef forward_tiles<128, 64, 32, 4, 1, 2> forward_128;
+typedef forward_tiles<64, 64, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 64, 32, 4, 0, 2> forward_128;
 // BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
 typedef backward_tiles<64, 64, 64, 2, 2, 64, 64, 2> backward_64;
 typedef backward_tiles<128, 32, 64, 4, 2, 64, 32, 2> backward_128;
