@@ -159,6 +159,22 @@ void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 // check_idle_calls() with packed arrays.
 void problem_refused(struct problem p, const struct idle_call* bad);
 
+// For a list of calls with two mistakes: what comes first in the contract's order counts, sizes,
+// what is not supported, nothing to do, pointers and strides. `wide` is a d that is not supported.
+#define PROBLEM_ORDER(wide)                                     \
+    {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
+        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
+        COURSE_OK, {                                            \
+            {"H", 0}, {                                         \
+                "stride_v.b", -1                                \
+            }                                                   \
+        }                                                       \
+    }
+
 // problem_refused() for these strides, each axis of each array of rows by itself.
 void problem_strides_refused(struct problem p, int status, struct strides bad);
 

@@ -1,5 +1,5 @@
-// 4_three_stages.cu: a ring of three tiles, and blocks that run together share rows and columns.
-// What was wrong with step 3: while a tile travelled, nobody multiplied. Here the next two are on
+// 6_three_stages.cu: a ring of three tiles, and blocks that run together share rows and columns.
+// What was wrong with step 5: while a tile travelled, nobody multiplied. Here the next two are on
 // their way meanwhile, one barrier a tile is enough, and the grid is walked in groups of rows of
 // tiles, so that most copies come from the L2 cache. What is still wrong: each step begins with
 // ldmatrix, and the first mma waits for it; after a barrier all warps wait so at once.

@@ -1,8 +1,6 @@
-// 3_one_buffer.cu: the pieces of each row exchanged, and copies that do not pass through registers.
-// What was wrong with step 2: the 8 rows of a matrix of ldmatrix lay in the same banks, so that it
-// took 8 times as long; and each number took an instruction of its own to fetch and one to store.
-// Here a thread copies 16 bytes at once. What is still wrong: while tiles travel, nobody
-// multiplies.
+// 4_pieces.cu: a thread copies 16 bytes at once. What was wrong with step 3: each number took an
+// instruction of its own to fetch and one to store, and the address of each was computed anew; so
+// did each number of C. What is still wrong: a piece passes through registers on its way.
 #include "tensor_core_matmul.h"
 
 #include <cuda_bf16.h>
@@ -20,7 +18,7 @@ enum {
     THREADS = 32 * (BLOCK_M / WARP_M) * WARPS_N,
     A_TILE = BLOCK_M * BLOCK_K,  // elements
     B_TILE = BLOCK_K * BLOCK_N,
-    PIECE = 8,  // elements in 16 bytes: what cp.async copies and a row of ldmatrix has
+    PIECE = 8,  // elements in 16 bytes: what is copied at once, and a row of ldmatrix
 };
 
 // ---- device helpers
@@ -37,8 +35,8 @@ __device__ __forceinline__ int place(int row, int col, int width) {
 // n_rows x n_cols. All threads of the block take part. unit: how many elements at a time, PIECE or
 // 1.
 template <int unit, int rows, int cols>
-__device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row0, int col0,
-                                         int n_rows, int n_cols) {
+__device__ __forceinline__ void copy(bf16* tile, const bf16* matrix, int row0, int col0, int n_rows,
+                                     int n_cols) {
 #pragma unroll(unit == PIECE ? PIECE : 4)  // single elements: more addresses do not fit
     for (int i = 0; i < rows * cols / (THREADS * unit); i++) {
         int e = (i * THREADS + threadIdx.x) * unit;  // neighbouring threads: neighbours in a row
@@ -47,9 +45,10 @@ __device__ __forceinline__ void send_for(bf16* tile, const bf16* matrix, int row
         bool inside = row < n_rows && col < n_cols;
         const bf16* from = matrix + (int64_t)row * n_cols + col;
         if (unit == PIECE) {
-            cp_async16_zfill(tile + place(r, c, cols), from, inside ? 16 : 0);
+            uint4 piece = {};
+            if (inside) piece = *(const uint4*)from;
+            *(uint4*)(tile + place(r, c, cols)) = piece;
         } else {
-            // There is no cp.async of 2 bytes.
             bf16* to = tile + place(r, c, cols) + c % PIECE;
             *to = inside ? *from : __float2bfloat16(0.0f);
         }
@@ -124,10 +123,9 @@ __global__ void __launch_bounds__(THREADS)
 
     // C = sum over the tiles of A_tile B_tile      (README eq. 2)
     for (int k0 = 0; k0 < K; k0 += BLOCK_K) {
-        send_for<unit, BLOCK_M, BLOCK_K>(A_smem, A, row0, k0, M, K);
-        send_for<unit, BLOCK_K, BLOCK_N>(B_smem, B, k0, col0, K, N);
-        cp_async_wait_all();  // this thread's copies are there
-        __syncthreads();      // those of all threads -> read below
+        copy<unit, BLOCK_M, BLOCK_K>(A_smem, A, row0, k0, M, K);
+        copy<unit, BLOCK_K, BLOCK_N>(B_smem, B, k0, col0, K, N);
+        __syncthreads();  // the tiles are written -> all warps read them
 #pragma unroll
         for (int k = 0; k < BLOCK_K; k += STEP) {
             unsigned A_reg[WARP_M / 16][4], B_reg[WARP_N / 16][4];
