@@ -99,8 +99,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 template <class T> struct pool_smem {
     bf16 Q[T::BLOCK_Q * T::d];
     bf16 K[2][T::BLOCK_K * T::d];
-    // Sums of P, then of each row and pool of keys. 3 more in a row: in a column all 32 banks are
-    // different, and a fragment's 8 rows share at most two lanes a bank.
+    // Sums of P, of each row and key or of 8 x 8; then of each row, or 8, and pool of keys. 3 more in
+    // a row: in a column all 32 banks are different, and a fragment's 8 rows share at most two lanes
+    // a bank.
     float P[T::BLOCK_Q][T::BLOCK_K + 3];
 };
 
@@ -118,15 +119,40 @@ __device__ __forceinline__ void copy_keys(bf16* K_smem, const struct forward& p,
                                             min(end - first, width - first % width));
 }
 
+// The sums of the 32 pieces of 8 rows and 8 keys that a warp's fragments are, one for each lane:
+// lane 16 r + 8 h + n gets that of the rows 16 r + 8 h + g and the keys 8 n + 2 t + e. In each step
+// a lane gives half of its numbers away, and adds what it is given to the others.
+template <class T>
+__device__ __forceinline__ float sum_of_piece(const float sum[T::GROUPS][T::BLOCK_K / 8][4]) {
+    static_assert(T::GROUPS == 2 && T::BLOCK_K == 64, "as many pieces as lanes");
+    float piece[32];
+#pragma unroll
+    for (int i = 0; i < 32; i++) {
+        const float* pair = &sum[i / 16][i % 8][i / 8 % 2 * 2];
+        piece[i] = pair[0] + pair[1];
+    }
+#pragma unroll
+    for (int step = 0; step < 5; step++)
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int half = 16 >> step;  // that a lane keeps: i < half
+            if (i >= half) continue;
+            bool upper = threadIdx.x & half;
+            float given = upper ? piece[i] : piece[i + half];
+            piece[i] = upper ? piece[i + half] : piece[i];
+            piece[i] += __shfl_xor_sync(0xffffffffu, given, half);
+        }
+    return piece[0];
+}
+
 // R from S and LSE. A block has the queries of as many pools as BLOCK_Q holds, and goes over the
 // keys in rounds of as many pools as BLOCK_K holds. n_I and n_J count the pools, of the queries and
-// of the keys. Grid (ceil(N_q / rows of a block), B * H), block THREADS = BLOCK_Q, a struct
-// pool_smem of dynamic shared memory.
+// of the keys. Grid (ceil(N_q / rows of a block), B * H), block THREADS, a struct pool_smem of
+// dynamic shared memory.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     pool_kernel(float* R,  // (B, H, n_I, n_J)
                 const struct forward all_heads, int pool) {
-    static_assert(T::THREADS == T::BLOCK_Q, "a thread adds up a row");
     extern __shared__ uint4 memory[];
     struct pool_smem<T>& smem = *(struct pool_smem<T>*)memory;
     int block;
@@ -135,10 +161,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     struct forward p = of_head(all_heads, head);
     int pools_q = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
     int width = pools * pool;                             // keys of a round
-    int part = min(pool, T::BLOCK_K);                     // keys of a pool in a tile
+    int unit = pool % 8 == 0 ? 8 : 1;                     // rows, and keys, that P has as one
+    int part = min(pool, T::BLOCK_K) / unit;              // columns of P of a pool
     int64_t first_row = (int64_t)block * pools_q * pool;  // [0, N_q)
     int n_rows = (int)min(p.N_q - first_row, (int64_t)pools_q * pool);
     int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
+    int lane = threadIdx.x % 32;
     // your code goes here (about 3 lines): n_I, n_J; move R to the row of this block's first pool
 
     // No row of the block sees a key from `end` on.
@@ -183,23 +211,28 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
                         // your code goes here (about 4 lines): add P of S[r][n][2h + e], if it counts
                     }
         }
+        // Where pools are whole pieces of 8 x 8, a lane stores one of 32 pieces; else all numbers.
+        if (unit == 8)
+            smem.P[warp_row / 8 + lane / 8][lane % 8] = sum_of_piece<T>(sum);
+        else
 #pragma unroll
-        for (int r = 0; r < T::GROUPS; r++)
+            for (int r = 0; r < T::GROUPS; r++)
 #pragma unroll
-            for (int n = 0; n < T::BLOCK_K / 8; n++)
+                for (int n = 0; n < T::BLOCK_K / 8; n++)
 #pragma unroll
-                for (int i = 0; i < 4; i++)
-                    smem.P[warp_row + 16 * r + threadIdx.x % 32 / 4 + i / 2 * 8]
-                          [8 * n + threadIdx.x % 4 * 2 + i % 2] = sum[r][n][i];
+                    for (int i = 0; i < 4; i++)
+                        smem.P[warp_row + 16 * r + lane / 4 + i / 2 * 8]
+                              [8 * n + lane % 4 * 2 + i % 2] = sum[r][n][i];
         __syncwarp();  // the warp's rows are written before each lane adds up one of them
 
         // W[i][J] = sum of P[i][j] over the keys j of pool J, in place of P[i][J]    (README eq. 4)
-        for (int J = 0; J < pools; J++) {
+        int i = warp_row / unit + lane;  // this lane's row of P
+        for (int J = 0; J < pools && lane < T::ROWS / unit; J++) {
             float w = 0.0f;
             for (int k = 0; k < part; k++) {
-                // your code goes here (about 1 line): the k-th key of pool J, in this thread's row
+                // your code goes here (about 1 line): the k-th column of pool J, in this lane's row
             }
-            smem.P[threadIdx.x][J] = w;
+            smem.P[i][J] = w;
         }
         __syncthreads();  // W is written before its rows are added up
 
