@@ -99,9 +99,8 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 template <class T> struct pool_smem {
     bf16 Q[T::BLOCK_Q * T::d];
     bf16 K[2][T::BLOCK_K * T::d];
-    // Sums of P, of each row and key or of 8 x 8; then of each row, or 8, and pool of keys. 3 more in
-    // a row: in a column all 32 banks are different, and a fragment's 8 rows share at most two lanes
-    // a bank.
+    // Sums of P, of each row and key or of each 8 x 8; then W. 3 more in a row: in a column all 32
+    // banks are different, and a fragment's 8 rows share at most two lanes a bank.
     float P[T::BLOCK_Q][T::BLOCK_K + 3];
 };
 
