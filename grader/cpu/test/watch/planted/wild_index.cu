@@ -8,6 +8,6 @@ __global__ void wild(float* out, long long i) {
 }
 
 int main(void) {
-    wild<<<1, 1>>>(empty(32), 1ll << 40);
+    wild<<<1, 1>>>(empty(32), 1ll << 44);
     return cudaGetLastError() == cudaErrorIllegalAddress ? 0 : 1;
 }
