@@ -259,6 +259,7 @@ static void extreme(struct check* c) {
         forward_run(&p, JUDGE_O);
     }
     forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), -30), PACKED, "", JUDGE_O);
+    forward_case(with_scale(sizes(c, &of_forward, 1, 16, BLOCK), 0), PACKED, "", JUDGE_O);
     forward_case_below(sizes(c, &of_forward, 1, 16, BLOCK), -0x1p127);
     forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
@@ -268,6 +269,7 @@ static void extreme(struct check* c) {
     forward_case_faint(sizes(c, &of_forward, 1, 16, 4 * BLOCK));
     p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
+    backward_case(with_scale(sizes(c, &of_backward, 1, 17, BLOCK), 0));
     backward_case_large_scores(p);
     backward_case_level(p, 120);
     backward_case_level(p, -130);

@@ -135,6 +135,7 @@ static void masked(struct check* c) {
     judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
     judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
+    judge_pools(c, 1, 27, true, 8, ": one query sees all", JUDGE_O);
     // The corners of the mask are no corners of pools.
     judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,
                 ": the diagonal is no pool's", JUDGE_O);
@@ -194,6 +195,7 @@ static void hard_scores(struct check* c) {
     forward_case_faint(sizes(c, 16, 512, false, &pooling));
     // The largest score is that of the smallest product.
     judge(with_scale(sizes(c, 32, 32, false, &pooling), -30), PACKED, "", JUDGE_O);
+    judge(with_scale(sizes(c, 16, 32, false, &pooling), 0), PACKED, "", JUDGE_O);
 }
 
 static void logsumexp(struct check* c) {
