@@ -30,6 +30,13 @@ CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
 # The folders that make up libgrader.a.
 ROOMS    = base check wall report formula attention matmul rows cpu/cards
 
+# Typos are told, not passed over: variables of the command line that nobody reads, a lesson's
+# number without LESSON=.
+ASKED = $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+EMPTY = $(if $(filter command,$(firstword $(origin LESSON))),$(if $(strip $(LESSON)),,yes))
+TYPO := $(shell sh grader/make/typos.sh '$(MAKECMDGOALS)' '$(ASKED)' '$(EMPTY)')
+$(if $(TYPO),$(error $(TYPO)))
+
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
 LESSONS := $(sort $(patsubst grader/%/check.c,%,$(wildcard grader/*/check.c)))

@@ -85,7 +85,9 @@ local function include(block)
         for n, line in ipairs(lines) do marks[n] = line:find("BEGIN SOLUTION", 1, true) and line or "" end
         first = only(marks, region, 1, path, path, region) + 1
         last = first
-        while lines[last] and not lines[last]:find("END SOLUTION", 1, true) do last = last + 1 end
+        while lines[last] and not lines[last]:find("END SOLUTION", 1, true) and not lines[last]:find("// AS GIVEN$") do
+            last = last + 1
+        end
         last = last - 1
     elseif from then
         first = only(lines, from, 1, path, path, from)

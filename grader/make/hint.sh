@@ -8,6 +8,12 @@ hints=lessons/$lesson/hints.md
     echo "$hints does not exist." >&2
     exit 2
 }
+if [ -n "$CAUSE" ] && ! grep -qx "### $CAUSE" "$hints" &&
+    ! "$build/grader/$lesson/check" --causes 2>/dev/null | grep -q "^$CAUSE "; then
+    echo "CAUSE=$CAUSE: there is no such cause. Lesson $lesson has hints for these:" >&2
+    sed -n 's/^### //p' "$hints" | sort -u | fmt -w 76 | sed 's/^/  /' >&2
+    exit 2
+fi
 score='' max='' cause=- stopped=
 result=build/results/$lesson.json followed='whole grade' part=
 [ ! -f "build/hints/$lesson.json" ] || {
