@@ -475,6 +475,8 @@ void trial_promises(struct check* c) {
     };
     const struct session* s = c->session;
     int broken = c->record->broken ? c->record->broken : s->broken;
+    c->record->asked_safe |= c->watch != WATCH_CHECK && c->record->broken;
+    c->record->asked_broken |= c->watch == WATCH_CHECK && !c->record->broken;
     if (c->watch != WATCH_CHECK && !(s->safe && c->record->broken)) return;
     for (size_t i = 0; i < sizeof broken_by / sizeof *broken_by; i++)
         if (broken == (int)broken_by[i].cause)
@@ -525,6 +527,7 @@ void check_run(struct check* c) {
     free(r.output);
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
+    c->record->asked_safe |= c->answer.findings > 0 && c->watch != WATCH_CHECK;
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe) && !c->crashed)
         fail_finding(c);
 }
