@@ -10,7 +10,8 @@
         kernel<<<dim3(1), dim3(32)>>>(p); \
     } while (0)
 
-__global__ void add_one(int* p) {
+#define WHOLE int
+__global__ void add_one(WHOLE* p) {
     if (threadIdx.x == 0) *p += 1;
 }
 
@@ -100,7 +101,7 @@ static void launches(void) {
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
     CHECK(int_at(p, 0) == 446);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 103);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 104);
     cudaFree(p);
 }
 // clang-format on
