@@ -86,9 +86,8 @@ static const struct absent {
          "cudaLaunch cudaSetDoubleForDevice cudaSetDoubleForHost",
          "what CUDA has no longer", "cudaDeviceSynchronize() and its like, <<< >>>"},
         {"cuInit cuCtx* cuDevice* cuMem* cuModule* cuLaunch* cuStream* cuEvent* cuFunc* "
-         "cuTensorMap* "
          "cuGetErrorString cuGetErrorName CUdeviceptr CUresult CUcontext CUmodule CUfunction "
-         "CUdevice CUstream CUtensorMap",
+         "CUdevice CUstream",
          "the driver's functions", "those of the runtime, which begin with cuda"},
         {"cooperative_groups", "cooperative groups", "__syncthreads() and __syncwarp()"},
         {"nvcuda wmma", "nvcuda::wmma", "the functions of ptx.h"},

@@ -19,6 +19,7 @@ enum found {
     FOUND_FREED,
     FOUND_READ_ONLY,  // a write to what cudev_set_read_only() has named
     FOUND_WRAPPED,    // an index has lost its upper bits; see cudev_spread()
+    FOUND_ASYNC,      // order between threads, TMA and wgmma; see async_order.h
 };
 
 // Source lines are looked up when a finding is printed.
@@ -36,6 +37,10 @@ struct finding {
     char detail[80];   // the mistake, where the kind alone does not say it
     char file[200];    // of an index out of bounds: the compiler knows the line
     int line;
+    // of FOUND_ASYNC: who does what ("loads by TMA"), NULL: there is no second; what is wrong; the
+    // advice. Threads from `beyond` on are TMA and the warpgroups.
+    const char *deed, *other_deed, *why, *next;
+    unsigned beyond;
 };
 
 // ---- finding_text.c: the words of a finding -----------------------------------------------------

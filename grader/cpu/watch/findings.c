@@ -150,7 +150,8 @@ static bool consequence(const struct located_finding* r, const struct located_fi
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
         if (r->f->kind == FOUND_UNINITIALISED &&
-            (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS))
+            (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS ||
+             o->f->kind == FOUND_ASYNC))
             return true;
         if (r->f->kind == FOUND_OUT_OF_BOUNDS && o->f->kind == FOUND_OUT_OF_BOUNDS &&
             !r->f->file[0] && o->f->file[0])
