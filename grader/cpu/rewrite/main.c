@@ -108,6 +108,7 @@ static void rewrite_all(void) {
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
             if (!conditions) check_absent(i);
+            check_cluster(i);
             if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
         }
