@@ -296,8 +296,22 @@ static unsigned accumulator_of(struct worker* w, struct warp_state* s, const str
     return free;
 }
 
+// D and A are the thread's own variables: elsewhere the watchers would not see them change.
+static bool is_register(const struct worker* w, const void* p, size_t bytes) {
+    const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
+    return (size_t)((const char*)p - stacks) < WORKER_STACKS - bytes && (uintptr_t)p % 4 == 0;
+}
+
 static void check_product(struct worker* w, unsigned warp, const struct lane* lane) {
     const struct place* at = &lane->place;
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        const struct cudev_product* own = given(&lane[l]);
+        if (is_register(w, own->d, (size_t)own->n / 2 * sizeof(float)) &&
+            (!own->a || is_register(w, own->a, 4 * sizeof(unsigned))))
+            continue;
+        cudev_hopper_mistake(w, "bad_address", at, "gets a D or an A that are no registers",
+                             "d, and a in registers, are local arrays of each thread");
+    }
     const unsigned first = cudev_warp_place(w, warp).first * WARP_SIZE;
     if (first % w->launch->of_block + WARPGROUP * WARP_SIZE > w->launch->of_block)
         cudev_hopper_mistake(w, "diverged_warp", at,

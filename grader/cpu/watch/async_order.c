@@ -145,10 +145,10 @@ void cudev_async_mbarrier_used(struct worker* w, const struct mbarrier* b, const
     const struct side maker = {site_at(b->pc), b->thread, "makes the mbarrier"};
     if (slot >= watch->block_floor && slot_thread(slot) == b->thread &&
         !is_known(watch, offset, slot, t))
-        cudev_async_found(
-            watch, b->at, user, maker, "no barrier between",
-            "after fence_mbarrier_init() a __syncthreads() lets the other threads see the "
-            "barriers");
+        cudev_async_found(watch, b->at, user, maker, "no barrier between",
+                          "after fence_mbarrier_init() a __syncthreads(), in a cluster a "
+                          "cluster_sync(), lets the\n"
+                          "        other threads see the barriers");
     else if (by_tma && !b->fenced)
         cudev_async_found(
             watch, b->at, user, maker, "no fence_mbarrier_init() between",
