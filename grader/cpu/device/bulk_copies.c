@@ -103,6 +103,13 @@ static struct bulk_copy checked(struct worker* w, const struct cudev_bulk* want,
                                  "the map and the function have the same number of dimensions");
         }
         c.bytes = cudev_box_bytes(&c.map);
+        if ((int64_t)want->c[0] * c.map.element % PIECE) {
+            char text[100];
+            snprintf(text, sizeof text, "begins its box at element %d of a row", want->c[0]);
+            cudev_hopper_mistake(w, "misaligned", at, text,
+                                 "the first coordinate is a multiple of 16 bytes; a GPU calls it "
+                                 "an illegal instruction");
+        }
     } else if (want->bytes == 0 || want->bytes % PIECE || (uintptr_t)want->global % PIECE) {
         cudev_hopper_mistake(w, "misaligned", at,
                              "has a size or a global address that is no "

@@ -131,14 +131,15 @@ template <int rank>
 __global__ void boxes(unsigned* out, const __grid_constant__ CUtensorMap map, int bytes) {
     __shared__ __align__(1024) unsigned s[BOX_BYTES / 4];
     __shared__ mbarrier full;
-    const int shift[BOXES] = {0, -1, -3, 2, 7, -64, 1000000, 13};
+    const int along[BOXES] = {0, -8, -24, 16, 56, -64, 1000000, 104};
+    const int across[BOXES] = {2, 7, -64, 1000000, 3, 0, -1, -3};
     if (threadIdx.x == 0) {
         mbarrier_init(&full, 1);
         fence_mbarrier_init();
     }
     __syncthreads();
     for (int i = 0; i < BOXES; i++) {
-        int c = shift[i], e = shift[(i + 3) % BOXES];
+        int c = along[i], e = across[i];
         if (threadIdx.x == 0) {
             mbarrier_arrive_expect(&full, bytes);
             if (rank == 2) tma_load_2d(s, &map, &full, L2_EVICT_FIRST, c, e);
@@ -182,10 +183,10 @@ __global__ void put_boxes(const unsigned* in, const __grid_constant__ CUtensorMa
         fence_proxy_async();
         __syncthreads();  // the box is whole
         if (threadIdx.x == 0) {
-            if (rank == 2) tma_store_2d(&map, s, 3 * i - 3, 2 * i - 1);
-            if (rank == 3) tma_store_3d(&map, s, 3 * i - 3, 2, i - 1);
-            if (rank == 4) tma_store_4d(&map, s, 3 * i - 3, 7, 2, i);
-            if (rank == 5) tma_store_5d(&map, s, 3 * i - 3, 0, i - 1, 1, 1);
+            if (rank == 2) tma_store_2d(&map, s, 8 * i - 8, 2 * i - 1);
+            if (rank == 3) tma_store_3d(&map, s, 8 * i - 8, 2, i - 1);
+            if (rank == 4) tma_store_4d(&map, s, 8 * i - 8, 7, 2, i);
+            if (rank == 5) tma_store_5d(&map, s, 8 * i - 8, 0, i - 1, 1, 1);
             bulk_commit();
             bulk_wait<0>();
         }
