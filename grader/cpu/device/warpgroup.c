@@ -197,10 +197,7 @@ static void compute(struct worker* w, struct warpgroup* g, struct product* p) {
     if (!p->is.a) unpack(w, p->is.a_low, p->is.a_major, p->is.swizzle, ROWS * WARPGROUP, a, K, 1);
     for (unsigned i = 0; i < WARPGROUP; i++) {
         struct accumulator* c = &g->warp[i].accumulator[p->accumulator[i]];
-        if (p->is.a) {
-            if (w->watch && A_changed(p, i)) cudev_watcher->touched(w, p, false);
-            unpack_registers(&p->a[i * WARP_SIZE], a + i * ROWS * K);
-        }
+        if (p->is.a) unpack_registers(&p->a[i * WARP_SIZE], a + i * ROWS * K);
         if (!p->is.add) memset(c->value, 0, ROWS * n * sizeof(float));
         cudev_multiply_rows(c->value, a + i * ROWS * K, b, n);
     }
@@ -217,6 +214,9 @@ static bool can_compute(struct warpgroup* g, uint32_t wanted) {
 static void deliver(struct worker* w, struct warpgroup* g, unsigned warp, uint32_t wanted) {
     struct warp_state* s = &g->warp[warp - g->first];
     while (g->computed < wanted) compute(w, g, number(g, g->computed++));
+    for (uint32_t i = s->waited; w->watch && i < wanted; i++)
+        if (number(g, i)->is.a && A_changed(number(g, i), warp - g->first))
+            cudev_watcher->touched(w, number(g, i), false);
     for (unsigned k = 0; k < ACCUMULATORS; k++) {
         struct accumulator* c = &s->accumulator[k];
         if (!c->runs || c->last > wanted) continue;
