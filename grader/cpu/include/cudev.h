@@ -94,7 +94,7 @@ struct cudev_traffic {
     unsigned long long loaded_again_bytes;
     // Of a Hopper GPU: products of warpgroups; copies by TMA and the bytes of global memory that
     // they move. These bytes count above as well, as loads and stores of one request a copy.
-    unsigned long long wgmma;
+    unsigned long long wgmma, wgmma_multiplications;
     unsigned long long tma_load_requests, tma_load_bytes;
     unsigned long long tma_store_requests, tma_store_bytes;
 };
@@ -109,6 +109,11 @@ void cudev_write_profile(FILE* out, const char* format);
 // From here on mma.sync takes product(a, b) for a * b, also for a = 0 or b = 0; NULL: a * b again.
 // So a program can find out what came from mma.sync.
 void cudev_alter_products(double (*product)(double a, double b));
+
+// A program may keep device memory open to itself, so that its own copies do not open and close it
+// each time: from here on, or no longer if held is 0. In between no code runs that must not reach
+// it. The calls nest.
+void cudev_hold_open(int held);
 
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
 // blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,

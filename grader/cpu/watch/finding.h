@@ -67,6 +67,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length);
 // already known with a thread that comes before this thread.
 struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
                               unsigned thread);
+void cudev_found(void);  // a breakpoint can be set here (make/debug.gdb)
 // Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;
 // NULL: host code.
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);

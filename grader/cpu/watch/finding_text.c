@@ -138,10 +138,10 @@ static const char* advice(const struct finding* f) {
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block
-                   ? "blocks run in any order: use an atomic, or a kernel of its own for the\n"
-                     "        second access"
-                   : "is a __syncthreads() missing between the two, or within a warp a\n"
-                     "        __syncwarp()? (in a loop: also before the next round)";
+                   ? "blocks run in any order: use an atomic, or a kernel of its own for the "
+                     "second access"
+                   : "is a __syncthreads() missing between the two, or within a warp a "
+                     "__syncwarp()? (in a loop: also before the next round)";
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:

@@ -18,6 +18,7 @@ static void add(struct cudev_traffic* t, const struct row* r, const struct count
         t->mma += c->requests;
     } else if (r->kind == LOG_WGMMA) {
         t->wgmma += c->requests;
+        t->wgmma_multiplications += c->bytes;
     } else if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
     } else if (r->shared && log_loads(r->kind)) {
