@@ -370,19 +370,31 @@ static void judge_guards(struct check* c, int i, int r) {
     fail_guards(c, text);
 }
 
+static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_t k, double was,
+                                 const unsigned char* bytes) {
+    char index[80];
+    tensor_index(t, k, index, sizeof index);
+    check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
+               was, dtype_load(t->dtype, bytes));
+}
+
+// In pieces: a comparison for each element takes a few hundredths of a grade.
 static void judge_input(struct check* c, int i, int r) {
+    enum { PIECE = 256 };
     const struct tensor* t = &c->tensor[i];
     const double* value = t->state->value + t->state->per_round * r;
     const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
-    for (int64_t k = 0; k < t->count; k++) {
-        unsigned char original[8];
-        int size = dtype_size(t->dtype);
-        dtype_store(t->dtype, original, value[k]);
-        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
-        char index[80];
-        tensor_index(t, k, index, sizeof index);
-        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
-                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    const int64_t size = dtype_size(t->dtype);
+    for (int64_t first = 0; first < t->count; first += PIECE) {
+        unsigned char original[PIECE * 8];
+        const int64_t n = t->count - first < PIECE ? t->count - first : PIECE;
+        for (int64_t k = 0; k < n; k++)
+            dtype_store(t->dtype, original + k * size, value[first + k]);
+        const unsigned char* now = bytes + first * size;
+        if (memcmp(original, now, (size_t)(n * size)) == 0) continue;
+        int64_t k = 0;
+        while (memcmp(original + k * size, now + k * size, (size_t)size) == 0) k++;
+        fail_input(c, t, first + k, value[first + k], now + k * size);
     }
 }
 
