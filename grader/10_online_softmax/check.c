@@ -103,6 +103,7 @@ static void wide(struct check* c) {
         run(c, &b);
     }
     batch_launches(c, &contract, 1008, 1040);
+    batch_wide(c, &contract);
 }
 
 static void fill(struct check* c, const struct batch* b) {
@@ -266,6 +267,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
         {0},
     };
+    check_ordinary(c);
     run_random(c, 4);
     batch_idle_calls(c, &contract, calls, NULL);
 }

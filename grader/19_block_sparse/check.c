@@ -312,12 +312,13 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 257}}},
-        FORWARD_ORDER(257),
+        PROBLEM_ORDER(257),
         {0},
     };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
     forward_arguments(p, bad);
     problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
+    check_ordinary(c);
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     p = sizes(c, &of_backward, 1, 16, 16);
     problem_refused(p, bad);

@@ -122,7 +122,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         text_end(r, o->log ? o->log : "none",
                  r->text || r->message[0] ? ""
                  : session->gpu           ? "speed (make bench measures it)"
-                                : "speed on a GPU; nvcc refuses a few things that g++ takes",
+                 : session->asks_nvcc     ? "speed on a GPU"
+                                      : "speed on a GPU; nvcc refuses a few things that g++ takes",
                  colour);
     }
     free(json);

@@ -55,6 +55,7 @@ void command_build(struct command* command, bool in_report) {
                                           .level = session->level,
                                           .gpu = session->gpu,
                                           .arch = command->arch,
+                                          .note = session->asks_nvcc,
                                           .uninspected = o->uninspected};
     struct build* b = &command->build;
     *b = command->result->text ? build_text(o->file) : build_submission(&request);

@@ -17,6 +17,9 @@
 // without it has version 1.
 enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
+// A line of a message, behind that of its case: the item's own calls were not reached.
+#define RESULT_ORDINARY "already this ordinary call fails, before what the item is about\n"
+
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
 // What make debug or make profile found in an item: no case for them, a case, or a program that

@@ -46,6 +46,27 @@ rename() {
         objcopy --redefine-syms="$2.renamed" --localize-symbols="$2.variables" "$1"
 }
 
+# refuse: the compiler refuses the file, and out/said holds its words. Preprocessed and rewritten, a
+# line has other columns than the student's: a text that has the same ones is compiled for the words
+# alone. What the compiler finds only in the rewritten text keeps its lines, without columns.
+refuse() {
+    # shellcheck disable=SC2046,SC2086  # the flags are words
+    if g++ $(sed 's/-Wall//' lib/cxxflags) -DCUDEV_WORDS -ftrack-macro-expansion=0 $include -fsyntax-only \
+        out/source/words.cpp 2>out/words; then
+        awk -v name="$file:" '
+            /^ *[0-9]* [|]/ || /: warning: / || /: In lambda function:/ { next }
+            index($0, name) == 1 {
+                $0 = substr($0, length(name) + 1)
+                sub(/^[0-9]+:[0-9]+:/, substr($0, 1, index($0, ":")))
+                $0 = name $0
+            }
+            1' out/said >&2
+    else
+        cat out/words >&2
+    fi
+    exit "$NOT_COMPILED"
+}
+
 link() { # link PROGRAM OBJECT OPTION...: what the linker says goes to PROGRAM.linker
     program=$1 object=$2
     shift 2
@@ -56,7 +77,23 @@ link() { # link PROGRAM OBJECT OPTION...: what the linker says goes to PROGRAM.l
 
 # Beside the source lies nothing that a file could ask for.
 mkdir -p out/source
-lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu || exit "$NOT_REWRITTEN"
+lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp ||
+    exit "$NOT_REWRITTEN"
+
+# What nvcc says to a file that the CPU device runs, if that was asked for: a note on which nothing
+# depends. It looks at both sides of the file and makes no program.
+nvcc_job=
+if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
+    {
+        # shellcheck disable=SC3045  # dash and bash have it
+        ulimit -t 20
+        note=sm_80
+        ! grep -q '"hopper\.h"' "$file" || note=sm_90a
+        nice nvcc -std=c++17 -arch=$note -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
+        case $? in [1-9]) ;; *) : >out/nvcc ;; esac # killed, or fine
+    } 2>/dev/null &
+    nvcc_job=$!
+fi
 
 # Both programs are made side by side, each from the very text that is inspected. What the compiler
 # says to the second it has said to the first.
@@ -71,13 +108,13 @@ lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu || 
 watched_job=$!
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
-compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
+compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii 2>out/said || refuse
 plain="${plain%-include*} $calls"
 # shellcheck disable=SC2086
 compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
+[ "$status" = 0 ] || refuse
 cat out/said >&2
-[ "$status" = 0 ] || exit "$NOT_COMPILED"
 # A second declaration of C's function in a namespace would call it past the name that is watched.
 ! grep -q 'conflicting C language linkage' out/said || exit "$NOT_COMPILED"
 # Is one of the warnings about a variable that has no value? Then it fails when such warnings are
@@ -141,7 +178,14 @@ fi
 [ $status = 0 ] || cp out/watched.linker out/linker
 [ -n "$linked" ] || cp out/program.linker out/linker
 [ ! -e out/linker ] || exit "$NOT_LINKED"
-[ -n "$arch" ] || exit 0
+if [ -z "$arch" ]; then
+    [ -z "$nvcc_job" ] || wait "$nvcc_job"
+    if [ -s out/nvcc ]; then
+        echo "nvcc, which compiles for a GPU, refuses this file. That costs no points:"
+        sed '/ detected in the compilation of /d; s/__attribute__((global))/__global__/; s/__attribute__((device))/__device__/' out/nvcc
+    fi >&2
+    exit 0
+fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
 nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
 $nvcc || exit "$NOT_COMPILED"

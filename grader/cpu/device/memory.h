@@ -20,6 +20,8 @@ void cudev_unlock(void);
 // the report.
 void cudev_memory_check(const char* when);
 void cudev_memory_check_allocation(const struct allocation* a, const char* when);
+// Is it global memory that is mapped? The watchers and the guards check the exact bounds.
+bool cudev_in_global(const char* p);
 // For cudev_get_stats(): bytes.
 void cudev_count_launch(void);
 void cudev_count_copy(size_t to_device, size_t to_host);
