@@ -38,6 +38,8 @@ TABLE
 classes() {
     cat <<'TABLE'
 archive.h    | libarchive-dev  | libarchive-devel | libarchive      | libarchive-dev | reads zip and tar
+unicode/unorm2.h | libicu-dev   | libicu-devel     | icu             | icu-dev       | names in any script and charset
+yaml.h       | libyaml-dev     | libyaml-devel    | libyaml         | yaml-dev      | Gradescope's list of who handed in
 csv.h        | libcsv-dev      | libcsv-devel     | libcsv          | libcsv-dev    | rosters, the gradebook
 /usr/include/libxml2/libxml/xmlwriter.h | libxml2-dev | libxml2-devel | libxml2 | libxml2-dev | JUnit's XML
 sim_c        | similarity-tester | -              | -               | -             | which submissions look alike

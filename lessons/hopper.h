@@ -279,8 +279,9 @@ __device__ __forceinline__ void fence_proxy_async_global() {
 //   wgmma_wait<0>();                                     // all groups are done: D may be read
 //
 // All 128 threads call together. Between the first product and the wait, nobody may touch D, the
-// shared memory of A and B, or the registers of A: d and a are arrays that live until then. Products
-// that add to the same D need no wait between them. PTX ISA: Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions.
+// shared memory of A and B, or the registers of A: d and a are arrays that live until then.
+// Products that add to the same D need no wait between them. PTX ISA: Asynchronous Warpgroup Level
+// Matrix Multiply-Accumulate Instructions.
 
 // Orders this thread's registers: what it wrote to D and to A in registers comes before the
 // products that follow. Not the shared memory: that is fence_proxy_async() and a barrier.

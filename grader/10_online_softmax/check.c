@@ -103,6 +103,7 @@ static void wide(struct check* c) {
         run(c, &b);
     }
     batch_launches(c, &contract, 1008, 1040);
+    batch_wide(c, &contract);
 }
 
 static void fill(struct check* c, const struct batch* b) {

@@ -126,7 +126,7 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}}, FORWARD_ORDER(257), {0}};
+        {COURSE_UNSUPPORTED, {{"d", 257}}}, PROBLEM_ORDER(257), {0}};
     forward_arguments(all_keys(c, 32, 32), too_wide);
     problem_bad_arguments(all_keys(c, 32, 32), (struct strides){.n = 15, .h = -64, .b = -512});
 }

@@ -117,7 +117,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        FORWARD_ORDER(80),
+        PROBLEM_ORDER(80),
         {0},
     };
     struct problem p = all_keys(c, 64, 64);

@@ -312,7 +312,7 @@ static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
         {COURSE_UNSUPPORTED, {{"d", 257}}},
-        FORWARD_ORDER(257),
+        PROBLEM_ORDER(257),
         {0},
     };
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);

@@ -23,8 +23,8 @@ struct idle_call {
     } but[4];           // as many as have a name, at least one
 };
 
-// The next case is an ordinary call: an item that asks for calls that do nothing makes one first, so
-// that it compares something. If that call fails, the report says so.
+// The next case is an ordinary call: an item that asks for calls that do nothing makes one first,
+// so that it compares something. If that call fails, the report says so.
 void check_ordinary(struct check* c);
 
 // One case for each call of the list, which ends with {0}. declare() declares all arguments of a

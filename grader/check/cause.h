@@ -96,6 +96,10 @@
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
     CAUSE(exp2_base, "exp2(x) is exp(x ln 2): fold log2(e) into the scale, in P and in alpha")     \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
+    CAUSE(merged_twice, "partial results are merged more than once: each lane, or warp, has its "  \
+                        "own, and nobody comes twice")                                             \
+    CAUSE(sum_short, "numbers that were looked at for the maximum are not in the sum: both loops " \
+                     "go over the same ones")                                                      \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "check/command.h"
 
@@ -83,7 +84,9 @@ int command_debug(struct command* command) {
         if (!item_chosen(&command->options, &lesson.items[i])) continue;
         struct result_item* record = item_record(r, &lesson.items[i]);
         command->session.visit = NULL;
+        double start = clock_seconds();
         item_run(&command->session, i, record);
+        record->seconds = clock_seconds() - start;
         text_item(r, r->item_count - 1, command->colour);
         read_message(r, record->message);
         command->session.visit = keep_case;

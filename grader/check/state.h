@@ -106,9 +106,11 @@ struct check {
     enum watch watch;
     bool far;                         // an array of the case is
     bool huge;                        // of an array the case has the ends alone
-    enum cause beyond;                // crashes of cases of few blocks: reach.c
+    bool beyond;                      // a case of few blocks may crash, or not end: reach.c
     bool unfinished;                  // such a case took too long, or too much memory
+    bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
+    bool brief;                       // a case has a moment of time: check_walks()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
     const struct withheld* withheld;  // NULL: nothing is
@@ -157,6 +159,14 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+
+// Runs the case in an arena that the caller frees, and judges nothing (trial.c).
+struct wall_result trial_run(struct check* c, struct arena* a);
+
+// Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
+// status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected
+// (alone.c).
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance);
 
 // At the end of an item that has passed: fails it if the launcher has not kept the contract.
 void trial_promises(struct check* c);

@@ -1,6 +1,6 @@
 #!/bin/sh
-# debug.sh: what `make debug LESSON=12 CASE=...` does: an item is graded, and its case that failed, or
-# the first one, runs under gdb on the CPU device, built without optimisation and watched as in a
+# debug.sh: what `make debug LESSON=12 CASE=...` does: an item is graded, and its case that failed,
+# or the first one, runs under gdb on the CPU device, built without optimisation and watched as in a
 # grade. What the kernel prints with printf is shown. Your own code: no sandbox. gdb runs it at once
 # and stops at a diagnosis of the device, in the student's frame (debug.gdb).
 # usage: debug.sh LESSON

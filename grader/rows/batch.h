@@ -116,6 +116,10 @@ void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 // check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
 
+// A row of more numbers than 32 bits can count, of a launcher whose outputs have the maximum:
+// check_walks().
+void batch_wide(struct check* c, const struct rows* of);
+
 // Rows of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
 // block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.
 void batch_launches(struct check* c, const struct rows* of, int64_t narrowest, int64_t widest);

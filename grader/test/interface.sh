@@ -262,6 +262,7 @@ told() { # told TEXT CODE...: the file made of the lines, from line 2 on, ends w
 launcher='extern "C" int vector_add(float*, const float*, const float*, int64_t n) { return n > 0; }'
 told "told.cu:2: error: not on the CPU device: cooperative groups, use" '#include <cooperative_groups.h>' \
     'namespace cg = cooperative_groups;' '__global__ void k() { cg::this_thread_block().sync(); }'
+told "told.cu:2: error: not on the CPU device: Thrust, use" 'thrust::device_vector<float> v;'
 told "told.cu:2: error: not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
 told "told.cu:2: error: not on the CPU device: the helpers of NVIDIA's samples, use COURSE_TRY()" \
     '#include "helper_cuda.h"'
@@ -279,7 +280,7 @@ told "told.cu:2: error: not on the CPU device: functions of the host in a stream
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
-told "  next: a constant or a template parameter as its size; or extern __shared__" \
+told "  next: a constant or a template parameter as its size; in a kernel extern __shared__" \
     '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
 told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
 told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"

@@ -121,8 +121,8 @@ static const struct {
     const char *says, *next;
 } advice[] = {
     {"error: variable length array",
-     "a constant or a template parameter as its size; or extern __shared__ float a[], with its "
-     "bytes as the third number of <<< >>>"},
+     "a constant or a template parameter as its size; in a kernel extern __shared__ float a[] has "
+     "as many bytes as the third number of <<< >>> says"},
 };
 
 // Puts advice behind the lines of the log that need some.

@@ -8,35 +8,6 @@
 
 void cudev_hopper_create(struct worker* w) {
     w->hopper = cudev_worker_memory(sizeof *w->hopper);
-    cudev_warpgroups_create(w);
-}
-
-void cudev_hopper_begin(struct worker* w) {
-    struct hopper* h = w->hopper;
-    if (!h->used) return;
-    h->used = false;
-    h->mbarriers.count = 0;
-    h->bulk.loads = h->bulk.stores = 0;
-    memset(h->bulk.groups, 0, sizeof h->bulk.groups);
-    cudev_warpgroups_begin(w);
-    cudev_registers_begin(w);
-}
-
-void cudev_hopper_end(struct worker* w) {
-    if (!w->hopper->used) return;
-    cudev_warpgroups_end(w);
-    cudev_bulk_end(w);
-}
-
-bool cudev_hopper_settle(struct worker* w) {
-    return w->hopper->used && cudev_mbarriers_settle(w);
-}
-
-void cudev_hopper_report(const struct worker* w) {
-    if (!w->hopper->used) return;
-    cudev_mbarriers_report(w);
-    cudev_warpgroups_report(w);
-    cudev_registers_report(w);
 }
 
 struct worker* cudev_in_hopper(const char* what, const char* file, int line) {
@@ -52,7 +23,6 @@ struct worker* cudev_in_hopper(const char* what, const char* file, int line) {
         cudev_report_add("  next: pose as another card: CARD=h200 or CARD=h100\n");
         cudev_report_end(EXIT_DIAGNOSIS);
     }
-    cudev_registers_begin(w);
     w->hopper->used = true;
     return w;
 }

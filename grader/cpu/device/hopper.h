@@ -11,7 +11,8 @@
 
 enum {
     MAX_MBARRIERS = 256,  // of a block
-    WARPGROUP = 4,        // warps
+    MBARRIER_BYTES = 8,
+    WARPGROUP = 4,  // warps
     MAX_WARPGROUPS = MAX_WARPS / WARPGROUP,
 };
 
@@ -46,6 +47,9 @@ struct mbarrier {
 
 // The barrier at bar, which must have been made: else ends the program.
 struct mbarrier* cudev_mbarrier_at(struct worker* w, void* bar, const struct place* at);
+
+// ---- phases.c -----------------------------------------------------------------------------------
+
 // No thread can run. Lets bytes land that somebody waits for; returns whether a thread is ready.
 bool cudev_mbarriers_settle(struct worker* w);
 void cudev_mbarriers_report(const struct worker* w);
@@ -124,14 +128,9 @@ void cudev_alter_wgmma(double (*product)(double a, double b));
 void cudev_registers_begin(struct worker* w);
 void cudev_registers_report(const struct worker* w);
 
-// ---- all of them --------------------------------------------------------------------------------
+// ---- hopper.c: the state of a block ------------------------------------------------------------
 
 void cudev_hopper_create(struct worker* w);  // once for each worker
-void cudev_hopper_begin(struct worker* w);   // a block begins
-void cudev_hopper_end(struct worker* w);     // a block ends
-// No thread can run. Lets happen what happens by itself; returns whether a thread is ready.
-bool cudev_hopper_settle(struct worker* w);
-void cudev_hopper_report(const struct worker* w);  // adds to the report of a deadlock
 
 struct hopper {
     bool used;  // by the block that runs

@@ -81,6 +81,7 @@ static void* worker_main(void* p) {
     cudev_named_barriers_create(w);
     cudev_async_copies_create(w);
     cudev_hopper_create(w);
+    cudev_warpgroups_create(w);
     cudev_shared_map(w);
     for (;;) {
         while (sem_wait(&w->go) != 0) {

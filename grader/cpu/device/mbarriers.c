@@ -1,28 +1,18 @@
-// mbarriers: arrivals and bytes that complete a phase, and waiting for it.
+// mbarriers: which there are, and who has made them. phases.c counts what comes to them.
 //
-// The 8 bytes of a barrier hold only its number: what it counts is here. Bytes of TMA land as late
-// as they may: when somebody waits for a phase to which nothing but these bytes is missing.
+// The 8 bytes of a barrier hold only its number: what it counts is in the worker's state.
 #include <stdio.h>
 #include <string.h>
 #include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
-#include "cpu/device/scheduler.h"
 #include "cpu/device/shared_memory.h"
 #include "cpu/device/watcher.h"
 
-enum { BARRIER_BYTES = 8, MAX_COUNT = (1 << 20) - 1 };
+enum { MAX_COUNT = (1 << 20) - 1 };
 
 // What a barrier's memory holds.
 static uint64_t mark_of(const struct mbarriers* all, const struct mbarrier* b) {
     return 0x6d62617272696572u ^ (uint64_t)(b - all->barrier);
-}
-
-static void end_report(struct worker* w, const char* next) {
-    cudev_report_launch(w);
-    cudev_report_threads(w);
-    cudev_mbarriers_report(w);
-    cudev_report_add("  next: %s\n", next);
-    cudev_report_end(EXIT_DIAGNOSIS);
 }
 
 static struct mbarrier* find(struct worker* w, const char* bar) {
@@ -35,7 +25,7 @@ static struct mbarrier* find(struct worker* w, const char* bar) {
 struct mbarrier* cudev_mbarrier_at(struct worker* w, void* bar, const struct place* at) {
     struct mbarriers* all = &w->hopper->mbarriers;
     uint64_t mark;
-    cudev_check_shared(w, at, bar, BARRIER_BYTES, BARRIER_BYTES);
+    cudev_check_shared(w, at, bar, MBARRIER_BYTES, MBARRIER_BYTES);
     memcpy(&mark, bar, sizeof mark);
     struct mbarrier* b = &all->barrier[(mark ^ 0x6d62617272696572u) % MAX_MBARRIERS];
     if (b->at == bar && mark == mark_of(all, b)) return b;
@@ -46,72 +36,19 @@ struct mbarrier* cudev_mbarrier_at(struct worker* w, void* bar, const struct pla
                        at->line, cudev_thread_name(w, cudev_current(w)), name,
                        b ? "was an mbarrier, and something else has been written there"
                          : "is no mbarrier yet: nobody has called mbarrier_init()");
-    end_report(w, b ? "ordinary stores and copies must leave the 8 bytes alone: do two arrays "
-                      "overlap?"
-                    : "one thread makes all barriers, calls fence_mbarrier_init(), and a "
-                      "__syncthreads() lets the others see them");
-    return NULL;
+    cudev_report_waiting(
+        w, b ? "ordinary stores and copies must leave the 8 bytes alone: do two arrays "
+               "overlap?"
+             : "one thread makes all barriers, calls fence_mbarrier_init(), and a "
+               "__syncthreads() lets the others see them");
 }
-
-// ---- phases ------------------------------------------------------------------------------------
-
-static void wake(struct worker* w, struct mbarrier* b) {
-    for (unsigned i = 0; b->awaited && i < MAX_WARPS; i++) {
-        uint32_t lanes = b->waiting[i];
-        if (!lanes) continue;
-        if (w->watch) cudev_watcher->acquire(w, &b->done, i, lanes);
-        w->waiting->in_call[i] &= ~lanes;
-        cudev_make_ready(w, i, lanes);
-        b->waiting[i] = 0;
-    }
-    b->awaited = false;
-}
-
-static void complete(struct worker* w, struct mbarrier* b) {
-    b->phase++;
-    b->pending = b->count;
-    b->arrived.line = b->announced.line = 0;
-    if (w->watch) b->done = b->clock;
-    wake(w, b);
-}
-
-static void report_bytes(struct worker* w, const struct mbarrier* b, long long landed,
-                         long long announced) {
-    cudev_report_begin("bad_barrier",
-                       "mbarrier %s, phase %u: TMA brings %lld bytes, and %lld were announced%s",
-                       b->name, b->phase, landed, announced,
-                       b->announced.line ? "" : ": mbarrier_arrive_expect() was not called");
-    if (b->announced.line)
-        cudev_report_add("  announced at %s:%d\n", b->announced.file, b->announced.line);
-    end_report(w, "mbarrier_arrive_expect() names the bytes of all boxes of the phase: a box lands "
-                  "whole, also at the edge of the tensor");
-}
-
-// Nothing but bytes is missing. If all of them are on their way, they land, and the phase is
-// complete.
-static void land(struct worker* w, struct mbarrier* b) {
-    if (b->pending || cudev_bulk_bytes_for(w, b) < b->missing) return;
-    long long announced = b->missing;
-    cudev_bulk_land(w, b);
-    if (b->missing < 0) report_bytes(w, b, announced - b->missing, announced);
-    complete(w, b);
-}
-
-bool cudev_mbarriers_settle(struct worker* w) {
-    struct mbarriers* all = &w->hopper->mbarriers;
-    for (unsigned i = 0; i < all->count && !w->ready_warps; i++)
-        if (all->barrier[i].awaited) land(w, &all->barrier[i]);
-    return w->ready_warps != 0;
-}
-
-// ---- the instructions --------------------------------------------------------------------------
 
 void cudev_mbarrier_init(void* bar, unsigned count, const char* file, int line) {
     const struct place at = {"mbarrier_init()", file, line};
     const void* pc = __builtin_return_address(0);
     struct worker* w = cudev_in_hopper(at.what, file, line);
     struct mbarriers* all = &w->hopper->mbarriers;
-    cudev_check_shared(w, &at, bar, BARRIER_BYTES, BARRIER_BYTES);
+    cudev_check_shared(w, &at, bar, MBARRIER_BYTES, MBARRIER_BYTES);
     if (count < 1 || count > MAX_COUNT)
         cudev_hopper_mistake(w, "bad_barrier", &at,
                              "makes a barrier of a count below 1 or above "
@@ -146,96 +83,4 @@ void cudev_mbarrier_fence_init(void) {
     struct mbarriers* all = &w->hopper->mbarriers;
     for (unsigned i = 0; i < all->count; i++)
         if (all->barrier[i].thread == cudev_current(w)) all->barrier[i].fenced = true;
-}
-
-void cudev_mbarrier_inval(void* bar, const char* file, int line) {
-    const struct place at = {"mbarrier_inval()", file, line};
-    const void* pc = __builtin_return_address(0);
-    struct worker* w = cudev_in_hopper(at.what, file, line);
-    struct mbarrier* b = cudev_mbarrier_at(w, bar, &at);
-    if (b->awaited || cudev_bulk_bytes_for(w, b))
-        cudev_hopper_mistake(w, "bad_barrier", &at, "ends a barrier that is in use",
-                             "nobody may wait there, and no bytes may be on their way");
-    if (w->watch) cudev_watcher->mbarrier_made(w, bar, pc);
-    memset(bar, FRESH_BYTE, BARRIER_BYTES);
-    b->at = NULL;
-}
-
-static void report_full(struct worker* w, const struct mbarrier* b, const struct place* at) {
-    cudev_report_begin("bad_barrier",
-                       "%s at %s:%d in thread %s: phase %u of mbarrier %s has all its %u arrivals "
-                       "and waits for %lld bytes; this one is too many",
-                       at->what, at->file, at->line, cudev_thread_name(w, cudev_current(w)),
-                       b->phase, b->name, b->count, b->missing);
-    end_report(w, "who uses a stage again waits first until it is free: is the parity of that "
-                  "wait right? and is the count the number of threads that arrive?");
-}
-
-void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file, int line) {
-    const struct place at = {rank >= 0 ? "mbarrier_arrive_remote()"
-                             : bytes   ? "mbarrier_arrive_expect()"
-                                       : "mbarrier_arrive()",
-                             file, line};
-    const void* pc = __builtin_return_address(0);
-    struct worker* w = cudev_in_hopper(at.what, file, line);
-    const unsigned t = cudev_current(w);
-    if (rank >= 0) bar = cudev_cluster_shared(bar, (unsigned)rank, file, line);
-    struct mbarrier* b = cudev_mbarrier_at(w, bar, &at);
-    if (w->watch) cudev_watcher->mbarrier_used(w, b, pc, false);
-    if (b->pending == 0) report_full(w, b, &at);
-    if (b->missing + bytes > MAX_COUNT)
-        cudev_hopper_mistake(w, "bad_barrier", &at, "announces more than 2^20 - 1 bytes",
-                             "that is the most for one phase: load less at a time");
-    if (w->watch) cudev_watcher->release(w, &b->clock, t / WARP_SIZE, 1u << t % WARP_SIZE);
-    b->arrived = at;
-    if (bytes) b->announced = at;
-    b->missing += bytes;
-    if (--b->pending) return;
-    if (b->missing == 0) {
-        unsigned unannounced = cudev_bulk_bytes_for(w, b);
-        if (unannounced) report_bytes(w, b, unannounced, 0);
-        complete(w, b);
-    }
-}
-
-void cudev_mbarrier_wait(void* bar, unsigned parity, const char* file, int line) {
-    struct place at = {"mbarrier_wait()", file, line};
-    const void* pc = __builtin_return_address(0);
-    struct worker* w = cudev_in_hopper(at.what, file, line);
-    struct mbarrier* b = cudev_mbarrier_at(w, bar, &at);
-    if (parity > 1)
-        cudev_hopper_mistake(w, "bad_barrier", &at, "names a parity that is neither 0 nor 1",
-                             "the parity of the phase with number i is i % 2");
-    if (w->watch) cudev_watcher->mbarrier_used(w, b, pc, false);
-    const unsigned t = cudev_begin_wait(w), warp = t / WARP_SIZE;
-    const uint32_t lane = 1u << t % WARP_SIZE;
-    if ((b->phase & 1) == parity) land(w, b);
-    if ((b->phase & 1) != parity) {
-        if (w->watch) cudev_watcher->acquire(w, &b->done, warp, lane);
-        return;
-    }
-    at.what = b->text[parity];
-    w->waiting->lane[t].place = at;
-    w->waiting->in_call[warp] |= lane;
-    b->waiting[warp] |= lane;
-    b->awaited = true;
-    cudev_wait(w);
-}
-
-void cudev_mbarriers_report(const struct worker* w) {
-    const struct mbarriers* all = &w->hopper->mbarriers;
-    for (unsigned i = 0; w->hopper->used && i < all->count; i++) {
-        const struct mbarrier* b = &all->barrier[i];
-        if (!b->at || (!b->awaited && b->pending == b->count && !b->missing)) continue;
-        cudev_report_add("  mbarrier %s (%s:%d): in phase %u (parity %u) %u of %u arrivals have "
-                         "come",
-                         b->name, b->made.file, b->made.line, b->phase, b->phase & 1,
-                         b->count - b->pending, b->count);
-        if (b->arrived.line)
-            cudev_report_add(", the last one at %s:%d", b->arrived.file, b->arrived.line);
-        if (b->missing)
-            cudev_report_add("; of the bytes announced %lld are missing, and TMA brings %u",
-                             b->missing, cudev_bulk_bytes_for(w, b));
-        cudev_report_add("\n");
-    }
 }

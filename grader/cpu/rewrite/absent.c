@@ -89,6 +89,11 @@ static const struct absent {
          "cuGetErrorString cuGetErrorName CUdeviceptr CUresult CUcontext CUmodule CUfunction "
          "CUdevice CUstream",
          "the driver's functions", "those of the runtime, which begin with cuda"},
+        {"cooperative_groups", "cooperative groups", "__syncthreads() and __syncwarp()"},
+        {"nvcuda wmma", "nvcuda::wmma", "the functions of ptx.h"},
+        {"thrust", "Thrust", "a kernel of your own"},
+        {"cublas* CUBLAS_*", "cuBLAS", "a kernel of your own"},
+        {"curand*", "cuRAND", "a generator of your own"},
         {"__pipeline_memcpy_async __pipeline_commit __pipeline_wait_prior __pipeline_arrive_on "
          "__nv_memcpy_async*",
          "pipeline primitives", "cp_async16() of ptx.h"},

@@ -92,15 +92,17 @@ static void launches(void) {
     static void (*one)(int*);
     if (!one) one = kept[1];
     one<<<1, 32>>>(p);
+    static decltype(&inner::add_two) third = inner::add_two;
+    third<<<1, 32>>>(p);
     (text[0] == 'a' ? add_one : inner::add_two)<<<1, 32>>>(p);
     for (int i = 0; i < 2; i++) add_one<<<1, 32>>>(p);
     no_arguments<<<1, launch_from_template<4>(p)>>>();  // launches while it is configured
     add_pair<<<1, launch_from_template<5>(p)>>>(p, pair<int, int>{1, launch_from_template<6>(p) - 32});
-    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 2 + 3 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 412);
+    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 2 + 3 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 412);
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
-    CHECK(int_at(p, 0) == 446);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 103);
+    CHECK(int_at(p, 0) == 448);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 105);
     cudaFree(p);
 }
 // clang-format on

@@ -2,7 +2,7 @@
 // memory it is, and asks the watchers that are on. Other files have the rare cases.
 #include "cpu/watch/access.h"
 #include <string.h>
-#include "cpu/watch/async_order.h"
+#include "cpu/watch/async_finding.h"
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"

@@ -8,6 +8,8 @@
 #include <string.h>
 #include "cpu/device/watcher.h"
 #include "cpu/watch/access.h"
+#include "cpu/watch/async_finding.h"
+#include "cpu/watch/beyond.h"
 #include "cpu/watch/bounds.h"
 #include "cpu/watch/counters.h"
 #include "cpu/watch/finding.h"
@@ -22,30 +24,6 @@ static uint64_t offset_of(const char* p) {
 
 // ---- findings ----------------------------------------------------------------------------------
 
-// One of the two sides: who does what at which instruction.
-struct side {
-    unsigned site, thread;
-    const char* deed;
-};
-
-static void found(struct watch* watch, const char* p, struct side later, struct side earlier,
-                  const char* why, const char* next) {
-    struct finding* f =
-        cudev_finding(FOUND_ASYNC, later.site, earlier.site, watch->worker->block, later.thread);
-    if (!f) return;
-    if (p) cudev_finding_where(f, watch->worker, offset_of(p), 4);
-    f->other_block = f->block;
-    f->other_thread = earlier.thread;
-    f->deed = later.deed;
-    f->other_deed = earlier.deed;
-    f->why = why;
-    f->next = next;
-    f->beyond = beyond_of(watch);
-}
-
-static const char WAIT[] =
-    "who reads a stage waits first: mbarrier_wait() on the barrier that its load names, with the\n"
-    "        parity of this round";
 static const char REFILL[] =
     "before the next load into the same place all its readers arrive at a barrier, and the\n"
     "        producer waits for it. Who multiplies from it arrives after wgmma_wait()";
@@ -54,18 +32,6 @@ static const char FENCE[] =
     "        thread starts TMA, or the warpgroup multiplies";
 static const char BARRIER[] =
     "between threads that write and TMA or wgmma that reads lie fence_proxy_async() and a barrier";
-static const char HANDS_OFF[] =
-    "until the wait (wgmma_wait(), bulk_wait_read()) the memory belongs to TMA or wgmma";
-
-static struct side side_of(const struct watch* watch, uint64_t slot, bool writes) {
-    const unsigned t = slot_thread(slot), beyond = beyond_of(watch);
-    return (struct side){slot_site(slot), t,
-                         t < beyond                     ? writes ? "writes" : "reads"
-                         : t == thread_of_tma(watch)    ? "loads by TMA"
-                         : t == thread_of_stores(watch) ? "stores by TMA"
-                                                        : "multiplies"};
-}
-
 // ---- what comes before -------------------------------------------------------------------------
 
 // Somebody beyond reads or writes memory on behalf of threads.
@@ -95,19 +61,19 @@ static void check_earlier(struct watch* watch, const char* p, unsigned i, struct
     if (writes && i < 2 && other == thread_of_tma(watch)) return;  // its readers are in between
     for (unsigned t = act->first; t < act->first + act->count; t++) {
         if (!is_known(watch, offset, slot, t)) {
-            found(watch, p, act->by, side_of(watch, slot, i < 2),
-                  writes      ? "it is not known to be done"
-                  : by_thread ? "no barrier between"
-                              : "nobody has waited in between",
-                  writes      ? REFILL
-                  : by_thread ? BARRIER
-                              : WAIT);
+            cudev_async_found(watch, p, act->by, cudev_side_of(watch, slot, i < 2),
+                              writes      ? "it is not known to be done"
+                              : by_thread ? "no barrier between"
+                                          : "nobody has waited in between",
+                              writes      ? REFILL
+                              : by_thread ? BARRIER
+                                          : cudev_wait_first);
             return;
         }
         if (i < 2 && by_thread && slot < cudev_order_known(watch, t, other) &&
             slot >= cudev_order_fenced(watch, t, other)) {
-            found(watch, p, act->by, side_of(watch, slot, true), "no fence_proxy_async() between",
-                  FENCE);
+            cudev_async_found(watch, p, act->by, cudev_side_of(watch, slot, true),
+                              "no fence_proxy_async() between", FENCE);
             return;
         }
     }
@@ -129,9 +95,10 @@ static void check_read(struct watch* watch, const char* p, struct act* act, bool
     if (first && memcmp(&INIT_SHADOW[offset_of(p) >> 2], &all_set, sizeof all_set) != 0) {
         const struct bulk_copy* load = cudev_bulk_load_at(watch->worker, p);
         if (load)
-            found(watch, p, act->by,
-                  (struct side){site_at(load->pc), thread_of_tma(watch), "loads by TMA"},
-                  "nobody has waited in between", WAIT);
+            cudev_async_found(
+                watch, p, act->by,
+                (struct side){site_at(load->pc), thread_of_tma(watch), "loads by TMA"},
+                "nobody has waited in between", cudev_wait_first);
         else
             cudev_bounds_uninitialised(watch, offset_of(p), PIECE, CUDEV_READ, act->pc);
         return;
@@ -148,7 +115,7 @@ static void check_overwritten(struct watch* watch, const char* p, uint64_t since
     for (unsigned x = 0; x < PIECE; x += 4) {
         const uint64_t slot = RACE_SHADOW[offset_of(p + x) >> 2][0];
         if (slot < since || !slot_mask(slot)) continue;
-        found(watch, p + x, by, side_of(watch, slot, true), why, HANDS_OFF);
+        cudev_async_found(watch, p + x, by, cudev_side_of(watch, slot, true), why, cudev_hand_back);
         return;
     }
 }
@@ -178,27 +145,21 @@ void cudev_async_mbarrier_used(struct worker* w, const struct mbarrier* b, const
     const struct side maker = {site_at(b->pc), b->thread, "makes the mbarrier"};
     if (slot >= watch->block_floor && slot_thread(slot) == b->thread &&
         !is_known(watch, offset, slot, t))
-        found(watch, b->at, user, maker, "no barrier between",
-              "after fence_mbarrier_init() a __syncthreads() lets the other threads see the "
-              "barriers");
+        cudev_async_found(
+            watch, b->at, user, maker, "no barrier between",
+            "after fence_mbarrier_init() a __syncthreads() lets the other threads see the "
+            "barriers");
     else if (by_tma && !b->fenced)
-        found(watch, b->at, user, maker, "no fence_mbarrier_init() between",
-              "the thread that makes the barriers calls it once after all of them: TMA does not "
-              "see\n        them otherwise");
+        cudev_async_found(
+            watch, b->at, user, maker, "no fence_mbarrier_init() between",
+            "the thread that makes the barriers calls it once after all of them: TMA does not "
+            "see\n        them otherwise");
 }
 
 // ---- TMA ---------------------------------------------------------------------------------------
 
 static bool is_load(const struct bulk_copy* c) {
     return c->barrier != NULL;
-}
-
-static struct side side_of_copy(const struct watch* watch, const struct bulk_copy* c) {
-    return (struct side){site_at(c->pc),
-                         is_load(c) ? thread_of_tma(watch) : thread_of_stores(watch),
-                         is_load(c)     ? "loads by TMA"
-                         : c->want.adds ? "adds by TMA"
-                                        : "stores by TMA"};
 }
 
 static struct act running_act;  // of the callbacks below; one worker runs while checks are on
@@ -239,7 +200,8 @@ static void product_piece(struct worker* w, const struct product* p, const char*
     const struct bulk_copy* c = running_load;
     if ((size_t)(piece - (char*)c->want.shared) >= c->bytes) return;
     const struct side product = {site_at(p->is.pc), thread_of_warpgroup(w->watch, 0), "multiplies"};
-    found(w->watch, piece, side_of_copy(w->watch, c), product, "its wgmma still runs", REFILL);
+    cudev_async_found(w->watch, piece, cudev_side_of_copy(w->watch, c), product,
+                      "its wgmma still runs", REFILL);
 }
 
 static void check_product(struct worker* w, const struct product* p, void* arg) {
@@ -258,9 +220,10 @@ static void check_running(struct worker* w, const struct bulk_copy* c) {
         const struct bulk_copy* o = i < all->loads ? &all->load[i] : &all->store[i - all->loads];
         const char* other = o->want.shared;
         if (o->read || other >= begin + c->bytes || begin >= other + o->bytes) continue;
-        found(w->watch, begin > other ? begin : other, side_of_copy(w->watch, c),
-              side_of_copy(w->watch, o), is_load(o) ? "both are on their way" : "it is not awaited",
-              is_load(o) ? REFILL : HANDS_OFF);
+        cudev_async_found(w->watch, begin > other ? begin : other, cudev_side_of_copy(w->watch, c),
+                          cudev_side_of_copy(w->watch, o),
+                          is_load(o) ? "both are on their way" : "it is not awaited",
+                          is_load(o) ? REFILL : cudev_hand_back);
     }
 }
 
@@ -268,8 +231,8 @@ uint64_t cudev_async_issued(struct worker* w, const struct bulk_copy* c) {
     struct watch* watch = w->watch;
     if (watch->profile) cudev_profile_bulk(watch, c);
     if (!watch->check) return 0;
-    running_act =
-        (struct act){.by = side_of_copy(watch, c), .first = c->thread, .count = 1, .pc = c->pc};
+    running_act = (struct act){
+        .by = cudev_side_of_copy(watch, c), .first = c->thread, .count = 1, .pc = c->pc};
     if (is_load(c)) {
         check_running(w, c);
         cudev_bulk_pieces(w, c, target_piece);
@@ -294,7 +257,7 @@ static void landing_piece(struct worker* w, const struct bulk_copy* c, char* sha
     struct watch* watch = w->watch;
     (void)global, (void)skip, (void)bytes;
     if (!in_bounds(watch, shared, &running_act, CUDEV_WRITE)) return;
-    check_overwritten(watch, shared, c->time, side_of_copy(watch, c),
+    check_overwritten(watch, shared, c->time, cudev_side_of_copy(watch, c),
                       "while the load is on its way");
     for (unsigned x = 0; x < PIECE; x += 4) {
         uint64_t* slot = RACE_SHADOW[offset_of(shared + x) >> 2];
@@ -322,7 +285,7 @@ void cudev_async_lands(struct worker* w, const struct bulk_copy* c) {
 static void reading_piece(struct worker* w, const struct bulk_copy* c, char* shared, char* global,
                           unsigned skip, unsigned bytes) {
     (void)global, (void)skip, (void)bytes;
-    check_overwritten(w->watch, shared, c->time, side_of_copy(w->watch, c),
+    check_overwritten(w->watch, shared, c->time, cudev_side_of_copy(w->watch, c),
                       "while the store still reads it");
     const uint64_t me = w->watch->now | (uint64_t)thread_of_stores(w->watch) << SLOT_THREAD_SHIFT |
                         site_at(c->pc) | (uint64_t)15 << SLOT_MASK_SHIFT;
@@ -345,11 +308,12 @@ void cudev_async_writes(struct worker* w, const struct bulk_copy* c) {
 
 void cudev_async_left(struct worker* w, const struct bulk_copy* c) {
     if (!w->watch->check) return;
-    struct side by = side_of_copy(w->watch, c);
-    found(w->watch, c->want.shared, by, (struct side){0, 0, NULL},
-          is_load(c) ? "the block ends before it lands" : "the block ends before it has read",
-          is_load(c) ? "somebody has to wait for each load, for the memory is another block's then"
-                     : "bulk_commit(), and bulk_wait<0>() before the thread that stored returns");
+    struct side by = cudev_side_of_copy(w->watch, c);
+    cudev_async_found(
+        w->watch, c->want.shared, by, (struct side){0, 0, NULL},
+        is_load(c) ? "the block ends before it lands" : "the block ends before it has read",
+        is_load(c) ? "somebody has to wait for each load, for the memory is another block's then"
+                   : "bulk_commit(), and bulk_wait<0>() before the thread that stored returns");
 }
 
 // ---- wgmma -------------------------------------------------------------------------------------
@@ -376,9 +340,10 @@ static void check_swizzle(struct worker* w, const struct product* p, struct side
     for (unsigned i = 0; i < KEPT_BOXES && i < a->boxes; i++) {
         const struct filled_box* box = &a->box[i];
         if (at < box->begin || at >= box->end || box->swizzle == (unsigned)p->is.swizzle) continue;
-        found(w->watch, at, by, (struct side){box->site, thread_of_tma(w->watch), "loads by TMA"},
-              "with another swizzle",
-              "the swizzle of tensor_map_encode() and that of the wgmma function are the same");
+        cudev_async_found(
+            w->watch, at, by, (struct side){box->site, thread_of_tma(w->watch), "loads by TMA"},
+            "with another swizzle",
+            "the swizzle of tensor_map_encode() and that of the wgmma function are the same");
     }
 }
 
@@ -389,9 +354,10 @@ void cudev_async_product_issued(struct worker* w, struct product* p, unsigned wa
     if (!watch->check) return;
     const struct side by = side_of_product(w, p, warp);
     if (unfenced)
-        found(watch, NULL, by, (struct side){0, 0, NULL}, "no wgmma_fence() before it",
-              "wgmma_fence() comes before each batch of products whose D, or A in registers, the\n"
-              "        threads have touched");
+        cudev_async_found(
+            watch, NULL, by, (struct side){0, 0, NULL}, "no wgmma_fence() before it",
+            "wgmma_fence() comes before each batch of products whose D, or A in registers, the\n"
+            "        threads have touched");
     running_act =
         (struct act){.by = by, .first = warp * WARP_SIZE, .count = WARP_SIZE, .pc = p->is.pc};
     first_issue = first;
@@ -437,26 +403,9 @@ void cudev_async_products_waited(struct worker* w, unsigned warp, const struct p
 void cudev_async_touched(struct worker* w, const struct product* p, unsigned warp, bool is_D) {
     if (!w->watch->check) return;
     struct side by = side_of_product(w, p, p->warpgroup * WARPGROUP + warp);
-    found(w->watch, NULL, by, (struct side){0, 0, NULL},
-          is_D ? "a thread writes to its D before the wait"
-               : "a thread writes to its A, in registers, before the wait",
-          "registers of a product belong to it until wgmma_wait(): use others, or wait first");
-}
-
-// ---- threads that come too early ---------------------------------------------------------------
-
-void cudev_async_race(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
-                      uint64_t me, bool writes) {
-    found(watch, ARENA_BASE + offset, side_of(watch, me, writes),
-          side_of(watch, earlier, earlier_writes),
-          earlier_writes ? "nobody has waited in between" : "it is not known to be done",
-          earlier_writes ? WAIT : HANDS_OFF);
-}
-
-bool cudev_async_reads_early(struct watch* watch, uint64_t offset, const void* pc) {
-    const struct bulk_copy* load = cudev_bulk_load_at(watch->worker, ARENA_BASE + offset);
-    if (!load) return false;
-    found(watch, ARENA_BASE + offset, (struct side){site_at(pc), watch->worker->current, "reads"},
-          side_of_copy(watch, load), "nobody has waited in between", WAIT);
-    return true;
+    cudev_async_found(
+        w->watch, NULL, by, (struct side){0, 0, NULL},
+        is_D ? "a thread writes to its D before the wait"
+             : "a thread writes to its A, in registers, before the wait",
+        "registers of a product belong to it until wgmma_wait(): use others, or wait first");
 }

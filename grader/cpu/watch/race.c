@@ -5,7 +5,8 @@
 // takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
 // between blocks.
 #include "cpu/watch/races.h"
-#include "cpu/watch/async_order.h"
+#include "cpu/watch/async_finding.h"
+#include "cpu/watch/beyond.h"
 #include "cpu/watch/finding.h"
 
 static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me) {

@@ -9,7 +9,7 @@
 // Shuffles and votes order nothing, as CUDA says.
 #include "cpu/watch/races.h"
 #include <string.h>
-#include "cpu/watch/async_order.h"
+#include "cpu/watch/beyond.h"
 
 static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
     for (unsigned u = 0; u < threads; u++)
