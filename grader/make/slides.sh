@@ -38,7 +38,7 @@ for deck; do
     # A warning may be a formula that cannot be set: then no deck is made.
     if pandoc "$deck" -f markdown-implicit_figures -t html5 --section-divs --mathml --fail-if-warnings \
         --template=slides/template.html --lua-filter=slides/deck.lua \
-        -V style="$(cat slides/style.css)" -V script="$(cat slides/deck.js)" -o "$new.html.new" &&
+        -V style="$(cat slides/style.css)" -V script="$(cat slides/grow.js slides/deck.js)" -o "$new.html.new" &&
         mv "$new.html.new" "$new.html"; then
         echo "$new.html"
     else
