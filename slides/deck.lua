@@ -8,6 +8,7 @@
 --   ```                                 without="words": leaves out lines with these words
 --   `14, SIZE, VERSION, COLUMN`{.bench}           a number from plots/data/GPU/14_*.csv. `… over …`{.bench}:
 --                                       a quotient
+--   `25`{.lesson}                       a lesson's number; "25 (planned)" while the course does not have it
 --   ```{.bench lesson="14" size="SIZE" versions="a, b"}     a table of that file; the last column is the
 --   ```                                 share of cuBLAS or of the copy, or with of="a" the speed beside a's
 --   ```{.counters lesson="14" rows="words; words"}          of 14_*.counters.csv the lines with these words
@@ -127,6 +128,13 @@ local function bench(code)
     return pandoc.Str(three_digits(value_of(code.text, code.text)))
 end
 
+local function lesson(code)
+    local list = io.popen(("ls -d lessons/%s_* 2>/dev/null"):format(code.text:match("^%d%d$") or fail("a lesson is a number", code.text)))
+    local there = list:read("l")
+    list:close()
+    return pandoc.Str(there and code.text or code.text .. " (planned)")
+end
+
 local function bench_table(block)
     local a = block.attributes
     local rows, path = recorded(a.lesson, "", "lesson=\"" .. a.lesson)
@@ -217,6 +225,7 @@ return {{
     end,
     Code = function(code)
         if code.classes:includes("bench") then return bench(code) end
+        if code.classes:includes("lesson") then return lesson(code) end
     end,
     Image = picture,
 }}

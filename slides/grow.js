@@ -41,21 +41,30 @@
         if (a.left >= b.right || b.left >= a.right || a.top >= b.bottom || b.top >= a.bottom) return 0;
         return a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom ? 2 : 1;
     }
-    // The letters of a text: less than its line.
+    // The letters of a text, less than its line, and a margin.
     function letters(e, margin) {
-        const box = e.getBoundingClientRect(), high = box.height;
-        return {left: box.left - margin, right: box.right + margin, top: box.top + 0.15 * high, bottom: box.bottom - 0.12 * high};
+        const {left, right, top, bottom} = e.getBoundingClientRect(), high = bottom - top;
+        return {left: left - margin, right: right + margin, top: top + 0.12 * high - margin / 2, bottom: bottom - 0.08 * high + margin / 2};
+    }
+    // A line as small boxes on it: it runs aslant.
+    function along(path) {
+        const to_screen = path.getScreenCTM(), long = path.getTotalLength(), boxes = [];
+        for (let at = 0; at <= long; at += 8) {
+            const {x, y} = path.getPointAtLength(at).matrixTransform(to_screen);
+            boxes.push({left: x - 1, right: x + 1, top: y - 1, bottom: y + 1});
+        }
+        return boxes;
     }
 
     // The texts of a figure that look alike grow together.
     function grow_letters(svg) {
         const paper = svg.getBoundingClientRect(), scale = paper.width / svg.viewBox.baseVal.width;
-        const shapes = [...svg.querySelectorAll("rect, path")].filter((e) => !e.closest("defs")).map((e) => e.getBoundingClientRect());
+        const shown = (name) => [...svg.querySelectorAll(name)].filter((e) => !e.closest("defs"));
+        const rects = shown("rect").map((e) => e.getBoundingClientRect()), lines = shown("path").map(along);
         const groups = {};
         const texts = [...svg.querySelectorAll("text")].map((e) => {
             const size = parseFloat(e.getAttribute("font-size")), y = parseFloat(e.getAttribute("y"));
-            const inside = e.parentElement.localName === "g" && e.parentElement.previousElementSibling;
-            const rect = inside && inside.localName === "rect" ? inside : null;
+            const rect = e.parentElement.hasAttribute("paint-order") && e.parentElement.previousElementSibling; // draw.lua's box
             const middle = rect ? parseFloat(rect.getAttribute("y")) + parseFloat(rect.getAttribute("height")) / 2 : y - 0.35 * size;
             const name = [size, Boolean(rect), e.getAttribute("font-weight"), e.getAttribute("class")].join();
             const group = groups[name] = groups[name] || {by: 1, texts: [], most: Math.min(1.6, 30 / (size * scale))};
@@ -72,12 +81,13 @@
             const boxes = texts.map(({e}) => letters(e, 0));
             return group.texts.flatMap((text) => {
                 const at = letters(text.e, margin);
-                return [lies(at, paper) === 2 ? 0 : -1, ...shapes.map((shape) => lies(at, shape)),
+                return [lies(text.e.getBoundingClientRect(), paper) === 2 ? 0 : -1, ...rects.map((rect) => lies(at, rect)),
+                    ...lines.map((line) => (line.some((box) => lies(at, box)) ? 1 : 0)),
                     ...boxes.map((box, n) => (texts[n] === text ? 0 : Math.min(1, lies(at, box))))];
             });
         };
         for (const group of Object.values(groups)) group.before = relations(group, 0);
-        const same = (group) => relations(group, 3).every((is, n) => is === 0 || is > 0 && is === group.before[n]);
+        const same = (group) => relations(group, 6).every((is, n) => is === 0 || is > 0 && is === group.before[n]);
         let alive = Object.values(groups);
         while (alive.length) {
             alive = alive.filter((group) => {
