@@ -102,7 +102,8 @@ printf -- '---\ntitle: Planted\n---\n\n## First\n\nText.\n\n::: notes\nSay it.\n
 echo 'size(200, 100) box(10, 10, 100, 50, {text = "far too many words"})' >"$out/words.lua"
 echo 'size(200, 50) box(10, 10, 100, 50)' >"$out/cut.lua"
 echo 'size(1100, 60) box(10, 10, 1000, 40, {text = "words"})' >"$out/room.lua"
-echo 'size(600, 100) box(10, 10, 500, 50) text(10, 90, "small", {size = 17})' >"$out/small.lua"
+# As wide as the slide: it cannot grow, nor can its words.
+echo 'size(1168, 100) box(10, 10, 500, 50) text(10, 90, string.rep("small ", 25), {size = 17})' >"$out/small.lua"
 : >"$out/wanted"
 # planted WHAT: a slide from stdin, of which measure says WHAT. It gets notes unless they are the
 # fault.
