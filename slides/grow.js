@@ -27,7 +27,8 @@
     // Sets the size of all to `by`, or less where it is at its most. Does the slide hold them?
     function grow(slide, items, by) {
         for (const {e, kind, most, width} of items)
-            if (kind === "svg") e.style.width = `${width * Math.min(by, most)}px`;
+            // In twelfths, so that a pattern of draw.lua has whole pixels: a PDF then keeps it as lines.
+            if (kind === "svg") e.style.width = `${width * Math.floor(12 * Math.min(by, most)) / 12}px`;
             else e.style.setProperty("--grow", Math.min(by, most).toFixed(3));
         const low = slide.getBoundingClientRect().top + bottom_of(slide);
         return [...slide.querySelectorAll("*")].every((e) => {
@@ -113,7 +114,7 @@
                 const by = (fits + not) / 2;
                 if (grow(slide, items, by)) fits = by; else not = by;
             }
-            grow(slide, items, fits);
+            grow(slide, items, Math.max(1, fits - 0.015)); // a browser that rounds otherwise breaks no line
         }
         slide.querySelectorAll("svg").forEach(grow_letters);
     }

@@ -51,7 +51,7 @@ slides.forEach((slide, n) => {
         if (e.localName === "img" && e.clientWidth / e.naturalWidth * 16 < smallest - 0.1)
             fault(`a plot's letters are too small (## Title {.plot}): ${e.alt}`);
         // What can grow has grown (slides/grow.js): a drawing is as wide as the slide, or it is large, or the slide is full.
-        if (e.localName === "svg" && box.width < 0.97 * (inner.right - inner.left) && !e.closest(".columns")) {
+        if (e.localName === "svg" && box.width < 0.9 * (inner.right - inner.left) && !e.closest(".columns")) {
             const low = Math.max(...[...slide.children].filter((c) => !c.matches(".notes")).map((c) => c.getBoundingClientRect().bottom));
             if (box.width < 1.55 * e.viewBox.baseVal.width && inner.bottom - low > 60) fault("a drawing leaves room");
         }
