@@ -83,6 +83,7 @@ static void judge_windows(struct check* c, const struct contract* of) {
     judge(with_d(p, 128), NULL, JUDGE_O);
     p = sizes(c, of, 64, 128, MASK(.causal = true));
     judge(with_flag(p, -1), NULL, JUDGE_O);
+    judge(sizes(c, of, 1, 99, MASK(.causal = true, .window = W)), NULL, JUDGE_O);
     judge(sizes(c, of, 64, 64, MASK(.window = 2147483647)), NULL, JUDGE_O);
 }
 

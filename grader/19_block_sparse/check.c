@@ -269,6 +269,7 @@ static void extreme(struct check* c) {
     forward_case_ones(sizes(c, &of_forward, 1, 64, BLOCK));
     p = sizes(c, &of_backward, 1, 64, 64 + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
+    backward_case(with_scale(sizes(c, &of_backward, 1, 64, BLOCK), 0));
     backward_case_large_scores(sizes(c, &of_backward, 1, 64, 64));
     backward_case_level(p, 120);
     backward_case_level(p, -130);
