@@ -230,7 +230,8 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
     const struct suspect s = forward_suspect(c, t, budget);
     if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
-    enum cause cause = explain_scores(&s);
+    enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
+    if (!cause) cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.
     if (!cause && is_O(&s) && is_LSE_right_beside_NaN(&s, true)) {
