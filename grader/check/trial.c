@@ -99,10 +99,9 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
-// False if a process still has the results open, or has forbidden to seal them (EPERM).
-static bool seal(struct check* c) {
+bool trial_seal(struct check* c, struct arena* a) {
     for (int i = 0; i < SEAL_TRIES; i++) {
-        if (arena_seal(&c->arena) == 0) return true;
+        if (arena_seal(a) == 0) return true;
         if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
@@ -235,7 +234,7 @@ void trial_find(struct check* c, struct finding* found) {
     struct arena left;
     struct wall_result r = run_packed(c, &left, REAL, true);
     free(r.output);
-    if (arena_seal(&left) == 0) {
+    if (trial_seal(c, &left)) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
     }
@@ -284,7 +283,8 @@ static void judge_death_of_refused(struct check* c, const struct wall_result* r,
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    if (!trial_seal(c, &c->arena))
+        check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
@@ -378,19 +378,31 @@ static void judge_guards(struct check* c, int i, int r) {
     fail_guards(c, text);
 }
 
+static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_t k, double was,
+                                 const unsigned char* bytes) {
+    char index[80];
+    tensor_index(t, k, index, sizeof index);
+    check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
+               was, dtype_load(t->dtype, bytes));
+}
+
+// In pieces: a comparison for each element takes a few hundredths of a grade.
 static void judge_input(struct check* c, int i, int r) {
+    enum { PIECE = 256 };
     const struct tensor* t = &c->tensor[i];
     const double* value = t->state->value + t->state->per_round * r;
     const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
-    for (int64_t k = 0; k < t->count; k++) {
-        unsigned char original[8];
-        int size = dtype_size(t->dtype);
-        dtype_store(t->dtype, original, value[k]);
-        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
-        char index[80];
-        tensor_index(t, k, index, sizeof index);
-        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
-                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    const int64_t size = dtype_size(t->dtype);
+    for (int64_t first = 0; first < t->count; first += PIECE) {
+        unsigned char original[PIECE * 8];
+        const int64_t n = t->count - first < PIECE ? t->count - first : PIECE;
+        for (int64_t k = 0; k < n; k++)
+            dtype_store(t->dtype, original + k * size, value[first + k]);
+        const unsigned char* now = bytes + first * size;
+        if (memcmp(original, now, (size_t)(n * size)) == 0) continue;
+        int64_t k = 0;
+        while (memcmp(original + k * size, now + k * size, (size_t)size) == 0) k++;
+        fail_input(c, t, first + k, value[first + k], now + k * size);
     }
 }
 

@@ -154,7 +154,7 @@ struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];     // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];     // bytes allocated and not freed by the launcher
-    int64_t mapped[ARENA_ROUNDS];     // bytes it asked for that the host reaches, too
+    int64_t mapped[ARENA_ROUNDS];     // bytes it asked for that the host reaches
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
     int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
     int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event

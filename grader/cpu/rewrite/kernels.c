@@ -66,12 +66,10 @@ static char* parameter_names(size_t open, size_t close) {
     }
 }
 
-// A kernel returns nothing; its declaration begins at or before `global` and names it at `name`.
+// A kernel returns nothing. What stands in front of __global__ is not read: it may be a macro's.
 static void check_returns_void(size_t global, size_t name) {
     static const char types[] = "int unsigned float double char short long bool auto size_t";
-    size_t i = global;
-    while (previous(i) != i && !is_one_of(previous(i), "; { } >")) i = previous(i);
-    for (; i < name; i = next(i))
+    for (size_t i = global; i < name; i = next(i))
         if (is_one_of(i, types) && !is(next(i), "*"))
             fail(tokens[name].line,
                  "%.*s() is a kernel and returns void; what it computes goes to memory that a "
