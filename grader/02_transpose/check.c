@@ -155,6 +155,7 @@ static void arguments(struct check* c) {
         {0},
     };
     struct matrices m = {.rows = ROWS, .cols = COLS};
+    check_ordinary(c);
     turn(c, ROWS, COLS);
     check_idle_calls(c, calls, declare, &m);
     check_launches_fail(c, declare, &m);

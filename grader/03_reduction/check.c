@@ -245,6 +245,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {0},
     };
+    check_ordinary(c);
     run_digits(c, "good arguments", ROWS, COLS);
     batch_idle_calls(c, &contract, calls, NULL);
 }

@@ -311,6 +311,7 @@ static void arguments(struct check* c) {
     enum { WIDEST = SOFTMAX_MAX_COLS };
     static const struct idle_call large[] = {
         {COURSE_CUDA_ERROR, {{"cols", WIDEST}, {"stride_y", WIDEST}, {"stride_x", WIDEST}}}, {0}};
+    check_ordinary(c);
     run_random(c, ROWS, COLS);
     batch_idle_calls(c, &contract, calls, large);
 }

@@ -268,6 +268,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
         {0},
     };
+    check_ordinary(c);
     run_random(c, 4);
     batch_idle_calls(c, &contract, calls, NULL);
 }

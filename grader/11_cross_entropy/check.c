@@ -369,6 +369,7 @@ static void arguments(struct check* c) {
         {0},
     };
     static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
+    check_ordinary(c);
     run_random(c, ROWS, COLS);
     struct head h = head_of(c, 4, FEW);
     check_idle_calls(c, calls, declare, &h);

@@ -144,6 +144,7 @@ static void again(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
     static const struct idle_call others[] = {{COURSE_OK, {{"H", 0}}}, PROBLEM_ORDER(257), {0}};
+    check_ordinary(c);
     backward_case(causal(c, 19, 19));
     backward_cases_empty(with_heads(all_keys(c, 19, 17), 2, 2));
     const struct problem p = all_keys(c, 16, 16);

@@ -184,6 +184,7 @@ static void arguments(struct check* c) {
         {0},
     };
     const struct problem p = all_keys(c, 64, 64);
+    check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});

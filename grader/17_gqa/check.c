@@ -302,6 +302,7 @@ static void arguments(struct check* c) {
     problem_bad_arguments(p, bad_strides);
     problem_refused(p, of_heads);
     problem_refused(p, no_heads);
+    check_ordinary(c);
     backward_case(backward_of(c, 2, 32, 32, true));
     backward_cases_empty(with_heads(backward_of(c, 2, 16, 16, false), 2, 2));
     no_query_heads(sizes(c, &of_backward, 2, 1, 16, 16, false));

@@ -331,6 +331,7 @@ static void arguments(struct check* c) {
     forward_arguments(p, bad);
     problem_misaligned_refused(p);
     p = sizes(c, &of_backward, 64, 64, mask);
+    check_ordinary(c);
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);

@@ -320,6 +320,7 @@ static void arguments(struct check* c) {
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
     forward_arguments(p, bad);
     problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
+    check_ordinary(c);
     backward_case(sizes(c, &of_backward, 1, 32, 32));
     p = sizes(c, &of_backward, 1, 16, 16);
     problem_refused(p, bad);

@@ -152,6 +152,10 @@ double forward_loads(struct problem p);
 // (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
 
+// For follow_more() of a contract: P of query i of the first head as the altered run makes it, of
+// the keys that the query sees. Returns by which part of itself an element may be off.
+double altered_weights(const struct problem* p, int64_t i, double* P);
+
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 
 // lesson.explain(): for any kernel; for the online softmax without masks and heads (lesson 12); and

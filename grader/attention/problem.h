@@ -85,11 +85,15 @@ struct contract {
     // outputs among them, in every judged case of a forward pass. show_more() and is_more_right()
     // are for cases that have the ends of arrays alone (reach.h): the first calls check_ends() for
     // outputs among them, the second computes what is wanted of them and looks at the last row.
+    // follow_more() calls check_follows() for outputs among them, in forward_by_mma(); more_bytes()
+    // returns how many bytes they have.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
     void (*show_more)(const struct problem* p, int64_t queries);
     bool (*is_more_right)(const struct problem* p);
+    void (*follow_more)(const struct problem* p);
+    int64_t (*more_bytes)(const struct problem* p);
 };
 
 enum layout {

@@ -91,6 +91,7 @@ static void append_map(struct result_item* record, const struct tensor* t, const
         int64_t y = i / columns * down / rows, x = i % columns * across / columns;
         enum verdict v =
             compare_element(t->want[i], t->got[i], poison[i], t->untouched[i], tolerance);
+        if (t->untouched[i] && v == RIGHT) continue;
         all[y][x]++;
         wrong[y][x] += v != RIGHT;
         unwritten[y][x] += v == NEVER_WRITTEN;
@@ -192,13 +193,13 @@ static enum cause mistake(struct check* c, const struct tensor* t, struct budget
     return cause;
 }
 
-// The surest sign comes first: a race, with its lines; a wrong index that gives exactly this
-// result; other accesses outside an array, which may give any result; a mistake in the arithmetic;
-// the picture of the errors; any other finding of the instrumented build. A race goes before a
-// mistake, because a missing barrier may give the same result as the mistake: partial sums that
-// never arrive, say. If two threads only write the same element, no barrier is missing: a wrong row
-// length that explains the result exactly says more. *finding is what the instrumented build found,
-// even if a different cause is named.
+// The surest sign comes first: a race, with its lines, also one with TMA or wgmma; a wrong index
+// that gives exactly this result; other accesses outside an array, which may give any result; a
+// mistake in the arithmetic; the picture of the errors; any other finding of the instrumented
+// build. A race goes before a mistake, because a missing barrier may give the same result as the
+// mistake: partial sums that never arrive, say. If two threads only write the same element, no
+// barrier is missing: a wrong row length that explains the result exactly says more. *finding is
+// what the instrumented build found, even if a different cause is named.
 static enum cause likely_cause(struct check* c, const struct tensor* t, struct budget budget,
                                const struct comparison* found, bool nothing,
                                struct finding* finding) {
@@ -208,7 +209,7 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what a note is about is NaN on the CPU device
     if (finding->note && !found->nonfinite) *finding = (struct finding){.cause = CAUSE_NONE};
     enum cause seen = finding->cause;
-    if (seen == CAUSE_race || finding->note) return seen;
+    if (seen == CAUSE_race || seen == CAUSE_async_order || finding->note) return seen;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {
@@ -293,13 +294,17 @@ void check_compare(struct check* c, struct tensor* t, struct budget budget) {
     snprintf(record->array, sizeof record->array, "%s", t->name);
     bool nothing = found.never_written == found.expected;
     struct finding finding = {.cause = CAUSE_NONE};
+    char call[40] = "";
+    if (c->rounds > 1) snprintf(call, sizeof call, " (call %d of %d)", c->round + 1, c->rounds);
+    record_case(c, call);
     enum cause cause = likely_cause(c, t, budget, &found, nothing, &finding);
-    record_append(record, "case: %s", c->name);
-    if (c->rounds > 1) record_append(record, " (call %d of %d)", c->round + 1, c->rounds);
-    record_append(record, "\n");
     append_first(record, t, poison, found.first);
-    record_append(record, "%lld of %lld elements of %s are wrong", (long long)found.wrong,
-                  (long long)found.count, t->name);
+    // what lies between rows is none of the elements
+    record_append(record, "%lld of %lld elements of %s are wrong",
+                  (long long)(found.wrong - found.touched), (long long)found.expected, t->name);
+    if (found.touched)
+        record_append(record, ", %lld between its rows %s written", (long long)found.touched,
+                      found.touched == 1 ? "was" : "were");
     if (found.never_written)
         record_append(record, ", %lld never written", (long long)found.never_written);
     if (found.nonfinite)

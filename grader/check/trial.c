@@ -99,10 +99,9 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
-// False if a process still has the results open, or has forbidden to seal them (EPERM).
-static bool seal(struct check* c) {
+bool trial_seal(struct check* c, struct arena* a) {
     for (int i = 0; i < SEAL_TRIES; i++) {
-        if (arena_seal(&c->arena) == 0) return true;
+        if (arena_seal(a) == 0) return true;
         if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
@@ -235,7 +234,7 @@ void trial_find(struct check* c, struct finding* found) {
     struct arena left;
     struct wall_result r = run_packed(c, &left, REAL, true);
     free(r.output);
-    if (arena_seal(&left) == 0) {
+    if (trial_seal(c, &left)) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
     }
@@ -284,7 +283,8 @@ static void judge_death_of_refused(struct check* c, const struct wall_result* r,
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    if (!trial_seal(c, &c->arena))
+        check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
@@ -475,6 +475,8 @@ void trial_promises(struct check* c) {
     };
     const struct session* s = c->session;
     int broken = c->record->broken ? c->record->broken : s->broken;
+    c->record->asked_safe |= c->watch != WATCH_CHECK && c->record->broken;
+    c->record->asked_broken |= c->watch == WATCH_CHECK && !c->record->broken;
     if (c->watch != WATCH_CHECK && !(s->safe && c->record->broken)) return;
     for (size_t i = 0; i < sizeof broken_by / sizeof *broken_by; i++)
         if (broken == (int)broken_by[i].cause)
@@ -525,6 +527,7 @@ void check_run(struct check* c) {
     free(r.output);
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
+    c->record->asked_safe |= c->answer.findings > 0 && c->watch != WATCH_CHECK;
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe) && !c->crashed)
         fail_finding(c);
 }

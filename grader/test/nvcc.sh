@@ -1,5 +1,6 @@
 #!/bin/sh
-# nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning.
+# nvcc.sh: a lesson's .cu files compile for sm_80 and sm_90a without a warning; those that include
+#          hopper.h for sm_90a alone.
 # usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
 #        nvcc.sh one LESSON FILE KEY    compiles one file
 #        nvcc.sh wrong LESSON           the wrong kernels of build/test/LESSON/nvcc, lines of FILE
@@ -22,8 +23,9 @@ fi
 compile() {
     include=lessons/$1 input=$2 object=$3 real=$4
     shift 4
-    "$nvcc" "$@" -std=c++17 -Werror all-warnings -gencode "arch=compute_80,code=${real}80" \
-        -gencode "arch=compute_90a,code=${real}90a" -Ilessons "-I$include" "$input" -o "$object" 2>&1
+    grep -q '"hopper\.h"' "$input" || set -- "$@" -gencode "arch=compute_80,code=${real}80"
+    "$nvcc" "$@" -std=c++17 -Werror all-warnings -gencode "arch=compute_90a,code=${real}90a" \
+        -Ilessons "-I$include" "$input" -o "$object" 2>&1
     code=$?
     rm -f "$object"
     return $code

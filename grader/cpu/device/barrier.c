@@ -19,10 +19,9 @@ void cudev_barrier_abandoned(struct worker* w) {
                        "%u thread%s wait%s at %s (%s:%d) but %u ha%s already returned", b->arrived,
                        plural(b->arrived), b->arrived == 1 ? "s" : "", at->what, at->file, at->line,
                        returned, returned == 1 ? "s" : "ve");
-    cudev_report_waiting(
-        w, "every thread of the block has to reach the barrier: does a return\n"
-           "        come before it (skip only the work: if (i < n) { ... }), or is it\n"
-           "        inside an if or a loop that not all threads enter?");
+    cudev_report_waiting(w, "every thread of the block has to reach the barrier: does a return "
+                            "come before it (skip only the work: if (i < n) { ... }), or is it "
+                            "inside an if or a loop that not all threads enter?");
 }
 
 static const char* barrier_name(enum cudev_barrier_op op) {

@@ -1,6 +1,7 @@
 // One block: its beginning, the end of its threads, and its end.
 #include "cpu/device/worker.h"
 #include <string.h>
+#include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 #include "cpu/device/shared_memory.h"
@@ -17,12 +18,17 @@ static void report_deadlock(struct worker* w) {
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_named_barriers_report(w);
+    if (w->hopper->used) {
+        cudev_mbarriers_report(w);
+        cudev_warpgroups_report(w);
+        cudev_registers_report(w);
+    }
     cudev_report_add("  next: look at what the threads above wait for, and who should have come\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
 static void nobody_ready(struct worker* w) {
-    if (cudev_warp_settle(w) || cudev_resume_yielded(w)) return;
+    if (cudev_warp_settle(w) || cudev_mbarriers_settle(w) || cudev_resume_yielded(w)) return;
     report_deadlock(w);
 }
 
@@ -62,6 +68,17 @@ void cudev_stop_launch(struct worker* w, cudaError_t error) {
     cudev_abandon_threads(w);
 }
 
+static void begin_hopper(struct worker* w) {
+    struct hopper* h = w->hopper;
+    cudev_registers_begin(w);
+    if (!h->used) return;
+    h->used = false;
+    h->mbarriers.count = 0;
+    h->bulk.loads = h->bulk.stores = 0;
+    memset(h->bulk.groups, 0, sizeof h->bulk.groups);
+    cudev_warpgroups_begin(w);
+}
+
 void cudev_run_block(struct worker* w, uint64_t block) {
     struct launch* launch = w->launch;
     if (w->watch && launch->error) return;
@@ -79,6 +96,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     w->ready_warps = 0;
     cudev_async_copies_begin(w);
     cudev_named_barriers_begin(w);
+    begin_hopper(w);
     w->direct = !w->watch;  // a watcher has to know which thread runs
     w->row = 0;
     w->warp = w->turns = 0;
@@ -95,6 +113,10 @@ void cudev_run_block(struct worker* w, uint64_t block) {
 
     cudev_shared_begin(w);
     cudev_run_threads(w, nobody_ready);
+    if (!launch->error && w->hopper->used) {
+        cudev_warpgroups_end(w);
+        cudev_bulk_end(w);
+    }
     if (w->watch) {
         cudev_watcher->block_ends(w);
         if (launch->error) {

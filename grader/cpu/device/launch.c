@@ -10,6 +10,7 @@
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"
+#include "cpu/device/hopper.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
@@ -79,6 +80,8 @@ static void* worker_main(void* p) {
     cudev_waiting_create(w);
     cudev_named_barriers_create(w);
     cudev_async_copies_create(w);
+    cudev_hopper_create(w);
+    cudev_warpgroups_create(w);
     cudev_shared_map(w);
     for (;;) {
         while (sem_wait(&w->go) != 0) {

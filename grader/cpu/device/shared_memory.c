@@ -161,3 +161,26 @@ void* cudev_dynamic_shared(const struct cudev_shared_array* array) {
     w->shared->dynamic = array;
     return w->shared->window;
 }
+
+void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size) {
+    const struct shared_memory* m = w->shared;
+    const size_t dynamic = w->launch->site.shared_bytes, at = (size_t)((const char*)p - m->window);
+    if (at < dynamic) {
+        snprintf(text, size, "%s + %zu bytes", m->dynamic ? m->dynamic->name : "shared memory", at);
+        return;
+    }
+    for (unsigned i = 0; i < m->declared_count; i++) {
+        const struct cudev_shared_array* a = m->declared[i];
+        size_t in = (size_t)((const char*)p - (char*)m->place[cudev_shared_id(a)].data);
+        if (in >= a->bytes) continue;
+        size_t n = (size_t)snprintf(text, size, "%s", a->name), inner = a->bytes;
+        for (int d = 0; d < 4 && a->extent[d] && n < size; d++) {
+            inner /= a->extent[d];
+            n += (size_t)snprintf(text + n, size - n, "[%zu]", in / inner);
+            in %= inner;
+        }
+        if (in && n < size) snprintf(text + n, size - n, " + %zu bytes", in);
+        return;
+    }
+    snprintf(text, size, "byte %zu of shared memory", at);
+}

@@ -24,6 +24,8 @@ void cudev_shared_map(struct worker* w);  // once for each worker; ends the prog
 void cudev_shared_open(struct worker* w, bool open);  // closed between launches
 void cudev_shared_begin(struct worker* w);            // a block begins: fresh memory
 void cudev_shared_end(struct worker* w);              // a block ends: checks the guards
+// What lies at p, in the shared memory of this block: "full[1]".
+void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size);
 
 static inline bool cudev_in_window(const struct worker* w, const void* p, unsigned bytes) {
     return (size_t)((const char*)p - w->shared->window) <= SHARED_WINDOW - bytes;

@@ -61,6 +61,7 @@ struct worker {
     struct waiting* waiting;                // waiting.h
     struct named_barriers* named_barriers;  // named_barriers.c
     struct pending_copies* pending_copies;  // async_copies.c
+    struct hopper* hopper;                  // hopper.h
     struct shared_memory* shared;           // shared_memory.h
     struct call_stack* call_stack;          // fault.h
     struct watch* watch;                    // the watchers' (watch/watch.h); NULL: none looks

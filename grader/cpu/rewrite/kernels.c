@@ -65,6 +65,19 @@ static char* parameter_names(size_t open, size_t close) {
     }
 }
 
+// A kernel returns nothing; its declaration begins at or before `global` and names it at `name`.
+static void check_returns_void(size_t global, size_t name) {
+    static const char types[] = "int unsigned float double char short long bool auto size_t";
+    size_t i = global;
+    while (previous(i) != i && !is_one_of(previous(i), "; { } >")) i = previous(i);
+    for (; i < name; i = next(i))
+        if (is_one_of(i, types) && !is(next(i), "*"))
+            fail(tokens[name].line,
+                 "%.*s() is a kernel and returns void; what it computes goes to memory that a "
+                 "parameter points at",
+                 (int)tokens[name].length, tokens[name].text);
+}
+
 void note_kernel(size_t global) {
     static const char specifiers[] = "static inline extern void __global__ \"C\"";
     size_t name = global, i = next(global);
@@ -80,6 +93,7 @@ void note_kernel(size_t global) {
     }
     if (!is(i, "(") || tokens[name].kind != WORD)
         fail(tokens[global].line, "__global__ is not followed by a function");
+    check_returns_void(global, name);
     int parameters = 0;
     size_t before = previous(global);
     while (is_one_of(before, specifiers) && previous(before) != before) before = previous(before);

@@ -78,6 +78,7 @@ void rewrite_launch(size_t open, bool in_define) {
                          : value
                              ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
                              : "(cudev_arguments...); }, ";
+    for (size_t k = open; k <= close; k++) tokens[k].hidden = tokens[k].kind != SPACE;
     replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ", called,
             shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
             known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
@@ -107,5 +108,6 @@ void rewrite_launch_call(size_t i) {
     if (!is(open, "(") || !is(cast, "(")) return;
     if (is(word, "const")) word = next(word);
     if (!is(word, "void") || !is(next(word), "*") || !is(next(next(word)), ")")) return;
+    for (size_t k = cast; k <= next(next(word)); k++) tokens[k].hidden = tokens[k].kind != SPACE;
     delete_tokens(cast, next(next(word)) + 1);
 }

@@ -121,6 +121,21 @@ for file in "$here"/malformed/*.cu; do
     result "malformed/$name: ${want#*error: }" $?
 done
 
+# ---- each function of CUDA's runtime and mathematics is here, or refused with what to use ----
+printf '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n' > "$work/all.cpp"
+with_headers "$cxx" $flags -dD -E "$work/all.cpp" 2> "$work/log" | tr -cs 'A-Za-z0-9_' '\n' | sort -u > "$work/words"
+tr ' ' '\n' < "$here/names.txt" | sort -u | comm -23 - "$work/words" > "$work/others"
+while read -r name; do
+    echo "void f() { $name(); }" > "$work/other.cu"
+    said=$("$build/cpu/rewrite" "$work/other.cu" "$work/out.cpp" other.cu 2>&1)
+    case $said in
+    'other.cu:1: error: not on the CPU device: '*', use '*) ;;
+    *) echo "$name: $said" >> "$work/log" ;;
+    esac
+done < "$work/others"
+[ -s "$work/words" ] && [ ! -s "$work/log" ]
+result "no function of CUDA is unknown ($(wc -l < "$work/others") are refused)" $?
+
 # ---- the functions of ptx.h, as a GPU has them ----
 sh "$here/hardware/instructions.sh" check "$build" || failed=1
 

@@ -33,7 +33,7 @@ template <int head_dim, int keys, int warps, int stages, int blocks> struct deco
 };
 
 typedef decode_tiles<64, 32, 4, 3, 2> decode_64;
-typedef decode_tiles<128, 16, 6, 2, 2> decode_128;
+typedef decode_tiles<128, 16, 4, 3, 2> decode_128;
 
 // What the kernel works on: the launcher's arguments.
 struct decode {

@@ -1,0 +1,570 @@
+// from lesson 24: hopper.h: what only a Hopper GPU (sm_90a) has, each instruction as a function.
+//
+// The third part of ptx.h, in the same manner: a function is one instruction, ordinary pointers,
+// the place in NVIDIA's manual "PTX ISA" beside it. On the CPU device the same functions are C that
+// does the same (grader/cpu/include/cudev/hopper.h).
+//
+// Two agents touch shared memory here. The threads do, by loads and stores: the manual calls that
+// the generic proxy. The copy engine (TMA) and the tensor cores do, by themselves: the async proxy.
+// Neither sees the order of the other. From TMA to the threads and to wgmma, an mbarrier makes the
+// order. From the threads to TMA and to wgmma, fence_proxy_async() makes it, and then a barrier.
+// From wgmma to TMA, the wait for wgmma makes it, and then an mbarrier.
+#ifndef COURSE_HOPPER_H
+#define COURSE_HOPPER_H
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include "ptx.h"
+
+// The operands of a matrix product: which index runs fastest in shared memory.
+enum {
+    K_MAJOR = 0,   // A[m][k], B[n][k]: k, which the product sums over
+    MN_MAJOR = 1,  // A[k][m], B[k][n]: the other one
+};
+
+// What L2 should keep, for the loads below: the codes that CUTLASS uses.
+#define L2_EVICT_NORMAL 0x1000000000000000ull
+#define L2_EVICT_FIRST 0x12F0000000000000ull  // read once
+#define L2_EVICT_LAST 0x14F0000000000000ull   // read again by other blocks
+
+// A barrier in shared memory, 8 bytes at a multiple of 8. Only the functions below touch it.
+typedef unsigned long long mbarrier;
+
+#ifdef __CUDEV__
+#include "cudev/hopper.h"
+#else
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#error "hopper.h is for Hopper GPUs alone: compile with -gencode arch=compute_90a,code=sm_90a"
+#endif
+
+// ---- mbarriers ---------------------------------------------------------------------------------
+//
+// An mbarrier counts through phases 0, 1, 2, ... A phase is complete when `count` arrivals have
+// come and all bytes announced for it have landed; then the next phase begins by itself. A wait
+// names the parity of a phase, its number % 2, and goes on when that phase is complete: the phase
+// before the running one. So on a fresh barrier a wait for parity 1 goes on at once, and one for
+// parity 0 waits. Nobody may fall two phases behind.
+//
+// A ring of S stages has two barriers a stage. In the i-th round through the ring, i = it / S:
+//
+//   producer: mbarrier_wait(&empty[s], i % 2 ^ 1);   the stage is free; at once when i = 0
+//             mbarrier_arrive_expect(&full[s], bytes); then loads of as many bytes by TMA
+//   consumer: mbarrier_wait(&full[s], i % 2); read the stage; mbarrier_arrive(&empty[s])
+//
+// PTX ISA: Parallel Synchronization and Communication Instructions, "mbarrier".
+
+// Makes the barrier: count = arrivals a phase, 1 to 2^20 - 1. One thread calls it, once. Other
+// threads may use it after fence_mbarrier_init() and a barrier of the block (of the cluster, if
+// other blocks arrive here or TMA multicasts).
+__device__ __forceinline__ void mbarrier_init(mbarrier* bar, unsigned count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;"
+                 :
+                 : "r"(shared_address(bar)), "r"(count)
+                 : "memory");
+}
+
+// After mbarrier_init(), by the same thread: the async proxy and the cluster see the barriers.
+__device__ __forceinline__ void fence_mbarrier_init() {
+    asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+}
+
+// The place is ordinary memory again. One thread calls it when no phase is awaited any more.
+__device__ __forceinline__ void mbarrier_inval(mbarrier* bar) {
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" : : "r"(shared_address(bar)) : "memory");
+}
+
+// One arrival. What this thread has read and written before is done for who waits for the phase.
+__device__ __forceinline__ void mbarrier_arrive(mbarrier* bar) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];"
+                 :
+                 : "r"(shared_address(bar))
+                 : "memory");
+}
+
+// One arrival, which first announces `bytes` that will land by TMA in the running phase. Call it
+// before these loads. A box at the edge of the tensor lands whole: its zeros count as well.
+__device__ __forceinline__ void mbarrier_arrive_expect(mbarrier* bar, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(shared_address(bar)), "r"(bytes)
+                 : "memory");
+}
+
+// One arrival at the same barrier of the cluster's block `rank`, which may be this one.
+// The manual's default, .release.cta, is meant: with .release.cluster ptxas puts a MEMBAR.ALL.GPU
+// before each arrival, which took a third of the speed of a matrix product. A consumer that arrives
+// has only read, and its reads are done; so it has nothing to release to the other block.
+__device__ __forceinline__ void mbarrier_arrive_remote(mbarrier* bar, unsigned rank) {
+    asm volatile("{\n.reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n}"
+                 :
+                 : "r"(shared_address(bar)), "r"(rank)
+                 : "memory");
+}
+
+// Waits until the phase of this parity is complete. Any thread may wait, and any number of them.
+// What the arrivals released and what TMA has brought for the phase may then be read.
+__device__ __forceinline__ void mbarrier_wait(mbarrier* bar, unsigned parity) {
+    unsigned complete;
+    do {
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(complete)
+                     : "r"(shared_address(bar)), "r"(parity)
+                     : "memory");
+    } while (!complete);
+}
+
+// ---- TMA: boxes of a tensor --------------------------------------------------------------------
+//
+// One thread asks for a whole box, and the copy engine computes all addresses. The tensor map says
+// what the tensor looks like; the host makes it with tensor_map_encode() and passes it as a
+// parameter `const __grid_constant__ CUtensorMap map`. c0 ... are where the box begins, in elements
+// of each dimension, the fastest one first; they may lie outside of the tensor, also below 0.
+//
+// The box lies in shared memory row after row, without gaps. With a swizzle of 128 bytes a row is
+// 128 bytes, and its 16-byte piece c lies at place c ^ row % 8. The box begins at a multiple of
+// 1024 bytes there (of 512 with 64, of 256 with 32, of 128 without a swizzle).
+//
+// PTX ISA: Data Movement and Conversion Instructions, "cp.async.bulk.tensor".
+
+#define INTS_2 int c0, int c1
+#define INTS_3 INTS_2, int c2
+#define INTS_4 INTS_3, int c3
+#define INTS_5 INTS_4, int c4
+#define COORDINATES_2 "r"(c0), "r"(c1)
+#define COORDINATES_3 COORDINATES_2, "r"(c2)
+#define COORDINATES_4 COORDINATES_3, "r"(c3)
+#define COORDINATES_5 COORDINATES_4, "r"(c4)
+
+// tma_load_2d(to, map, bar, hint, c0, c1) ... tma_load_5d(): copies the box to `to`, in this
+// block's shared memory. Elements outside of the tensor become zero. When all bytes have landed,
+// they count as landed at `bar`; whoever waits there sees them, and so does wgmma after that wait.
+// Before it, everybody must be done with `to`. hint: L2_EVICT_...
+//
+// tma_load_2d_multicast(to, map, bar, hint, mask, c0, c1) ...: the box lands at the same place in
+// each block of the cluster whose bit in `mask` is 1, and counts at the same barrier there.
+//
+// tma_store_2d(map, from, c0, c1) ...: copies the box from shared memory into the tensor. Elements
+// outside are left out. Before: the threads have written the box, each has called
+// fence_proxy_async(), and a barrier has come. After: bulk_commit(), and a bulk_wait before the box
+// is written again or its block ends.
+//
+// at4, at5, at2: the coordinates as operands of the instruction, from number 4, 5, 2.
+#define TMA(rank, at4, at5, at2)                                                                  \
+    __device__ __forceinline__ void tma_load_##rank##d(                                           \
+        void* to, const CUtensorMap* map, mbarrier* bar, unsigned long long hint, INTS_##rank) {  \
+        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.tile"                \
+                     ".mbarrier::complete_tx::bytes.L2::cache_hint "                              \
+                     "[%0], [%1, " at4 "], [%2], %3;"                                             \
+                     :                                                                            \
+                     : "r"(shared_address(to)), "l"(map), "r"(shared_address(bar)), "l"(hint),    \
+                       COORDINATES_##rank                                                         \
+                     : "memory");                                                                 \
+    }                                                                                             \
+    __device__ __forceinline__ void tma_load_##rank##d_multicast(                                 \
+        void* to, const CUtensorMap* map, mbarrier* bar, unsigned long long hint,                 \
+        unsigned short mask, INTS_##rank) {                                                       \
+        asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.tile"                \
+                     ".mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "           \
+                     "[%0], [%1, " at5 "], [%2], %4, %3;"                                         \
+                     :                                                                            \
+                     : "r"(shared_address(to)), "l"(map), "r"(shared_address(bar)), "l"(hint),    \
+                       "h"(mask), COORDINATES_##rank                                              \
+                     : "memory");                                                                 \
+    }                                                                                             \
+    __device__ __forceinline__ void tma_store_##rank##d(const CUtensorMap* map, const void* from, \
+                                                        INTS_##rank) {                            \
+        asm volatile("cp.async.bulk.tensor." #rank "d.global.shared::cta.tile.bulk_group "        \
+                     "[%1, " at2 "], [%0];"                                                       \
+                     :                                                                            \
+                     : "r"(shared_address(from)), "l"(map), COORDINATES_##rank                    \
+                     : "memory");                                                                 \
+    }
+TMA(2, "{%4, %5}", "{%5, %6}", "{%2, %3}")
+TMA(3, "{%4, %5, %6}", "{%5, %6, %7}", "{%2, %3, %4}")
+TMA(4, "{%4, %5, %6, %7}", "{%5, %6, %7, %8}", "{%2, %3, %4, %5}")
+TMA(5, "{%4, %5, %6, %7, %8}", "{%5, %6, %7, %8, %9}", "{%2, %3, %4, %5, %6}")
+#undef TMA
+#undef COORDINATES_5
+#undef COORDINATES_4
+#undef COORDINATES_3
+#undef COORDINATES_2
+#undef INTS_5
+#undef INTS_4
+#undef INTS_3
+#undef INTS_2
+
+// Fetches the map itself, so that the first load does not wait for it. One thread, once, or not at
+// all. PTX ISA: "prefetch".
+__device__ __forceinline__ void tma_prefetch(const CUtensorMap* map) {
+    asm volatile("prefetch.tensormap [%0];" : : "l"(map) : "memory");
+}
+
+// ---- TMA: bytes in a row -----------------------------------------------------------------------
+//
+// Without a map. All addresses and `bytes` are multiples of 16. One thread asks. PTX ISA:
+// "cp.async.bulk", "cp.reduce.async.bulk".
+
+// From global to shared memory; the bytes count at `bar`, as with tma_load_2d().
+__device__ __forceinline__ void bulk_load(void* to, const void* from, unsigned bytes,
+                                          mbarrier* bar) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(to)), "l"(from), "r"(bytes), "r"(shared_address(bar))
+                 : "memory");
+}
+
+// From shared to global memory; before and after, what tma_store_2d() asks for.
+__device__ __forceinline__ void bulk_store(void* to, const void* from, unsigned bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 :
+                 : "l"(to), "r"(shared_address(from)), "r"(bytes)
+                 : "memory");
+}
+
+// The same, but adds: to[i] += from[i] for bytes / 4 floats. Each addition is atomic; the order of
+// additions to one element is not fixed, so sums may differ in the last bits from run to run.
+__device__ __forceinline__ void bulk_reduce_add(float* to, const float* from, unsigned bytes,
+                                                unsigned long long hint) {
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.f32 "
+                 "[%0], [%1], %2, %3;"
+                 :
+                 : "l"(to), "r"(shared_address(from)), "r"(bytes), "l"(hint)
+                 : "memory");
+}
+
+// Makes a group of this thread's stores since its last commit. A group without stores counts too.
+__device__ __forceinline__ void bulk_commit() {
+    asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+}
+
+// Waits until at most the `pending` newest groups of this thread still read their shared memory;
+// the boxes of all older groups may be written again. Only the thread that stored can wait.
+template <int pending> __device__ __forceinline__ void bulk_wait_read() {
+    asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(pending) : "memory");
+}
+
+// The same, until they have written global memory as well: this thread sees what they wrote.
+template <int pending> __device__ __forceinline__ void bulk_wait() {
+    asm volatile("cp.async.bulk.wait_group %0;" : : "n"(pending) : "memory");
+}
+
+// What this thread has written to shared memory, and what it has learnt of others by barriers,
+// comes before what TMA and wgmma do after the next barrier. Each thread that wrote calls it, then
+// the barrier, then one thread stores the box or a warpgroup multiplies it. PTX ISA: "membar,
+// fence", ".proxykind".
+__device__ __forceinline__ void fence_proxy_async() {
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+
+// The same for global memory: after a kernel's own stores there, before TMA loads them.
+__device__ __forceinline__ void fence_proxy_async_global() {
+    asm volatile("fence.proxy.async.global;" : : : "memory");
+}
+
+// ---- matrix products of a warpgroup ------------------------------------------------------------
+//
+// A warpgroup is four warps; the first one's number is a multiple of 4. It multiplies 64 rows of A
+// by n columns of B, 16 of k at a time, and it does not wait:
+//
+//   wgmma_fence();                                       // before each batch
+//   wgmma_bf16_first<n, K_MAJOR, K_MAJOR>(D, A, B);      // D = A B
+//   wgmma_bf16<n, K_MAJOR, K_MAJOR>(D, A + 2, B + 2, 1); // D += A B, the next 16 of k
+//   wgmma_commit();                                      // they are a group
+//   wgmma_wait<0>();                                     // all groups are done: D may be read
+//
+// All 128 threads call together. Between the first product and the wait, nobody may touch D, the
+// shared memory of A and B, or the registers of A: d and a are arrays that live until then.
+// Products that add to the same D need no wait between them. PTX ISA: Asynchronous Warpgroup Level
+// Matrix Multiply-Accumulate Instructions.
+
+// Orders this thread's registers: what it wrote to D and to A in registers comes before the
+// products that follow. Not the shared memory: that is fence_proxy_async() and a barrier.
+__device__ __forceinline__ void wgmma_fence() {
+    asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+}
+
+// Makes a group of the products since the last commit.
+__device__ __forceinline__ void wgmma_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+}
+
+// Waits until at most the `pending` newest groups of this warpgroup still run. D of the others may
+// be used, and their shared memory may be released.
+template <int pending> __device__ __forceinline__ void wgmma_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(pending) : "memory");
+}
+
+// No instruction: what uses x[0 .. n) stays behind this place, after a wait that stands before it.
+// Without it the compiler may move such a use above the wait, for it sees no connection.
+template <int n> __device__ __forceinline__ void wgmma_hold(float* x) {
+#pragma unroll
+    for (int i = 0; i < n; i++) asm volatile("" : "+f"(x[i]) : : "memory");
+}
+
+// Where an operand lies in shared memory: the low half of its "matrix descriptor", which changes
+// from product to product; the high half says the swizzle and is a constant. tile: the first
+// element, at a multiple of 16 bytes; the tile around it begins at a multiple of 1024. A tile is
+// panels one after the other, each with rows of 128 bytes (64 elements), swizzled as TMA leaves
+// them. panel_bytes: from one panel to the next, below 2^18; it counts only for MN_MAJOR operands
+// with more than 64 rows or columns.
+//
+//   K_MAJOR:  a row is 64 of k. The next 16 of k are + 2 (32 bytes / 16); the next 64 of k are the
+//             next panel, + panel_bytes / 16; 8 rows further is + 64 (1024 bytes / 16)
+//   MN_MAJOR: a row is 64 of m or n. The next 16 of k are 16 rows, + 128 (2048 bytes / 16)
+//
+// PTX ISA: "Matrix Descriptor Format" and "Strides" there.
+__device__ __forceinline__ unsigned wgmma_descriptor(const void* tile, unsigned panel_bytes) {
+    return (shared_address(tile) & 0x3FFFF) >> 4 | panel_bytes >> 4 << 16;
+}
+
+// The lane's share of D, 64 x n in fp32, and of A in registers, 64 x 16. With warp w = 0..3 of the
+// warpgroup, g = lane / 4 and t = lane % 4:
+//
+//   d[4j], d[4j + 1]:     D[16 w + g    ][8 j + 2 t], D[16 w + g    ][8 j + 2 t + 1]
+//   d[4j + 2], d[4j + 3]: D[16 w + g + 8][8 j + 2 t], D[16 w + g + 8][8 j + 2 t + 1]
+//   a[0], a[1], a[2], a[3]: as in mma_m16n8k16_bf16(), of rows 16 w ... 16 w + 15
+//
+// So d[8 i ... 8 i + 7], packed to bf16 in pairs, are a[0 ... 3] for 16 of k, from 16 i on.
+//
+// Each function takes n, a multiple of 64 up to 256, the majors of A and B, and the bytes of the
+// swizzle, 128, 64 or 32. With `add` = 0, D = A B; else D = A B + D. `add` may depend on run time,
+// but is the same for all 128 threads. The _first functions are for the beginning of a sum: they do
+// not read D, so the compiler need not keep registers for an old D nobody wants.
+//
+//   wgmma_bf16<n, a_major, b_major>(d, a, b, add)       A and B in shared memory
+//   wgmma_bf16_first<n, a_major, b_major>(d, a, b)
+//   wgmma_bf16_registers<n, b_major>(d, a, b, add)      A in registers, 4 of them
+//   wgmma_bf16_registers_first<n, b_major>(d, a, b)
+
+// The high half: the swizzle's code, and the bytes from 8 rows to the next 8.
+#define DESCRIPTOR_HIGH                     \
+    (swizzle == 128  ? 1u << 30 | 1024 >> 4 \
+     : swizzle == 64 ? 2u << 30 | 512 >> 4  \
+                     : 3u << 30 | 256 >> 4)
+
+// D as the instruction's text, and as operands of constraint c: "+f" is read and written, "=f" is
+// written.
+#define TEXT_32                                                              \
+    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TEXT_64                                                                          \
+    TEXT_32                                                                              \
+    ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TEXT_96                                                                          \
+    TEXT_64                                                                              \
+    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define TEXT_128                                       \
+    TEXT_96                                            \
+    ", %96, %97, %98, %99, %100, %101, %102, %103, "   \
+    "%104, %105, %106, %107, %108, %109, %110, %111, " \
+    "%112, %113, %114, %115, %116, %117, %118, %119, " \
+    "%120, %121, %122, %123, %124, %125, %126, %127"
+#define D_4(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3])
+#define D_16(c, i) D_4(c, i), D_4(c, i + 4), D_4(c, i + 8), D_4(c, i + 12)
+#define D_32(c) D_16(c, 0), D_16(c, 16)
+#define D_64(c) D_32(c), D_16(c, 32), D_16(c, 48)
+#define D_96(c) D_64(c), D_16(c, 64), D_16(c, 80)
+#define D_128(c) D_96(c), D_16(c, 96), D_16(c, 112)
+
+// Both operands in shared memory. p0 ...: the numbers of the operands that follow D's n / 2.
+#define SHARED(c, scale, n, half, p0, p1, p2, p3, p4, p5, ...)                        \
+    asm volatile("{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, " p2 ", 0;\n" \
+                 "mov.b64 a, {" p0 ", " p3 "};\nmov.b64 b, {" p1 ", " p3 "};\n"       \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 "          \
+                 "{" TEXT_##half "}, a, b, " scale ", 1, 1, " p4 ", " p5 ";\n}"       \
+                 : D_##half(c)                                                        \
+                 : "r"(a), "r"(b), "r"(add), "r"(DESCRIPTOR_HIGH), "n"(a_major), "n"(b_major))
+// A in registers.
+#define REGISTERS(c, scale, n, half, p0, p1, p2, p3, p4, p5, p6, p7)                         \
+    asm volatile("{\n.reg .pred add;\n.reg .b64 b;\nsetp.ne.b32 add, " p5 ", 0;\n"           \
+                 "mov.b64 b, {" p4 ", " p6 "};\n"                                            \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 "                 \
+                 "{" TEXT_##half "}, "                                                       \
+                                 "{" p0 ", " p1 ", " p2 ", " p3 "}, b, " scale ", 1, 1, " p7 \
+                                 ";\n}"                                                      \
+                 : D_##half(c)                                                               \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(add),             \
+                   "r"(DESCRIPTOR_HIGH), "n"(b_major))
+// A size that is missing is one more line here, with its texts above.
+#define FOR_EACH_N(form, c, scale)                                                           \
+    static_assert(n == 64 || n == 128 || n == 192 || n == 256, "n is 64, 128, 192 or 256");  \
+    static_assert(swizzle == 32 || swizzle == 64 || swizzle == 128, "bytes of the swizzle"); \
+    if constexpr (n == 64)                                                                   \
+        form(c, scale, 64, 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39");      \
+    if constexpr (n == 128)                                                                  \
+        form(c, scale, 128, 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", "%71");     \
+    if constexpr (n == 192)                                                                  \
+        form(c, scale, 192, 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102", "%103"); \
+    if constexpr (n == 256)                                                                  \
+    form(c, scale, 256, 128, "%128", "%129", "%130", "%131", "%132", "%133", "%134", "%135")
+
+template <int n, int a_major, int b_major, int swizzle = 128>
+__device__ __forceinline__ void wgmma_bf16(float* d, unsigned a, unsigned b, int add) {
+    FOR_EACH_N(SHARED, "+f", "add");
+}
+template <int n, int a_major, int b_major, int swizzle = 128>
+__device__ __forceinline__ void wgmma_bf16_first(float* d, unsigned a, unsigned b) {
+    const int add = 0;
+    FOR_EACH_N(SHARED, "=f", "0");
+}
+template <int n, int b_major, int swizzle = 128>
+__device__ __forceinline__ void wgmma_bf16_registers(float* d, const unsigned a[4], unsigned b,
+                                                     int add) {
+    FOR_EACH_N(REGISTERS, "+f", "add");
+}
+template <int n, int b_major, int swizzle = 128>
+__device__ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4],
+                                                           unsigned b) {
+    const int add = 0;
+    FOR_EACH_N(REGISTERS, "=f", "0");
+}
+#undef FOR_EACH_N
+#undef REGISTERS
+#undef SHARED
+#undef D_128
+#undef D_96
+#undef D_64
+#undef D_32
+#undef D_16
+#undef D_4
+#undef TEXT_128
+#undef TEXT_96
+#undef TEXT_64
+#undef TEXT_32
+#undef DESCRIPTOR_HIGH
+
+// ---- matrices from registers to shared memory --------------------------------------------------
+
+// ldmatrix_x4() backwards: stores 8 x 8 matrices of 16-bit numbers, which lie in the lanes as
+// ldmatrix would load them. In lane l, `row` is where row l % 8 of matrix l / 8 begins: 16 bytes at
+// a multiple of 16. With x2 only lanes 0..15 need it. All lanes of a warp call together. TMA stores
+// see it after fence_proxy_async() and a barrier. For a D of wgmma, 16 columns at a time, row =
+// &s[16 w + l % 16][16 j + l / 16 * 8], and the words are d[8 j ... 8 j + 7] packed in pairs.
+// PTX ISA: Warp Level Matrix Instructions, "stmatrix".
+__device__ __forceinline__ void stmatrix_x2(void* row, const unsigned r[2]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};"
+                 :
+                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1])
+                 : "memory");
+}
+__device__ __forceinline__ void stmatrix_x4(void* row, const unsigned r[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+__device__ __forceinline__ void stmatrix_x2_trans(void* row, const unsigned r[2]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};"
+                 :
+                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1])
+                 : "memory");
+}
+__device__ __forceinline__ void stmatrix_x4_trans(void* row, const unsigned r[4]) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
+// ---- registers, clusters, launches -------------------------------------------------------------
+
+// A block gets the same number of registers for each thread, (64 K / threads) at most. A warpgroup
+// that needs few gives some back (dec), and one that needs many takes them (inc), which waits until
+// there are enough: for ever, if the sum over all warps exceeds what the block was launched with.
+// All warps of a warpgroup call together. registers: 24 to 256, a multiple of 8. The kernel must
+// have __launch_bounds__(threads, 1). PTX ISA: Miscellaneous Instructions, "setmaxnreg".
+template <int registers> __device__ __forceinline__ void setmaxnreg_dec() {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(registers));
+}
+template <int registers> __device__ __forceinline__ void setmaxnreg_inc() {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" : : "n"(registers));
+}
+
+// A kernel with __cluster_dims__(n, 1, 1) runs in clusters of n neighbouring blocks, which run at
+// the same time and reach each other's shared memory. This block's number in its cluster: 0 to n -
+// 1. PTX ISA: Special Registers, "%cluster_ctarank".
+__device__ __forceinline__ unsigned cluster_rank() {
+    unsigned rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+// A barrier of all threads of the cluster; it also orders what they have read and written. A block
+// must not end while others may still reach into its shared memory: call it last as well. PTX ISA:
+// "barrier.cluster".
+__device__ __forceinline__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;"
+                 :
+                 :
+                 : "memory");
+}
+
+// Where the same variable lies in the shared memory of the cluster's block `rank`; an ordinary
+// pointer for loads and stores. PTX ISA: "mapa".
+__device__ __forceinline__ void* cluster_shared(const void* p, unsigned rank) {
+    void* there;
+    asm volatile("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
+    return there;
+}
+
+// Programmatic dependent launch: a kernel that was launched with the attribute
+// cudaLaunchAttributeProgrammaticStreamSerialization may begin before the one before it ends.
+// griddep_wait() waits until that one has ended and its writes are seen: before it, nothing of the
+// kernel before may be read and nothing be overwritten that it reads. griddep_launch() allows the
+// next kernel to begin, once all blocks have called it or returned. PTX ISA: "griddepcontrol".
+__device__ __forceinline__ void griddep_wait() {
+    asm volatile("griddepcontrol.wait;" : : : "memory");
+}
+__device__ __forceinline__ void griddep_launch() {
+    asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+}
+
+// ---- the host's part ---------------------------------------------------------------------------
+
+// Makes the map of a tensor in global memory, for TMA.
+//
+//   p         the first element, at a multiple of 16 bytes
+//   type      CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, _FLOAT16 or _FLOAT32
+//   rank      2 to 5 dimensions, the fastest one first
+//   sizes     elements of each dimension, 1 to 2^32
+//   strides   bytes from one element of dimension i + 1 to the next, rank - 1 of them: multiples of
+//             16 below 2^40. Dimension 0 has no gaps. Strides may overlap, and need not grow
+//   box       elements of each dimension that one load or store moves, 1 to 256
+//   swizzle   32, 64 or 128: then a row of the box, box[0] elements, has as many bytes. 0: it is a
+//             multiple of 16 bytes
+//
+// Returns 0, or what cuTensorMapEncodeTiled() returns (cuda.h). That function is the driver's; the
+// runtime knows where it is, so nothing links with libcuda. CUDA driver API: "Tensor Map Object
+// Management".
+static inline int tensor_map_encode(CUtensorMap* map, const void* p, CUtensorMapDataType type,
+                                    int rank, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                    const cuuint32_t* box, int swizzle) {
+    void* function = NULL;
+    cudaDriverEntryPointQueryResult found;
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                         cudaEnableDefault, &found) != cudaSuccess ||
+        !function)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    decltype(&cuTensorMapEncodeTiled) encode = (decltype(&cuTensorMapEncodeTiled))function;
+    const cuuint32_t each[5] = {1, 1, 1, 1, 1};  // take every element
+    const cuuint32_t bytes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+    if (swizzle && box[0] * bytes != (cuuint32_t)swizzle) return CUDA_ERROR_INVALID_VALUE;
+    CUtensorMapSwizzle code = swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+                              : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+                              : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                                              : CU_TENSOR_MAP_SWIZZLE_NONE;
+    return encode(map, type, (cuuint32_t)rank, (void*)p, sizes, strides, box, each,
+                  CU_TENSOR_MAP_INTERLEAVE_NONE, code, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                  CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}
+
+#endif
+#endif
