@@ -160,8 +160,8 @@ struct finding {
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
 
-// Seals what a run has left, as soon as the machine lets it. False if a process still has it open,
-// or has forbidden to seal it (trial.c).
+// Seals what a run has left, in several tries. False if a process still has it open, or has
+// forbidden to seal it (trial.c).
 bool trial_seal(struct check* c, struct arena* a);
 
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
