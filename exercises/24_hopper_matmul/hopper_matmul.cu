@@ -59,7 +59,7 @@ struct product {
 // ---- device helpers
 
 // Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
-// that run at the same time share few rows of tiles of A and columns of tiles of B, in the L2 cache.
+// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
 template <int n>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);
@@ -121,7 +121,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char memory[];
     struct block_smem<n>& smem = *(struct block_smem<n>*)memory;
     const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, n);
-    const int K_tiles = CEIL_DIV(p.K, BLOCK_K);
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
 
@@ -134,18 +133,19 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads();  // the barriers are there before anybody uses them
 
-    int s = 0, phase = 0, row0, col0;  // the stage, and the parity of its round through the ring
+    int row0, col0;
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (threadIdx.x != 0) return;
-        // your code goes here (about 9 lines): for each tile, for each 64 of k: wait, ask, next stage
+        // your code goes here (about 11 lines): for each tile, for each 64 of k: wait, ask, next stage
         return;
     }
 
     setmaxnreg_inc<CONSUMER_REGISTERS>();
     int consumer = warpgroup - 1, warp = threadIdx.x % WARPGROUP / 32;
     int first = consumer * CONSUMER_M;  // its rows of the tile
-    float C_reg[n / 2];
+    float C_reg[n / 2] = {};
+    // your code goes here (about 1 line): the stage, and the parity of its round through the ring
     for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         // your code goes here (about 8 lines): for each 64 of k: wait, multiply, wait, arrive
         wgmma_hold<n / 2>(C_reg);

@@ -110,7 +110,7 @@ static int64_t tail_end(int64_t T, int64_t pool, int64_t n) {
 
 static bool is_counted(const struct slip* w, int64_t T, int64_t pool, int64_t n, int64_t N) {
     int64_t k = n % pool, rest = N - (n - k);
-    return !w->flaw.last_part || k >= ((rest < pool ? rest : pool) - 1) / T * T;
+    return !w->flaw.last_part || k >= (rest < pool ? rest : pool) - T;
 }
 
 // Queries, or keys, of the pools that share a tile, or of one pool.

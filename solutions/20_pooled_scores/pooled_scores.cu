@@ -28,7 +28,7 @@
 //     1_store_P.cu               writes P, N_q x N_k numbers, and pools it afterwards
 //     2_every_tile.cu            stores nothing, but pools what the mask hides as well
 //     3_without_tensor_cores.cu  pools what is seen alone, in products of single numbers
-// What was wrong with step 3: it makes 5 TFLOP/s where lesson 14 makes more than 300.
+// What was wrong with step 3: it makes about 6 TFLOP/s where lesson 14 makes more than 300.
 //
 //     make grade LESSON=20
 //
@@ -45,8 +45,8 @@ enum { MAX_POOL = 128 };
 // BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
 typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
 typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;  // spills 84 bytes
-typedef forward_tiles<64, MAX_POOL, 64, 4, 1, 2> pool_64;
-typedef forward_tiles<128, MAX_POOL, 64, 4, 1, 2> pool_128;
+typedef forward_tiles<64, MAX_POOL, 64, 4, 0, 2> pool_64;
+typedef forward_tiles<128, MAX_POOL, 64, 4, 0, 2> pool_128;
 
 // ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
@@ -99,8 +99,9 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
 template <class T> struct pool_smem {
     bf16 Q[T::BLOCK_Q * T::d];
     bf16 K[2][T::BLOCK_K * T::d];
-    // W of each row and pool of a round; of each 8 rows, where a pool has 8, 16, 24, ... rows.
-    float W[T::BLOCK_Q][T::BLOCK_K + 1];
+    // Sums of P, of each row and key or of each 8 x 8; then W. 3 more in a row: in a column all 32
+    // banks are different, and a fragment's 8 rows share at most two lanes a bank.
+    float P[T::BLOCK_Q][T::BLOCK_K + 3];
 };
 
 // How many whole pools lie side by side in `size` rows or keys; 1 if a pool is larger.
@@ -117,21 +118,30 @@ __device__ __forceinline__ void copy_keys(bf16* K_smem, const struct forward& p,
                                             min(end - first, width - first % width));
 }
 
-// A pool of keys has ended: W becomes the row's sum over its four lanes, or that of 8 rows over the
-// whole warp, goes to column J of the block's W, and begins anew.
+// The sums of the 32 pieces of 8 rows and 8 keys that a warp's fragments are, one for each lane:
+// lane 16 r + 8 h + n gets that of the rows 16 r + 8 h + g and the keys 8 n + 2 t + e. In each step
+// a lane gives half of its numbers away, and adds what it is given to the others.
 template <class T>
-__device__ __forceinline__ void store_W(struct pool_smem<T>& smem, float W[T::GROUPS][2], int J,
-                                        int together) {
-    int lane = threadIdx.x % 32;
+__device__ __forceinline__ float sum_of_piece(const float sum[T::GROUPS][T::BLOCK_K / 8][4]) {
+    static_assert(T::GROUPS == 2 && T::BLOCK_K == 64, "as many pieces as lanes");
+    float piece[32];
 #pragma unroll
-    for (int i = 0; i < 2 * T::GROUPS; i++) {
-        float sum = quad_sum(W[i / 2][i % 2]);
-        if (together == 8)
-            for (int step = 4; step < 32; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-        int row = threadIdx.x / 32 * T::ROWS + lane / 4 + 8 * i;
-        if (lane % 4 == 0 && row % together == 0) smem.W[row / together][J] = sum;
-        W[i / 2][i % 2] = 0.0f;
+    for (int i = 0; i < 32; i++) {
+        const float* pair = &sum[i / 16][i % 8][i / 8 % 2 * 2];
+        piece[i] = pair[0] + pair[1];
     }
+#pragma unroll
+    for (int step = 0; step < 5; step++)
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int half = 16 >> step;  // that a lane keeps: i < half
+            if (i >= half) continue;
+            bool upper = threadIdx.x & half;
+            float given = upper ? piece[i] : piece[i + half];
+            piece[i] = upper ? piece[i + half] : piece[i];
+            piece[i] += __shfl_xor_sync(0xffffffffu, given, half);
+        }
+    return piece[0];
 }
 
 // R from S and LSE. A block has the queries of as many pools as BLOCK_Q holds, and goes over the
@@ -150,10 +160,12 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     struct forward p = of_head(all_heads, head);
     int pools_q = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
     int width = pools * pool;                             // keys of a round
-    int together = pool % 8 == 0 ? 8 : 1;                 // rows that are added up by shuffles
+    int unit = pool % 8 == 0 ? 8 : 1;                     // rows, and keys, that P has as one
+    int part = min(pool, T::BLOCK_K) / unit;              // columns of P of a pool
     int64_t first_row = (int64_t)block * pools_q * pool;  // [0, N_q)
     int n_rows = (int)min(p.N_q - first_row, (int64_t)pools_q * pool);
     int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
+    int lane = threadIdx.x % 32;
     // BEGIN SOLUTION (about 3 lines): n_I, n_J; move R to the row of this block's first pool
     int64_t n_I = CEIL_DIV((int64_t)p.N_q, pool);  // pools of all queries
     int64_t n_J = CEIL_DIV((int64_t)p.N_k, pool);  // pools of all keys
@@ -176,31 +188,23 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     }
     copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
     if (end > 0) copy_keys<T>(smem.K[0], p, 0, end, width);
-    cp_async_wait_all();
-    __syncthreads();  // Q of all threads is here before anybody reads it
-    bf16* Q_warp = smem.Q + warp_row * T::d;
-    if (T::Q_IN_REGISTERS)
-#pragma unroll
-        for (int r = 0; r < T::GROUPS; r++)
-#pragma unroll
-            for (int x = 0; x < T::d; x += 16) load_A<T::d>(warp.Q[r][x / 16], Q_warp, 16 * r, x);
 
     int half = 0;         // the buffer of K that is read next
     int64_t first_J = 0;  // of the round
     for (; first_J * pool < end; first_J += pools) {
         int first_key = (int)first_J * pool;
-        int last = min(width, end - first_key);  // of the round, no row sees a key from it on
+        int last = first_key + min(width, end - first_key);  // keys before it count
 
-        float W[T::GROUPS][2] = {};  // of the lane's rows, and of its keys of pool J of the round
-        int J = 0;
-        for (int at = 0; at < last; at += T::BLOCK_K) {
+        // Elements of all the tiles of this round, one upon the other.               (README eq. 3)
+        float sum[T::GROUPS][T::BLOCK_K / 8][4] = {};
+        for (int at = 0; at < last - first_key; at += T::BLOCK_K) {
             cp_async_wait_all();
-            // K of all threads is here; and all have read the tile before, whose place is filled
-            // next, and W of the round before
+            // K of all threads is here, and Q; and all have read the tile before, whose place is
+            // filled next, and the sums of the round before
             __syncthreads();
             int64_t next = first_key + min((int64_t)at + T::BLOCK_K, (int64_t)width);
             if (next < end) copy_keys<T>(smem.K[half ^ 1], p, (int)next, end, width);
-            multiply_QK(warp, Q_warp, smem.K[half]);
+            multiply_QK(warp, smem.Q + warp_row * T::d, smem.K[half]);
             half ^= 1;
             // P = exp2(c S - log2(e) LSE), 0 where the query does not see the key    (README eq. 2)
 #pragma unroll
@@ -209,36 +213,42 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
                 for (int n = 0; n < T::BLOCK_K / 8; n++)
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
-                        // BEGIN SOLUTION (about 4 lines): S[r][n][2h + e] becomes P
+                        // BEGIN SOLUTION (about 4 lines): add P of S[r][n][2h + e], if it counts
                         const float c = p.scale * LOG2_E;
                         int j = first_key + at + 8 * n + threadIdx.x % 4 * 2 + i % 2;
-                        float P = exp2_approx(warp.S[r][n][i] * c - warp.base[r][i / 2]);
-                        warp.S[r][n][i] = j < warp.visible[r][i / 2] ? P : 0.0f;
+                        if (j < min(last, warp.visible[r][i / 2]))
+                            sum[r][n][i] += exp2_approx(warp.S[r][n][i] * c - warp.base[r][i / 2]);
                         // END SOLUTION
                     }
-#pragma unroll
-            for (int n = 0; n < T::BLOCK_K / 8; n++) {
-                // W[i][J] = sum of P[i][j] over the keys j of pool J                 (README eq. 3)
-                // The 8 keys of a fragment may belong to several pools, one after the other.
-                while (J < pools) {
-#pragma unroll
-                    for (int i = 0; i < 4 * T::GROUPS; i++) {
-                        // BEGIN SOLUTION (about 3 lines): add S[i / 4][n][i % 4] to W, if in pool J
-                        int j = at + 8 * n + threadIdx.x % 4 * 2 + i % 2;  // of the round
-                        if (j >= J * pool && j < (J + 1) * pool)
-                            W[i / 4][i % 4 / 2] += warp.S[i / 4][n][i % 4];
-                        // END SOLUTION
-                    }
-                    if ((J + 1) * pool > at + 8 * n + 8) break;  // it goes on in the next fragments
-                    store_W(smem, W, J++, together);
-                    if (J * pool == at + 8 * n + 8) break;
-                }
-            }
         }
-        while (J < pools) store_W(smem, W, J++, together);  // what `last` has cut
+        // Where pools are whole pieces of 8 x 8, a lane stores one of 32 pieces; else all numbers.
+        if (unit == 8)
+            smem.P[warp_row / 8 + lane / 8][lane % 8] = sum_of_piece<T>(sum);
+        else
+#pragma unroll
+            for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+                for (int n = 0; n < T::BLOCK_K / 8; n++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        smem.P[warp_row + 16 * r + lane / 4 + i / 2 * 8]
+                              [8 * n + lane % 4 * 2 + i % 2] = sum[r][n][i];
+        __syncwarp();  // the warp's rows are written before each lane adds up one of them
+
+        // W[i][J] = sum of P[i][j] over the keys j of pool J, in place of P[i][J]    (README eq. 4)
+        int i = warp_row / unit + lane;  // this lane's row of P
+        for (int J = 0; J < pools && lane < T::ROWS / unit; J++) {
+            float w = 0.0f;
+            for (int k = 0; k < part; k++) {
+                // BEGIN SOLUTION (about 1 line): the k-th column of pool J, in this lane's row
+                w += smem.P[i][J * part + k];
+                // END SOLUTION
+            }
+            smem.P[i][J] = w;
+        }
         __syncthreads();  // W is written before its rows are added up
 
-        // R[I][J] = sum of W[i][J] over the rows i of pool I, by how many exist      (README eq. 4)
+        // R[I][J] = sum of W[i][J] over the rows i of pool I, by how many exist      (README eq. 5)
         for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
             // BEGIN SOLUTION (about 8 lines): which two pools are e? The mean, if they exist
             int I = e / pools, J = e % pools;  // of the block, of the round
@@ -246,8 +256,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
             int columns = (int)min(p.N_k - (first_J + J) * pool, (int64_t)pool);
             if (rows > 0 && columns > 0) {
                 float total = 0.0f;
-                for (int k = 0; k < rows; k += together)
-                    total += smem.W[(I * pool + k) / together][J];
+                for (int k = 0; k < rows; k += unit) total += smem.P[(I * pool + k) / unit][J];
                 R[I * n_J + first_J + J] = total / (float)(rows * columns);
             }
             // END SOLUTION
