@@ -123,7 +123,8 @@ __device__ __forceinline__ void mbarrier_wait(mbarrier* bar, unsigned parity) {
 // One thread asks for a whole box, and the copy engine computes all addresses. The tensor map says
 // what the tensor looks like; the host makes it with tensor_map_encode() and passes it as a
 // parameter `const __grid_constant__ CUtensorMap map`. c0 ... are where the box begins, in elements
-// of each dimension, the fastest one first; they may lie outside of the tensor, also below 0.
+// of each dimension, the fastest one first; they may lie outside of the tensor, also below 0. c0 is
+// a multiple of 16 bytes, or the GPU stops with "an illegal instruction".
 //
 // The box lies in shared memory row after row, without gaps. With a swizzle of 128 bytes a row is
 // 128 bytes, and its 16-byte piece c lies at place c ^ row % 8. The box begins at a multiple of

@@ -153,6 +153,7 @@ static void masked(struct check* c) {
     batch_fill(&b, 0.5, 10.5);
     batch_hide(&b);
     run(c, &b);
+    batch_hide_narrow(c, &contract, compare);
 }
 
 // Half of l is made of many equal numbers, so the error of exp shows, and with few columns and

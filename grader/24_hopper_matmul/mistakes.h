@@ -36,6 +36,12 @@ static double B_first_step(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, k, at.j);
 }
 
+// A step of A begins 8 of k behind the one before, not 16.
+static double A_half_steps(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % A_PANEL + at.k % A_PANEL / 16 * 8 + at.k % 16;
+    return in_tile(&p->A, at.i, k) * in_tile(&p->B, at.k, at.j);
+}
+
 // All rows of A, or columns of B, of a tile are those of its first 64.
 static double A_first_rows(const struct product* p, struct term at) {
     int64_t row = at.i - at.i % (2 * A_PANEL) + at.i % A_PANEL;
@@ -127,6 +133,7 @@ static const struct hypothesis others[] = {
     SUM(swizzle, 1, B_pieces, of_panels),
     SUM(tile_skipped, 1, A_first_step, of_panels),
     SUM(tile_skipped, 1, B_first_step, of_panels),
+    SUM(tile_twice, 1, A_half_steps, of_panels),
     SUM(fragment_order, 1, A_first_rows, all_terms),
     SUM(fragment_order, 1, B_first_columns, all_terms),
     SUM(stale_state, 1, stale_B, all_terms),

@@ -40,7 +40,7 @@ bool trial_fails_alone(struct check* c, int round, const struct tensor* t, doubl
     struct check* one = case_of_call(c, round);
     struct arena left;
     struct wall_result r = trial_run(one, &left);
-    bool right = r.end == WALL_EXITED && r.code == 0 && arena_seal(&left) == 0;
+    bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);
     if (right) {
         const struct arena_answer answer = arena_answer(&left);
         right = answer.rounds_done == 1 && answer.status[0] == c->expected &&

@@ -90,6 +90,12 @@ int idea_points(void) {
     return points;
 }
 
+void item_clear(struct result_item* record) {
+    struct result_item fresh = {.max_points = record->max_points, .idea = record->idea};
+    memcpy(fresh.name, record->name, sizeof fresh.name);
+    *record = fresh;
+}
+
 struct result_item* item_record(struct result* r, const struct item* item) {
     struct result_item* record = &r->item[r->item_count++];
     snprintf(record->name, sizeof record->name, "%s", item->name);

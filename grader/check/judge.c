@@ -226,7 +226,12 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         !trial_fails_alone(c, c->round, t, budget.max))
         return CAUSE_stale_state;
     if (nothing) return CAUSE_never_written;
-    if (!cause && seen == CAUSE_race_of_writes) return seen;
+    // an index of few bits leads back to the start, where two blocks meet
+    if (!cause && seen == CAUSE_race_of_writes)
+        return t->shape.rank > 2 && found->never_written == found->wrong &&
+                       diagnose(c, t, budget, found) == CAUSE_grid_limit
+                   ? CAUSE_grid_limit
+                   : seen;
     if (!cause && unset) return CAUSE_uninitialised;
     // a NaN that came from memory which nobody wrote says nothing about the arithmetic
     if (!cause && seen && found->nonfinite && !t->state->on_host) return seen;

@@ -166,8 +166,8 @@ static bool goes_by_the_host(struct check* c, reached_fn reached, const void* pr
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { LARGE = 65600 };
-    if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem) ||
-                          goes_by_the_host(c, reached, problem)))
+    if (is_huge(size) && (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+                          launches_grow(c, reached, problem)))
         size = LARGE;
     const struct grid grid = grid_at(c, reached, problem, size);
     const int64_t blocks = grid.blocks, lost = size - (1LL << 32);
@@ -182,8 +182,8 @@ void check_reaches(struct check* c, int64_t size, reached_fn reached, const void
 
 void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { BEFORE = 1 << 16 };  // more than any tile has
-    if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
-        goes_by_the_host(c, reached, problem))
+    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+        launches_grow(c, reached, problem))
         return;
     const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);

@@ -160,6 +160,10 @@ struct finding {
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
 
+// Seals what a run has left, in several tries. False if a process still has it open, or has
+// forbidden to seal it (trial.c).
+bool trial_seal(struct check* c, struct arena* a);
+
 // Runs the case in an arena that the caller frees, and judges nothing (trial.c).
 struct wall_result trial_run(struct check* c, struct arena* a);
 

@@ -99,10 +99,9 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
-// False if a process still has the results open, or has forbidden to seal them (EPERM).
-static bool seal(struct check* c) {
+bool trial_seal(struct check* c, struct arena* a) {
     for (int i = 0; i < SEAL_TRIES; i++) {
-        if (arena_seal(&c->arena) == 0) return true;
+        if (arena_seal(a) == 0) return true;
         if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
@@ -235,7 +234,7 @@ void trial_find(struct check* c, struct finding* found) {
     struct arena left;
     struct wall_result r = run_packed(c, &left, REAL, true);
     free(r.output);
-    if (arena_seal(&left) == 0) {
+    if (trial_seal(c, &left)) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
     }
@@ -284,7 +283,8 @@ static void judge_death_of_refused(struct check* c, const struct wall_result* r,
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    if (!trial_seal(c, &c->arena))
+        check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
@@ -378,19 +378,31 @@ static void judge_guards(struct check* c, int i, int r) {
     fail_guards(c, text);
 }
 
+static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_t k, double was,
+                                 const unsigned char* bytes) {
+    char index[80];
+    tensor_index(t, k, index, sizeof index);
+    check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
+               was, dtype_load(t->dtype, bytes));
+}
+
+// In pieces: a comparison for each element takes a few hundredths of a grade.
 static void judge_input(struct check* c, int i, int r) {
+    enum { PIECE = 256 };
     const struct tensor* t = &c->tensor[i];
     const double* value = t->state->value + t->state->per_round * r;
     const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
-    for (int64_t k = 0; k < t->count; k++) {
-        unsigned char original[8];
-        int size = dtype_size(t->dtype);
-        dtype_store(t->dtype, original, value[k]);
-        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
-        char index[80];
-        tensor_index(t, k, index, sizeof index);
-        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
-                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    const int64_t size = dtype_size(t->dtype);
+    for (int64_t first = 0; first < t->count; first += PIECE) {
+        unsigned char original[PIECE * 8];
+        const int64_t n = t->count - first < PIECE ? t->count - first : PIECE;
+        for (int64_t k = 0; k < n; k++)
+            dtype_store(t->dtype, original + k * size, value[first + k]);
+        const unsigned char* now = bytes + first * size;
+        if (memcmp(original, now, (size_t)(n * size)) == 0) continue;
+        int64_t k = 0;
+        while (memcmp(original + k * size, now + k * size, (size_t)size) == 0) k++;
+        fail_input(c, t, first + k, value[first + k], now + k * size);
     }
 }
 
@@ -475,6 +487,8 @@ void trial_promises(struct check* c) {
     };
     const struct session* s = c->session;
     int broken = c->record->broken ? c->record->broken : s->broken;
+    c->record->asked_safe |= c->watch != WATCH_CHECK && c->record->broken;
+    c->record->asked_broken |= c->watch == WATCH_CHECK && !c->record->broken;
     if (c->watch != WATCH_CHECK && !(s->safe && c->record->broken)) return;
     for (size_t i = 0; i < sizeof broken_by / sizeof *broken_by; i++)
         if (broken == (int)broken_by[i].cause)
@@ -525,66 +539,7 @@ void check_run(struct check* c) {
     free(r.output);
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
+    c->record->asked_safe |= c->answer.findings > 0 && c->watch != WATCH_CHECK;
     if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe) && !c->crashed)
         fail_finding(c);
-}
-
-// ---- what the instrumented build counted
-
-static int64_t bytes_of(const struct check* c, bool (*has)(uint32_t role)) {
-    int64_t bytes = 0;
-    for (int i = 0; i < c->tensor_count; i++) {
-        const struct tensor* t = &c->tensor[i];
-        const bool* gap = t->state->untouched + t->state->per_round * c->round;
-        if (!has(t->state->role)) continue;
-        for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
-    }
-    return bytes;
-}
-
-// An output that is right was written by kernels that were watched, but for what the launcher may
-// have filled; and what they read was counted.
-void trial_demand(struct check* c, const struct tensor* t) {
-    const struct arena_traffic* traffic = &c->answer.traffic[c->round];
-    int64_t in = 0, out = 0;
-    for (int i = 0; i < c->tensor_count; i++)
-        if (arena_is_read(c->state[i].role)) in += c->tensor[i].count;
-    for (int64_t k = 0; k < t->count; k++) out += !t->untouched[k];
-    if (c->watch != WATCH_CHECK || c->expected != 0 || in == 0 || out == 0) return;
-    if (traffic->launches < 1 || traffic->unique_read_bytes < 1 ||
-        traffic->unique_written_bytes < out * dtype_size(t->dtype) / 2)
-        check_fail(c, CAUSE_no_traffic, "%lld kernels read %lld bytes and wrote %lld; %s has %lld",
-                   (long long)traffic->launches, (long long)traffic->unique_read_bytes,
-                   (long long)traffic->unique_written_bytes, t->name,
-                   (long long)(out * dtype_size(t->dtype)));
-}
-
-bool check_call_failed(const struct check* c) {
-    return c->answer.failed[0];
-}
-
-bool check_error_left(const struct check* c) {
-    return c->answer.error_left[0];
-}
-
-const struct arena_traffic* check_traffic(struct check* c) {
-    const struct arena_traffic* t = &c->answer.traffic[c->round];
-    int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
-    if (c->watch != WATCH_PROFILE || !c->judged)
-        check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
-    if (!c->session->judges_costs) return t;
-    if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
-        check_fail(c, CAUSE_no_traffic,
-                   "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",
-                   (long long)t->launches, (long long)t->unique_read_bytes, (long long)in,
-                   (long long)t->unique_written_bytes, (long long)out);
-    return t;
-}
-
-void check_at_most(struct check* c, enum cause cause, const char* what, double value,
-                   double limit) {
-    if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
-    if (value <= limit || !c->session->judges_costs) return;
-    c->record->cost = true;
-    check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
 }

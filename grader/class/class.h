@@ -132,7 +132,7 @@ struct entry {
     const char* inside;        // its path in the hand-in
     int lesson;                // the lesson that its name says; -1: none
     bool taken;
-    char why[WHY_SIZE];
+    char why[160];
 };
 
 // What somebody handed in at one time.

@@ -150,8 +150,8 @@ static bool tell_entry(struct reading* r, struct archive* a, struct archive_entr
     return fine;
 }
 
-// False if the archive cannot be read to its end. time: of the archive in an archive that it is, for
-// all in it; 0: each entry's own.
+// False if the archive cannot be read to its end. time: of all in it, if it is an archive in an
+// archive; 0: each entry's own.
 static bool tell_entries(struct reading* r, struct archive* a, const char* prefix, int64_t time,
                          int depth) {
     struct archive_entry* e;

@@ -115,9 +115,9 @@ static bool has_fold(const struct row* row, const char* fold) {
 
 // ---- who handed in
 
-// The only row for which one of the questions holds, those of `how` before; `how` 0: the key or the
-// address, 1: a key that is the name, 2: the name, but for case, blanks, marks and the order of
-// first and last name, 3: the mailbox. NULL if there is none; *two becomes true if there are two.
+// The only row that fits; `how` 0: the key or the address is its own; of the roster 1: a key of it
+// is the name, 2: so is its name, but for case, blanks, marks and the order of first and last name,
+// 3: the mailbox. NULL if there is none; *two becomes true if there are two.
 static struct row* only_row(const struct class* class, const struct owner* o, const char* fold,
                             int how, bool* two) {
     struct row* found = NULL;
@@ -153,19 +153,20 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
             row = r;
     }
     if (!row) row = only_row(class, o, fold, 0, &two);
-    if (!row) row = class_row_of_id(class, id);
-    for (int how = 1; how < 4 && !row; how++) row = only_row(class, o, fold, how, &two);
+    if (!row) row = only_row(class, o, fold, 1, &two);
+    if (!row && !two) row = only_row(class, o, fold, 2, &two);
+    if (!row && !two) row = class_row_of_id(class, id);
+    if (!row && !two) row = only_row(class, o, fold, 3, &two);
     // Two people of one name in one place.
     bool other = row && o->number[0] && row->place == place && row->number[0] &&
                  strcmp(row->number, o->number) != 0;
     if (!row || other) {
-        const char* more = o->number[0] ? o->number : o->key;
-        snprintf(name, sizeof name, other && more[0] ? "%s (%s)" : "%s", o->name, more);
-        if (two && !class->student)
-            text_say(stderr, "\"%s\" may be two students of the roster, and gets a row of its own",
-                     o->name);
+        const char* more = o->number[0] ? o->number : o->key[0] ? o->key : "which?";
+        snprintf(name, sizeof name, other || two ? "%s (%s)" : "%s", o->name, more);
         name_to_id(name, strlen(name), id);
         row = class_row_of_id(class, id);
+        if (!row && two && !class->student)
+            text_say(stderr, "\"%s\" may be two students, and gets a row of its own", o->name);
         if (!row) row = new_row(class, name, id);
     }
     if (o->number[0]) {

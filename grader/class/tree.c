@@ -121,7 +121,7 @@ static void open_archive(struct tree_walk* w, int fd, const char* path, int64_t 
                        .charset = zip || !path[0] ? "ibm-437" : "windows-1252",
                        .time = path[0] ? time : 0};
     if (!archive_each(w->class, fd, take_told, &o, why))
-        snprintf(w->class->entry[place].why, WHY_SIZE, "%s", why);
+        snprintf(w->class->entry[place].why, sizeof w->class->entry[place].why, "%.150s", why);
 }
 
 // ---- a folder

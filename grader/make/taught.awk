@@ -8,7 +8,8 @@
 # A file without such a section is an error: exit 1.
 # usage: awk -f taught.awk lessons/flash_tile.h
 
-function take(file,    line, on, found, given) {
+function take(file,    line, last, on, found, given) {
+    last = "title"
     while ((getline line < file) > 0) {
         if (line ~ /^\/\/ ---- /) {
             on = index(line, "(" name ")") > 0
@@ -18,7 +19,8 @@ function take(file,    line, on, found, given) {
         } else if (line ~ /^ *\/\/ END SOLUTION/) {
             given = 0
         } else if (on && !given && line !~ /^ *\/\/ BEGIN SOLUTION/) {
-            print line
+            if (line != "" || last != "") print line # one empty line between two sections
+            last = line
         }
     }
     close(file)

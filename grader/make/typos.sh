@@ -4,11 +4,11 @@
 # GOAL, VARIABLE: what stands on make's command line; EMPTY: "yes" if LESSON= is there without a
 # value.
 goals=$1 variables=$2 empty=$3
-# Whatever a command of make's takes, and what builds the grader in another way.
-known='LESSON FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION CAUSE DATA PNG GPU SUBMISSIONS ROSTER
-SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES DECK SAVE NAME FIGURES BUDGET PYTHON BENCH_ONLY
-BUILD CC CXX CFLAGS CPPFLAGS LDFLAGS STRICT CUDA TEST_SEED SAMPLE SOAK KINDS SUITE FUZZ_SECONDS
-CHROMIUM COLUMNS COURSE_CACHE_MB SHELL'
+# Whatever a command of make's takes: what the Makefile exports, and what scripts find in their
+# environment; and what builds the grader in another way.
+known="$(sed -n 's/^export \([A-Z ]*\)$/\1/p' Makefile)
+LESSON CAUSE DECK SAVE NAME FIGURES BUDGET PYTHON BENCH_ONLY CC CXX CFLAGS CPPFLAGS LDFLAGS STRICT CUDA
+TEST_SEED SAMPLE SOAK KINDS SUITE FUZZ_SECONDS CHROMIUM COLUMNS COURSE_CACHE_MB SHELL"
 
 # nearest WORD: the known variable with the same letters, or with two edits at most.
 nearest() {

@@ -277,7 +277,8 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
     check_ordinary(c);
     multiply_whole(c, of);
     multiply_nothing(c, of, (struct part){0});
-    if (of->strides) multiply_nothing(c, of, (struct part){.gap = 8, .first = 4});
+    if (of->strides)
+        multiply_nothing(c, of, (struct part){.gap = 8, .first = of->align > 4 ? of->align : 4});
     idle_calls(c, of, calls);
 }
 

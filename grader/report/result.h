@@ -43,6 +43,9 @@ struct result_item {
     enum visit visit;    // likewise
     bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise
+    // Its outcome depends on what items before had shown: that accesses are safe; that a promise
+    // was broken. Likewise.
+    bool asked_safe, asked_broken;
 };
 
 struct result {

@@ -120,6 +120,20 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
+void batch_hide_narrow(struct check* c, const struct rows* of,
+                       void (*judge)(struct check* c, struct batch* b)) {
+    static const int64_t cols[] = {1, 2, 33};
+    for (int i = 0; i < 3; i++) {
+        struct batch b = batch_of(c, of, 4, cols[i]);
+        batch_begin(&b, "rows of -inf");
+        batch_fill(&b, 0.5, 5.5);
+        for (int64_t row = 0; row < b.rows; row += 2)
+            for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = -INFINITY;
+        check_run(c);
+        judge(c, &b);
+    }
+}
+
 // ---- arrays that begin anywhere
 
 void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,

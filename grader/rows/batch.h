@@ -85,6 +85,10 @@ void batch_fill_long_tail(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
+// Cases of 1, 2 and 33 columns: every other row is -infinity whole.
+void batch_hide_narrow(struct check* c, const struct rows* of,
+                       void (*judge)(struct check* c, struct batch* b));
+
 // ---- calls of different sizes
 
 // What fills the rows of a call, and what sets the wanted outputs and compares.

@@ -117,6 +117,12 @@ static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool sh
     return error;
 }
 
+void meter_note_host(size_t bytes) {
+    vault_open();
+    if (book.on) book.meter.mapped += (int64_t)bytes;
+    vault_close();
+}
+
 static void note_free(const void* address) {
     vault_open();
     size_t i = book.live_count;

@@ -78,6 +78,10 @@ watch flash_forward|write LESSON=flash_forward: make watch LESSON=flash_forward
 grade LESSON=|LESSON= is empty
 hint LESSON=5 CAUSE=nonsense|CAUSE=nonsense: there is no such cause. Lesson 05_tiled_matmul has hints
 TYPOS
+# shellcheck disable=SC2016  # a backquote is meant
+documented=$(grep -hoE '(^|[ `])make [a-z-]+( [A-Z_]+=[^ `|]*)+' README.md CONTRIBUTING.md lessons/INSTRUCTORS.md |
+    grep -oE '\b[A-Z_]+=' | tr -d '=' | sort -u | tr '\n' ' ')
+expect "what the texts pass to make is known" test -n "$documented" -a -z "$(sh grader/make/typos.sh grade "$documented" '')"
 name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu

@@ -20,7 +20,7 @@ collect() { # collect CASE: what counts there, sorted, in $dir/said
 }
 same_files() { diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
 for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times canvas_folder canvas_zip \
-    gradescope_folder gradescope_zip classroom classroom_other mixed hostile}; do
+    gradescope_folder gradescope_zip classroom classroom_other twins mixed hostile}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect
     expect "$case: the files" same_files

@@ -43,14 +43,17 @@ int cudev_next_thread(void) {
     }
     unsigned t = w->current;
     w->live[t / WARP_SIZE] &= ~(1u << t % WARP_SIZE);
+    const unsigned rank = cudev_rank_of(w, t);
     w->running--;
+    w->running_of[rank]--;
     cudev_warp_lane_returned(w, t / WARP_SIZE);
     if (w->next < launch->threads) {
         cudev_set_current(w, w->next++);
         return 1;
     }
     if (w->running == 0) return 0;
-    if (w->waiting->barrier.arrived == w->running) cudev_barrier_abandoned(w);
+    if (w->running_of[rank] && w->waiting->barrier[rank].arrived == w->running_of[rank])
+        cudev_barrier_abandoned(w, rank);
     cudev_leave(w);
 }
 
@@ -83,7 +86,8 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     struct launch* launch = w->launch;
     if (w->watch && launch->error) return;
     const unsigned* grid = launch->site.grid;
-    blockIdx.x = (unsigned)(block % grid[0]);
+    block *= launch->cluster;
+    blockIdx.x = w->block_x = (unsigned)(block % grid[0]);
     blockIdx.y = (unsigned)(block / grid[0] % grid[1]);
     blockIdx.z = (unsigned)(block / grid[0] / grid[1]);
     w->block = block;
@@ -97,19 +101,21 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     cudev_async_copies_begin(w);
     cudev_named_barriers_begin(w);
     begin_hopper(w);
-    w->direct = !w->watch;  // a watcher has to know which thread runs
+    // a watcher has to know which thread runs, and so has who asks for blockIdx in a cluster
+    w->direct = !w->watch && launch->cluster == 1;
     w->row = 0;
     w->warp = w->turns = 0;
     w->lane = WARP_SIZE - 1;
     threadIdx = launch->index[0];
     cudev_row_end = launch->site.block[0];
-    if (w->watch) {
+    if (!w->direct) {
         cudev_row_end = 0;
         w->current = 0;
         w->next = 1;
         w->running = launch->threads;
-        cudev_watcher->block_begins(w);
+        for (unsigned i = 0; i < launch->cluster; i++) w->running_of[i] = launch->of_block;
     }
+    if (w->watch) cudev_watcher->block_begins(w);
 
     cudev_shared_begin(w);
     cudev_run_threads(w, nobody_ready);

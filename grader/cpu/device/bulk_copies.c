@@ -103,6 +103,13 @@ static struct bulk_copy checked(struct worker* w, const struct cudev_bulk* want,
                                  "the map and the function have the same number of dimensions");
         }
         c.bytes = cudev_box_bytes(&c.map);
+        if ((int64_t)want->c[0] * c.map.element % PIECE) {
+            char text[100];
+            snprintf(text, sizeof text, "begins its box at element %d of a row", want->c[0]);
+            cudev_hopper_mistake(w, "misaligned", at, text,
+                                 "the first coordinate is a multiple of 16 bytes; a GPU calls it "
+                                 "an illegal instruction");
+        }
     } else if (want->bytes == 0 || want->bytes % PIECE || (uintptr_t)want->global % PIECE) {
         cudev_hopper_mistake(w, "misaligned", at,
                              "has a size or a global address that is no "
@@ -120,29 +127,42 @@ static struct bulk_copy checked(struct worker* w, const struct cudev_bulk* want,
     return c;
 }
 
-void cudev_bulk_load(const struct cudev_bulk* copy, const char* file, int line) {
-    const struct place at = {copy->name, file, line};
-    const void* pc = __builtin_return_address(0);
-    struct worker* w = cudev_in_hopper(at.what, file, line);
+static void issue_load(struct worker* w, struct bulk_copy* c, struct mbarrier* b) {
     struct bulk_copies* all = &w->hopper->bulk;
-    struct bulk_copy c = checked(w, copy, &at, pc);
-    struct mbarrier* b = cudev_mbarrier_at(w, copy->bar, &at);
-    if (copy->mask > 1)
-        cudev_hopper_mistake(w, "bad_address", &at,
-                             "names blocks that the cluster does not have, or none",
-                             "bit i of the mask is block i of the cluster");
-    c.barrier = b;
-    c.phase = b->phase;
+    c->barrier = b;
+    c->phase = b->phase;
     if (w->watch) {
-        cudev_watcher->mbarrier_used(w, b, pc, true);
-        c.time = cudev_watcher->bulk_issued(w, &c);
+        cudev_watcher->mbarrier_used(w, b, c->pc, true);
+        c->time = cudev_watcher->bulk_issued(w, c);
     }
-    memset(copy->shared, FRESH_BYTE, c.bytes);
+    memset(c->want.shared, FRESH_BYTE, c->bytes);
     if (all->loads == all->load_room) {
         all->load_room = all->load_room ? 2 * all->load_room : 64;
         all->load = memory(all->load, all->load_room * sizeof *all->load);
     }
-    all->load[all->loads++] = c;
+    all->load[all->loads++] = *c;
+}
+
+void cudev_bulk_load(const struct cudev_bulk* copy, const char* file, int line) {
+    const struct place at = {copy->name, file, line};
+    const void* pc = __builtin_return_address(0);
+    struct worker* w = cudev_in_hopper(at.what, file, line);
+    struct bulk_copy c = checked(w, copy, &at, pc);
+    struct mbarrier* b = cudev_mbarrier_at(w, copy->bar, &at);
+    if (copy->mask == 0) {
+        issue_load(w, &c, b);
+        return;
+    }
+    if (copy->mask >> w->launch->cluster)
+        cudev_hopper_mistake(w, "bad_address", &at,
+                             "names blocks that the cluster does not have, or none",
+                             "bit i of the mask is block i of the cluster");
+    for (unsigned r = 0; r < w->launch->cluster; r++) {
+        if (!(copy->mask >> r & 1)) continue;
+        c.want.shared = cudev_cluster_shared(copy->shared, r, file, line);
+        b = cudev_mbarrier_at(w, cudev_cluster_shared(copy->bar, r, file, line), &at);
+        issue_load(w, &c, b);
+    }
 }
 
 void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line) {

@@ -23,6 +23,10 @@ struct worker* cudev_in_hopper(const char* what, const char* file, int line) {
         cudev_report_add("  next: pose as another card: CARD=h200 or CARD=h100\n");
         cudev_report_end(EXIT_DIAGNOSIS);
     }
+    if (w->watch && w->launch->threads > MAX_THREADS - WARP_SIZE)
+        cudev_not_here("in a checked run, Hopper's instructions in a block of more than 992 "
+                       "threads",
+                       "use fewer", file, line);
     w->hopper->used = true;
     return w;
 }
@@ -57,23 +61,25 @@ void cudev_check_shared(struct worker* w, const struct place* at, const void* p,
 // ---- clusters ----------------------------------------------------------------------------------
 
 unsigned cudev_cluster_rank(const char* file, int line) {
-    cudev_in_hopper("cluster_rank()", file, line);
-    return 0;
-}
-
-void cudev_cluster_sync(const char* file, int line) {
-    cudev_in_hopper("cluster_sync()", file, line);
-    cudev_barrier(CUDEV_BARRIER, 0, file, line);
+    struct worker* w = cudev_in_hopper("cluster_rank()", file, line);
+    return cudev_rank_of(w, cudev_current(w));
 }
 
 void* cudev_cluster_shared(const void* p, unsigned rank, const char* file, int line) {
     const struct place at = {"the shared memory of another block", file, line};
     struct worker* w = cudev_in_hopper(at.what, file, line);
     cudev_check_shared(w, &at, p, 1, 1);
-    if (rank != 0)
+    if (rank >= w->launch->cluster)
         cudev_hopper_mistake(w, "bad_address", &at,
                              "is asked for, and the cluster has no such "
                              "block",
-                             "ranks are below the size of the cluster");
-    return (void*)(uintptr_t)p;
+                             "ranks are below the size of the cluster: __cluster_dims__()");
+    if (w->running_of[rank] == 0 && rank != cudev_rank_of(w, cudev_current(w)))
+        cudev_hopper_mistake(w, "bad_address", &at,
+                             "is asked for, and all threads of that block "
+                             "have returned",
+                             "a cluster_sync() comes before the end: nobody leaves before the "
+                             "others are done with its memory");
+    const size_t in = (size_t)((const char*)p - w->shared->window) % cudev_window_of_block(w);
+    return w->shared[rank].window + in;
 }

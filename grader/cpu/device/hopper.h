@@ -12,8 +12,8 @@
 enum {
     MAX_MBARRIERS = 256,  // of a block
     MBARRIER_BYTES = 8,
-    WARPGROUP = 4,  // warps
-    MAX_WARPGROUPS = MAX_WARPS / WARPGROUP,
+    WARPGROUP = 4,                               // warps
+    MAX_WARPGROUPS = 2 * MAX_WARPS / WARPGROUP,  // in a cluster some have fewer warps
 };
 
 // The calling worker. Ends the program where the card is no Hopper GPU.
@@ -87,6 +87,19 @@ void cudev_bulk_pieces(struct worker* w, const struct bulk_copy* c, cudev_piece*
 
 // ---- warpgroup.c --------------------------------------------------------------------------------
 
+// A warp's warpgroup, numbered through the blocks of a cluster, and its place there.
+struct warp_place {
+    unsigned warpgroup, warp;
+    unsigned first;  // warp of the warpgroup
+};
+static inline struct warp_place cudev_warp_place(const struct worker* w, unsigned warp) {
+    const unsigned warps = (w->launch->of_block + WARP_SIZE - 1) / WARP_SIZE;
+    const unsigned groups = (warps + WARPGROUP - 1) / WARPGROUP;
+    const unsigned rank = warp / warps, own = warp % warps;
+    return (struct warp_place){rank * groups + own / WARPGROUP, own % WARPGROUP,
+                               warp - own % WARPGROUP};
+}
+
 // A product that has been issued and not been computed.
 struct product {
     struct cudev_product is;  // of the first lane that gave it
@@ -148,7 +161,7 @@ struct hopper {
     struct warpgroup* warpgroup;  // MAX_WARPGROUPS, warpgroup.c
     struct registers {
         unsigned of[MAX_WARPS];      // a thread, that each warp has
-        unsigned free;               // of the block, in units of a thread's register for a warp
+        unsigned free[MAX_CLUSTER];  // of each block: registers of a thread, for one warp
         unsigned wanted[MAX_WARPS];  // by warps that wait
         char text[MAX_WARPS][32];
     } registers;

@@ -52,10 +52,21 @@ void cudev_alter_products(double (*product)(double a, double b)) {
     cudev_alter_wgmma(product);
 }
 
+// A row of B or C. Written as a vector, for the compiler to multiply several columns at once: a
+// grade of lesson 07 takes a tenth less.
+typedef double row8 __attribute__((vector_size(8 * sizeof(double))));
+
+static void multiply_altered(double A[16][16], row8 B[16], row8 C[16]) {
+    for (unsigned i = 0; i < 16; i++)
+        for (unsigned k = 0; k < 16; k++)
+            for (unsigned n = 0; n < 8; n++) C[i][n] += altered(A[i][k], B[k][n]);
+}
+
 // D += A B for the whole warp. Products are exact in double, and their sum is nearly exact: it is
 // rounded once. A GPU adds in small groups and drops bits; its NaN is 0x7fffffff, and so is this.
 static void multiply(const struct lane* lane) {
-    double A[16][16], B[16][8], C[16][8];
+    double A[16][16];
+    row8 B[16], C[16];
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         const struct cudev_mma* own = (const struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;
@@ -63,10 +74,12 @@ static void multiply(const struct lane* lane) {
         for (unsigned e = 0; e < 4; e++) B[row_of_B(t, e)][g] = (double)own->b[e];
         for (unsigned e = 0; e < 4; e++) C[row_of_C(g, e)][col_of_C(t, e)] = (double)own->d[e];
     }
-    for (unsigned i = 0; i < 16; i++)
-        for (unsigned k = 0; k < 16; k++)
-            for (unsigned n = 0; n < 8; n++)
-                C[i][n] += altered ? altered(A[i][k], B[k][n]) : A[i][k] * B[k][n];
+    if (altered) multiply_altered(A, B, C);
+    for (unsigned i = 0; i < 16 && !altered; i++) {
+        row8 sum = C[i];
+        for (unsigned k = 0; k < 16; k++) sum += A[i][k] * B[k];
+        C[i] = sum;
+    }
     for (unsigned l = 0; l < WARP_SIZE; l++) {
         struct cudev_mma* own = (struct cudev_mma*)(uintptr_t)lane[l].value;
         unsigned g = l / 4, t = l % 4;

@@ -11,6 +11,8 @@ bool cudev_memory_init(void);
 // Kernels and copies may touch device memory from open to close; the calls nest.
 void cudev_memory_open(void);
 void cudev_memory_close(void);
+// While it is open: the pool reaches to `top` now.
+void cudev_memory_grow(struct pool* pool, size_t top);
 // One CUDA call at a time; the same host thread may enter again.
 void cudev_lock(void);
 void cudev_unlock(void);

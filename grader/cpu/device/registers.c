@@ -2,6 +2,7 @@
 // launched with: for each thread the same, a multiple of 8, and here as many as fit on the
 // multiprocessor. The compiler may have chosen fewer, so an inc to fewer than these is no mistake.
 #include <stdio.h>
+#include <string.h>
 #include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
@@ -9,14 +10,14 @@
 
 void cudev_registers_begin(struct worker* w) {
     struct registers* r = &w->hopper->registers;
-    unsigned warps = (w->launch->threads + WARP_SIZE - 1) / WARP_SIZE;
+    unsigned warps = (w->launch->of_block + WARP_SIZE - 1) / WARP_SIZE;
     unsigned each = (unsigned)cudev_card()->registers / (warps * WARP_SIZE) / 8 * 8;
     if (each > CARD_THREAD_REGISTERS) each = CARD_THREAD_REGISTERS + 1;
     for (unsigned i = 0; i < MAX_WARPS; i++) {
         r->of[i] = each;
         r->wanted[i] = 0;
     }
-    r->free = 0;
+    memset(r->free, 0, sizeof r->free);
 }
 
 void cudev_registers_report(const struct worker* w) {
@@ -27,15 +28,16 @@ void cudev_registers_report(const struct worker* w) {
                 "  warp %u has %u registers a thread and waits for %u; %u are free for "
                 "one warp: the sum over all warps is more than the block was launched "
                 "with\n",
-                i, r->of[i], r->wanted[i], r->free);
+                i, r->of[i], r->wanted[i], r->free[cudev_rank_of(w, i * WARP_SIZE)]);
 }
 
 // As many warps as can be served, in their order.
 static void serve(struct worker* w, unsigned last) {
     struct registers* r = &w->hopper->registers;
     for (unsigned i = 0; i < MAX_WARPS; i++) {
-        if (!r->wanted[i] || r->wanted[i] - r->of[i] > r->free) continue;
-        r->free -= r->wanted[i] - r->of[i];
+        unsigned* free = &r->free[cudev_rank_of(w, i * WARP_SIZE)];
+        if (!r->wanted[i] || r->wanted[i] - r->of[i] > *free) continue;
+        *free -= r->wanted[i] - r->of[i];
         r->of[i] = r->wanted[i];
         r->wanted[i] = 0;
         if (i == last) continue;
@@ -63,7 +65,7 @@ static bool complete_set(struct worker* w, unsigned warp, uint32_t lanes) {
         cudev_hopper_mistake(w, "unsupported", &lane->place, text,
                              "dec gives registers back, inc takes them");
     }
-    if (!increase) r->free += r->of[warp] - wanted;
+    if (!increase) r->free[cudev_rank_of(w, warp * WARP_SIZE)] += r->of[warp] - wanted;
     if (!increase) r->of[warp] = wanted;
     if (increase && wanted > r->of[warp]) r->wanted[warp] = wanted;
     serve(w, warp);

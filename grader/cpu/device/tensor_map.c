@@ -15,8 +15,9 @@ enum { INVALID_VALUE = 1, NOT_SUPPORTED = 801 };  // CUresult
 enum { FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };  // CUtensorMapDataType
 
 static int refuse(int result, const char* file, int line, const char* reason) {
-    cudev_refused(result == NOT_SUPPORTED ? cudaErrorNotSupported : cudaErrorInvalidValue,
-                  "tensor_map_encode", "tensor_map_encode() at %s:%d: %s", file, line, reason);
+    // a function of the driver: the runtime's last error stays
+    cudev_refused(cudaSuccess, "tensor_map_encode", "tensor_map_encode() at %s:%d: %s", file, line,
+                  reason);
     return result;
 }
 

@@ -38,6 +38,7 @@ struct warp_state {
 };
 
 struct warpgroup {
+    unsigned first;                         // warp
     uint32_t computed, issued;              // products: by all; by at least one warp
     struct product product[MOST_PRODUCTS];  // number i at i % MOST_PRODUCTS
     struct warp_state warp[WARPGROUP];
@@ -68,7 +69,10 @@ static struct product* number(struct warpgroup* g, uint32_t i) {
 }
 
 static struct warpgroup* own_group(struct worker* w, unsigned warp) {
-    return &w->hopper->warpgroup[warp / WARPGROUP];
+    const struct warp_place place = cudev_warp_place(w, warp);
+    struct warpgroup* g = &w->hopper->warpgroup[place.warpgroup];
+    g->first = place.first;
+    return g;
 }
 
 // ---- operands in shared memory -----------------------------------------------------------------
@@ -193,10 +197,7 @@ static void compute(struct worker* w, struct warpgroup* g, struct product* p) {
     if (!p->is.a) unpack(w, p->is.a_low, p->is.a_major, p->is.swizzle, ROWS * WARPGROUP, a, K, 1);
     for (unsigned i = 0; i < WARPGROUP; i++) {
         struct accumulator* c = &g->warp[i].accumulator[p->accumulator[i]];
-        if (p->is.a) {
-            if (w->watch && A_changed(p, i)) cudev_watcher->touched(w, p, i, false);
-            unpack_registers(&p->a[i * WARP_SIZE], a + i * ROWS * K);
-        }
+        if (p->is.a) unpack_registers(&p->a[i * WARP_SIZE], a + i * ROWS * K);
         if (!p->is.add) memset(c->value, 0, ROWS * n * sizeof(float));
         cudev_multiply_rows(c->value, a + i * ROWS * K, b, n);
     }
@@ -211,13 +212,15 @@ static bool can_compute(struct warpgroup* g, uint32_t wanted) {
 
 // The warp gets each D of whose products it has waited for the last.
 static void deliver(struct worker* w, struct warpgroup* g, unsigned warp, uint32_t wanted) {
-    struct warp_state* s = &g->warp[warp % WARPGROUP];
+    struct warp_state* s = &g->warp[warp - g->first];
     while (g->computed < wanted) compute(w, g, number(g, g->computed++));
+    for (uint32_t i = s->waited; w->watch && i < wanted; i++)
+        if (number(g, i)->is.a && A_changed(number(g, i), warp - g->first))
+            cudev_watcher->touched(w, number(g, i), false);
     for (unsigned k = 0; k < ACCUMULATORS; k++) {
         struct accumulator* c = &s->accumulator[k];
         if (!c->runs || c->last > wanted) continue;
-        if (w->watch && !poisoned(c))
-            cudev_watcher->touched(w, number(g, c->last - 1), warp % WARPGROUP, true);
+        if (w->watch && !poisoned(c)) cudev_watcher->touched(w, number(g, c->last - 1), true);
         for (unsigned l = 0; l < WARP_SIZE; l++)
             for (unsigned i = 0; i < c->n / 2; i++) c->d[l][i] = c->value[place_in_D(l, i, c->n)];
         c->runs = false;
@@ -226,7 +229,8 @@ static void deliver(struct worker* w, struct warpgroup* g, unsigned warp, uint32
     if (w->watch && wanted) cudev_watcher->products_waited(w, warp, number(g, wanted - 1));
 }
 
-static void serve(struct worker* w, struct warpgroup* g, unsigned first_warp) {
+static void serve(struct worker* w, struct warpgroup* g) {
+    const unsigned first_warp = g->first;
     for (unsigned i = 0; i < WARPGROUP; i++) {
         struct warp_state* s = &g->warp[i];
         if (!s->wanted || !can_compute(g, s->wanted)) continue;
@@ -292,9 +296,24 @@ static unsigned accumulator_of(struct worker* w, struct warp_state* s, const str
     return free;
 }
 
+// D and A are the thread's own variables: elsewhere the watchers would not see them change.
+static bool is_register(const struct worker* w, const void* p, size_t bytes) {
+    const char* stacks = STACK_BASE + (size_t)w->number * WORKER_STACKS;
+    return (size_t)((const char*)p - stacks) < WORKER_STACKS - bytes && (uintptr_t)p % 4 == 0;
+}
+
 static void check_product(struct worker* w, unsigned warp, const struct lane* lane) {
     const struct place* at = &lane->place;
-    if ((warp / WARPGROUP + 1) * WARPGROUP * WARP_SIZE > w->launch->threads)
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        const struct cudev_product* own = given(&lane[l]);
+        if (is_register(w, own->d, (size_t)own->n / 2 * sizeof(float)) &&
+            (!own->a || is_register(w, own->a, 4 * sizeof(unsigned))))
+            continue;
+        cudev_hopper_mistake(w, "bad_address", at, "gets a D or an A that are no registers",
+                             "d, and a in registers, are local arrays of each thread");
+    }
+    const unsigned first = cudev_warp_place(w, warp).first * WARP_SIZE;
+    if (first % w->launch->of_block + WARPGROUP * WARP_SIZE > w->launch->of_block)
         cudev_hopper_mistake(w, "diverged_warp", at,
                              "is in a block whose last warpgroup has fewer "
                              "than four warps",
@@ -320,7 +339,7 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
     const struct lane* lane = cudev_lanes(w, warp);
     const struct cudev_product* own = given(lane);
     struct warpgroup* g = own_group(w, warp);
-    const unsigned i = warp % WARPGROUP;
+    const unsigned i = warp - g->first;
     struct warp_state* s = &g->warp[i];
     check_product(w, warp, lane);
     struct product* p = number(g, s->issued);
@@ -334,7 +353,7 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
         p->place = lane->place;
         p->group = s->groups;
         p->warps = 0;
-        p->warpgroup = warp / WARPGROUP;
+        p->warpgroup = (unsigned)(g - w->hopper->warpgroup);
     } else if (!same_product(&p->is, own) || p->group != s->groups) {
         char text[300];
         snprintf(text, sizeof text,
@@ -355,7 +374,7 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
         memcpy(p->kept[i * WARP_SIZE + l], given(&lane[l])->a, sizeof p->kept[0]);
     }
     if (w->watch) cudev_watcher->product_issued(w, p, warp, first, fence && !s->fenced);
-    serve(w, g, warp / WARPGROUP * WARPGROUP);
+    serve(w, g);
     return true;
 }
 
@@ -384,13 +403,15 @@ void cudev_wgmma(struct cudev_product* product, const char* file, int line) {
 
 static bool complete_fence(struct worker* w, unsigned warp, uint32_t lanes) {
     (void)lanes;
-    own_group(w, warp)->warp[warp % WARPGROUP].fenced = true;
+    struct warpgroup* g = own_group(w, warp);
+    g->warp[warp - g->first].fenced = true;
     return true;
 }
 
 static bool complete_commit(struct worker* w, unsigned warp, uint32_t lanes) {
     (void)lanes;
-    struct warp_state* s = &own_group(w, warp)->warp[warp % WARPGROUP];
+    struct warpgroup* g = own_group(w, warp);
+    struct warp_state* s = &g->warp[warp - g->first];
     s->groups++;
     s->fenced = false;
     return true;
@@ -405,7 +426,7 @@ static uint32_t products_of(struct warpgroup* g, const struct warp_state* s, uns
 
 static bool complete_wait(struct worker* w, unsigned warp, uint32_t lanes) {
     struct warpgroup* g = own_group(w, warp);
-    struct warp_state* s = &g->warp[warp % WARPGROUP];
+    struct warp_state* s = &g->warp[warp - g->first];
     uint32_t wanted = products_of(g, s, cudev_lanes(w, warp)->arg);
     if (can_compute(g, wanted)) {
         deliver(w, g, warp, wanted);
@@ -457,7 +478,7 @@ void cudev_warpgroups_report(const struct worker* w) {
             if (g->warp[i].issued < g->issued)
                 cudev_report_add("  warp %u has issued %u products of its warpgroup, and another "
                                  "warp %u, the last one at %s:%d\n",
-                                 WARPGROUP * k + i, g->warp[i].issued, g->issued,
+                                 g->first + i, g->warp[i].issued, g->issued,
                                  number(g, g->issued - 1)->place.file,
                                  number(g, g->issued - 1)->place.line);
     }
@@ -471,7 +492,7 @@ void cudev_warpgroups_end(struct worker* w) {
             cudev_report_begin("diverged_warp",
                                "warp %u has returned, and of the products of its warpgroup it has "
                                "issued %u, while another warp has issued %u, the last one at %s:%d",
-                               WARPGROUP * k + i, g->warp[i].issued, g->issued,
+                               g->first + i, g->warp[i].issued, g->issued,
                                number(g, g->issued - 1)->place.file,
                                number(g, g->issued - 1)->place.line);
             cudev_report_launch(w);

@@ -76,13 +76,13 @@ struct cudev_watcher {
     void (*proxy_fence)(struct worker* w, bool global);
     // A warp issues a product, the first of its warpgroup or not; unfenced: a wgmma_fence() is
     // missing. A product is computed. A warp has waited for
-    // the products up to `last`. Registers of D or A have changed while the
-    // product ran; warp: of the four.
+    // the products up to `last`. Registers of D or A have changed while
+    // the product ran.
     void (*product_issued)(struct worker* w, struct product* p, unsigned warp, bool first,
                            bool unfenced);
     void (*product_computed)(struct worker* w, struct product* p);
     void (*products_waited)(struct worker* w, unsigned warp, const struct product* last);
-    void (*touched)(struct worker* w, const struct product* p, unsigned warp, bool is_D);
+    void (*touched)(struct worker* w, const struct product* p, bool is_D);
 
     void (*report)(void);  // a diagnosis is about to end the program: prints all findings
 };

@@ -110,6 +110,11 @@ void cudev_write_profile(FILE* out, const char* format);
 // So a program can find out what came from mma.sync.
 void cudev_alter_products(double (*product)(double a, double b));
 
+// A program may keep device memory open to itself, so that its own copies do not open and close it
+// each time: from here on, or no longer if held is 0. In between no code runs that must not reach
+// it. The calls nest.
+void cudev_hold_open(int held);
+
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
 // blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,
 // then y, then z. CUDEV_FEW_BLOCKS: the first and the last, each an eighth of them (watched: a

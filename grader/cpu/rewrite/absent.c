@@ -38,11 +38,13 @@ static const struct absent {
          "graphs", "plain launches"},
         {"cudaLaunchCooperativeKernel* cudaCG*", "cooperative launches",
          "one kernel after the other"},
-        {"cudaLaunchKernelEx* cudaLaunchConfig_t cudaLaunchAttribute*",
-         "clusters and launch attributes", "<<< >>>"},
-        {"__cluster_dims__ __cluster* cudaOccupancyMaxActiveClusters __threadfence_cluster "
+        {"cudaLaunchKernelEx* cudaLaunchConfig_t cudaLaunchAttribute*", "launch attributes",
+         "<<< >>> and __cluster_dims__()"},
+        {"__clusterDim* __clusterGrid* __clusterIdx* __clusterRelative* __clusterSize* "
+         "__cluster_barrier* __cluster_map* __cluster_query* cudaOccupancyMaxActiveClusters "
+         "__threadfence_cluster "
          "cudaOccupancyMaxPotentialClusterSize",
-         "clusters", "blocks"},
+         "CUDA's functions for clusters", "those of hopper.h"},
         {"cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
          "kernels that overlap", "one kernel after the other"},
         {"cudaLaunchDevice* cudaGetParameterBuffer*", "a kernel that launches kernels",

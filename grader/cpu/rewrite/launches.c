@@ -79,9 +79,12 @@ void rewrite_launch(size_t open, bool in_define) {
                              ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
                              : "(cudev_arguments...); }, ";
     for (size_t k = open; k <= close; k++) tokens[k].hidden = tokens[k].kind != SPACE;
-    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ", called,
-            shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
-            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
+    replace(open,
+            "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, "
+            "::cudev::cluster%s, ",
+            called, shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "",
+            cluster_of(last));
     replace(close, known ? "))" : ")}");
     replace(first, "%s%.*s",
             known   ? "::cudev::known<("

@@ -118,6 +118,7 @@ static void rewrite_all(void) {
             rewrite_launch_call(i);
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
+            check_cluster(i);
             if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
         }

@@ -76,6 +76,10 @@ bool has_address(size_t last);
 // The parameters of the kernel that the expression up to `last` names, or that a pointer of this
 // name is set to: "out,in,n". Empty if not known.
 const char* parameters_of(size_t last);
+// Refuses __cluster_dims__ where note_kernel() does not read it.
+void check_cluster(size_t i);
+// The blocks of a cluster that the kernel's __cluster_dims__ asks for: "(2, 1, 1)".
+const char* cluster_of(size_t last);
 // Adds the name of the kernel of the expression [first, last].
 void add_kernel_name(struct text* t, size_t first, size_t last);
 

@@ -10,7 +10,8 @@
         kernel<<<dim3(1), dim3(32)>>>(p); \
     } while (0)
 
-__global__ void add_one(int* p) {
+#define WHOLE int
+__global__ void add_one(WHOLE* p) {
     if (threadIdx.x == 0) *p += 1;
 }
 
@@ -102,7 +103,7 @@ static void launches(void) {
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
     CHECK(int_at(p, 0) == 448);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 105);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 106);
     cudaFree(p);
 }
 // clang-format on

@@ -43,7 +43,7 @@ compile_all() {
     done
 }
 compile_all language threads &
-compile_all api cards numbers diagnoses instructions
+compile_all api cards numbers diagnoses instructions hopper
 wait
 
 compiled() {
@@ -52,7 +52,7 @@ compiled() {
 }
 
 # ---- right programs, also with one worker and with more workers than cores ----
-for name in language threads api numbers instructions; do
+for name in language threads api numbers instructions hopper; do
     for workers in 1 3; do
         compiled "$name" && CUDEV_WORKERS=$workers timeout 60 "$work/$name" > "$work/log" 2>&1
         result "$name, $workers worker(s)" $?
@@ -67,6 +67,11 @@ done
 compiled cards && ! CUDEV_CARD=gtx480 timeout 20 "$work/cards" 48 > "$work/log" 2>&1 &&
     grep -q 'CUDEV_CARD names a card that the CPU device does not know' "$work/log"
 result "cards, one that does not exist" $?
+
+compiled hopper
+CUDEV_CARD=a100 timeout 20 "$work/hopper" refused > "$work/log" 2>&1
+[ $? -eq 86 ] && grep -q 'is an instruction of Hopper GPUs (compute capability 9.0), and this is an NVIDIA A100' "$work/log"
+result "Hopper's instructions, a100" $?
 
 # as in the grader's sandbox: little data, few processes
 compiled threads && (

@@ -145,10 +145,10 @@ void cudev_async_mbarrier_used(struct worker* w, const struct mbarrier* b, const
     const struct side maker = {site_at(b->pc), b->thread, "makes the mbarrier"};
     if (slot >= watch->block_floor && slot_thread(slot) == b->thread &&
         !is_known(watch, offset, slot, t))
-        cudev_async_found(
-            watch, b->at, user, maker, "no barrier between",
-            "after fence_mbarrier_init() a __syncthreads() lets the other threads see the "
-            "barriers");
+        cudev_async_found(watch, b->at, user, maker, "no barrier between",
+                          "after fence_mbarrier_init() a __syncthreads(), in a cluster a "
+                          "cluster_sync(), lets the\n"
+                          "        other threads see the barriers");
     else if (by_tma && !b->fenced)
         cudev_async_found(
             watch, b->at, user, maker, "no fence_mbarrier_init() between",
@@ -318,8 +318,8 @@ void cudev_async_left(struct worker* w, const struct bulk_copy* c) {
 
 // ---- wgmma -------------------------------------------------------------------------------------
 
-static struct side side_of_product(struct worker* w, const struct product* p, unsigned warp) {
-    return (struct side){site_at(p->is.pc), thread_of_warpgroup(w->watch, warp / WARPGROUP),
+static struct side side_of_product(struct worker* w, const struct product* p) {
+    return (struct side){site_at(p->is.pc), thread_of_warpgroup(w->watch, p->warpgroup),
                          "multiplies"};
 }
 
@@ -352,7 +352,7 @@ void cudev_async_product_issued(struct worker* w, struct product* p, unsigned wa
     struct watch* watch = w->watch;
     if (watch->profile && first) cudev_profile_count_wgmma(watch, p->is.pc, p->is.n);
     if (!watch->check) return;
-    const struct side by = side_of_product(w, p, warp);
+    const struct side by = side_of_product(w, p);
     if (unfenced)
         cudev_async_found(
             watch, NULL, by, (struct side){0, 0, NULL}, "no wgmma_fence() before it",
@@ -386,7 +386,7 @@ static void computed_piece(struct worker* w, const struct product* p, const char
 void cudev_async_product_computed(struct worker* w, struct product* p) {
     struct watch* watch = w->watch;
     if (!watch->check) return;
-    running_product = side_of_product(w, p, p->warpgroup * WARPGROUP);
+    running_product = side_of_product(w, p);
     cudev_operand_pieces(w, p, true, computed_piece);
     cudev_operand_pieces(w, p, false, computed_piece);
     tick(watch);
@@ -395,14 +395,14 @@ void cudev_async_product_computed(struct worker* w, struct product* p) {
 
 void cudev_async_products_waited(struct worker* w, unsigned warp, const struct product* last) {
     if (!w->watch->check) return;
-    const unsigned other = thread_of_warpgroup(w->watch, warp / WARPGROUP);
+    const unsigned other = thread_of_warpgroup(w->watch, last->warpgroup);
     for (unsigned l = 0; l < WARP_SIZE; l++)
         cudev_order_learn(w->watch, warp * WARP_SIZE + l, other, last->time);
 }
 
-void cudev_async_touched(struct worker* w, const struct product* p, unsigned warp, bool is_D) {
+void cudev_async_touched(struct worker* w, const struct product* p, bool is_D) {
     if (!w->watch->check) return;
-    struct side by = side_of_product(w, p, p->warpgroup * WARPGROUP + warp);
+    struct side by = side_of_product(w, p);
     cudev_async_found(
         w->watch, NULL, by, (struct side){0, 0, NULL},
         is_D ? "a thread writes to its D before the wait"

@@ -20,6 +20,6 @@ void cudev_async_product_issued(struct worker* w, struct product* p, unsigned wa
                                 bool unfenced);
 void cudev_async_product_computed(struct worker* w, struct product* p);
 void cudev_async_products_waited(struct worker* w, unsigned warp, const struct product* last);
-void cudev_async_touched(struct worker* w, const struct product* p, unsigned warp, bool is_D);
+void cudev_async_touched(struct worker* w, const struct product* p, bool is_D);
 
 #endif

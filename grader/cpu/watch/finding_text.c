@@ -73,6 +73,10 @@ static void add_deed(const struct source_line* s, enum cudev_access access, cons
     add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
 }
 
+static unsigned threads_of(const struct finding* f) {
+    return f->launch.block[0] * f->launch.block[1] * f->launch.block[2];
+}
+
 static uint3 index_of(const unsigned* size, uint64_t linear) {
     return (uint3){(unsigned)(linear % size[0]), (unsigned)(linear / size[0] % size[1]),
                    (unsigned)(linear / size[0] / size[1])};
@@ -80,7 +84,9 @@ static uint3 index_of(const unsigned* size, uint64_t linear) {
 
 static void add_thread(const struct finding* f, enum cudev_access access, uint64_t block,
                        unsigned thread, const struct source_line* s) {
-    uint3 t = index_of(f->launch.block, thread), b = index_of(f->launch.grid, block);
+    const unsigned of_block = threads_of(f);  // a cluster has more
+    uint3 t = index_of(f->launch.block, thread % of_block);
+    uint3 b = index_of(f->launch.grid, block + thread / of_block);
     add("    %-6s by thread (%u,%u,%u) of block (%u,%u,%u) at ", verb(access), t.x, t.y, t.z, b.x,
         b.y, b.z);
     add_place(s);
@@ -95,8 +101,9 @@ static void add_agent(const struct finding* f, const char* deed, unsigned thread
     if (thread > f->beyond + 1) {
         add(": warpgroup %u", thread - f->beyond - 2);
     } else if (thread < f->beyond) {
-        uint3 t = index_of(f->launch.block, thread);
+        uint3 t = index_of(f->launch.block, thread % threads_of(f));
         add(": thread (%u,%u,%u)", t.x, t.y, t.z);
+        if (f->launch.cluster > 1) add(" of block %u of its cluster", thread / threads_of(f));
     }
     add(", ");
     add_place(s);

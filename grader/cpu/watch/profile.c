@@ -51,7 +51,7 @@ void cudev_profile_block_begins(struct watch* watch) {
     profile()->worker[watch->worker->number].placed_count = 0;
     profile()->worker[watch->worker->number].shared_bytes = 0;
     profile()->worker[watch->worker->number].block_sectors = 0;
-    cudev_counters_kernel(watch)->blocks++;
+    cudev_counters_kernel(watch)->blocks += watch->worker->launch->cluster;
 }
 
 void cudev_profile_block_ends(struct watch* watch) {
@@ -134,6 +134,7 @@ void cudev_profile_shared_array(struct watch* watch, const char* data, size_t by
     uint64_t* last = &own->placed[own->placed_count++ % MAX_SHARED_ARRAYS];
     if (*last != place) own->epoch++;
     *last = place;
-    own->shared_bytes += bytes;
+    if (cudev_shared_around(watch->worker, data) == watch->worker->shared)
+        own->shared_bytes += bytes;  // of the first block of a cluster
     if (own->shared_bytes > own->most_shared) own->most_shared = own->shared_bytes;
 }

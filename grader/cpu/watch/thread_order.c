@@ -68,14 +68,6 @@ static void join_lanes_fenced(struct watch* watch, unsigned warp, uint32_t lanes
 
 // ---- barriers ----------------------------------------------------------------------------------
 
-void cudev_order_barrier(struct watch* watch) {
-    watch->now += ONE_TICK;
-    watch->shared_floor = watch->now;
-    watch->order.by_rows = false;
-    if (watch->fences.last > watch->block_floor) watch->fences.before_barrier = true;
-    if (watch->order.fences) join_all_fenced(watch);
-}
-
 // The row of a thread, empty if it has none in this block yet.
 static uint32_t* row_of(struct watch* watch, unsigned thread) {
     uint32_t* row = watch->order.row[thread];
@@ -97,6 +89,36 @@ static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
     }
     for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1)
         join(row_of(watch, first + (unsigned)__builtin_ctz(rest)), sum, threads);
+}
+
+// The threads of one block of a cluster meet: each knows what all of them knew and did.
+static void join_block(struct watch* watch, unsigned rank) {
+    const unsigned threads = watch->worker->launch->of_block, first = rank * threads;
+    const size_t bytes = order_width(watch) * sizeof(uint32_t);
+    uint32_t* sum = row_of(watch, first);
+    for (unsigned t = first; t < first + threads; t++) {
+        join(sum, row_of(watch, t), order_width(watch));
+        sum[t] = (uint32_t)(watch->now >> SLOT_TIME_SHIFT);
+    }
+    for (unsigned t = first + 1; t < first + threads; t++) memcpy(row_of(watch, t), sum, bytes);
+    if (!watch->order.fences) return;
+    sum = fenced_of(watch, first);
+    for (unsigned t = first; t < first + threads; t++)
+        join(sum, fenced_of(watch, t), order_width(watch));
+    for (unsigned t = first + 1; t < first + threads; t++) memcpy(fenced_of(watch, t), sum, bytes);
+}
+
+void cudev_order_barrier(struct watch* watch) {
+    watch->now += ONE_TICK;
+    if (watch->fences.last > watch->block_floor) watch->fences.before_barrier = true;
+    if (watch->worker->launch->cluster > 1) {
+        watch->order.by_rows = true;
+        join_block(watch, cudev_rank_of(watch->worker, watch->worker->current));
+        return;
+    }
+    watch->shared_floor = watch->now;
+    watch->order.by_rows = false;
+    if (watch->order.fences) join_all_fenced(watch);
 }
 
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {

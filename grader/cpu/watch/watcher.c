@@ -74,9 +74,11 @@ static void block_ends(struct worker* w) {
     struct watch* watch = w->watch;
     if (watch->profile) cudev_profile_block_ends(watch);
     if (!watch->check) return;
-    uint64_t offset = (uint64_t)(w->shared->window - ARENA_BASE);
-    cudev_bounds_disown(offset, w->shared->used);
-    cudev_bounds_unwritten(offset, w->shared->used);
+    for (unsigned i = 0; i < w->launch->cluster; i++) {
+        uint64_t offset = (uint64_t)(w->shared[i].window - ARENA_BASE);
+        cudev_bounds_disown(offset, w->shared[i].used);
+        cudev_bounds_unwritten(offset, w->shared[i].used);
+    }
 }
 
 static void barrier(struct worker* w) {
@@ -113,7 +115,7 @@ static void proxy_fence(struct worker* w, bool global) {
 static void shared_array(struct worker* w, const char* data, size_t bytes) {
     struct watch* watch = w->watch;
     if (watch->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
-    const struct shared_memory* m = w->shared;
+    const struct shared_memory* m = cudev_shared_around(w, data);
     unsigned id = m->declared_count ? cudev_shared_id(m->declared[m->declared_count - 1]) : 0;
     if (watch->profile) cudev_profile_shared_array(watch, data, bytes, id);
 }

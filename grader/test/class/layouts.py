@@ -349,6 +349,21 @@ def classroom():
         c.close()
 
 
+def twins():
+    # Two of one name: nobody guesses, but what tells them apart is enough.
+    c = Case("twins", roster="Full name,Email address\nAnna Schmidt,a1@example.org\nAnna Schmidt,a2@example.org\n"
+             "Max Weber,mw@example.org\nMax Weber,mw@example.org\n")
+    c.file("Anna Schmidt/vector_add.cu", "unclear")
+    c.file("a2@example.org/vector_add.cu", "a2")
+    c.file("mw.cu", "mw")
+    c.missing("Anna Schmidt", "")
+    c.taken("Anna Schmidt (a2@example.org)", "a2")
+    c.taken("Anna Schmidt (which?)", "unclear")
+    c.lines[-1] += " (not on the roster)"
+    c.taken("Max Weber", "mw")
+    c.close()
+
+
 def mixed():
     # All at once, in one folder
     c = Case("mixed")
@@ -392,4 +407,4 @@ def hostile():
     c.close()
 
 
-plain(), latest(), moodle(), canvas(), gradescope(), classroom(), mixed(), hostile()
+plain(), latest(), moodle(), canvas(), gradescope(), classroom(), twins(), mixed(), hostile()

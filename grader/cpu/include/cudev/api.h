@@ -162,7 +162,7 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
                                     const char* file = __builtin_FILE(),
                                     int line = __builtin_LINE()) {
     const cudev_launch_site site = cudev::site("cudaLaunchKernel", nullptr, (const void*)kernel,
-                                               file, line, grid, block, shared_bytes, stream);
+                                               file, line, 1, grid, block, shared_bytes, stream);
     return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
 }
 

@@ -12,6 +12,7 @@
 #define __global__ __attribute__((noinline, flatten))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)  // the rewriter has read it
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
 #ifdef CUDEV_WORDS  // only what the compiler says is wanted

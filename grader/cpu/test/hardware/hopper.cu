@@ -131,14 +131,15 @@ template <int rank>
 __global__ void boxes(unsigned* out, const __grid_constant__ CUtensorMap map, int bytes) {
     __shared__ __align__(1024) unsigned s[BOX_BYTES / 4];
     __shared__ mbarrier full;
-    const int shift[BOXES] = {0, -1, -3, 2, 7, -64, 1000000, 13};
+    const int along[BOXES] = {0, -8, -24, 16, 56, -64, 1000000, 104};
+    const int across[BOXES] = {2, 7, -64, 1000000, 3, 0, -1, -3};
     if (threadIdx.x == 0) {
         mbarrier_init(&full, 1);
         fence_mbarrier_init();
     }
     __syncthreads();
     for (int i = 0; i < BOXES; i++) {
-        int c = shift[i], e = shift[(i + 3) % BOXES];
+        int c = along[i], e = across[i];
         if (threadIdx.x == 0) {
             mbarrier_arrive_expect(&full, bytes);
             if (rank == 2) tma_load_2d(s, &map, &full, L2_EVICT_FIRST, c, e);
@@ -182,10 +183,10 @@ __global__ void put_boxes(const unsigned* in, const __grid_constant__ CUtensorMa
         fence_proxy_async();
         __syncthreads();  // the box is whole
         if (threadIdx.x == 0) {
-            if (rank == 2) tma_store_2d(&map, s, 3 * i - 3, 2 * i - 1);
-            if (rank == 3) tma_store_3d(&map, s, 3 * i - 3, 2, i - 1);
-            if (rank == 4) tma_store_4d(&map, s, 3 * i - 3, 7, 2, i);
-            if (rank == 5) tma_store_5d(&map, s, 3 * i - 3, 0, i - 1, 1, 1);
+            if (rank == 2) tma_store_2d(&map, s, 8 * i - 8, 2 * i - 1);
+            if (rank == 3) tma_store_3d(&map, s, 8 * i - 8, 2, i - 1);
+            if (rank == 4) tma_store_4d(&map, s, 8 * i - 8, 7, 2, i);
+            if (rank == 5) tma_store_5d(&map, s, 8 * i - 8, 0, i - 1, 1, 1);
             bulk_commit();
             bulk_wait<0>();
         }
@@ -289,6 +290,42 @@ __global__ void __launch_bounds__(256, 1) ring(unsigned* out, const unsigned* in
 static void rings(unsigned* out, const unsigned* in) {
     ring<<<ROUNDS, 256>>>(out, in);
 }
+// Two blocks of a cluster, each of which loads half of a box for both; stages are freed at the
+// other one, and at the end each reads a word of the other's memory.
+__global__ void __cluster_dims__(2, 1, 1)
+    both(unsigned* out, const __grid_constant__ CUtensorMap map) {
+    __shared__ __align__(1024) unsigned s[2][64 * ROW / 4];
+    __shared__ mbarrier full[2], empty[2];
+    const int half = 32 * ROW / 4, rank = cluster_rank();
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < 2; i++) mbarrier_init(&full[i], 1);
+        for (int i = 0; i < 2; i++) mbarrier_init(&empty[i], 2);
+        fence_mbarrier_init();
+    }
+    cluster_sync();
+    unsigned sum = 0;
+    for (int i = 0; i < 6; i++) {
+        if (threadIdx.x == 0) {
+            mbarrier_wait(&empty[i % 2], i / 2 % 2 ^ 1);
+            mbarrier_arrive_expect(&full[i % 2], 64 * ROW);
+            tma_load_2d_multicast(&s[i % 2][rank * half], &map, &full[i % 2], L2_EVICT_NORMAL, 3,
+                                  64 * i, 32 * rank);
+        }
+        mbarrier_wait(&full[i % 2], i / 2 % 2);
+        for (int j = threadIdx.x; j < 2 * half; j += 64) sum = 31 * sum + s[i % 2][j];
+        __syncthreads();
+        if (threadIdx.x < 2) mbarrier_arrive_remote(&empty[i % 2], threadIdx.x);
+    }
+    s[0][threadIdx.x] = sum;
+    cluster_sync();
+    const unsigned* other = (const unsigned*)cluster_shared(s[0], rank ^ 1);
+    out[blockIdx.x * 128 + threadIdx.x] = sum;
+    out[blockIdx.x * 128 + 64 + threadIdx.x] = other[63 - threadIdx.x];
+    cluster_sync();
+}
+static void clusters(unsigned* out, const unsigned* in) {
+    both<<<2, 64>>>(out, matrix(in, 64, 6 * 64, 32, 128));
+}
 static void all_rows(unsigned* out, const unsigned* in) {
     rows<<<ROUNDS, 64>>>(out, in);
 }
@@ -374,6 +411,7 @@ static const struct test tests[] = {
     {"stmatrix_x4", stored<4, 0>, 0, 160, 128, fill_bits, EXACT},
     {"stmatrix_x2_trans", stored<2, 1>, 0, 160, 128, fill_bits, EXACT},
     {"stmatrix_x4_trans", stored<4, 1>, 0, 160, 128, fill_bits, EXACT},
+    {"multicast in a cluster", clusters, 0, OF_ALL(64 * 6 * 32), OF_ALL(256), fill_bits, EXACT},
     {"mbarriers in a ring", rings, 0, 2 * ROUNDS* WARP, 64, fill_bits, EXACT},
 };
 

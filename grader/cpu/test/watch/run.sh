@@ -83,6 +83,7 @@ one() {
             case $ends in
             "barrier divergence"*) echo barrier_divergence ;;
             deadlock*) echo deadlock ;;
+            ?*) echo diagnosis ;;
             esac
         } | awk '!seen[$0]++' | paste -sd+ - > "$build/test/planted/$name"
         ;;
