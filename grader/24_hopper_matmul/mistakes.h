@@ -150,15 +150,11 @@ static bool sums_go_on(const struct suspect* s, const struct hypothesis* h, int 
     return p->M <= A_PANEL && p->N > back;
 }
 
-// All that was written is NaN, and there is none in A and B: of sums that were not awaited, or of
-// numbers from outside of the arrays. Both look alike.
-static bool is_all_nan(const struct product* p) {
-    const struct tensor* of[] = {p->A.t, p->B.t};
-    for (int i = 0; i < 2; i++)
-        for (int64_t e = 0; e < of[i]->count; e++)
-            if (!isfinite(of[i]->value[e])) return false;
-    for (int64_t e = 0; e < p->C.t->count; e++)
-        if (!p->C.t->untouched[e] && !isnan(p->C.t->got[e])) return false;
+// All of C is NaN: sums that were not awaited, numbers from outside of the arrays or from between
+// their rows look alike.
+static bool is_all_nan(const struct tensor* C) {
+    for (int64_t e = 0; e < C->count; e++)
+        if (!C->untouched[e] && !isnan(C->got[e])) return false;
     return true;
 }
 
@@ -203,7 +199,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     (void)budget;
     if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
-    if (is_all_nan(p)) return CAUSE_NONE;
+    if (is_all_nan(t)) return CAUSE_NONE;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
     if (!cause) cause = explain_counted(&s);

@@ -135,7 +135,8 @@ bool is_lost_below(const struct suspect* s) {
             continue;
         }
         // m is too large, and l is 0.
-        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
+        if (isfinite(got) || isnan(got) || (O->got[first] != 0 && !isnan(O->got[first])))
+            return false;
         any = true;
     }
     return any;
