@@ -74,7 +74,7 @@ END {
     if (height < 170 + 18 * names) height = 170 + 18 * names
     decade = (height - 144) / decades
     for (k = 1; k <= names; k++) place[k] = log10(from_y[k])
-    spread(place, names, 18 / decade, log10(low) + 9 / decade, log10(low) + decades)
+    spread(place, names, 18 / decade, log10(low) + 9 / decade, log10(low) + decades - 4 / decade)
     print "$names << END"
     for (k = 1; k <= names; k++)
         printf "%.4g\t%s\t%.4g\t%s\t%s\n", from_x[k], from_y[k], 10 ^ place[k], name[k] ": " digits(from_y[k]), tint[k % tints + 1]

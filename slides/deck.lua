@@ -132,7 +132,7 @@ local function lesson(code)
     local list = io.popen(("ls -d lessons/%s_* 2>/dev/null"):format(code.text:match("^%d%d$") or fail("a lesson is a number", code.text)))
     local there = list:read("l")
     list:close()
-    return pandoc.Str(there and code.text or code.text .. " (planned)")
+    return pandoc.Str(there and code.text or code.text .. "\u{a0}(planned)")
 end
 
 local function bench_table(block)
