@@ -1,7 +1,11 @@
 # csv.awk: what the scripts beside it share. Reads recorded benches (plots/data/GPU/LESSON.csv) by
 # the names of their columns, and writes what gnuplot reads.
 #   awk -f plots/csv.awk -f plots/ladder.awk plots/data/GPU/LESSON.csv
-BEGIN { FS = "," }
+BEGIN {
+    FS = ","
+    while ((getline quoted < "plots/headlines.txt") > 0)
+        if (quoted ~ /^[0-9]/) headline[++headlines] = quoted
+}
 FNR == 1 {
     files++
     split("", column)
@@ -37,6 +41,18 @@ function measured(file) { return machine[file] torch[file] ", " date[file] }
 # number(LESSON): 14 of 14_flash_tensor_core; what is behind it
 function number(lesson) { return substr(lesson, 1, 2) }
 function called(lesson) { return substr(lesson, 4) }
+
+# is_headline(LESSON, SIZE): its line in headlines.txt, or 0
+function is_headline(lesson, size,    h) {
+    for (h = 1; h <= headlines; h++)
+        if (headline[h] == number(lesson) " " size) return h
+    return 0
+}
+
+# by_bytes(): is this row nearer to the rate of a copy than to that of cuBLAS?
+function by_bytes() {
+    return of("tflops") == 0 || of("gbytes_per_s") / of("copy_gbytes_per_s") > of("tflops") / of("cublas_tflops")
+}
 
 function set(name, text) {
     gsub(/'/, "''", text)

@@ -19,6 +19,7 @@ set arrow from 0.06, copy / 1000 * 0.06 to edge, PEAK nohead linewidth 2 linecol
 set arrow from edge, PEAK to 6000, PEAK nohead linewidth 2 linecolor rgb DARK
 set label sprintf("fp32, %d TFLOP/s", PEAK) at edge * 1.5, PEAK offset 0, 0.7
 set label sprintf("copy, %.0f GB/s", copy) at 0.5, copy / 1000 * 0.5 offset 0, 0.8 rotate by atan2(up_decade, across_decade) * 180 / pi
+set label "TFLOP/s" at graph 0, graph 1 offset 0.8, -0.4
 set label "as given" at screen across(width - 330), up(14) point pointtype 6 pointsize 1.3 linewidth 2 linecolor rgb VERMILLION offset 1, -0.35
 if (cured) {
     set label "cured" at screen across(width - 200), up(14) point pointtype 7 pointsize 1.3 linecolor rgb BLUE offset 1, -0.35

@@ -1,9 +1,10 @@
-# ladder.gp: the bars that ladder.awk found. Columns: number, rate, style (0: no bar), name, text.
+# ladder.gp: the bars that ladder.awk found. Columns: number, rate, style (0: no bar), name,
+# text; of $heads, what stands above each size if there are two: number, text.
 left = 34 + 8.3 * longest
 right = 20
 set lmargin at screen across(left)
 set rmargin at screen across(width - right)
-end = 1.18 * largest
+end = (mixed ? 1.3 : 1.18) * largest
 if (ceiling < 1.5 * largest && end < 1.02 * ceiling) { end = 1.02 * ceiling }
 set xrange [0:end]
 set yrange [bars + 0.5:0.5]
@@ -23,4 +24,5 @@ plot \
     $bars using (0):1:(0):(drawn(2)):($1 - half):($1 + half) with boxxyerror fillcolor rgb BLUE, \
     $bars using (0):1:(0):(drawn(3)):($1 - half):($1 + half) with boxxyerror fillcolor rgb VERMILLION, \
     $bars using (0):1:(0):(drawn(4)):($1 - half):($1 + half) with boxxyerror fillcolor rgb GREEN fill pattern 4 border linecolor rgb DARK, \
-    $bars using 2:1:5 with labels left offset 0.5, 0
+    $bars using 2:1:5 with labels left offset 0.5, 0, \
+    for [s = 2:(sizes > 1 ? sizes + 1 : 1)] $heads using (0):1:2 every ::s - 2::s - 2 with labels left offset 0.5, 0 font sprintf(",%g", 17 * pixel)

@@ -1,21 +1,25 @@
 # roofline.awk: figures for roofline.gp: FLOPs a byte and TFLOP/s of every step, solution and
-# library's routine that has FLOPs, at one size a lesson: the first that its solution has a time
-# for. A lesson whose sizes begin with a word and a semicolon ("forward; ...") has one for each
-# word. Where memory is the bound and no FLOPs are counted, the solution's share of the copy rate.
+# library's routine that has FLOPs, at one size a lesson: the first of headlines.txt, or the first
+# that its solution has a time for. A lesson whose sizes begin with a word and a semicolon
+# ("forward; ...") has one for each word. Where memory is the bound, the solution's GB/s and its share
+# of the copy rate.
 #   awk -f plots/csv.awk -f plots/roofline.awk plots/data/GPU/LESSON.csv...
 FNR == 2 { recorded[files] = lesson }
 of("outcome") == "verified" && of("kind") ~ /^(step|solution|library)$/ {
     size = of("size")
     word = match(size, /^[a-z]+;/) ? " " substr(size, 1, RLENGTH - 1) : ""
     if (of("copy_gbytes_per_s") > copy) copy = of("copy_gbytes_per_s")
-    if (of("tflops") == 0) {
-        if (of("kind") == "solution" && !shares[files]++) {
-            text = sprintf("%s: %.0f %%", number(lesson) " " called(lesson), 100 * of("gbytes_per_s") / of("copy_gbytes_per_s"))
-            memory[++memories] = text
-        }
-        next
+    if (of("kind") == "solution" && (!((files, word) in first) || is_headline(lesson, size) &&
+        (!is_headline(lesson, first[files, word]) || is_headline(lesson, size) < is_headline(lesson, first[files, word])))) {
+        first[files, word] = size
+        text[files, word] = by_bytes() ? sprintf("%s: %.0f GB/s, %.0f %%", number(lesson) " " called(lesson) word, \
+            of("gbytes_per_s"), 100 * of("gbytes_per_s") / of("copy_gbytes_per_s")) : ""
     }
-    if (of("kind") == "solution" && !((files, word) in first)) first[files, word] = size
+    if (of("kind") == "solution" && !((files, word) in known)) {
+        known[files, word] = 1
+        words[++all] = files SUBSEP word
+    }
+    if (of("tflops") == 0) next
     rate[++rows] = of("tflops")
     kind[rows] = of("kind")
     where[rows] = files SUBSEP word
@@ -43,7 +47,7 @@ END {
     print "$points << END"
     for (r = 1; r <= rows; r++) {
         split(where[r], part, SUBSEP)
-        if (first[where[r]] != at[r]) continue
+        if (first[where[r]] != at[r] || text[where[r]] != "") continue
         x = intensity[part[1], at[r]]
         if (x < left || left == "") left = x
         if (x > right) right = x
@@ -61,6 +65,8 @@ END {
         name[k] = number(recorded[part[1]]) " " called(recorded[part[1]]) part[2]
     }
     print "END"
+    # A name and its line have one colour, neighbours have different ones.
+    tints = split("29362 12603136 30810 9063046 3355443", tint, " ") # 0072B2 C04F00 00785A 8A4A86 333333
     # Heights are spread as logarithms; roofline.gp gives a decade of them as many pixels.
     low = power(low < 0.1 ? low : 0.1, 0)
     decades = log10(2.5 * bf16 / low)
@@ -71,9 +77,10 @@ END {
     spread(place, names, 18 / decade, log10(low) + 9 / decade, log10(low) + decades)
     print "$names << END"
     for (k = 1; k <= names; k++)
-        printf "%.4g\t%s\t%.4g\t%s\n", from_x[k], from_y[k], 10 ^ place[k], name[k] ": " digits(from_y[k])
+        printf "%.4g\t%s\t%.4g\t%s\t%s\n", from_x[k], from_y[k], 10 ^ place[k], name[k] ": " digits(from_y[k]), tint[k % tints + 1]
     print "END\n$memory << END"
-    for (m = 1; m <= memories; m++) printf "%d\t%s\n", m, memory[m]
+    for (m = 1; m <= all; m++)
+        if (text[words[m]] != "") printf "%d\t%s\n", ++memories, text[words[m]]
     print "END"
     for (f in ceiling)
         if (ceiling[f] < bf16 / 2 && ceiling[f] > fp32) fp32 = ceiling[f]

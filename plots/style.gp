@@ -38,7 +38,7 @@ unset key
 
 across(x) = x / width
 up(y) = 1.0 * y / height
-set label 1 title at screen across(16), up(height - 24) font sprintf(",%g", 21 * pixel)
+set label 1 (exists("heading") ? heading : title) at screen across(16), up(height - 24) font sprintf(",%g", 21 * pixel)
 set label 2 subtitle at screen across(16), up(height - 50) textcolor rgb DARK
 set tmargin at screen up(height - 76)
 set bmargin at screen up(68)
@@ -47,7 +47,7 @@ set bmargin at screen up(68)
 # and filled points are the course's and yours, crosses are steps, open points others'; the last is
 # for all that are new.
 is(name, text) = strstrt(name, text) == 1
-look(name) = is(name, "solution") ? 1 : is(name, "yours") ? 2 : name[2:2] eq "_" ? 2 + strstrt("123", name[1:1]) : \
+look(name) = is(name, "solution") ? 1 : is(name, "yours") ? 2 : name[2:2] eq "_" ? 3 + (int(name[1:1]) - 1) % 3 : \
     is(name, "FlashAttention-2") ? 6 : is(name, "SDPA cuDNN") ? 7 : is(name, "SDPA efficient") ? 8 : is(name, "SDPA math") ? 9 : \
     is(name, "Triton split") ? 11 : is(name, "Triton") ? 10 : 12
 array colour[12] = [BLUE, VERMILLION, BLACK, BLACK, BLACK, ORANGE, GREEN, SKY, DARK, PURPLE, PURPLE, ORANGE]

@@ -24,6 +24,7 @@ set xtics low, 2, high
 set yrange [3e4:5e10]
 set ytics ("100 KB" 1e5, "1 MB" 1e6, "10 MB" 1e7, "100 MB" 1e8, "1 GB" 1e9, "10 GB" 1e10)
 set grid ytics linecolor rgb "#E5E5E5" linewidth 1
+set label 4 "bytes" at graph 0, graph 1 offset 0.8, -0.6
 set label 3 "N queries, N keys" at graph 0.35, screen up(14) center
 do for [i = 1:4] {
     name = word("1_naive 1_naive solution solution", i)

@@ -8,6 +8,7 @@
 --   ```                                 without="words": leaves out lines with these words
 --   `14, SIZE, VERSION, COLUMN`{.bench}           a number from plots/data/GPU/14_*.csv. `… over …`{.bench}:
 --                                       a quotient
+--   `25`{.lesson}                       a lesson's number; "25 (planned)" while the course does not have it
 --   ```{.bench lesson="14" size="SIZE" versions="a, b"}     a table of that file; the last column is the
 --   ```                                 share of cuBLAS or of the copy, or with of="a" the speed beside a's
 --   ```{.counters lesson="14" rows="words; words"}          of 14_*.counters.csv the lines with these words
@@ -127,6 +128,13 @@ local function bench(code)
     return pandoc.Str(three_digits(value_of(code.text, code.text)))
 end
 
+local function lesson(code)
+    local list = io.popen(("ls -d lessons/%s_* 2>/dev/null"):format(code.text:match("^%d%d$") or fail("a lesson is a number", code.text)))
+    local there = list:read("l")
+    list:close()
+    return pandoc.Str(there and code.text or code.text .. " (planned)")
+end
+
 local function bench_table(block)
     local a = block.attributes
     local rows, path = recorded(a.lesson, "", "lesson=\"" .. a.lesson)
@@ -136,8 +144,9 @@ local function bench_table(block)
         end
         fail(("%s has no line \"%s,%s\""):format(path, a.size, version), a.size)
     end
-    local by_bytes = true
-    for _, row in ipairs(rows) do by_bytes = by_bytes and (tonumber(row.tflops) or 0) == 0 end
+    -- As in the plots: the rate that is nearer to its ceiling.
+    local last = row_of(a.versions:match("([^,]-)%s*$"):match("^%s*(.-)$"))
+    local by_bytes = last.gbytes_per_s / last.copy_gbytes_per_s > (tonumber(last.tflops) or 0) / last.cublas_tflops
     local rate, ceiling = "tflops", "cublas_tflops"
     if by_bytes then rate, ceiling = "gbytes_per_s", "copy_gbytes_per_s" end
     local peer = a.of and row_of(a.of)
@@ -196,7 +205,8 @@ local function picture(image)
         lines_of(path, image.src)
         return pandoc.RawInline("html", draw(path, alt, function(text) return value_of(text, image.src) end))
     end
-    local bytes = table.concat(lines_of(image.src, image.src), "\n")
+    -- A slide is white, whatever the browser is set to.
+    local bytes = table.concat(lines_of(image.src, image.src), "\n"):gsub("<style>.-</style>", "")
     if not image.src:match("%.svg$") then fail("a picture is a .svg or a drawing", image.src) end
     local escaped = bytes:gsub("[^%w%-_.~ /:=;,]", function(c) return ("%%%02X"):format(c:byte()) end)
     local size = ""
@@ -217,6 +227,7 @@ return {{
     end,
     Code = function(code)
         if code.classes:includes("bench") then return bench(code) end
+        if code.classes:includes("lesson") then return lesson(code) end
     end,
     Image = picture,
 }}

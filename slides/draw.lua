@@ -8,6 +8,7 @@
 --   line(x1, y1, x2, y2, {dash=, color=, wide=})     arrow: the same, with a head at the end
 --   path("M 0 0 C …", {head=true, dash=, color=, wide=})
 --   cells(x, y, columns, rows, width, height, function(c, r) return fill, "text" end)    from 0
+--   step()                             what follows comes with the next step of the slide; all in print
 --
 --   bench("14, SIZE, VERSION, COLUMN")                                     a recorded number (records.lua)
 --
@@ -94,9 +95,16 @@ return function(path, alt, bench)
         end
     end
 
+    local steps = 0
+    function f.step()
+        out[#out + 1] = (steps > 0 and "</g>" or "") .. "<g class=\"step\">"
+        steps = steps + 1
+    end
+
     local run, why = loadfile(path, "t", f)
     if not run then error(why, 0) end
     run()
+    if steps > 0 then out[#out + 1] = "</g>" end
     if not width then error(path .. ": says no size()", 0) end
 
     local defs = {("<marker id=\"%shead\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">"

@@ -38,6 +38,8 @@ traffic)
     ;;
 esac
 
+# In a browser that is set to dark the plot is light on dark, in the same hues.
+dark='<style>@media (prefers-color-scheme: dark) { svg { filter: invert(0.93) hue-rotate(180deg); } }</style>'
 status=0
 # draw SCRIPT FILE ARGUMENT...: plots/SCRIPT.awk makes figures of the arguments, plots/SCRIPT.gp
 # draws them.
@@ -57,7 +59,7 @@ draw() {
     # A screen reader says the title.
     title=$(sed -n "s/^title = '\(.*\)'\$/\1/p" "$figures" | sed "s/''/'/g; s/&/\\\\\\&amp;/g; s/</\\\\\\&lt;/g")
     if gnuplot -e "out = '$figures.svg'" "$figures" plots/style.gp "plots/$script.gp" &&
-        sed "s|<title>Gnuplot</title>|<title>$title</title>|" "$figures.svg" >"$file"; then
+        sed "s|<title>Gnuplot</title>|<title>$title</title>\\n$dark|" "$figures.svg" >"$file"; then
         echo "$file"
     else
         status=1

@@ -65,7 +65,7 @@ unnamed=$(
         case $lesson in *.*) continue ;; esac
         plot=plots/svg/ladder_${lesson%%_*}.svg
         size=$(sed -n 's/<title>.*, every version: \(.*\)<\/title>/\1/p' "$plot")
-        rows "$csv" '$at["size"] == "'"$size"'" { print $at["version"] }' | sed 1d >names
+        rows "$csv" 'index("'"$size"' and ", $at["size"] " and ") { print $at["version"] }' | sed 1d >names
         [ -s names ] || echo "$plot: $size"
         while read -r name; do lacks "$plot" "$name"; done <names
         for plot in plots/svg/sweep_"${lesson%%_*}"_d*.svg; do
@@ -80,6 +80,20 @@ unnamed=$(
     lacks plots/svg/traffic.svg "1_naive, through L2" "1_naive, device memory" "solution, through L2" "solution, device memory"
 )
 none "every version stands by name in its ladder and curves, every lesson in the roofline" "$unnamed"
+
+# A size of headlines.txt that the record has stands in its ladder; in the roofline the first.
+unquoted=$(
+    sed -n 's/^\([0-9][0-9]\) /\1,/p' plots/headlines.txt | while IFS=, read -r lesson size; do
+        grep -q "^$size," "$data/${lesson}"_*[a-z].csv || echo "headlines.txt: lesson $lesson has no $size"
+        lacks "plots/svg/ladder_$lesson.svg" "$size" >said
+        grep -q "<title>.*every version: .*$size" "plots/svg/ladder_$lesson.svg" || cat said
+    done
+)
+none "the sizes that texts and decks quote are in the ladders" "$unquoted"
+expect "decoding, which memory bounds, is told in GB/s" sh -c "grep -q '<text>[0-9]* GB/s (' plots/svg/ladder_17.svg &&
+    grep -q '<text>17 gqa decoding: [0-9]* GB/s, ' plots/svg/roofline.svg"
+dark() { grep -LE '<style>@media .prefers-color-scheme: dark' "$@" | grep -v graded.svg; }
+none "every plot has a dark variant" "$(dark plots/svg/*.svg)"
 
 # measure SVG...: "plots N" and a line for each text that is too small, leaves its plot or lies on
 # another

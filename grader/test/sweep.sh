@@ -89,6 +89,31 @@ browse $page "$tmp/traces.js" --no-first-run >"$tmp/verdict"
 expect "page: the same when colours fade" sh -c '! grep -v "^ok " "$0" | grep -vx end && grep -x "ok motion: as usual" "$0"' \
     "$tmp/verdict"
 
+# On a phone: a frame 390 wide.
+phone='const f = document.getElementById("phone"); f.onload = () => {
+    const d = f.contentDocument, w = f.contentWindow, wrong = [];
+    if (d.documentElement.scrollWidth > 390) wrong.push(`${d.documentElement.scrollWidth} wide`);
+    const texts = d.createTreeWalker(d.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const e = texts.currentNode.parentElement, size = parseFloat(w.getComputedStyle(e).fontSize);
+        if (texts.currentNode.data.trim() && !e.closest("script") && e.getClientRects().length && size < 12.5)
+            wrong.push(`letters of ${size}: ${texts.currentNode.data.trim()}`);
+        const cell = e.closest("td, #map div");
+        if (cell && cell.scrollWidth > cell.clientWidth + 1) wrong.push(`wider than its cell: ${e.textContent}`);
+    }
+    document.body.innerHTML = `<p>phone: ${wrong.slice(0, 5).join("; ") || "all legible"}</p>`;
+};'
+on_phone() { # on_phone PAGE
+    cp "$1" "$tmp/framed.html"
+    echo "<iframe id='phone' width='390' height='844' src='framed.html'></iframe><script>$phone</script>" >"$tmp/phone.html"
+    chromium_run --allow-file-access-from-files --dump-dom "$(file_url "$tmp/phone.html")" | sed -n 's|.*<p>\(phone: .*\)</p>.*|\1|p'
+}
+on_phone $page >"$tmp/phone"
+expect "page: legible on a phone of 390 pixels" grep -qx "phone: all legible" "$tmp/phone"
+sed 's/@media (max-width: 700px)/@media (max-width: 300px)/' $page >"$tmp/wide.html"
+on_phone "$tmp/wide.html" >"$tmp/phone"
+expect "found: a page without a phone's layout" grep -q "letters of [0-9.]*: " "$tmp/phone"
+
 # ---- mistakes, which have to be found ----
 
 # found NAME WHERE PAGE TRACES: an item of check.js that begins with WHERE fails.

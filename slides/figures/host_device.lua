@@ -1,16 +1,25 @@
 -- Two computers, five steps.
-size(1150, 360)
-box(10, 40, 430, 300, {dash = true})
-text(225, 30, "host: your C program", {at = "middle", bold = true, size = 22})
-box(710, 40, 430, 300, {dash = true})
-text(925, 30, "device: the GPU", {at = "middle", bold = true, size = 22})
-for n, name in ipairs({"a", "b", "c"}) do
-    local y = 60 + (n - 1) * 92
-    box(60, y, 220, 60, {fill = n == 3 and "purple" or "sky", text = name, mono = true, size = 24})
-    box(890, y, 220, 60, {fill = n == 3 and "purple" or "sky", text = name .. "_gpu", mono = true, size = 24})
-    if n < 3 then arrow(284, y + 30, 886, y + 30, {wide = 3}) else arrow(886, y + 30, 284, y + 30, {wide = 3}) end
-    text(585, y + 20, n == 3 and "4  copy back" or n == 1 and "2  cudaMemcpy" or "", {at = "middle"})
-end
-text(722, 142, "1 cudaMalloc", {color = "red", bold = true})
-text(722, 241, "3 kernel<<<>>>", {color = "red", bold = true})
-text(722, 331, "5 cudaFree", {color = "red", bold = true})
+size(1150, 400)
+box(10, 40, 330, 350, {dash = true})
+text(175, 30, "host: your C program", {at = "middle", bold = true, size = 22})
+box(660, 40, 480, 350, {dash = true})
+text(900, 30, "device: the GPU", {at = "middle", bold = true, size = 22})
+local names = {"a", "b", "c"}
+local function y(n) return 60 + (n - 1) * 92 end
+local function fill(n) return n == 3 and "purple" or "sky" end
+for n, name in ipairs(names) do box(60, y(n), 220, 60, {fill = fill(n), text = name, mono = true, size = 24}) end
+step()
+for n, name in ipairs(names) do box(890, y(n), 220, 60, {fill = fill(n), text = name .. "_gpu", mono = true, size = 24}) end
+text(680, 365, "1  cudaMalloc", {color = "red", bold = true})
+step()
+for n = 1, 2 do arrow(284, y(n) + 30, 886, y(n) + 30, {wide = 3}) end
+text(500, y(1) + 18, "2  cudaMemcpy", {at = "middle", color = "red", bold = true})
+step()
+path("M 1114 90 C 1136 90 1136 274 1114 274", {head = true, wide = 3, color = "red"})
+path("M 1114 182 C 1130 182 1130 266 1114 270", {wide = 3, color = "red"})
+text(775, 232, "3  kernel<<<...>>>", {at = "middle", color = "red", bold = true})
+step()
+arrow(886, y(3) + 30, 284, y(3) + 30, {wide = 3})
+text(500, y(3) + 18, "4  cudaMemcpy back", {at = "middle", color = "red", bold = true})
+step()
+text(890, 365, "5  cudaFree", {color = "red", bold = true})

@@ -10,6 +10,7 @@ for i, v in ipairs(x) do
     local new = math.max(m, v)
     local alpha = math.exp(m - new)
     l = l * alpha + math.exp(v - new)
+    if i > 1 then step() end
     local left = 150 + (i - 1) * 200
     box(left, 15, 190, 50, {fill = new > m and "orange" or "sky", text = v, bold = true, size = 24})
     arrow(left + 95, 67, left + 95, 96)

@@ -12,6 +12,7 @@ local function xor(a, d) return (a // d) % 2 == 0 and a + d or a - d end
 row("holds", "sky")
 for _, d in ipairs({4, 2, 1}) do
     local new = {}
+    step()
     for n = 0, 7 do
         new[n] = v[n] + v[xor(n, d)]
         if n < xor(n, d) then

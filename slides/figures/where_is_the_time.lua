@@ -11,6 +11,7 @@ for n, words in ipairs({
     {"near the bound: move less (fuse, tile, a smaller format)", "more bytes than predicted: sectors half used, data read again"},
     {"near the bound: do less (skip tiles), or another unit (tensor cores)", "more instructions than predicted: indices, conversions, spills"},
     {"latency: too few loads under way, copies not overlapped", "shared memory queues (banks), barriers, too few or unequal blocks"}}) do
+    if n > 1 then step() end
     local y = 20 + (n - 1) * 140
     arrow(324, y + 40, 376, y + 40)
     text(390, y + 32, words[1], {size = 22})

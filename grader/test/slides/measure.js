@@ -50,6 +50,11 @@ slides.forEach((slide, n) => {
         // The letters of a plot (plots/style.gp) are 16 units high.
         if (e.localName === "img" && e.clientWidth / e.naturalWidth * 16 < smallest - 0.1)
             fault(`a plot's letters are too small (## Title {.plot}): ${e.alt}`);
+        // What can grow has grown (slides/grow.js): a drawing is as wide as the slide, or it is large, or the slide is full.
+        if (e.localName === "svg" && box.width < 0.9 * (inner.right - inner.left) && !e.closest(".columns")) {
+            const low = Math.max(...[...slide.children].filter((c) => !c.matches(".notes")).map((c) => c.getBoundingClientRect().bottom));
+            if (box.width < 1.55 * e.viewBox.baseVal.width && inner.bottom - low > 60) fault("a drawing leaves room");
+        }
         const paper = e.ownerSVGElement && e.ownerSVGElement.getBoundingClientRect();
         if (e.localName === "rect" && outside(box, paper, 1))
             fault(`a box leaves its drawing, at ${e.getAttribute("x")}, ${e.getAttribute("y")}`);
@@ -59,7 +64,7 @@ slides.forEach((slide, n) => {
             const scaled = size * Math.hypot(to_screen.a, to_screen.b);
             if (scaled < smallest - 0.1) fault(`letters of ${scaled} pixels in a drawing: ${quote(e)}`);
             // draw.lua puts the words of a box into a group behind it.
-            const rect = e.parentNode.localName === "g" && e.parentNode.previousElementSibling;
+            const rect = e.parentNode.hasAttribute("paint-order") && e.parentNode.previousElementSibling;
             const around = rect && rect.getBoundingClientRect();
             if (rect && (box.left < around.left - 2 || box.right > around.right + 2))
                 fault(`words are wider than their box: ${quote(e)}`);
