@@ -24,7 +24,7 @@ COURSE_BEGIN_C
 // Precision: bf16 in; S, l and the accumulator of O in fp32. exp(S - m) is rounded to bf16 for the
 // product with V. m need not be the row's maximum, since it cancels in O / l: any number will do
 // for which nothing overflows, and no weight that counts is lost. LSE is the natural logarithm, in
-// fp32. Inputs are finite, no element of V is larger than 2^64, and the dot products of rows of Q
+// fp32. Inputs are finite, no element of V is larger than 2^80, and the dot products of rows of Q
 // and K are finite, and so is S, also times log2(e).
 //
 // Q, K, V and O have strides of their own (struct strides, course.h), of any size that fits.

@@ -36,9 +36,10 @@ enum {
     LONG = 2048,         // keys: from here on tiles are large
 };
 
-// Sums of 2^((S - m) c) up to here are taken as they are, though m is not the maximum. So O, which
-// sums up to 2^31 values of V of up to 2^64 times a weight, stays below 2^127.      (README eq. 4)
-#define LARGEST_SUM 0x1p30f
+// The weights of a row in a block may add up to this, though m is not the maximum; then the row gets
+// a new m. O, which sums 2^31 / BLOCK_K blocks times a V of up to 2^80, stays below 2^127; and where
+// one key dominates a row, its weight is 1 again, which bf16 holds exactly.        (README eq. 4)
+#define LARGEST_SUM 0x1p12f
 
 // The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.
 // window: queries see a window of keys; a kernel without one need not ask.
@@ -225,18 +226,22 @@ template <class T> struct state {
     int consumer, thread;  // of CONSUMERS, of the 128
 };
 
-// Waits for the next tile of queries.
+// Waits for the next tile of queries: enough to begin its first product.
 template <class T>
-__device__ __forceinline__ void next_tile(struct state<T>& s, struct block_smem<T>& smem,
-                                          const struct flash& p) {
+__device__ __forceinline__ void next_tile(struct state<T>& s, struct block_smem<T>& smem) {
     unsigned buffer = s.tile % STAGES;
     mbarrier_wait(&smem.Q_full[buffer], s.tile / STAGES % 2);
     s.place = smem.place[buffer];
     s.Q = wgmma_descriptor(smem.Q[buffer][0] + s.consumer * ROWS * PANEL, 0);
+    s.j = s.place.last;
+}
+
+// The rest of what is to be known of it: while the product runs.
+template <class T>
+__device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash& p) {
     int first_row = s.place.row0 + s.consumer * ROWS;
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
     s.keys[0] = visible<T>(p, s.row), s.keys[1] = visible<T>(p, s.row + 8);
-    s.j = s.place.last;
     // The block with the last key of the first row is no plain one: a row without a key in the
     // blocks before it gets its first m there.
     s.plain_to = max(visible<T>(p, first_row).to - 1, 0) / BLOCK_K;
@@ -356,8 +361,8 @@ __device__ __forceinline__ void finish_sums(const struct flash& p, const struct 
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
         if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
-                sum > 0 ? (m[r] * p.c + log2f(sum)) * LN_2 : -INFINITY;
-        factor[r] = sum > 0 ? 1.0f / sum : 0.0f;
+                sum > 0 ? (m[r] * p.c + __log2f(sum)) * LN_2 : -INFINITY;
+        factor[r] = sum > 0 ? __fdividef(1.0f, sum) : 0.0f;
     }
 }
 
@@ -399,10 +404,11 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     s.K = wgmma_descriptor(smem.K[0][0], 0);
     s.V = wgmma_descriptor(smem.V[0][0], BLOCK_K * 128);
     if (consumer == T::CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
-    next_tile<T>(s, smem, p);
+    next_tile<T>(s, smem);
     // The grid is not larger than the number of tiles: there is a first one.
     mbarrier_wait(&smem.K_full[0], 0);
     issue_QK<T>(s.S, s.Q, s.K);
+    see_keys<T>(s, p);
     wgmma_wait<0>();
     wgmma_hold<BLOCK_K / 2>(s.S);
     if (s.thread == 0) {
@@ -424,7 +430,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
         unsigned stage = s.round % STAGES, parity = s.round / STAGES % 2;
         float factor[2];
         s.round++, s.tile++;
-        next_tile<T>(s, smem, p);
+        next_tile<T>(s, smem);
         if (s.place.live) {
             unsigned next = s.round % STAGES;
             mbarrier_wait(&smem.K_full[next], s.round / STAGES % 2);
@@ -433,6 +439,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             mbarrier_wait(&smem.V_full[stage], parity);
             issue_PV<T>(s.O, s.P, s.V + stage * (K_BYTES / 16));
             named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+            see_keys<T>(s, p);
             finish_sums<T>(p, done, row, s.m, s.l, factor);
             wgmma_wait<1>();
             wgmma_hold<BLOCK_K / 2>(s.S);
@@ -555,10 +562,10 @@ static int launch(struct flash p, bf16* O, const bf16* V, struct strides stride_
         return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
+    // Without a causal mask all tiles take as long, and one head after the other needs the least L2.
     p.section = 1;
-    int64_t bytes_of_head = (int64_t)p.N_k * T::d * 2 * sizeof(bf16);
-    int group = p.H_q / p.H_k;
-    while (p.section * 2 <= p.B * p.H_q && p.section * 2 * bytes_of_head / group <= SECTION)
+    int64_t bytes_of_head = (int64_t)p.N_k * T::d * 2 * sizeof(bf16) / (p.H_q / p.H_k);
+    while (p.causal && p.section * 2 <= p.B * p.H_q && p.section * 2 * bytes_of_head <= SECTION)
         p.section *= 2;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(hopper_flash_kernel<T>,
