@@ -30,6 +30,13 @@ CUDA     = $(patsubst %/bin/,%,$(dir $(realpath $(firstword $(wildcard \
 # The folders that make up libgrader.a.
 ROOMS    = base check wall report formula attention matmul rows cpu/cards
 
+# Typos are told, not passed over: variables of the command line that nobody reads, a lesson's
+# number without LESSON=.
+ASKED = $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $v))),$v))
+EMPTY = $(if $(filter command,$(firstword $(origin LESSON))),$(if $(strip $(LESSON)),,yes))
+TYPO := $(shell sh grader/make/typos.sh '$(MAKECMDGOALS)' '$(ASKED)' '$(EMPTY)')
+$(if $(TYPO),$(error $(TYPO)))
+
 # LESSON=all is what no LESSON at all is.
 override LESSON := $(filter-out all,$(LESSON))
 LESSONS := $(sort $(patsubst grader/%/check.c,%,$(wildcard grader/*/check.c)))
@@ -39,7 +46,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
-export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES
+export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -222,7 +229,7 @@ update:
 
 # ---- instructors
 
-CLASSLIBS = -larchive -lcsv -lxml2 -lresolv
+CLASSLIBS = -larchive -lcsv -lyaml -licuuc -lxml2 -lresolv
 $(B)/class: private LIBS += $(CLASSLIBS)
 $(B)/libclass.a: $(filter-out %/main.o,$(call objects,class))
 $(B)/class: $(B)/grader/class/main.o $(B)/libclass.a $(B)/libgrader.a

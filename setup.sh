@@ -38,6 +38,8 @@ TABLE
 classes() {
     cat <<'TABLE'
 archive.h    | libarchive-dev  | libarchive-devel | libarchive      | libarchive-dev | reads zip and tar
+unicode/unorm2.h | libicu-dev   | libicu-devel     | icu             | icu-dev       | names in any script and charset
+yaml.h       | libyaml-dev     | libyaml-devel    | libyaml         | yaml-dev      | Gradescope's list of who handed in
 csv.h        | libcsv-dev      | libcsv-devel     | libcsv          | libcsv-dev    | rosters, the gradebook
 /usr/include/libxml2/libxml/xmlwriter.h | libxml2-dev | libxml2-devel | libxml2 | libxml2-dev | JUnit's XML
 sim_c        | similarity-tester | -              | -               | -             | which submissions look alike
@@ -170,6 +172,36 @@ as_root_apt() {
         >>"$log" 2>&1 </dev/null
 }
 
+# progress TOTAL: once a second, on a terminal, how many packages apt-get has fetched and set up
+# since now, read from what it says.
+progress() {
+    before=$(grep -c '^Get:' "$log")
+    while sleep 1; do
+        printf '\r  %d of %d packages fetched, %d set up ' $(($(grep -c '^Get:' "$log") - before)) "$1" \
+            "$(grep -c '^Setting up ' "$log")"
+    done
+}
+
+# Installs the packages, in $missing, and shows how far it is.
+install_all() {
+    # shellcheck disable=SC2086  # missing is a list of packages
+    total=$(apt-get -s -q install --no-install-recommends $missing 2>/dev/null | grep -c '^Inst ')
+    say "  $total packages, with what they need themselves"
+    watcher=
+    if [ -t 1 ]; then
+        progress "$total" &
+        watcher=$!
+    fi
+    # shellcheck disable=SC2086
+    as_root_apt install --no-install-recommends $missing
+    installed=$?
+    if [ -n "$watcher" ]; then
+        kill "$watcher" 2>/dev/null
+        printf '\r  %d of %d packages set up%20s\n' "$(grep -c '^Setting up ' "$log")" "$total" ''
+    fi
+    return "$installed"
+}
+
 with_apt() {
     look debian
     if [ -z "$missing" ]; then
@@ -196,13 +228,13 @@ with_apt() {
         fi
     fi
     log=$(mktemp) || exit 1
-    trap 'rm -f "$log"' EXIT
+    watcher=
+    trap 'rm -f "$log"; [ -z "$watcher" ] || kill "$watcher" 2>/dev/null' EXIT
     trap 'exit 130' INT TERM HUP
-    say "Installing them${root:+ with sudo} (a minute or two) ..."
+    say "Installing them${root:+ with sudo}: first the list of packages, then (a minute or two)"
     # A package list that cannot be refreshed may still be good enough: the installation decides.
     as_root_apt update || :
-    # shellcheck disable=SC2086  # missing is a list of packages
-    if ! as_root_apt install --no-install-recommends $missing; then
+    if ! install_all; then
         say "apt-get could not install them. It said:" >&2
         tail -n 8 "$log" | sed 's/^/  /' >&2
         if grep -q 'Failed to fetch' "$log"; then

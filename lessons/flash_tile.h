@@ -531,4 +531,88 @@ __device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t 
     return sum;
 }
 
+// A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
+// to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to
+// `start`. `masked` is a template parameter: where it is 0 the compiler finds no mask at all.
+template <int masked, class T>
+__device__ __forceinline__ void walk_queries(struct keys_state<T>& warp, struct keys_smem<T>& smem,
+                                             const struct backward& p, int first_key, int last_tile,
+                                             int first_tile, int start) {
+    const int d = T::d, QUERIES = T::QUERIES, TILE_Q = T::TILE_Q;
+    int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
+    int query = threadIdx.x / T::BLOCK_K * QUERIES;
+    // Query query + x of tile 0 sees key key + n if x + ahead >= n.
+    int64_t ahead = (int64_t)p.N_k - p.N_q + query - first_key - key;
+    float c = p.scale * LOG2_E;
+
+#pragma unroll 1
+    for (int tile = last_tile; tile >= first_tile; tile--) {
+        int half = tile % 2;
+        const bf16 *Q_tile = smem.Q[half], *dO_tile = smem.dO[half];
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read tile + 1, P and dS, whose
+        // places are written next.
+        __syncthreads();
+        // S^T = K Q^T,  dP^T = V dO^T; the next tile travels meanwhile         (README eq. 1, 4)
+        multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
+        if (tile > start) copy_queries(smem, p, tile - 1);
+        multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
+        weigh_keys<masked>(warp, smem.LSE[half] + query, smem.delta[half] + query, c,
+                           (int)(ahead + (int64_t)tile * TILE_Q));
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);
+    }
+}
+
+// Starts to copy a tile of keys into its buffers.
+template <class T>
+__device__ __forceinline__ void copy_keys(struct queries_smem<T>& smem, const struct backward& p,
+                                          int tile) {
+    int half = tile % 2, first = tile * T::TILE_K;
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.K[half], p.K, first, p.N_k - first);
+    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.V[half], p.V, first, p.N_k - first);
+}
+
+// dS = P * (dP - delta),  P = exp2(c S - log2(e) LSE), 0 where hidden             (README eq. 3, 5)
+// Rows are queries, columns are keys: dP[r][n][2h + e] is of query (r, h) and key first_key + 8 n +
+// 2 t + e, and becomes dS.
+template <int masked, class T>
+__device__ __forceinline__ void weigh_queries(struct queries_state<T>& warp, float c,
+                                              int first_key) {
+#pragma unroll
+    for (int n = 0; n < T::TILE_K / 8; n++) {
+#pragma unroll
+        for (int i = 0; i < 4 * GROUPS; i++) {
+            int key = first_key + 8 * n + threadIdx.x % 4 * 2;  // and key + 1
+            float weight = exp2_approx(warp.S[i / 4][n][i % 4] * c - warp.base[i / 2]);
+            if (masked && key + i % 2 >= warp.visible[i / 2]) weight = 0.0f;
+            warp.dP[i / 4][n][i % 4] = weight * (warp.dP[i / 4][n][i % 4] - warp.delta[i / 2]);
+        }
+    }
+}
+
+// A part of the main loop: what the tiles of keys last_tile, ..., first_tile add to dQ. When it
+// begins, tile last_tile is on its way.
+template <int masked, class T>
+__device__ __forceinline__ void walk_keys(struct queries_state<T>& warp,
+                                          struct queries_smem<T>& smem, const struct backward& p,
+                                          int last_tile, int first_tile) {
+    const int d = T::d, TILE_K = T::TILE_K;
+    int at = threadIdx.x / 32 * ROWS * d;  // of this warp's rows in Q and dO
+#pragma unroll 1
+    for (int tile = last_tile; tile >= first_tile; tile--) {
+        int half = tile % 2;
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read tile + 1, whose place is
+        // filled next.
+        __syncthreads();
+        // dP = dO V^T,  S = Q K^T                                               (README eq. 4, 1)
+        multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[half]);
+        if (tile > 0) copy_keys(smem, p, tile - 1);
+        multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[half]);
+        weigh_queries<masked>(warp, p.scale * LOG2_E, tile * TILE_K);
+        // dQ += dS K  (scale comes at the end)                                      (README eq. 8)
+        multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[half]);
+    }
+}
+
 #endif

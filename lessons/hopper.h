@@ -123,7 +123,8 @@ __device__ __forceinline__ void mbarrier_wait(mbarrier* bar, unsigned parity) {
 // One thread asks for a whole box, and the copy engine computes all addresses. The tensor map says
 // what the tensor looks like; the host makes it with tensor_map_encode() and passes it as a
 // parameter `const __grid_constant__ CUtensorMap map`. c0 ... are where the box begins, in elements
-// of each dimension, the fastest one first; they may lie outside of the tensor, also below 0.
+// of each dimension, the fastest one first; they may lie outside of the tensor, also below 0. c0 is
+// a multiple of 16 bytes, or the GPU stops with "an illegal instruction".
 //
 // The box lies in shared memory row after row, without gaps. With a swizzle of 128 bytes a row is
 // 128 bytes, and its 16-byte piece c lies at place c ^ row % 8. The box begins at a multiple of
@@ -189,6 +190,14 @@ TMA(3, "{%4, %5, %6}", "{%5, %6, %7}", "{%2, %3, %4}")
 TMA(4, "{%4, %5, %6, %7}", "{%5, %6, %7, %8}", "{%2, %3, %4, %5}")
 TMA(5, "{%4, %5, %6, %7, %8}", "{%5, %6, %7, %8, %9}", "{%2, %3, %4, %5, %6}")
 #undef TMA
+#undef COORDINATES_5
+#undef COORDINATES_4
+#undef COORDINATES_3
+#undef COORDINATES_2
+#undef INTS_5
+#undef INTS_4
+#undef INTS_3
+#undef INTS_2
 
 // Fetches the map itself, so that the first load does not wait for it. One thread, once, or not at
 // all. PTX ISA: "prefetch".
@@ -271,8 +280,9 @@ __device__ __forceinline__ void fence_proxy_async_global() {
 //   wgmma_wait<0>();                                     // all groups are done: D may be read
 //
 // All 128 threads call together. Between the first product and the wait, nobody may touch D, the
-// shared memory of A and B, or the registers of A. Products that add to the same D need no wait
-// between them. PTX ISA: Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions.
+// shared memory of A and B, or the registers of A: d and a are arrays that live until then.
+// Products that add to the same D need no wait between them. PTX ISA: Asynchronous Warpgroup Level
+// Matrix Multiply-Accumulate Instructions.
 
 // Orders this thread's registers: what it wrote to D and to A in registers comes before the
 // products that follow. Not the shared memory: that is fence_proxy_async() and a barrier.
@@ -470,7 +480,7 @@ __device__ __forceinline__ void stmatrix_x4_trans(void* row, const unsigned r[4]
 // A block gets the same number of registers for each thread, (64 K / threads) at most. A warpgroup
 // that needs few gives some back (dec), and one that needs many takes them (inc), which waits until
 // there are enough: for ever, if the sum over all warps exceeds what the block was launched with.
-// All warps of a warpgroup call together. registers: 24 to 240, a multiple of 8. The kernel must
+// All warps of a warpgroup call together. registers: 24 to 256, a multiple of 8. The kernel must
 // have __launch_bounds__(threads, 1). PTX ISA: Miscellaneous Instructions, "setmaxnreg".
 template <int registers> __device__ __forceinline__ void setmaxnreg_dec() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" : : "n"(registers));
@@ -529,8 +539,8 @@ __device__ __forceinline__ void griddep_launch() {
 //   strides   bytes from one element of dimension i + 1 to the next, rank - 1 of them: multiples of
 //             16 below 2^40. Dimension 0 has no gaps. Strides may overlap, and need not grow
 //   box       elements of each dimension that one load or store moves, 1 to 256
-//   swizzle   0, 32, 64 or 128: then a row of the box, box[0] elements, has at most as many bytes;
-//             without a swizzle it is a multiple of 16 bytes
+//   swizzle   32, 64 or 128: then a row of the box, box[0] elements, has as many bytes. 0: it is a
+//             multiple of 16 bytes
 //
 // Returns 0, or what cuTensorMapEncodeTiled() returns (cuda.h). That function is the driver's; the
 // runtime knows where it is, so nothing links with libcuda. CUDA driver API: "Tensor Map Object
@@ -546,6 +556,8 @@ static inline int tensor_map_encode(CUtensorMap* map, const void* p, CUtensorMap
         return CUDA_ERROR_NOT_SUPPORTED;
     decltype(&cuTensorMapEncodeTiled) encode = (decltype(&cuTensorMapEncodeTiled))function;
     const cuuint32_t each[5] = {1, 1, 1, 1, 1};  // take every element
+    const cuuint32_t bytes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+    if (swizzle && box[0] * bytes != (cuuint32_t)swizzle) return CUDA_ERROR_INVALID_VALUE;
     CUtensorMapSwizzle code = swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                               : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                               : swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B

@@ -15,6 +15,7 @@
 --   ![what it shows](figures/x.lua)     a drawing (draw.lua)
 --   ![what it shows](plots/svg/x.svg)   any other picture, from the repository's root
 --   ::: notes                           speaker notes
+--   ::: {graded="21"}                   left out if lesson 21 is graded homework (make slides GRADED=21)
 local input = PANDOC_STATE.input_files[1]
 local here = PANDOC_SCRIPT_FILE:match("^(.*)/[^/]*$") or "."
 local draw = dofile(here .. "/draw.lua")
@@ -58,10 +59,25 @@ local function only(lines, words, first, path, ...)
     return found or fail(("\"%s\" is in no line of %s"):format(words, path), ...)
 end
 
+-- ---- graded homework
+
+-- What stands for code or answers of a lesson that GRADED_LESSONS names, "17_gqa 19_block_sparse";
+-- nil for the others.
+local function left_out(number)
+    for graded in (os.getenv("GRADED_LESSONS") or ""):gmatch("%d%d") do
+        if graded == number then
+            local words = ("Lesson %s is graded homework: this is yours to find."):format(number)
+            return pandoc.Div({pandoc.Para{pandoc.Str(words)}}, pandoc.Attr("", {"ask"}))
+        end
+    end
+end
+
 -- ---- code
 
 local function include(block)
     local a = block.attributes
+    local homework = left_out(a.include:match("^solutions/(%d%d)_"))
+    if homework then return homework end
     local path, region, from, to = a.include, a.region, a.from, a.to
     local lines, first, last = lines_of(path, path), 1, nil
     if region then
@@ -69,7 +85,9 @@ local function include(block)
         for n, line in ipairs(lines) do marks[n] = line:find("BEGIN SOLUTION", 1, true) and line or "" end
         first = only(marks, region, 1, path, path, region) + 1
         last = first
-        while lines[last] and not lines[last]:find("END SOLUTION", 1, true) do last = last + 1 end
+        while lines[last] and not lines[last]:find("END SOLUTION", 1, true) and not lines[last]:find("// AS GIVEN$") do
+            last = last + 1
+        end
         last = last - 1
     elseif from then
         first = only(lines, from, 1, path, path, from)
@@ -192,6 +210,10 @@ return {{
         if block.attributes.include then return include(block) end
         if block.classes:includes("bench") then return bench_table(block) end
         if block.classes:includes("counters") then return counters(block) end
+    end,
+    Div = function(block)
+        local homework = left_out(block.attributes.graded)
+        return homework and block.classes:includes("notes") and {} or homework
     end,
     Code = function(code)
         if code.classes:includes("bench") then return bench(code) end

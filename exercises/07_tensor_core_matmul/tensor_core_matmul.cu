@@ -11,8 +11,10 @@
 // The versions on the way, in steps/:
 //     1_fragments_from_global.cu  one warp per 16 x 8 elements of C; each lane fetches its share
 //     2_shared_unswizzled.cu      tiles in shared memory, ldmatrix: 8 of 8 rows in the same banks
-//     3_one_buffer.cu             the pieces of a row exchanged; still: copy, wait, multiply, wait
-//     4_three_stages.cu           two tiles on their way while one is multiplied; mma waits for
+//     3_swizzle.cu                the pieces of a row exchanged; copied a number at a time
+//     4_pieces.cu                 16 bytes at a time, by way of a register
+//     5_one_buffer.cu             by cp.async; still: copy, wait, multiply, wait
+//     6_three_stages.cu           two tiles on their way while one is multiplied; mma waits for
 //                                 ldmatrix at every step
 //
 //     make grade LESSON=07

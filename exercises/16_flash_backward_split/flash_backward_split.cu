@@ -297,7 +297,7 @@ __device__ __forceinline__ float delta_of_row(const struct backward& p, int64_t 
     return sum;
 }
 
-// ---- the loops over tiles ------------------------------------------------------------------
+// ---- the loops over tiles (flash_tile.h) -----------------------------------------------------
 
 // A part of the main loop: what the tiles of queries last_tile, last_tile - 1, ..., first_tile add
 // to dK and dV. When it begins, tile last_tile is on its way; it sends for the next ones, down to

@@ -1,5 +1,5 @@
-// block_sparse.cu: attention of which a mask names the blocks, 128 x 128 scores each, forward and
-// backward.
+// block_sparse.cu: attention of which a mask names the blocks, 128 x 128 scores each, on tensor
+// cores, forward and backward.
 //
 //     S  = scale Q K^T       P  = softmax(S) over the active blocks     O  = P V
 //     dV = P^T dO     dS = P * (dO V^T - delta)     dQ = scale dS K,  dK = scale dS^T Q
@@ -13,94 +13,87 @@
 //     row 3   . # . .          1                  walked by dk_dv_kernel: who owns keys goes over
 //                                                 the queries that see them
 //
-// A block of the mask is walked in tiles of 16 x 16, as in lessons 13 and 15. dQ has a kernel of
-// its own because the lists of rows are there: each row of each result has one owner, nothing is
-// cleared, nothing is added to by two, and what sees nothing is a loop of no rounds.
+// The tiles of lessons 14 and 16 have 128, 64 or 32 rows: each lies in one block of the mask, whose
+// side they divide. So a list of blocks is a list of tiles, PER tiles a block, and the loops are
+// those of lessons 14 and 16 (flash_tile.h) over the tiles of a list, from the last to the first.
 //
-// The version on the way, in steps/:
+// The versions on the way, in steps/:
 //     1_ask_every_score.cu   a thread per row of each result; the mask is asked at every score
-// What was wrong with it: each thread reads for itself what it needs, and looks at every score to
-// leave out most.
+//     2_cuda_cores.cu        lists, and tiles of 16 x 16, each product made one by one
+// What was wrong with step 1: each thread reads for itself what it needs, and looks at every score
+// to leave out most.
 //
 //     make grade LESSON=19
 //
 // FlashAttention (Dao et al. 2022), section 3.3. Equation numbers are those of the lesson's README.
 #include "block_sparse.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define BLOCK_Q 16                   // queries per tile, B_r in the papers
-#define BLOCK_K 16                   // keys per tile, B_c in the papers
-#define THREADS (BLOCK_Q * BLOCK_K)  // one thread per element of a tile of S
-#define MAX_HEAD 256                 // the largest d
-#define MAX_GRID_Y 65535             // the limit of gridDim.y
-#define WARP 32
-#define WARPS 8  // per block of list_kernel and delta_kernel
-#define ALL_LANES 0xffffffffu
+#include "flash_tile.h"
+#include "tile.h"
 
-// Elements added to each row in shared memory: 4 bytes, one bank (lesson 12).
-#define PAD 2
+enum {
+    WARP = 32,
+    LIST_WARPS = 8,   // per block of list_kernel: lists
+    DELTA_ROWS = 16,  // per block of delta_kernel
+};
 
-static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and of dQ");
-static_assert(SPARSE_BLOCK % BLOCK_Q == 0, "a tile lies in one block of the mask");
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
+typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;
+// BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
+typedef backward_tiles<64, 128, 32, 1, 2, 128, 64, 2> backward_64;
+typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
+typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 
-// ---- device helpers ------------------------------------------------------------------------
+// ---- lists ---------------------------------------------------------------------------------
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
-// be read, and a 0 adds nothing to a dot product (lesson 13).
-template <int d_tile>
-__device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
-                          int d, int64_t stride_n, int thread) {
-    for (int e = thread; e < size * d_tile; e += THREADS) {
-        int n = e / d_tile;  // [0, size)
-        int x = e % d_tile;  // [0, d_tile)
-        tile[n][x] = n < n_rows && x < d ? rows[n * stride_n + x] : __float2half(0.0f);
-    }
+// What one of the kernels walks over: the tiles of the blocks that a list names, in order.
+struct walk {
+    const int* blocks;
+    int tiles;
+};
+
+// The walk over tiles of TILE rows, of N rows in all. list[0] blocks are named from list[1] on.
+// (README eq. 3)
+template <int TILE> __device__ __forceinline__ struct walk walk_over(const int* list, int N) {
+    const int PER = SPARSE_BLOCK / TILE;  // tiles of a block
+    static_assert(PER * TILE == SPARSE_BLOCK && PER % 2 == 0, "buffers take turns over a list");
+    struct walk w = {list + 1, 0};
+    // your code goes here (about 4 lines): how many tiles? A last block of the mask may have fewer rows
+    return w;
 }
 
-// The rows of a block of the mask, [*begin, *end), of N rows in all.                (README eq. 3)
-__device__ void rows_of_block(int block, int N, int64_t* begin, int64_t* end) {
-    *begin = *end = (int64_t)block * SPARSE_BLOCK;
-    // your code goes here (about 2 lines): the last block may be short
+// The number of tile n of the walk: its rows begin at TILE times that. n and the number are both
+// even, or both odd.                                                                (README eq. 3)
+template <int TILE> __device__ __forceinline__ int tile_of(const struct walk& w, int n) {
+    int tile = 0;
+    // your code goes here (about 2 lines): which tile of which block?
+    return tile;
 }
 
-// Element (y, x) of the tiles of P and dS: query y, key x. `exists`: both do.  (README eq. 1, 5, 6)
-template <int d_tile>
-__device__ __forceinline__ void weigh(float* p, float* dS,
-                                      fp16 Q_smem[][d_tile + PAD],   // (BLOCK_Q, d_tile)
-                                      fp16 dO_smem[][d_tile + PAD],  // (BLOCK_Q, d_tile)
-                                      fp16 K_smem[][d_tile + PAD],   // (BLOCK_K, d_tile)
-                                      fp16 V_smem[][d_tile + PAD],   // (BLOCK_K, d_tile)
-                                      float LSE, float delta, float scale, int y, int x,
-                                      bool exists) {
-    // S[i][j] = scale * sum_c Q[i][c] K[j][c],  dP[i][j] = sum_c dO[i][c] V[j][c];  i = y, j = x
-    float s = 0.0f;
-    float dP = 0.0f;
-    for (int c = 0; c < d_tile; c++) {
-        s += __half2float(Q_smem[y][c]) * __half2float(K_smem[x][c]);
-        dP += __half2float(dO_smem[y][c]) * __half2float(V_smem[x][c]);
-    }
-    s *= scale;
-
-    // P[i][j] = exp(S[i][j] - LSE[i]),  dS[i][j] = P[i][j] * (dP[i][j] - delta[i])
-    *p = 0.0f;
-    *dS = 0.0f;
-    // your code goes here (about 2 lines): P and dS; 0 where a row or a key does not exist
+// List n of a head, of lists (B, H, n_lists, 1 + n_entries): see list_kernel. Heads are counted
+// through all batches.
+__device__ __forceinline__ const int* list_of(const int* lists, int head, int64_t n,
+                                              int64_t n_lists, int64_t n_entries) {
+    const int* list = lists;
+    // your code goes here (about 1 line): where does list n of this head begin?
+    return list;
 }
 
-// ---- GPU kernels ---------------------------------------------------------------------------
+// ---- GPU kernel: lists -----------------------------------------------------------------------
 
 // The lists of all rows of the mask, or of all its columns: how many blocks are active, then which,
-// in
-// order. Entry e of list n is byte n * step_list + e * step_entry of a head's mask.  (README eq. 2)
-// Grid (ceil(n_lists / WARPS), B * H), block (WARP, WARPS): one warp per list.
+// in order. Entry e of list n is byte n * step_list + e * step_entry of a head's mask.
+// (README eq. 2)
+// Grid (ceil(n_lists / LIST_WARPS), B * H), block (WARP, LIST_WARPS): one warp per list.
 __global__ void list_kernel(int* lists,                        // (B, H, n_lists, 1 + n_entries)
                             const uint8_t* __restrict__ mask,  // (B, H, T_q, T_k)
                             int64_t n_lists, int64_t n_entries, int64_t step_list,
                             int64_t step_entry) {
     int lane = threadIdx.x;
-    int64_t n = (int64_t)blockIdx.x * WARPS + threadIdx.y;
+    int64_t n = (int64_t)blockIdx.x * LIST_WARPS + threadIdx.y;
     if (n >= n_lists) return;  // a whole warp
     mask += blockIdx.y * n_lists * n_entries;
     int* list = lists + (blockIdx.y * n_lists + n) * (1 + n_entries);
@@ -112,412 +105,297 @@ __global__ void list_kernel(int* lists,                        // (B, H, n_lists
     if (lane == 0) list[0] = length;
 }
 
-// O and LSE.                                                                 (README eq. 1, 2, 4)
-// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
-// size that there is a kernel for, here and below; the columns from d on are zeros.
-template <int d_tile>
-__global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
-                               float* LSE,                  // (B, H, N_q)
-                               const fp16* __restrict__ Q,  // (B, N_q, H, d)
-                               const fp16* __restrict__ K,  // (B, N_k, H, d)
-                               const fp16* __restrict__ V,  // (B, N_k, H, d)
-                               const int* row_lists,        // (B, H, T_q, 1 + T_k)
-                               int N_q, int N_k, int H, int d, struct strides stride_o,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, float scale) {
-    static_assert(d_tile % BLOCK_K == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 Q_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 K_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 V_smem[BLOCK_K][d_tile + PAD];
-    __shared__ float S_smem[BLOCK_Q][BLOCK_K];
-    __shared__ float P_smem[BLOCK_Q][BLOCK_K];
+// ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-    int j = threadIdx.x;           // [0, BLOCK_K): this thread's column of S and P
-    int i = threadIdx.y;           // [0, BLOCK_Q): its row of S, P and O
-    int thread = i * BLOCK_K + j;  // [0, THREADS)
-    int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // [0, N_q)
-    int64_t T_q = SPARSE_BLOCKS(N_q);
-    int64_t T_k = SPARSE_BLOCKS(N_k);
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    forward_kernel(const struct forward all_heads,
+                   const int* __restrict__ row_lists) {  // (B, H, T_q, 1 + T_k)
+    extern __shared__ uint4 memory[];
+    struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    const int d = T::d, BLOCK_K = T::BLOCK_K;
+    int block;
+    int head = pick_work(&block, 0);                  // [0, B * H)
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;  // [0, N_q)
+    struct forward p = all_heads;
+    p.Q = head_of(p.Q, head, p.H), p.K = head_of(p.K, head, p.H), p.V = head_of(p.V, head, p.H);
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
 
-    // From here on every pointer starts where this block's work starts.
-    int64_t batch = blockIdx.y / H;  // [0, B)
-    int64_t head = blockIdx.y % H;   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += (batch * H + head) * N_q + first_row;
-    row_lists += (batch * H + head) * T_q * (1 + T_k);
+    const int* list = list_of(row_lists, head, first_row / SPARSE_BLOCK, SPARSE_BLOCKS(p.N_q),
+                              SPARSE_BLOCKS(p.N_k));
+    struct walk w = walk_over<BLOCK_K>(list, p.N_k);
 
-    int active = 0;            // how many blocks of keys the queries see
-    const int* blocks = NULL;  // which
-    // your code goes here (about 3 lines): in which list are they?
+    // The state before any key was seen (lesson 12, eq. 4). Every row sees every key of a tile.
+    struct state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * T::GROUPS; i++) {
+        warp.m[i / 2][i % 2] = -INFINITY;
+        warp.visible[i / 2][i % 2] = p.N_k;
+    }
 
-    // The state of row i before any key was seen (lesson 12, eq. 4).
-    float m = -INFINITY;
-    float l = 0.0f;
-    float O_reg[d_tile / BLOCK_K] = {0.0f};  // of the row of O: x = j, j + BLOCK_K, ...
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    cp_async_commit();
+    int n = w.tiles - 1, tile = n >= 0 ? tile_of<BLOCK_K>(w, n) : 0;
+    if (n >= 0)
+        copy_tile<d, BLOCK_K, T::THREADS>(smem.K[n % 2], p.K, tile * BLOCK_K,
+                                          p.N_k - tile * BLOCK_K);
+    cp_async_commit();
+    cp_async_wait<1>();
+    __syncthreads();  // Q of all threads is here before anybody reads it
+    bf16* Q_warp = smem.Q + warp_row * d;
+    float c = p.scale * LOG2_E;
 
-    load_tile<d_tile>(Q_smem, Q, BLOCK_Q, N_q - first_row, d, stride_q.n, thread);
-
-    for (int n = 0; n < active; n++) {
-        int64_t first_key, end;
-        rows_of_block(blocks[n], N_k, &first_key, &end);
-        for (; first_key < end; first_key += BLOCK_K) {
-            int64_t n_keys = end - first_key;  // in this tile; may be more than fit
-            load_tile<d_tile>(K_smem, K + first_key * stride_k.n, BLOCK_K, n_keys, d, stride_k.n,
-                              thread);
-            load_tile<d_tile>(V_smem, V + first_key * stride_v.n, BLOCK_K, n_keys, d, stride_v.n,
-                              thread);
-            __syncthreads();  // the tiles of Q, K and V are written before anybody reads them
-
-            // S = scale Q K^T, and -infinity for a key that does not exist          (README eq. 1)
-            // S[i][j] = scale * sum_x Q[i][x] K[j][x]
-            float s = 0.0f;
-            for (int x = 0; x < d_tile; x++)
-                s += __half2float(Q_smem[i][x]) * __half2float(K_smem[j][x]);
-            s *= scale;
-            // your code goes here (about 1 line): does key j exist?
-            S_smem[i][j] = s;
-            __syncthreads();  // row i of S is written before its maximum is taken
-
-            // m_new = max(m, max_j S[i][j]), alpha = exp(m - m_new), P[i][j] = exp(S[i][j] - m_new)
-            // m_new is finite: the first key of a tile always exists.
-            float m_new = m;
-            for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
-            float alpha = expf(m - m_new);
-            P_smem[i][j] = expf(s - m_new);
-            m = m_new;
-            __syncthreads();  // row i of P is written before it is summed and multiplied with V
-
-            // l = alpha l + sum_k P[i][k],  O = alpha O + P V
-            // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],   x = j + c BLOCK_K
-            l *= alpha;
-            for (int c = 0; c < d_tile / BLOCK_K; c++) O_reg[c] *= alpha;
-            for (int k = 0; k < BLOCK_K; k++) {
-                float p = P_smem[i][k];
-                l += p;
-                for (int c = 0; c < d_tile / BLOCK_K; c++)
-                    O_reg[c] += p * __half2float(V_smem[k][j + c * BLOCK_K]);
-            }
-            // everybody has read K, V, S and P before the next round overwrites them
-            __syncthreads();
+#pragma unroll 1
+    for (; n >= 0; n--) {
+        int first_key = tile * BLOCK_K, n_keys = p.N_k - first_key;  // may be more than fit
+        cp_async_wait<0>();
+        // K of this tile is here, of all threads; and all have read V of the tile before, and its
+        // K, whose places are filled next
+        __syncthreads();
+        copy_tile<d, BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+        cp_async_commit();
+        if (n > 0) {
+            tile = tile_of<BLOCK_K>(w, n - 1);
+            copy_tile<d, BLOCK_K, T::THREADS>(smem.K[(n + 1) % 2], p.K, tile * BLOCK_K, BLOCK_K);
         }
+        cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
+        multiply_QK(warp, Q_warp, smem.K[n % 2]);
+        // your code goes here (about 1 line): mask() where the last keys of the tile do not exist
+        rescale<0>(warp, c);  // m is finite: the first key of a tile always exists
+        cp_async_wait<1>();
+        __syncthreads();  // V of all threads is here before anybody reads it
+        multiply_PV(warp, c, smem.V);
     }
 
     // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
-    // your code goes here (about 8 lines): store what exists of the row; O is 0 / 0 if it saw no key
+    p.O = head_of(p.O, head, p.H);
+    p.LSE += (int64_t)head * p.N_q;
+    __syncwarp();  // all lanes have read Q before O takes its place
+    store_O(p, warp, Q_warp, first_row + warp_row);
 }
 
-// delta_i = sum_x dO_ix O_ix                                                        (README eq. 6)
-// Grid (ceil(N_q / WARPS), B * H), block (WARP, WARPS): one warp per query.
-__global__ void delta_kernel(float* delta,                 // (B, H, N_q)
-                             const fp16* __restrict__ O,   // (B, N_q, H, d)
-                             const fp16* __restrict__ dO,  // (B, N_q, H, d)
-                             int N_q, int H, int d, struct strides stride_o,
-                             struct strides stride_do) {
-    int lane = threadIdx.x;
-    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y;
-    int64_t batch = blockIdx.y / H;  // [0, B)
-    int64_t head = blockIdx.y % H;   // [0, H)
-    if (i >= N_q) return;            // a whole warp
-    O += batch * stride_o.b + head * stride_o.h + i * stride_o.n;
-    dO += batch * stride_do.b + head * stride_do.h + i * stride_do.n;
-    float sum = 0.0f;
-    for (int x = lane; x < d; x += WARP) sum += __half2float(dO[x]) * __half2float(O[x]);
-    for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, step);
-    if (lane == 0) delta[(batch * H + head) * N_q + i] = sum;
+// ---- GPU kernel: delta ---------------------------------------------------------------------
+
+// Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query (lesson 16).
+__global__ void delta_kernel(const struct backward all_heads, int d) {
+    struct backward p = of_head(all_heads, blockIdx.y);
+    int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
+    float delta = delta_of_row(p, i, d);  // sum_x dO_ix O_ix                        (README eq. 6)
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
-// dK and dV of BLOCK_K keys, over the queries in the list of their column.      (README eq. 5 to 8)
-// Grid (ceil(N_k / BLOCK_K), B * H), block (BLOCK_K, BLOCK_Q).
-//
-// Thread (x, y) holds element (y, x) of the tiles of P and dS, query y and key x; and of dK and dV
-// the columns x, x + BLOCK_K, ... of key y.
-template <int d_tile>
-__global__ void dk_dv_kernel(fp16* dK,                     // (B, N_k, H, d)
-                             fp16* dV,                     // (B, N_k, H, d)
-                             const fp16* __restrict__ Q,   // (B, N_q, H, d)
-                             const fp16* __restrict__ K,   // (B, N_k, H, d)
-                             const fp16* __restrict__ V,   // (B, N_k, H, d)
-                             const fp16* __restrict__ dO,  // (B, N_q, H, d)
-                             const float* LSE,             // (B, H, N_q)
-                             const float* delta,           // (B, H, N_q)
-                             const int* column_lists,      // (B, H, T_k, 1 + T_q)
-                             int N_q, int N_k, int H, int d, struct strides stride_dk,
-                             struct strides stride_dv, struct strides stride_q,
-                             struct strides stride_k, struct strides stride_v,
-                             struct strides stride_do, float scale) {
-    __shared__ fp16 K_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 V_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 Q_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 dO_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ float LSE_smem[BLOCK_Q];
-    __shared__ float delta_smem[BLOCK_Q];
-    __shared__ float P_smem[BLOCK_Q][BLOCK_K];
-    __shared__ float dS_smem[BLOCK_Q][BLOCK_K];
+// ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
-    int x = threadIdx.x;
-    int y = threadIdx.y;
-    int thread = y * BLOCK_K + x;                       // [0, THREADS)
-    int64_t first_key = (int64_t)blockIdx.x * BLOCK_K;  // [0, N_k)
-    int64_t n_keys = N_k - first_key;                   // in this block; may be more than fit
-    int64_t T_q = SPARSE_BLOCKS(N_q);
-    int64_t T_k = SPARSE_BLOCKS(N_k);
+// Grid (ceil(N_k / BLOCK_K), B * H), block THREADS, a struct keys_smem of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dk_dv_kernel(const struct backward all_heads,
+                 const int* __restrict__ column_lists) {  // (B, H, T_k, 1 + T_q)
+    extern __shared__ uint4 memory[];
+    struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
+    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    int block;
+    int head = pick_work(&block, 0);  // [0, B * H)
+    struct backward p = of_head(all_heads, head);
+    int first_key = block * T::BLOCK_K;  // [0, N_k)
+    int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
+    int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
+    int query = threadIdx.x / T::BLOCK_K * QUERIES, column = threadIdx.x / T::BLOCK_K * COLUMNS;
 
-    // From here on every pointer starts where this block's work starts.
-    int64_t batch = blockIdx.y / H;  // [0, B)
-    int64_t head = blockIdx.y % H;   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h;
-    K += batch * stride_k.b + head * stride_k.h + first_key * stride_k.n;
-    V += batch * stride_v.b + head * stride_v.h + first_key * stride_v.n;
-    dO += batch * stride_do.b + head * stride_do.h;
-    dK += batch * stride_dk.b + head * stride_dk.h + first_key * stride_dk.n;
-    dV += batch * stride_dv.b + head * stride_dv.h + first_key * stride_dv.n;
-    LSE += (batch * H + head) * N_q;
-    delta += (batch * H + head) * N_q;
-    column_lists += (batch * H + head) * T_k * (1 + T_q);
+    struct walk w = {};
+    // your code goes here (about 3 lines): the walk over the queries that see the keys of this block
 
-    int active = 0;            // how many blocks of queries see the keys
-    const int* blocks = NULL;  // which
-    // your code goes here (about 3 lines): in which list are they?
+    struct keys_state<T> warp = {};
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+    int n = w.tiles - 1;
+    if (n >= 0) copy_queries(smem, p, tile_of<TILE_Q>(w, n));
 
-    float dK_reg[d_tile / BLOCK_K] = {0.0f};  // of key y: x, x + BLOCK_K, ...
-    float dV_reg[d_tile / BLOCK_K] = {0.0f};
-
-    load_tile<d_tile>(K_smem, K, BLOCK_K, n_keys, d, stride_k.n, thread);
-    load_tile<d_tile>(V_smem, V, BLOCK_K, n_keys, d, stride_v.n, thread);
-
-    for (int n = 0; n < active; n++) {
-        int64_t first_row, end;
-        rows_of_block(blocks[n], N_q, &first_row, &end);
-        for (; first_row < end; first_row += BLOCK_Q) {
-            int64_t n_rows = end - first_row;  // in this tile; may be more than fit
-            load_tile<d_tile>(Q_smem, Q + first_row * stride_q.n, BLOCK_Q, n_rows, d, stride_q.n,
-                              thread);
-            load_tile<d_tile>(dO_smem, dO + first_row * stride_do.n, BLOCK_Q, n_rows, d,
-                              stride_do.n, thread);
-            if (thread < BLOCK_Q) {
-                LSE_smem[thread] = thread < n_rows ? LSE[first_row + thread] : 0.0f;
-                delta_smem[thread] = thread < n_rows ? delta[first_row + thread] : 0.0f;
-            }
-            __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
-
-            float p;
-            float dS;
-            weigh<d_tile>(&p, &dS, Q_smem, dO_smem, K_smem, V_smem, LSE_smem[y], delta_smem[y],
-                          scale, y, x, y < n_rows && x < n_keys);
-            P_smem[y][x] = p;
-            dS_smem[y][x] = dS;
-            __syncthreads();  // the tiles of P and dS are written before anybody reads them
-
-            // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)               (README eq. 7, 8)
-            // dV[j][c] += sum_i P[i][j] dO[i][c],  dK[j][c] += sum_i dS[i][j] Q[i][c];  j = y
-            for (int i = 0; i < BLOCK_Q; i++) {
-                for (int c = 0; c < d_tile / BLOCK_K; c++) {
-                    dV_reg[c] += P_smem[i][y] * __half2float(dO_smem[i][x + c * BLOCK_K]);
-                    dK_reg[c] += dS_smem[i][y] * __half2float(Q_smem[i][x + c * BLOCK_K]);
-                }
-            }
-            // everybody has read Q, dO, P and dS before the next round overwrites them
-            __syncthreads();
-        }
+#pragma unroll 1
+    for (; n >= 0; n--) {
+        const bf16 *Q_tile = smem.Q[n % 2], *dO_tile = smem.dO[n % 2];
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read the tile before, P and dS,
+        // whose places are written next.
+        __syncthreads();
+        // S^T = K Q^T,  dP^T = V dO^T; the next tile travels meanwhile              (README eq. 1)
+        multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
+        if (n > 0) copy_queries(smem, p, tile_of<TILE_Q>(w, n - 1));
+        multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
+        // P^T, dS^T. A missing query has P = 1 and a dO of 0 (lesson 16).        (README eq. 5, 6)
+        weigh_keys<0>(warp, smem.LSE[n % 2] + query, smem.delta[n % 2] + query, p.scale * LOG2_E,
+                      0);
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);  // dV += P^T dO,  dK += dS^T Q
     }
 
-    // dK and dV of key y, rounded. dS^T Q lacks its factor scale.                 (README eq. 7, 8)
-    // your code goes here (about 6 lines): store what exists of the two rows
+    // dK and dV take the places of K and V.                                      (README eq. 7, 8)
+    cp_async_wait_all();  // with no tile at all, K and V are still on their way
+    __syncthreads();      // all have read K and V before anybody overwrites them
+    store<d, COLUMNS>(p.dK, first_key + key, p.N_k, column, smem.K + key * d, warp.dK, p.scale);
+    store<d, COLUMNS>(p.dV, first_key + key, p.N_k, column, smem.V + key * d, warp.dV, 1.0f);
 }
 
-// dQ of BLOCK_Q queries, over the keys in the list of their row.               (README eq. 5, 6, 9)
-// Grid (ceil(N_q / BLOCK_Q), B * H), block (BLOCK_K, BLOCK_Q).
-//
-// Thread (x, y) holds element (y, x) of the tile of dS, query y and key x; and of dQ the columns
-// x, x + BLOCK_K, ... of query y.
-template <int d_tile>
-__global__ void dq_kernel(fp16* dQ,                     // (B, N_q, H, d)
-                          const fp16* __restrict__ Q,   // (B, N_q, H, d)
-                          const fp16* __restrict__ K,   // (B, N_k, H, d)
-                          const fp16* __restrict__ V,   // (B, N_k, H, d)
-                          const fp16* __restrict__ dO,  // (B, N_q, H, d)
-                          const float* LSE,             // (B, H, N_q)
-                          const float* delta,           // (B, H, N_q)
-                          const int* row_lists,         // (B, H, T_q, 1 + T_k)
-                          int N_q, int N_k, int H, int d, struct strides stride_dq,
-                          struct strides stride_q, struct strides stride_k, struct strides stride_v,
-                          struct strides stride_do, float scale) {
-    __shared__ fp16 Q_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 dO_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 K_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 V_smem[BLOCK_K][d_tile + PAD];
-    __shared__ float dS_smem[BLOCK_Q][BLOCK_K];
+// ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-    int x = threadIdx.x;
-    int y = threadIdx.y;
-    int thread = y * BLOCK_K + x;                       // [0, THREADS)
-    int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // [0, N_q)
-    int64_t n_rows = N_q - first_row;                   // in this block; may be more than fit
-    int64_t T_q = SPARSE_BLOCKS(N_q);
-    int64_t T_k = SPARSE_BLOCKS(N_k);
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct queries_smem of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dq_kernel(const struct backward all_heads,
+              const int* __restrict__ row_lists) {  // (B, H, T_q, 1 + T_k)
+    extern __shared__ uint4 memory[];
+    struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
+    const int d = T::d, TILE_K = T::TILE_K;
+    int block;
+    int head = pick_work(&block, 0);  // [0, B * H)
+    struct backward p = of_head(all_heads, head);
+    int first_row = block * T::BLOCK_Q;  // [0, N_q)
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? p.N_q - first_row : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * ROWS, at = warp_row * d;
 
-    // From here on every pointer starts where this block's work starts.
-    int64_t batch = blockIdx.y / H;  // [0, B)
-    int64_t head = blockIdx.y % H;   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    dO += batch * stride_do.b + head * stride_do.h + first_row * stride_do.n;
-    dQ += batch * stride_dq.b + head * stride_dq.h + first_row * stride_dq.n;
-    LSE += (batch * H + head) * N_q + first_row;
-    delta += (batch * H + head) * N_q + first_row;
-    row_lists += ((batch * H + head) * T_q + first_row / SPARSE_BLOCK) * (1 + T_k);
-    int active = row_lists[0];  // how many blocks of keys the queries see
-
-    float LSE_y = y < n_rows ? LSE[y] : 0.0f;
-    float delta_y = y < n_rows ? delta[y] : 0.0f;
-    float dQ_reg[d_tile / BLOCK_K] = {0.0f};  // of query y: x, x + BLOCK_K, ...
-
-    load_tile<d_tile>(Q_smem, Q, BLOCK_Q, n_rows, d, stride_q.n, thread);
-    load_tile<d_tile>(dO_smem, dO, BLOCK_Q, n_rows, d, stride_do.n, thread);
-
-    for (int n = 0; n < active; n++) {
-        int64_t first_key, end;
-        rows_of_block(row_lists[1 + n], N_k, &first_key, &end);
-        for (; first_key < end; first_key += BLOCK_K) {
-            int64_t n_keys = end - first_key;  // in this tile; may be more than fit
-            load_tile<d_tile>(K_smem, K + first_key * stride_k.n, BLOCK_K, n_keys, d, stride_k.n,
-                              thread);
-            load_tile<d_tile>(V_smem, V + first_key * stride_v.n, BLOCK_K, n_keys, d, stride_v.n,
-                              thread);
-            __syncthreads();  // the tiles of Q, dO, K and V are written before anybody reads them
-
-            float p;
-            weigh<d_tile>(&p, &dS_smem[y][x], Q_smem, dO_smem, K_smem, V_smem, LSE_y, delta_y,
-                          scale, y, x, y < n_rows && x < n_keys);
-            __syncthreads();  // the tile of dS is written before anybody reads it
-
-            // dQ += dS K  (scale comes at the end)                                   (README eq. 9)
-            // dQ[i][c] += sum_j dS[i][j] K[j][c];  i = y
-            for (int j = 0; j < BLOCK_K; j++) {
-                for (int c = 0; c < d_tile / BLOCK_K; c++)
-                    dQ_reg[c] += dS_smem[y][j] * __half2float(K_smem[j][x + c * BLOCK_K]);
-            }
-            // everybody has read K, V and dS before the next round overwrites them
-            __syncthreads();
-        }
+    const int* list = list_of(row_lists, head, first_row / SPARSE_BLOCK, SPARSE_BLOCKS(p.N_q),
+                              SPARSE_BLOCKS(p.N_k));
+    struct walk w = walk_over<TILE_K>(list, p.N_k);
+    struct queries_state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * GROUPS; i++) {
+        int row = warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        warp.visible[i] = p.N_k;
+        warp.base[i] = row < n_rows ? p.LSE[first_row + row] * LOG2_E : 0.0f;
+        warp.delta[i] = row < n_rows ? p.delta[first_row + row] : 0.0f;
     }
 
-    // dQ of query y, rounded. dS K lacks its factor scale.                           (README eq. 9)
-    // your code goes here (about 5 lines): store what exists of the row
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
+    int n = w.tiles - 1, tile = n >= 0 ? tile_of<TILE_K>(w, n) : 0;
+    if (n >= 0) copy_keys(smem, p, tile);
+
+#pragma unroll 1
+    for (; n >= 0; n--) {
+        int next = n > 0 ? tile_of<TILE_K>(w, n - 1) : 0;
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read the tile before, whose
+        // place is filled next.
+        __syncthreads();
+        // dP = dO V^T,  S = Q K^T                                                   (README eq. 1)
+        multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[n % 2]);
+        if (n > 0) copy_keys(smem, p, next);
+        multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[n % 2]);
+        // dS, in the place of dP. A missing key would have a P that may be infinite. (README eq. 6)
+        // your code goes here (about 4 lines): weigh_queries(), with a mask where keys do not exist
+        multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[n % 2]);  // dQ += dS K
+        tile = next;
+    }
+
+    cp_async_wait_all();  // with no tile at all, Q is still on its way
+    __syncthreads();      // all threads' copies of Q are here before dQ takes its place
+    store<d, d>(p.dQ, first_row + warp_row, p.N_q, 0, smem.Q + at, warp.dQ, p.scale);
 }
 
 // ---- launchers -----------------------------------------------------------------------------
-
-// No stride is negative, and a row is not longer than the way to the next.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
-}
 
 // The n_lists lists of each of the heads; see list_kernel.
 static void make_lists(int* lists_gpu, const uint8_t* mask_gpu, int heads, int64_t n_lists,
                        int64_t n_entries, int64_t step_list, int64_t step_entry) {
     if (n_lists == 0) return;
-    dim3 grid(CEIL_DIV(n_lists, WARPS), heads);
-    list_kernel<<<grid, dim3(WARP, WARPS)>>>(lists_gpu, mask_gpu, n_lists, n_entries, step_list,
-                                             step_entry);
+    dim3 grid(CEIL_DIV(n_lists, LIST_WARPS), heads);
+    list_kernel<<<grid, dim3(WARP, LIST_WARPS)>>>(lists_gpu, mask_gpu, n_lists, n_entries,
+                                                  step_list, step_entry);
 }
 
-extern "C" int block_sparse_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_gpu,
-                                    const fp16* K_gpu, const fp16* V_gpu, const uint8_t* mask_gpu,
-                                    int B, int N_q, int N_k, int H, int d, struct strides stride_o,
-                                    struct strides stride_q, struct strides stride_k,
-                                    struct strides stride_v, float scale, void* workspace_gpu) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0 || N_q == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu || !workspace_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!K_gpu || !V_gpu || !mask_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-
-    int* row_lists_gpu = (int*)workspace_gpu;  // (B, H, T_q, 1 + T_k)
-    int64_t T_q = SPARSE_BLOCKS(N_q);
-    int64_t T_k = SPARSE_BLOCKS(N_k);
-    make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
-    COURSE_TRY(cudaGetLastError());
-
-    dim3 grid(CEIL_DIV((int64_t)N_q, BLOCK_Q), B * H);
-    decltype(&forward_kernel<16>) kernel = d <= 16    ? forward_kernel<16>
-                                           : d <= 128 ? forward_kernel<128>
-                                                      : forward_kernel<256>;
-    kernel<<<grid, dim3(BLOCK_K, BLOCK_Q)>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, row_lists_gpu,
-                                             N_q, N_k, H, d, stride_o, stride_q, stride_k, stride_v,
-                                             scale);
+// For B * H heads.
+template <class T>
+static int launch_forward(const struct forward* p, const int* row_lists_gpu, int heads) {
+    void (*kernel)(struct forward, const int*) = forward_kernel<T>;
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    sizeof(struct buffers<T>)));
+    dim3 grid(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
+    kernel<<<grid, T::THREADS, sizeof(struct buffers<T>)>>>(*p, row_lists_gpu);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
 
-extern "C" int block_sparse_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp16* Q_gpu,
-                                     const fp16* K_gpu, const fp16* V_gpu, const fp16* O_gpu,
-                                     const float* LSE_gpu, const fp16* dO_gpu,
+// The three kernels, for B * H heads.
+template <class T>
+static int launch_backward(const struct backward* p, const int* row_lists_gpu,
+                           const int* column_lists_gpu, int heads) {
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>);
+    const int bytes_q = sizeof(struct queries_smem<of_queries>);
+    void (*dk_dv)(struct backward, const int*) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, const int*) = dq_kernel<of_queries>;
+    enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
+    COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
+    dim3 rows(CEIL_DIV(p->N_q, DELTA_ROWS), heads);
+    dim3 keys(CEIL_DIV(p->N_k, of_keys::BLOCK_K), heads);
+    dim3 queries(CEIL_DIV(p->N_q, of_queries::BLOCK_Q), heads);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, column_lists_gpu);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, row_lists_gpu);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int block_sparse_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu,
+                                    const bf16* K_gpu, const bf16* V_gpu, const uint8_t* mask_gpu,
+                                    int B, int N_q, int N_k, int H, int d, struct strides stride_o,
+                                    struct strides stride_q, struct strides stride_k,
+                                    struct strides stride_v, float scale, void* workspace_gpu) {
+    struct forward p = {};
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE is refused without these.
+    if (!workspace_gpu || (N_k > 0 && !mask_gpu)) p.LSE = NULL;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || N_q == 0) return status;
+
+    int* row_lists_gpu = (int*)workspace_gpu;  // (B, H, T_q, 1 + T_k)
+    int64_t T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
+    make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
+    COURSE_TRY(cudaGetLastError());
+    return d == 64 ? launch_forward<forward_64>(&p, row_lists_gpu, B * H)
+                   : launch_forward<forward_128>(&p, row_lists_gpu, B * H);
+}
+
+extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
+                                     const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
+                                     const float* LSE_gpu, const bf16* dO_gpu,
                                      const uint8_t* mask_gpu, int B, int N_q, int N_k, int H, int d,
                                      struct strides stride_dq, struct strides stride_dk,
                                      struct strides stride_dv, struct strides stride_q,
                                      struct strides stride_k, struct strides stride_v,
                                      struct strides stride_o, struct strides stride_do, float scale,
                                      void* workspace_gpu) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return COURSE_OK;
-    if (!workspace_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_q > 0 && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu)) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (N_q > 0 && N_k > 0 && !mask_gpu) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_dq, d) || !is_valid(stride_dk, d) || !is_valid(stride_dv, d) ||
-        !is_valid(stride_q, d) || !is_valid(stride_k, d) || !is_valid(stride_v, d) ||
-        !is_valid(stride_o, d) || !is_valid(stride_do, d))
-        return COURSE_BAD_ARGUMENT;
-
     // The workspace: lists of rows (B, H, T_q, 1 + T_k), lists of columns (B, H, T_k, 1 + T_q),
     // delta (B, H, N_q).
-    int64_t T_q = SPARSE_BLOCKS(N_q);
-    int64_t T_k = SPARSE_BLOCKS(N_k);
+    int64_t heads = (int64_t)B * H, T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
     int* row_lists_gpu = (int*)workspace_gpu;
-    int* column_lists_gpu = row_lists_gpu + (int64_t)B * H * T_q * (1 + T_k);
-    float* delta_gpu = (float*)(column_lists_gpu + (int64_t)B * H * T_k * (1 + T_q));
-    int64_t step_list = 0;
-    int64_t step_entry = 0;
+    int* column_lists_gpu = row_lists_gpu;
+    struct backward p = {};
+    p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
+    p.dQ = array_of(dQ_gpu, stride_dq), p.Q = array_of(Q_gpu, stride_q);
+    p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
+    p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE and K is refused without these.
+    if (!workspace_gpu || (N_q > 0 && N_k > 0 && !mask_gpu)) p.LSE = NULL, p.K.elements = NULL;
+    int status = check_backward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return status;
+
+    column_lists_gpu += heads * T_q * (1 + T_k);
+    p.delta = (float*)(column_lists_gpu + heads * T_k * (1 + T_q));
+    int64_t step_list = 0, step_entry = 0;
     // your code goes here (about 2 lines): in the mask, how far to the next column, to its next entry?
     make_lists(row_lists_gpu, mask_gpu, B * H, T_q, T_k, T_k, 1);
     make_lists(column_lists_gpu, mask_gpu, B * H, T_k, T_q, step_list, step_entry);
     COURSE_TRY(cudaGetLastError());
-
-    dim3 block(BLOCK_K, BLOCK_Q);
-    if (N_q > 0) {
-        dim3 grid(CEIL_DIV((int64_t)N_q, WARPS), B * H);
-        delta_kernel<<<grid, dim3(WARP, WARPS)>>>(delta_gpu, O_gpu, dO_gpu, N_q, H, d, stride_o,
-                                                  stride_do);
-        COURSE_TRY(cudaGetLastError());
-    }
-    if (N_k > 0) {
-        dim3 grid(CEIL_DIV((int64_t)N_k, BLOCK_K), B * H);
-        decltype(&dk_dv_kernel<16>) kernel = d <= 16    ? dk_dv_kernel<16>
-                                             : d <= 128 ? dk_dv_kernel<128>
-                                                        : dk_dv_kernel<256>;
-        kernel<<<grid, block>>>(dK_gpu, dV_gpu, Q_gpu, K_gpu, V_gpu, dO_gpu, LSE_gpu, delta_gpu,
-                                column_lists_gpu, N_q, N_k, H, d, stride_dk, stride_dv, stride_q,
-                                stride_k, stride_v, stride_do, scale);
-        COURSE_TRY(cudaGetLastError());
-    }
-    if (N_q > 0) {
-        dim3 grid(CEIL_DIV((int64_t)N_q, BLOCK_Q), B * H);
-        decltype(&dq_kernel<16>) kernel = d <= 16    ? dq_kernel<16>
-                                          : d <= 128 ? dq_kernel<128>
-                                                     : dq_kernel<256>;
-        kernel<<<grid, block>>>(dQ_gpu, Q_gpu, K_gpu, V_gpu, dO_gpu, LSE_gpu, delta_gpu,
-                                row_lists_gpu, N_q, N_k, H, d, stride_dq, stride_q, stride_k,
-                                stride_v, stride_do, scale);
-        COURSE_TRY(cudaGetLastError());
-    }
-    return COURSE_OK;
+    if (d == 64) return launch_backward<backward_64>(&p, row_lists_gpu, column_lists_gpu, B * H);
+    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+               ? launch_backward<backward_128>(&p, row_lists_gpu, column_lists_gpu, B * H)
+               : launch_backward<backward_128_99KB>(&p, row_lists_gpu, column_lists_gpu, B * H);
 }

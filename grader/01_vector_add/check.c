@@ -144,6 +144,7 @@ static void empty(struct check* c) {
         {COURSE_OK, {{"n", 0}, {"a", 0}, {"b", 0}, {"c", 0}}},
         {0},
     };
+    check_ordinary(c);
     add_and_compare(c, whole_blocks(c), 1);
     check_idle_calls(c, calls, declare_whole, NULL);
 }
@@ -157,6 +158,7 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"c", 0}}},
         {0},
     };
+    check_ordinary(c);
     add_and_compare(c, whole_blocks(c), 1);
     check_idle_calls(c, calls, declare_whole, NULL);
 }

@@ -155,6 +155,7 @@ static void arguments(struct check* c) {
         {0},
     };
     struct matrices m = {.rows = ROWS, .cols = COLS};
+    check_ordinary(c);
     turn(c, ROWS, COLS);
     check_idle_calls(c, calls, declare, &m);
     check_launches_fail(c, declare, &m);
@@ -216,7 +217,7 @@ static void any_rows(struct check* c) {
     turn(c, ragged(c, ROWS), COLS);
     static const int64_t hard[] = {129, 33, 1};
     for (int i = 0; i < 3; i++) turn(c, hard[i], COLS);
-    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_row_reached, NULL);
+    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), last_row_reached, NULL);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 6), last_row_reached, NULL);
 }
 
@@ -224,7 +225,7 @@ static void any_cols(struct check* c) {
     turn(c, 384, ragged(c, COLS));
     static const int64_t hard[] = {33, 15, 1};
     for (int i = 0; i < 3; i++) turn(c, ROWS, hard[i]);
-    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), last_column_reached, NULL);
+    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), last_column_reached, NULL);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 6), last_column_reached, NULL);
 }
 

@@ -95,6 +95,7 @@ static void wide(struct check* c) {
     run_ones(c, ROWS, 2 * check_pick(c, 33000, 40000) + 1);
     run_ones(c, 1, ((int64_t)1 << 20) + 1);
     batch_launches(c, &contract, 1008, 1040);
+    batch_wide(c, &contract);
 }
 
 static void any_rows(struct check* c) {
@@ -244,6 +245,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {0},
     };
+    check_ordinary(c);
     run_digits(c, "good arguments", ROWS, COLS);
     batch_idle_calls(c, &contract, calls, NULL);
 }

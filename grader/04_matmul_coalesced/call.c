@@ -1,9 +1,7 @@
-// call.c: how lesson 04's functions are called. `function` says which one (check.c has the same
-// enum). A matrix may begin `first` elements into its array.
+// call.c: how lesson 04's functions are called. `waves` and `on_a_grid` say which one. A matrix may
+// begin `first` elements into its array.
 #include "matmul_coalesced.h"
 #include "run/run.h"
-
-enum function { ONE_EACH, GRID, WAVES };
 
 static float* matrix(const char* name, const char* first) {
     float* array_gpu = run_gpu(name);
@@ -39,10 +37,10 @@ static int waves(void) {
 }
 
 int call(void) {
-    if (run_int("function") == WAVES) return waves();
+    if (run_int("waves")) return waves();
     float *C = matrix("C", "first_C"), *A = matrix("A", "first_A"), *B = matrix("B", "first_B");
     int M = (int)run_int("M"), N = (int)run_int("N"), K = (int)run_int("K");
-    if (run_int("function") == GRID)
+    if (run_int("on_a_grid"))
         return matmul_coalesced_grid(C, A, B, M, N, K, (int)run_int("blocks"));
     return matmul_coalesced(C, A, B, M, N, K);
 }

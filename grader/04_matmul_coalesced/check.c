@@ -14,20 +14,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum function { ONE_EACH, GRID, WAVES };  // call.c has the same
-
 #include "waves.h"
 
 enum { WHOLE = 32, SMALLEST_BLOCK = 8, BLOCKS = 3 };
 
+static void choose(struct check* c, bool on_a_grid, int64_t blocks) {
+    check_int(c, "waves", false);
+    check_int(c, "on_a_grid", on_a_grid);
+    check_int(c, "blocks", blocks);
+}
+
 static void one_each(struct check* c) {
-    check_int(c, "function", ONE_EACH);
-    check_int(c, "blocks", 0);
+    choose(c, false, 0);
 }
 
 static void on_a_grid(struct check* c) {
-    check_int(c, "function", GRID);
-    check_int(c, "blocks", BLOCKS);
+    choose(c, true, BLOCKS);
 }
 
 #define LIKE_ALL                                                                             \
@@ -45,8 +47,7 @@ static void sizes(struct check* c, int64_t M, int64_t N, int64_t K) {
 static struct product begin_grid(struct check* c, int64_t M, int64_t N, int64_t K, int64_t blocks) {
     check_case(c, "M = %lld, N = %lld, K = %lld, blocks = %lld", (long long)M, (long long)N,
                (long long)K, (long long)blocks);
-    check_int(c, "function", GRID);
-    check_int(c, "blocks", blocks);
+    choose(c, true, blocks);
     return product_of(c, &of_blocks, M, N, K);
 }
 
@@ -405,7 +406,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     enum cause cause = hypothesis_search(&s, packed_mistakes);
     if (cause) return cause;
-    if (check_int_of(c, "function") == GRID) {
+    if (check_int_of(c, "on_a_grid")) {
         if (some_are_missing(&s)) return CAUSE_stride_loop;
     } else if ((cause = explain_cut(&s))) {
         return cause;

@@ -264,7 +264,7 @@ static void ask(struct check* c, const char* about, const struct grids* g, enum 
     struct tensor* answers = check_output(c, "answers", I32, SHAPE(g->count, OUT));
     check_on_host(grids);
     check_by_host(answers);
-    check_int(c, "function", WAVES);
+    check_int(c, "waves", true);
     check_int(c, "count", g->count);
     for (int i = 0; i < g->count; i++) {
         const struct grid* at = &g->grid[i];

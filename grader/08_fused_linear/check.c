@@ -427,6 +427,7 @@ static void bad_arguments(struct check* c) {
         {0},
     };
     static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"backward", 0}}}, {0}};
+    check_ordinary(c);
     run(layer_of(c, HALF_M, WHOLE_N, WHOLE_K), "good arguments");
     struct layer l = layer_of(c, HALF_M, WHOLE_N, WHOLE_K);
     l.with_Z = true;

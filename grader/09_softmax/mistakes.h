@@ -71,6 +71,8 @@ static bool other_operation(const struct suspect* s, const struct hypothesis* h,
         for (int64_t j = 0; j < b->cols; j++) negative[j] = -batch_row(b, row)[j];
         if (variant == 1) softmax_of(y, negative, b->cols);
         for (int64_t j = 0; j < b->cols && variant == 0; j++) y[j] = log(want_of(b, row)[j]);
+        bool empty = row_max(batch_row(b, row), b->cols) == -INFINITY;  // whose -x is infinite
+        for (int64_t j = 0; j < b->cols && empty; j++) y[j] = ANYTHING;
     }
     free(negative);
     return true;

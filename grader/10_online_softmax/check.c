@@ -103,6 +103,7 @@ static void wide(struct check* c) {
         run(c, &b);
     }
     batch_launches(c, &contract, 1008, 1040);
+    batch_wide(c, &contract);
 }
 
 static void fill(struct check* c, const struct batch* b) {
@@ -152,6 +153,7 @@ static void masked(struct check* c) {
     batch_fill(&b, 0.5, 10.5);
     batch_hide(&b);
     run(c, &b);
+    batch_hide_narrow(c, &contract, compare);
 }
 
 // Half of l is made of many equal numbers, so the error of exp shows, and with few columns and
@@ -266,6 +268,7 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride_row", 127}}},
         {0},
     };
+    check_ordinary(c);
     run_random(c, 4);
     batch_idle_calls(c, &contract, calls, NULL);
 }

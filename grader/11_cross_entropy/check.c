@@ -369,12 +369,25 @@ static void arguments(struct check* c) {
         {0},
     };
     static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
+    check_ordinary(c);
     run_random(c, ROWS, COLS);
     struct head h = head_of(c, 4, FEW);
     check_idle_calls(c, calls, declare, &h);
     check_launches_fail(c, declare, &h);
     h.smoothing = NAN;
     check_idle_calls(c, not_a_number, declare, &h);
+}
+
+// Blocks that take one row after another, of a grid that does not grow: is there a barrier between
+// two rows? Each has two or three.
+static void row_after_row(struct check* c) {
+    enum { MANY = 1 << 14, MOST = 300 };  // blocks; more of them, all watched, take too long
+    const int64_t blocks = check_blocks_at(c, reached, NULL, MANY);
+    if (blocks > MOST || blocks > check_blocks_at(c, reached, NULL, MANY / 2)) return;
+    struct head h = head_of(c, blocks + check_pick(c, 8, 16), FEW);
+    head_begin(&h, "row after row");
+    head_fill(&h, -9.0, 1.0);
+    check_run(c);
 }
 
 // Tokens for labels, but for one label that is none: of each item above only the accesses count.
@@ -399,6 +412,7 @@ static void safe(struct check* c) {
         if (i == 3) set_label(&h, 0, h.ignore_index), set_label(&h, 2, odd);
         check_run(c);
     }
+    row_after_row(c);
 }
 
 // ---- what is moved

@@ -72,6 +72,7 @@ static void masked(struct check* c) {
     forward_case(with_flag(p, -65536), PACKED, "", JUDGE_O);
     forward_case(causal(c, 48, 48 + check_pick(c, 1, 15)), PACKED,
                  ": the diagonal crosses two tiles of a block", JUDGE_O);
+    forward_case(causal(c, 1, 35), PACKED, ": one query sees all", JUDGE_O);
     // The kernels of wide heads may be others.
     for (int64_t d = 128; d <= 256; d *= 2)
         forward_case(with_d(causal(c, 32, 32), d), PACKED, "", JUDGE_O);
@@ -116,6 +117,7 @@ static void hard_scores(struct check* c) {
     forward_case_faint(all_keys(c, 16, 512));
     // The largest score is that of the smallest product.
     forward_case(with_scale(all_keys(c, 32, 32), -30), PACKED, "", JUDGE_O);
+    forward_case(with_scale(all_keys(c, 16, 32), 0), PACKED, "", JUDGE_O);
 }
 
 static void again(struct check* c) {
@@ -126,7 +128,7 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {
-        {COURSE_UNSUPPORTED, {{"d", 257}}}, FORWARD_ORDER(257), {0}};
+        {COURSE_UNSUPPORTED, {{"d", 257}}}, PROBLEM_ORDER(257), {0}};
     forward_arguments(all_keys(c, 32, 32), too_wide);
     problem_bad_arguments(all_keys(c, 32, 32), (struct strides){.n = 15, .h = -64, .b = -512});
 }

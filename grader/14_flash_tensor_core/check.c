@@ -77,6 +77,7 @@ static void masked(struct check* c) {
     forward_case(p, PACKED, ": the diagonal is no tile's", JUDGE_O);
     // The kernel of wide heads is another.
     forward_case(with_d(causal(c, 192, 192), 128), PACKED, "", JUDGE_O);
+    forward_case(causal(c, 1, 75), PACKED, ": one query sees all", JUDGE_O);
     // More heads than pick_work() takes at a time, and some left.
     forward_case(with_heads(causal(c, 16, 16), 1, 19), PACKED, "", JUDGE_O);
 }
@@ -117,7 +118,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"scale", 0}}},
         {COURSE_UNSUPPORTED, {{"scale", -1}}},
-        FORWARD_ORDER(80),
+        PROBLEM_ORDER(80),
         {0},
     };
     struct problem p = all_keys(c, 64, 64);

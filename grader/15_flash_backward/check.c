@@ -64,6 +64,7 @@ static void masked(struct check* c) {
     backward_case(causal(c, N, N));
     N = pick_ragged(c, 17, 31);
     backward_case(with_flag(causal(c, N, N + check_pick(c, 17, 33)), -256));
+    backward_case(causal(c, 1, 19));
     backward_case_tested(with_d(causal(c, 17, check_pick(c, 19, 21)), 2));
 }
 
@@ -142,13 +143,14 @@ static void again(struct check* c) {
 
 static void arguments(struct check* c) {
     static const struct idle_call too_wide[] = {{COURSE_UNSUPPORTED, {{"d", 257}}}, {0}};
-    static const struct idle_call no_heads[] = {{COURSE_OK, {{"H", 0}}}, {0}};
+    static const struct idle_call others[] = {{COURSE_OK, {{"H", 0}}}, PROBLEM_ORDER(257), {0}};
+    check_ordinary(c);
     backward_case(causal(c, 19, 19));
     backward_cases_empty(with_heads(all_keys(c, 19, 17), 2, 2));
     const struct problem p = all_keys(c, 16, 16);
     problem_bad_arguments(p, (struct strides){.n = 15, .h = -1, .b = -1});
     problem_refused(with_d(p, 257), too_wide);
-    problem_refused(p, no_heads);
+    problem_refused(p, others);
     problem_too_many_heads(p);
     problem_most_heads(p);
     problem_launches_fail(p);

@@ -71,6 +71,7 @@ static void masked(struct check* c) {
     backward_case_growing(causal(c, 128, 128));
     backward_case_named(with_flag(causal(c, 64, 128 + 2 * check_pick(c, 1, 31)), -256), PACKED,
                         ": the diagonal is no tile's");
+    backward_case_named(causal(c, 1, 35), PACKED, ": one query sees all");
     // More heads than pick_work() takes at a time, and some left.
     backward_case(with_heads(causal(c, 17, 17), 35, 1));
 }
@@ -183,6 +184,7 @@ static void arguments(struct check* c) {
         {0},
     };
     const struct problem p = all_keys(c, 64, 64);
+    check_ordinary(c);
     backward_case(p);
     backward_cases_empty(with_heads(p, 2, 2));
     problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});

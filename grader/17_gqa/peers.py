@@ -1,12 +1,12 @@
-"""peers.py: PyTorch's attention with shared heads of keys, enable_gqa (grader/bench/attention_peers.py), in fp16."""
+"""peers.py: PyTorch's attention with shared heads of keys, enable_gqa (grader/bench/attention_peers.py), in bf16."""
 
 import torch
-from attention_peers import BACKENDS, ROUNDS_P, WithGradients, sdpa
+from attention_peers import BACKENDS, WithGradients, sdpa
 
 
 class Peers(WithGradients):
     names = tuple(BACKENDS)
-    kinds, looser = ("pytorch",) * len(names), ROUNDS_P
+    kinds, looser = ("pytorch",) * len(names), 1.0
     layouts = ("B N H d",) * len(names)
 
     def __init__(self, bench, n):
@@ -15,7 +15,7 @@ class Peers(WithGradients):
         self.causal = bool(causal)
 
         def input(name, N, H):  # as (B, H, N, d)
-            return bench.get(name, (B, N, H, d), torch.float16).transpose(1, 2)
+            return bench.get(name, (B, N, H, d), torch.bfloat16).transpose(1, 2)
 
         self.Q, self.K, self.V = input("Q", N_q, H_q), input("K", N_k, H_k), input("V", N_k, H_k)
         if self.backward:

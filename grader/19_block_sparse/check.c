@@ -1,10 +1,10 @@
 // check.c: lesson 19, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps: the masks are
-// full except in items about the mask, and lengths are whole tiles of 16 except in items about
-// lengths; masks that are not their own transposes are in "the blocks of the mask" alone, empty
-// rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and "LSE"
-// alone.
+// full except in items about the mask, and lengths are whole tiles of 64, or 16, except in items
+// about lengths; masks that are not their own transposes are in "the blocks of the mask" alone,
+// empty rows in "no block at all", and so on. LSE is compared in "queries that see nothing" and
+// "LSE" alone.
 #include <stdio.h>
 #include <string.h>
 
@@ -25,10 +25,12 @@ static int64_t backward_workspace(const struct problem* p) {
                                                           (int)p->H, (int)p->d);
 }
 
+// Rows begin at multiples of 16 bytes: gaps are multiples of 8 elements.
 static const struct contract of_forward = {
-    .dtype = F16,
-    .d = 16,
-    .gap = {[ARRAY_O] = 3, [ARRAY_Q] = 7, [ARRAY_K] = 5, [ARRAY_V] = 9},
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
     .row_gaps = 2,
     .workspace_bytes = forward_workspace,
     .declare_more = mask_declare,
@@ -36,9 +38,10 @@ static const struct contract of_forward = {
 
 static const struct contract of_backward = {
     .backward = true,
-    .dtype = F16,
-    .d = 16,
-    .gap = {3, 5, 9, 11, 1, 13, 7, 15},
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {16, 24, 40, 48, 8, 56, 32, 64},
     .workspace_bytes = backward_workspace,
     .declare_more = mask_declare,
 };
@@ -51,12 +54,11 @@ static struct problem sizes(struct check* c, const struct contract* of, int64_t 
     return with_heads(problem_of(c, of, N_q, N_k, false), 1, H);
 }
 
-// Two batches of two heads, d = 8, with masks that are their own transposes, without empty rows or
+// Two batches of two heads with masks that are their own transposes, without empty rows or
 // columns, and no two masks alike.
 static const char* with_masks_of_heads(struct problem* p) {
     static const char* const masks[] = {"10/01 01/10 11/10 11/11", "01/10 11/11 10/01 11/10",
                                         "11/10 10/01 11/11 01/10"};
-    problem_set_d(p, 8);
     p->B = p->H = 2;
     return masks[check_pick(p->check, 0, 2)];
 }
@@ -105,13 +107,12 @@ static void judge_blocks(struct check* c, const struct contract* of) {
     }
     // Lists of more blocks than a warp has lanes: 28 of 35, in the last one 112 rows.
     enum { LONG = 35 * BLOCK - 16 };
-    struct problem p = with_d(sizes(c, of, 1, 16, LONG), 4);
-    judge(p, "11101", JUDGE_O);
-    judge(with_d(sizes(c, of, 1, LONG, 16), 4), "1/1/1/0/1", JUDGE_O);
+    judge(sizes(c, of, 1, 16, LONG), "11101", JUDGE_O);
+    judge(sizes(c, of, 1, LONG, 16), "1/1/1/0/1", JUDGE_O);
     // And of more than a byte with a sign counts, or a mask of 64 bits holds.
     const int64_t longer = (of->backward ? 66 : 132) * BLOCK - 16;
-    judge(with_d(sizes(c, of, 1, 16, longer), 1), "1", JUDGE_O);
-    if (of->backward) judge(with_d(sizes(c, of, 1, longer, 16), 1), "1", JUDGE_O);
+    judge(sizes(c, of, 1, 16, longer), "1", JUDGE_O);
+    if (of->backward) judge(sizes(c, of, 1, longer, 16), "1", JUDGE_O);
 }
 
 static void judge_unseen(struct problem p) {
@@ -173,13 +174,11 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
-    // Its block is short, too: a kernel that drops such a block was found above.
-    forward_case_one_key(sizes(c, &of_forward, 1, 32, 1));
-    attention_reaches(with_d(sizes(c, &of_forward, 4, 1, 1), 2), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(sizes(c, &of_forward, 2, 1, 1), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void forward_unseen(struct check* c) {
-    judge_unseen(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
+    judge_unseen(sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK));
     forward_no_keys(sizes(c, &of_forward, 1, 16, 0));
 }
 
@@ -187,11 +186,12 @@ static void forward_logsumexp(struct check* c) {
     struct problem p = sizes(c, &of_forward, check_pick(c, 2, 3), 32, BLOCK);
     p.B = 2;
     forward_case(p, PACKED, "", JUDGE_LSE);
+    forward_case_one_weighs(sizes(c, &of_forward, 1, 64, BLOCK));
 }
 
 static void forward_heads(struct check* c) {
-    judge_heads(sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK));
-    struct problem p = with_d(sizes(c, &of_forward, 130, 16, BLOCK), 8);
+    judge_heads(sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK));
+    struct problem p = sizes(c, &of_forward, 130, 16, 16);
     forward_case(p, PACKED, "", JUDGE_O);
 }
 
@@ -206,20 +206,19 @@ static void short_blocks(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = 16 + check_pick(c, 1, 7), N_q = check_pick(c, 17, 127);
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
-    int64_t d = check_pick(c, 2, 4);
-    N_k = check_pick(c, 2, 5), N_q = check_pick(c, 2, 4);
-    backward_case_tested(with_d(sizes(c, &of_backward, 1, N_q, N_k), d));
+    N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
+    backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
 }
 
 static void unseen(struct check* c) {
-    judge_unseen(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
+    judge_unseen(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64));
     backward_case_empty(sizes(c, &of_backward, 1, 0, 32));
     backward_case_empty(sizes(c, &of_backward, 1, 32, 0));
 }
 
 static void heads(struct check* c) {
-    judge_heads(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16));
-    backward_case(with_d(sizes(c, &of_backward, 260, 16, 16), 8));
+    judge_heads(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64));
+    backward_case(sizes(c, &of_backward, 130, 16, 16));
 }
 
 // ---- both ----------------------------------------------------------------------------------
@@ -236,17 +235,17 @@ static void strides(struct check* c) {
     backward_case_far(with_heads(sizes(c, &of_backward, 2, 32, BLOCK), 2, 2));
 }
 
-static void any_head(struct check* c) {
-    const int64_t of_O[] = {59, 1, check_pick(c, 130, 256), 17, 33, 65, 129};
-    for (int n = 0; n < 7; n++) {
-        struct problem p = with_d(sizes(c, &of_forward, 1, 16, BLOCK), of_O[n]);
-        forward_case(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
-    }
-    const int64_t of_gradients[] = {59, check_pick(c, 130, 256), 1, 17, 33, 65, 129};
-    for (int n = 0; n < 7; n++) {
-        struct problem p = with_d(sizes(c, &of_backward, 1, 16, BLOCK), of_gradients[n]);
-        backward_case_named(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "");
-    }
+static void both_heads(struct check* c) {
+    struct problem p = with_d(sizes(c, &of_forward, 1, BLOCK + 64, BLOCK + 64), 128);
+    forward_case(p, PACKED, "", JUDGE_O);
+    p.N_q = 16;
+    forward_case(with_nan_gaps(p), GAPS, "", JUDGE_O);
+    forward_case(with_nan_gaps(with_d(p, 64)), GAPS, "", JUDGE_O);
+    p = with_d(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64), 128);
+    backward_case(p);
+    p.N_q = 16;
+    backward_case_named(with_nan_gaps(p), GAPS, "");
+    backward_case_named(with_nan_gaps(with_d(p, 64)), GAPS, "");
 }
 
 static void extreme(struct check* c) {
@@ -258,24 +257,28 @@ static void extreme(struct check* c) {
         for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, sign * 200.0 / 16);
         forward_run(&p, JUDGE_O);
     }
-    forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), -30), PACKED, "", JUDGE_O);
+    forward_case(with_scale(sizes(c, &of_forward, 1, 32, BLOCK), 1.7), PACKED, "", JUDGE_O);
+    forward_case_integers(sizes(c, &of_forward, 1, 64, BLOCK), ", scores around -20000", -128,
+                          1024);
     forward_case_below(sizes(c, &of_forward, 1, 16, BLOCK), -0x1p127);
-    forward_case_cancel(sizes(c, &of_forward, 1, 16, BLOCK));
     forward_case_exact(sizes(c, &of_forward, 1, 16, 8 * BLOCK));
     forward_case_tail(sizes(c, &of_forward, 1, 16, 16 * BLOCK));
     forward_case_late_maximum(sizes(c, &of_forward, 1, 32, BLOCK));
-    forward_case_divided(sizes(c, &of_forward, 1, 16, BLOCK));
-    forward_case_faint(sizes(c, &of_forward, 1, 16, 4 * BLOCK));
-    p = sizes(c, &of_backward, 1, 32, BLOCK + check_pick(c, 9, 15));
+    forward_case_divided(sizes(c, &of_forward, 1, 64, BLOCK));
+    forward_case_faint(sizes(c, &of_forward, 1, 64, 4 * BLOCK));
+    forward_case_ones(sizes(c, &of_forward, 1, 64, BLOCK));
+    p = sizes(c, &of_backward, 1, 64, 64 + check_pick(c, 9, 15));
     backward_case(with_scale(p, -1.3));
-    backward_case_large_scores(p);
+    backward_case(with_scale(sizes(c, &of_backward, 1, 64, BLOCK), 0));
+    backward_case_large_scores(sizes(c, &of_backward, 1, 64, 64));
     backward_case_level(p, 120);
     backward_case_level(p, -130);
-    backward_case_level(sizes(c, &of_backward, 1, 21, 32), -130);
+    backward_case_level(sizes(c, &of_backward, 1, 70, 64), -130);
     backward_case_level(p, 6000);
-    backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 16), BLOCK / 2, 0, BLOCK / 2, 512,
-                         1.0 / 16);
-    backward_case_cancel_keys(sizes(c, &of_backward, 1, 16, BLOCK), 256, 1.0 / 16);
+    backward_case_large_dP(sizes(c, &of_backward, 1, 64, 64));
+    backward_case_cancel(sizes(c, &of_backward, 1, BLOCK, 64), 64, 0, 64, 64, 0);
+    backward_case_cancel_keys(sizes(c, &of_backward, 1, 64, 2 * BLOCK), 64, 0);
+    backward_case_rounded_once(sizes(c, &of_backward, 1, 64, 64));
 }
 
 // The masks of three calls with the same Q, K and V; and of two with new data, since a sum that is
@@ -302,54 +305,80 @@ static void all_blocks(struct problem* p, int round) {
 }
 
 static void again(struct check* c) {
-    struct problem p = sizes(c, &of_forward, 1, BLOCK + 16, 2 * BLOCK);
+    struct problem p = sizes(c, &of_forward, 1, BLOCK + 64, 2 * BLOCK);
     forward_again(p, "forward, other masks", forward_round);
-    forward_case_after(with_d(p, 64), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
-    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 16, BLOCK + 16), 3, backward_round);
+    forward_case_after(with_d(p, 128), sizes(c, &of_forward, 1, 16, BLOCK), all_blocks);
+    backward_case_again(sizes(c, &of_backward, 1, BLOCK + 64, BLOCK + 64), 3, backward_round);
 }
 
 static void arguments(struct check* c) {
-    static const struct idle_call bad[] = {
+    static const struct idle_call of_forward_alone[] = {
         {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
-        {COURSE_UNSUPPORTED, {{"d", 257}}},
-        FORWARD_ORDER(257),
+        {COURSE_BAD_ARGUMENT, {{"mask", 0}, {"stride_q.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        PROBLEM_ORDER(80),
         {0},
     };
+    static const struct idle_call of_backward_alone[] = {
+        {COURSE_BAD_ARGUMENT, {{"mask", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N_k", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
+        {COURSE_OK, {{"H", 0}, {"stride_o.n", 68}, {"dK", 0}}},
+        {0},
+    };
+    const struct strides bad = {.n = 56, .h = -64, .b = -64}, odd = {.n = 68, .h = 100, .b = 8196};
     struct problem p = sizes(c, &of_forward, 1, BLOCK, BLOCK);
-    forward_arguments(p, bad);
-    problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
+    forward_arguments(p, of_forward_alone);
+    problem_bad_arguments(p, bad);
+    problem_strides_refused(p, COURSE_UNSUPPORTED, odd);
+    problem_misaligned_refused(p);
+    p.scale = NAN;
+    problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
+    check_ordinary(c);
     backward_case(sizes(c, &of_backward, 1, 32, 32));
-    p = sizes(c, &of_backward, 1, 16, 16);
-    problem_refused(p, bad);
-    problem_bad_arguments(p, (struct strides){.n = p.d - 1, .h = -64, .b = -512});
+    p = sizes(c, &of_backward, 1, 64, 64);
+    problem_refused(p, of_backward_alone);
+    problem_bad_arguments(p, bad);
+    problem_strides_refused(p, COURSE_UNSUPPORTED, odd);
+    problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
 }
 
-static void fill_gradients(struct problem* p) {
-    backward_fill(p);
-    backward_forward(p);
-}
-
-// Every array ends in a block that is not full, in a tile that is not full, and in columns that are
-// not there.
+// Every array ends in a block that is not full, and in a tile that is not full.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     int64_t N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    struct problem p = with_d(sizes(c, &of_forward, 2, N_q, N_k), 11);
-    forward_case(p, PACKED, "", JUDGE_O);
-    N_k = BLOCK + check_pick(c, 9, 15), N_q = 16 + check_pick(c, 9, 15);
-    backward_case(with_d(sizes(c, &of_backward, 2, N_q, N_k), 11));
-    forward_misaligned(sizes(c, &of_forward, 1, 16, 4 * BLOCK - 112));
-    backward_misaligned(sizes(c, &of_backward, 1, 16, 16));
-    problem_uneven(with_heads(sizes(c, &of_forward, 2, 16, 16), 2, 2), forward_fill);
-    problem_uneven(with_heads(sizes(c, &of_backward, 2, 16, 16), 2, 2), fill_gradients);
+    forward_case(sizes(c, &of_forward, 2, N_q, N_k), PACKED, "", JUDGE_O);
+    N_k = BLOCK + check_pick(c, 73, 79), N_q = 16 + check_pick(c, 9, 15);
+    struct problem p = sizes(c, &of_backward, 2, N_q, N_k);
+    p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
+    backward_case(p);
+    backward_case(with_d(sizes(c, &of_backward, 1, N_q, N_k), 128));
+}
+
+// Whole tiles, tiles that are not full, and the other head dimension.
+static void on_tensor_cores(struct check* c) {
+    forward_by_mma(sizes(c, &of_forward, 1, 64, BLOCK));
+    forward_by_mma(sizes(c, &of_forward, 1, 64, 64 + check_pick(c, 1, 31)));
+    forward_by_mma(with_d(sizes(c, &of_forward, 1, 64, 64), 128));
+    const struct problem cases[] = {sizes(c, &of_backward, 1, 64, 64),
+                                    sizes(c, &of_backward, 1, 32, 32 + check_pick(c, 1, 31)),
+                                    with_d(sizes(c, &of_backward, 1, 64, 64), 128)};
+    for (int n = 0; n < 3; n++) {
+        backward_by_mma(cases[n]);
+        backward_by_mma_of_dO(cases[n]);
+    }
 }
 
 // With an empty mask: what a wider head costs. It is one query's row of Q at most, for a few warps;
 // the smallest tile of K has eight rows.
 static void judge_empty(struct check* c) {
-    enum { FEW = 16, WIDE = 256, LOADS = 6 };
+    enum { FEW = 64, WIDE = 128, LOADS = 6 };
     double read[2];
     for (int wide = 0; wide < 2; wide++) {
         struct problem p = with_d(sizes(c, &of_forward, 1, 1, 2 * BLOCK), wide ? WIDE : FEW);
@@ -369,7 +398,8 @@ static void forward_cheap(struct check* c) {
     enum { N_Q = 8, T_K = 4 };
     static const char* const one[] = {"1000", "0100", "0010", "0001"};
     const char* const masks[] = {"0000", one[check_pick(c, 0, 3)], "1111"};
-    double read[3], Q = 2.0 * N_Q * 16, K_and_V = 4.0 * T_K * BLOCK * 16;
+    const double d = (double)of_forward.d;
+    double read[3], Q = 2.0 * N_Q * d, K_and_V = 4.0 * T_K * BLOCK * d;
     count_reads(sizes(c, &of_forward, 1, N_Q, T_K * BLOCK), masks, read);
     check_at_most(c, CAUSE_inactive_read, "share of K and V that is read with an empty mask",
                   (read[0] - Q) / K_and_V, 0.1);
@@ -402,33 +432,38 @@ static void cheap(struct check* c) {
         // K and V for every 8 queries, Q and dO for every 8 keys, each twice: what is read for all
         // four blocks may not grow so that the share of one looks small.
         check_at_most(c, CAUSE_too_much_read, "times that all rows are read for each tile of 8",
-                      (read[2] - read[0]) / (4.0 * 16 * N * T * BLOCK / 8), 4);
+                      (read[2] - read[0]) / (4.0 * (double)of_backward.d * N * T * BLOCK / 8), 4);
         // Of the few rows some designs load a tile for each tile of the many; of the many, none.
         check_loaded_once(c, column ? "Q" : "K");
         check_loaded_once(c, column ? "dO" : "V");
     }
     judge_beside(c, &of_backward);
-    backward_kept(sizes(c, &of_backward, 1, 16, 16));
+    for (int many_keys = 0; many_keys <= 1; many_keys++) {
+        struct problem p = sizes(c, &of_backward, 1, many_keys ? 17 : 577, many_keys ? 577 : 17);
+        backward_case(p);
+        problem_traffic(&p);
+    }
     forward_kept(sizes(c, &of_forward, 1, 16, 16));
 }
 
 static const struct item items[] = {
-    {7, "forward: the blocks of the mask", forward_blocks},
-    {5, "forward: a last block that is short", forward_short},
+    {6, "forward: the blocks of the mask", forward_blocks},
+    {4, "forward: a last block that is short", forward_short},
     {4, "forward: queries that see nothing", forward_unseen},
     {2, "forward: LSE", forward_logsumexp},
     {4, "forward: heads and batches with masks of their own", forward_heads},
-    {8, "backward: the blocks of the mask", blocks},
+    {7, "backward: the blocks of the mask", blocks},
     {5, "backward: a last block that is short", short_blocks},
     {4, "backward: queries and keys with no block at all", unseen},
     {4, "backward: heads and batches with masks of their own", heads},
     {3, "rows with strides", strides},
-    {3, "any head dimension", any_head},
+    {2, "d = 64 and 128", both_heads},
     {3, "large and very negative scores", extreme},
     {2, "called again with another mask", again},
     {2, "empty inputs and bad arguments", arguments},
-    {4, "no races, no stray accesses", safe},
+    {3, "no races, no stray accesses", safe},
     {40, "what is read goes with the blocks that are active", cheap},
+    {5, "the tensor cores make every product", on_tensor_cores},
     {0},
 };
 

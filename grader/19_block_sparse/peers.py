@@ -1,30 +1,45 @@
-"""peers.py: PyTorch's attention with the blocks' mask written out, N x N for every head (grader/bench/attention_peers.py),
-in fp16. Every score is computed, masked or not: what the lesson's lists of blocks save."""
+"""peers.py: FlexAttention, compiled by Triton, over the same blocks of 128 x 128; and PyTorch's attention with the mask
+written out, N x N for every head, which computes every score, masked or not. All in bf16."""
 
 import torch
-from attention_peers import BACKENDS, ROUNDS_P, WithGradients, sdpa
+from attention_peers import BACKENDS, WithGradients, sdpa
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 BLOCK = 128
 
 
 class Peers(WithGradients):
-    names = ("SDPA efficient with a dense mask", "SDPA math with a dense mask")
-    backends = (BACKENDS["SDPA efficient"], BACKENDS["SDPA math"])
-    kinds, looser, layouts = ("pytorch",) * 2, ROUNDS_P, ("B N H d",) * 2
+    names = ("FlexAttention", "SDPA efficient with a dense mask", "SDPA math with a dense mask")
+    backends = (None, BACKENDS["SDPA efficient"], BACKENDS["SDPA math"])
+    kinds, looser, layouts = ("pytorch",) * 3, 1.0, ("B N H d",) * 3
 
     def __init__(self, bench, n):
         self.bench, self.backward = bench, n[7]
         H, N, d = n[:3]
         T = -(-N // BLOCK)
-        blocks = bench.get("mask", (1, H, T, T), torch.uint8).bool()
-        self.mask = blocks.repeat_interleave(BLOCK, 2).repeat_interleave(BLOCK, 3)[:, :, :N, :N].contiguous()
+        active = bench.get("mask", (1, H, T, T), torch.uint8).bool()
+        self.mask = active.repeat_interleave(BLOCK, 2).repeat_interleave(BLOCK, 3)[:, :, :N, :N].contiguous()
 
         def input(name):
-            return bench.get(name, (1, N, H, d), torch.float16).transpose(1, 2)
+            return bench.get(name, (1, N, H, d), torch.bfloat16).transpose(1, 2)
 
         self.Q, self.K, self.V = input("Q"), input("K"), input("V")
         if self.backward:
             self.prepare_backward(input("dO"), False, self.mask)
+        self.blocks = None
+        if N % BLOCK == 0:  # else the last block is seen in part, and asks a function of the indices
+            count = active.sum(-1, dtype=torch.int32)
+            which = active.int().argsort(dim=-1, descending=True, stable=True).int().contiguous()
+            self.blocks = BlockMask.from_kv_blocks(torch.zeros_like(count), which, full_kv_num_blocks=count,
+                                                   full_kv_indices=which, BLOCK_SIZE=BLOCK)
+            torch._dynamo.reset()
+            self.flex = torch.compile(flex_attention, dynamic=False)
+            self.attention(0)  # compiles
+            torch.cuda.synchronize()
 
     def attention(self, peer):
-        return sdpa(self.backends[peer], self.Q, self.K, self.V, False, attn_mask=self.mask)
+        if peer > 0:
+            return sdpa(self.backends[peer], self.Q, self.K, self.V, False, attn_mask=self.mask)
+        if self.blocks is None:
+            raise RuntimeError("blocks that are seen in part")
+        return self.flex(self.Q, self.K, self.V, block_mask=self.blocks)

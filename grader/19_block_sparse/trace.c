@@ -10,5 +10,5 @@ static const uint8_t mask[TRACE_TILES * TRACE_TILES] = {
 };
 
 const struct trace_case trace_cases[] = {
-    {.name = "block-sparse", .N_q = 16, .N_k = 16, .mask = mask}};
+    {.name = "block-sparse", .N_q = 16, .N_k = 16, .mask = mask, .bf16 = 1}};
 const int trace_case_count = 1;

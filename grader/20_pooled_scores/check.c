@@ -2,8 +2,9 @@
 //
 // Every item is about one thing, and its data are free of the other items' traps: pools have 4, 8
 // or 16 elements and lengths are multiples of the pools, except in items about pools or lengths.
-// All items compare O, which comes with lesson 13, and then R.
+// All items compare O, which comes with lesson 14, and then R.
 #include "20_pooled_scores/pooling.h"
+#include "attention/forward.h"
 #include "attention/reach.h"
 #include "check/reach.h"
 #include "wall/arena.h"
@@ -24,8 +25,10 @@ static void declare_more(struct problem* p) {
                                   SHAPE(p->B, p->H, pools_of(p, p->N_q), pools_of(p, p->N_k)));
 }
 
-// R, in every item: the stub has the rest. An error of an LSE multiplies all P of its row by a
-// factor. So the 8 units in the last place that every LSE is allowed come on top of the budget.
+// R, in every item: the stub has the rest. P of R is not rounded to bf16, so R is as exact as fp32
+// allows: the standard rounds every operation to fp32. An error of an LSE multiplies all P of its
+// row by a factor. So the 8 units in the last place that every LSE is allowed come on top of the
+// budget; they hold what exp2_approx() may be off, too, two units of P.
 static void judge_more(const struct problem* p) {
     struct tensor *R = pooling_of(p)->R, *LSE = p->array[ARRAY_LSE].tensor;
     if (!R) return;
@@ -62,15 +65,43 @@ static bool is_more_right(const struct problem* p) {
     return check_end_is_right(R);
 }
 
+// What R is in a run with other products: means of P that follow from S.
+static void follow_more(const struct problem* p) {
+    struct tensor* R = pooling_of(p)->R;
+    const int64_t pool = pooling_of(p)->pool, n_J = pools_of(p, p->N_k), count = R->count;
+    double* memory = check_allocate(p->check, 2 * count + p->N_k, sizeof *memory);
+    double *altered = memory, *allowed = memory + count, *P = allowed + count;
+    for (int64_t i = 0; i < p->N_q; i++) {
+        const double off = altered_weights(p, i, P) + 0x1p-16;
+        for (int64_t j = 0; j < p->N_k; j++) {
+            const int64_t I = i / pool, J = j / pool;
+            const double rows = fmin((double)pool, (double)(p->N_q - I * pool)),
+                         columns = fmin((double)pool, (double)(p->N_k - J * pool));
+            altered[I * n_J + J] += P[j] / (rows * columns);
+            allowed[I * n_J + J] += P[j] / (rows * columns) * off;
+        }
+    }
+    check_follows(p->check, R, altered, allowed, "Q K^T of the weights that are pooled");
+    free(memory);
+}
+
+static int64_t more_bytes(const struct problem* p) {
+    return pooling_of(p)->R->count * (int64_t)sizeof(float);
+}
+
+// Gaps are multiples of 8 elements, 16 bytes: the contract promises that rows begin there.
 static const struct contract contract = {
-    .dtype = F16,
-    .d = 16,
-    .gap = {[ARRAY_O] = 3, [ARRAY_Q] = 7, [ARRAY_K] = 5, [ARRAY_V] = 9},
+    .dtype = BF16,
+    .rounded_weights = true,
+    .d = 64,
+    .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
     .row_gaps = 2,
     .declare_more = declare_more,
     .judge_more = judge_more,
     .show_more = show_more,
     .is_more_right = is_more_right,
+    .follow_more = follow_more,
+    .more_bytes = more_bytes,
 };
 
 static struct problem sizes(struct check* c, int64_t N_q, int64_t N_k, bool causal,
@@ -95,23 +126,23 @@ static void judge_pools(struct check* c, int64_t N_q, int64_t N_k, bool causal, 
 
 // ---- items ---------------------------------------------------------------------------------
 
-// The last block of queries has all its pools, or more than half of them.
+// Two blocks of 128 queries, or more of fewer, and two rounds of 64 keys. The last block has less
+// than all its pools.
 static void several_in_a_tile(struct check* c) {
-    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), check_pick(c, 9, 15)};
+    const int64_t pool[] = {1, 3, check_pick(c, 5, 7), check_pick(c, 9, 15), check_pick(c, 17, 31)};
     for (size_t n = 0; n < sizeof pool / sizeof pool[0]; n++) {
-        int64_t fit = 16 / pool[n], missing = check_pick(c, 0, (fit - 1) / 2);
-        judge_pools(c, (3 * fit - missing) * pool[n], check_pick(c, 2, 50 / pool[n]) * pool[n],
-                    false, pool[n], "", JUDGE_O);
+        int64_t N_q = 130 + check_pick(c, 0, 20), N_k = 66 + check_pick(c, 0, 10);
+        judge_pools(c, CEIL_DIV(N_q, pool[n]) * pool[n], CEIL_DIV(N_k, pool[n]) * pool[n], false,
+                    pool[n], "", JUDGE_O);
     }
 }
 
-static void larger_than_a_tile(struct check* c) {
-    int64_t pool = check_pick(c, 17, 23);
-    judge_pools(c, 2 * pool, pool, false, pool, "", JUDGE_O);
-    judge_pools(c, 32, 64, false, 32, "", JUDGE_O);
-    judge_pools(c, 128, 128, false, 128, "", JUDGE_O);
+static void large_pools(struct check* c) {
+    int64_t pool = check_pick(c, 65, 80);
+    judge_pools(c, 128, 192, false, 64, "", JUDGE_O);
+    judge_pools(c, 2 * pool, 2 * pool, false, pool, "", JUDGE_O);
     // The most that a block has to hold.
-    judge(with_d(sizes(c, 128, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
+    judge(with_d(sizes(c, 256, 128, false, &(struct pooling){.pool = 128}), 128), PACKED, "",
           JUDGE_O);
     judge_pools(c, 20, 30, false, 24, ", and not full", JUDGE_O);
 }
@@ -119,28 +150,30 @@ static void larger_than_a_tile(struct check* c) {
 // Short tails, which weigh most: of the queries, of the keys, of both.
 static void ragged(struct check* c) {
     int64_t rest = check_pick(c, 1, 5);
-    judge_pools(c, 32 + rest, 48, false, 8, "", JUDGE_O);
-    judge_pools(c, 48, 32 + rest, false, 8, "", JUDGE_O);
+    judge_pools(c, 128 + rest, 48, false, 8, "", JUDGE_O);
+    judge_pools(c, 48, 64 + rest, false, 8, "", JUDGE_O);
     judge_pools(c, 16 + rest, 35, false, 8, "", JUDGE_O);
     judge_pools(c, 1, 5, false, 16, "", JUDGE_O);
     judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
     struct problem p = sizes(c, 1, 2, false, &(struct pooling){.pool = 1});
-    attention_reaches(with_heads(with_d(p, 2), 1, 4), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(with_heads(p, 1, 4), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void masked(struct check* c) {
-    judge_pools(c, 64, 64, true, 8, "", JUDGE_O);
+    judge_pools(c, 192, 192, true, 8, "", JUDGE_O);
     struct pooling pooling = {.pool = 16};
     struct problem p = sizes(c, 32, 32 + 16 * check_pick(c, 1, 3), true, &pooling);
     judge(with_flag(p, -65536), PACKED, "", JUDGE_O);
-    judge_pools(c, 48, 48 + 4 * check_pick(c, 1, 3), true, 4,
+    judge_pools(c, 144, 144 + 4 * check_pick(c, 1, 3), true, 4,
                 ": the diagonal crosses two tiles of a block", JUDGE_O);
+    judge_pools(c, 1, 27, true, 8, ": one query sees all", JUDGE_O);
     // The corners of the mask are no corners of pools.
     judge_pools(c, 40, 40 + 8 * check_pick(c, 1, 2) + check_pick(c, 2, 6), true, 8,
                 ": the diagonal is no pool's", JUDGE_O);
+    // More heads than pick_work() takes at a time, and some left.
+    judge(with_heads(sizes(c, 16, 16, true, &pooling), 1, 19), PACKED, "", JUDGE_O);
 }
 
-// An odd number of pools of keys: a block of 16 queries has some that see no key and some that do.
 static void empty_rows(struct check* c) {
     judge_pools(c, 64, 8 * (2 * check_pick(c, 1, 3) + 1), true, 8, "", JUDGE_O | JUDGE_LSE);
     judge_pools(c, 48, 44, true, 4, "", JUDGE_O | JUDGE_LSE);
@@ -152,8 +185,7 @@ static void heads(struct check* c) {
     p.B = check_pick(c, 2, 3);
     p.H = check_pick(c, 2, 3);
     judge(p, PACKED, "", JUDGE_O);
-    judge(with_heads(sizes(c, 16, 16, false, &pooling), 130, 2), PACKED, "", JUDGE_O);
-    judge(with_heads(sizes(c, 16, 16, false, &pooling), 1, 260), PACKED, "", JUDGE_O);
+    judge(with_heads(sizes(c, 16, 16, false, &pooling), 34, 2), PACKED, "", JUDGE_O);
 }
 
 static void strides(struct check* c) {
@@ -166,34 +198,33 @@ static void strides(struct check* c) {
     }
     p.H = 2;
     judge(p, ONE_BATCH, "", JUDGE_O);
+    // A second block of queries, and a second tile of keys.
+    p.N_q = 136;
+    p.N_k = 80;
     if (check_can_be_far(c)) judge(p, FAR, "", JUDGE_O);
 }
 
-static void head_dimensions(struct check* c) {
-    const int64_t d[] = {59, 1, check_pick(c, 66, 127), 17, 33, 65, 128};
+// The kernel of wide heads is another.
+static void wide_heads(struct check* c) {
     struct pooling pooling = {.pool = 8};
-    for (int n = 0; n < 7; n++) {
-        struct problem p = with_d(sizes(c, 16, 32, false, &pooling), d[n]);
-        judge(n == 0 ? with_nan_gaps(p) : p, n == 0 ? GAPS : PACKED, "", JUDGE_O);
-    }
+    judge(with_d(sizes(c, 48, 80, false, &pooling), 128), PACKED, "", JUDGE_O);
+    judge(with_nan_gaps(with_d(sizes(c, 80, 160, true, &pooling), 128)), GAPS, "", JUDGE_O);
 }
 
 static void hard_scores(struct check* c) {
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, 48, 48, true, &pooling);
-    forward_case_large(p, ", pool = 8, scores of 30 times the usual size");
+    forward_case_large(sizes(c, 48, 48, false, &pooling),
+                       ", pool = 8, scores of 30 times the usual size");
     // The last keys that a row sees have all the weight: the weight of earlier keys is negligible.
     forward_case_growing(p, ", pool = 8, scores that grow from key to key", 2, 150);
     // -10000 is no -infinity beside these.
-    forward_case_integers(p, ", pool = 8, scores around -20000", -100, 800);
-    // P = exp(S - LSE) has the digits of LSE: no scores are as low as in lesson 13.
+    forward_case_integers(p, ", pool = 8, scores around -20000", -160, 1000);
+    // P = exp(S - LSE) has the digits of LSE: no scores are as low as in lesson 14.
     forward_case_below(p, -0x1p17);
-    forward_case_cancel(sizes(c, 16, 128, false, &pooling));
     forward_case_exact(sizes(c, 16, 1024, false, &pooling));
     forward_case_divided(sizes(c, 16, 64, false, &pooling));
     forward_case_faint(sizes(c, 16, 512, false, &pooling));
-    // The largest score is that of the smallest product.
-    judge(with_scale(sizes(c, 32, 32, false, &pooling), -30), PACKED, "", JUDGE_O);
 }
 
 static void logsumexp(struct check* c) {
@@ -202,9 +233,7 @@ static void logsumexp(struct check* c) {
     p.B = 2;
     p.H = check_pick(c, 2, 3);
     judge(p, PACKED, "", JUDGE_LSE);
-    // Of one key each: with larger pools this would be a last pool that is not full.
-    pooling.pool = 1;
-    forward_case_one_key(sizes(c, 32, 1, false, &pooling));
+    forward_case_one_weighs(sizes(c, 32, 64, false, &pooling));
 }
 
 static void fill_after(struct problem* p, int round) {
@@ -216,13 +245,13 @@ static void fill_after(struct problem* p, int round) {
 static void after_other_sizes(struct check* c) {
     struct pooling small = {.pool = 8}, pooling = {.pool = 16};
     struct problem first = sizes(c, 16, 32, false, &small);
-    struct problem p = with_d(sizes(c, 48, 48, false, &pooling), 64);
+    struct problem p = with_d(sizes(c, 144, 48, false, &pooling), 128);
     forward_case_after(p, first, fill_after);
 }
 
 // New data in the same arrays; then the same inputs in every head and in two calls.
 static void again(struct check* c) {
-    enum { HEADS = 12, N = 32, d = 16 };
+    enum { HEADS = 12, N = 32, d = 64 };
     struct pooling pooling = {.pool = 8};
     struct problem p = sizes(c, N, N, false, &pooling);
     forward_again(p, "N_q = N_k = 32, pool = 8", NULL);
@@ -270,38 +299,44 @@ static void again(struct check* c) {
 static void arguments(struct check* c) {
     static const struct idle_call bad[] = {
         {COURSE_UNSUPPORTED, {{"pool", 129}}},
-        {COURSE_UNSUPPORTED, {{"d", 129}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
         {COURSE_BAD_ARGUMENT, {{"pool", 0}}},
         {COURSE_BAD_ARGUMENT, {{"pool", -1}}},
         {COURSE_BAD_ARGUMENT, {{"R", 0}}},
-        FORWARD_ORDER(129),
+        PROBLEM_ORDER(80),
         {COURSE_UNSUPPORTED, {{"pool", 129}, {"H", 0}}},
+        {COURSE_UNSUPPORTED, {{"pool", 129}, {"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"R", 0}, {"stride_v.n", 68}}},
         {0},
     };
     struct pooling pooling = {.pool = 8};
-    const struct problem p = sizes(c, 32, 32, false, &pooling);
+    struct problem p = sizes(c, 32, 32, false, &pooling);
     forward_arguments(p, bad);
-    problem_bad_arguments(p, (struct strides){.n = 15, .h = -64, .b = -512});
+    problem_bad_arguments(p, (struct strides){.n = 63, .h = -64, .b = -512});
+    problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
+    problem_misaligned_refused(p);
     forward_no_keys(sizes(c, 16, 0, false, &pooling));
 }
 
 // Every array ends in a tile and a pool that are not full, with a mask and without.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    int64_t N = 16 + check_pick(c, 9, 15);
+    int64_t N = 64 + check_pick(c, 9, 15);
     for (int causal = 0; causal < 2; causal++) {
         struct pooling pooling = {.pool = causal ? 8 : 16};
-        struct problem p = with_d(sizes(c, N, N, causal, &pooling), 24);
+        struct problem p = sizes(c, N, N, causal, &pooling);
         p.H = 2;
         judge(p, PACKED, "", JUDGE_O);
     }
-    struct pooling four = {.pool = 4};
-    forward_misaligned(sizes(c, 16, 16, false, &four));
-    problem_uneven(with_heads(sizes(c, 16, 16, false, &four), 2, 2), forward_fill);
+    // The largest block.
+    struct pooling large = {.pool = 64};
+    judge(with_d(sizes(c, 100, 150, false, &large), 128), PACKED, "", JUDGE_O);
 }
 
-// The bytes of K and V that a case reads: all but Q in both passes, and LSE. Its outputs are
-// written once.
+// The bytes of K and V that a case reads: all but Q in both passes, and LSE in each of the four
+// lanes that share a row. Its outputs are written once.
 static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool causal,
                                int64_t pool) {
     const double d = (double)contract.d;
@@ -313,7 +348,7 @@ static double bytes_of_K_and_V(struct check* c, int64_t N_q, int64_t N_k, bool c
     check_kept(c, CAUSE_quadratic_memory, "query", (double)N_q, d, 7000);
     check_at_most(c, CAUSE_too_much_written, "bytes written for each byte of O, LSE and R",
                   (double)(t->global_store_bytes + t->filled_bytes) / outputs, 1);
-    return (double)t->global_load_bytes - (4 * d + 4) * (double)N_q;
+    return (double)t->global_load_bytes - (4 * d + 16) * (double)N_q;
 }
 
 // The first pass reads K and V once per tile of queries, the second reads K: three arrays. Tiles of
@@ -344,23 +379,33 @@ static void cheap(struct check* c) {
                   seen > 0 ? few_see / (seen * FEW / N) : INFINITY, 0.37);
     // As forward_kept(), with R of 4 x 1032; and with large pools.
     bytes_of_K_and_V(c, 16, 4128, false, 4);
-    bytes_of_K_and_V(c, 20, 1000, false, 20);
+    bytes_of_K_and_V(c, 32, 1024, false, 32);
+}
+
+// Whole tiles, and tiles that are not full with the other head dimension. A product of the second
+// pass shows in R: it has to follow from what mma.sync makes.
+static void on_tensor_cores(struct check* c) {
+    struct pooling pooling = {.pool = 16}, uneven = {.pool = check_pick(c, 5, 11)};
+    forward_by_mma(sizes(c, 64, 128, false, &pooling));
+    int64_t N = 64 + check_pick(c, 1, 15);
+    forward_by_mma(with_d(sizes(c, N, N + 3, false, &uneven), 128));
 }
 
 static const struct item items[] = {
-    {7, "several pools in a tile", several_in_a_tile},
-    {7, "pools larger than a tile", larger_than_a_tile},
-    {6, "pools at the end", ragged},
-    {8, "causal", masked},
-    {5, "queries that see no key", empty_rows},
-    {5, "heads and batches", heads},
-    {4, "strides", strides},
-    {3, "any d", head_dimensions},
+    {6, "several pools in a tile", several_in_a_tile},
+    {6, "large pools", large_pools},
+    {5, "pools at the end", ragged},
+    {7, "causal", masked},
+    {4, "queries that see no key", empty_rows},
+    {4, "heads and batches", heads},
+    {3, "strides", strides},
+    {3, "d = 128", wide_heads},
     {3, "hard scores", hard_scores},
     {3, "LSE", logsumexp},
     {3, "called again, and the same bits", again},
     {2, "empty inputs and bad arguments", arguments},
-    {4, "no races, no stray accesses", safe},
+    {3, "no races, no stray accesses", safe},
+    {8, "the tensor cores make all products", on_tensor_cores},
     {40, "K twice, V once, R once, nothing hidden", cheap},
     {0},
 };

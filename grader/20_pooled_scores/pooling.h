@@ -42,7 +42,7 @@ struct pool_flaw {
         COLUMNS,
         NOTHING
     } divisor;
-    bool last_part;             // of each pool, the last `tile` rows and columns alone count
+    bool last_part;             // of each pool, the last tile of rows and of keys alone counts
     bool tail_keys, tail_rows;  // what fills up the last tile counts: keys, and queries, of zeros
     enum {
         ITS_OWN,
@@ -54,9 +54,14 @@ struct pool_flaw {
     bool transposed;
     enum {
         BY_QUERY,
-        TO_FIRST_ROW,     // no query of a block sees more than its first one
-        ROUNDS_FROM_ZERO  // a key is counted from the beginning of its round of pools
+        TO_FIRST_ROW,      // no query of a block sees more than its first one
+        ROUNDS_FROM_ZERO,  // a key is counted from the beginning of its round of pools
+        PAIRS              // the second key of a fragment's pair is hidden where the first is
     } mask;
+    // Which row a key's weight takes LSE and the mask from: of rows g and g + 8 of a fragment, that
+    // which the key's place in its pair names.
+    bool row_of_pair;
+    bool rounded;  // weights are rounded to the type of the inputs
 };
 
 // A kernel's way to R. no_slip() returns the right way; a mistake changes a field or two of it.
@@ -66,7 +71,8 @@ struct slip {
     int64_t offset;  // query i sees the keys up to i + offset
     int64_t as_one;  // as in struct forward_mistake
     double scale;
-    int64_t tile;
+    int64_t tile_q, tile_k;  // rows and keys of a tile
+    int64_t columns;         // of Q and K that are multiplied
     struct view Q, K;
     struct strides LSE;
 };
@@ -76,7 +82,9 @@ static struct slip no_slip(const struct problem* p) {
     return (struct slip){.causal = right.causal,
                          .offset = right.offset,
                          .scale = right.scale,
-                         .tile = 16,
+                         .tile_q = 128,
+                         .tile_k = 64,
+                         .columns = p->d,
                          .Q = right.view[ARRAY_Q],
                          .K = right.view[ARRAY_K],
                          .LSE = p->array[ARRAY_LSE].stride};
@@ -86,33 +94,33 @@ static int64_t pools_of(const struct problem* p, int64_t n) {
     return CEIL_DIV(n, pooling_of(p)->pool);
 }
 
-// The pool of query or key n; -1: none.
-static int64_t pool_of(const struct slip* w, int64_t pool, int64_t n) {
-    int64_t T = w->tile, k = n % T / pool;
+// The pool of query or key n, in tiles of T; -1: none.
+static int64_t pool_of(const struct slip* w, int64_t T, int64_t pool, int64_t n) {
+    int64_t k = n % T / pool;
     if (w->flaw.place == ITS_OWN || pool >= T) return n / pool;
     if (k >= T / pool) return -1;
     return k + (w->flaw.place == BY_TILE ? n / T * T / pool : n / T * (T / pool));
 }
 
 // Where the last pool's tiles end, if n is not the end of one.
-static int64_t tail_end(const struct slip* w, int64_t pool, int64_t n) {
-    int64_t first = (n - 1) / pool * pool, rest = round_up(n - first, w->tile);
+static int64_t tail_end(int64_t T, int64_t pool, int64_t n) {
+    int64_t first = (n - 1) / pool * pool, rest = round_up(n - first, T);
     return first + (rest < pool ? rest : pool);
 }
 
-static bool is_counted(const struct slip* w, int64_t pool, int64_t n, int64_t N) {
+static bool is_counted(const struct slip* w, int64_t T, int64_t pool, int64_t n, int64_t N) {
     int64_t k = n % pool, rest = N - (n - k);
-    return !w->flaw.last_part || k >= (rest < pool ? rest : pool) - w->tile;
+    return !w->flaw.last_part || k >= (rest < pool ? rest : pool) - T;
 }
 
-// Queries of the pools that share a tile, or of one pool; and as many keys.
-static int64_t width_of_block(const struct slip* w, int64_t pool) {
-    return pool < w->tile ? w->tile / pool * pool : pool;
+// Queries, or keys, of the pools that share a tile, or of one pool.
+static int64_t width_of_pools(int64_t T, int64_t pool) {
+    return pool < T ? T / pool * pool : pool;
 }
 
 // The end of the tile of key j, where tiles are laid along the pools.
-static int64_t tile_end(const struct slip* w, int64_t pool, int64_t j) {
-    int64_t T = w->tile, width = width_of_block(w, pool);
+static int64_t tile_end(int64_t T, int64_t pool, int64_t j) {
+    int64_t width = width_of_pools(T, pool);
     int64_t first = j / width * width, end = first + ((j - first) / T + 1) * T;
     return end < first + width ? end : first + width;
 }
@@ -124,40 +132,55 @@ struct sum {
 
 #define ROUND(x) (single ? (double)(float)(x) : (x))
 
+// The LSE that the kernel finds for query i; 0 if there is no such query.
+static double LSE_of(const struct problem* p, const struct slip* w, bool single, int64_t b,
+                     int64_t h, int64_t i) {
+    return i < p->N_q ? ROUND(p->array[ARRAY_LSE].tensor->want[place(w->LSE, b, h, i)]) : 0;
+}
+
 // Adds row i of P, or of what stands in its place, to the pools of its row of pools.
 static void add_row(const struct problem* p, const struct slip* w, bool single, int64_t b,
                     int64_t h, int64_t i, struct sum* sums) {
     double S[MAX_N];
     int64_t pool = pooling_of(p)->pool, N_k = p->N_k,
-            end = w->flaw.tail_keys ? tail_end(w, pool, N_k) : N_k;
+            end = w->flaw.tail_keys ? tail_end(w->tile_k, pool, N_k) : N_k;
     int64_t last = w->as_one ? (i / w->as_one + 1) * w->as_one - 1 : i;
-    int64_t seen = !w->causal ? end : last + 1 + w->offset;
-    int64_t own = seen, first = i / width_of_block(w, pool) * width_of_block(w, pool);
-    int64_t block_end = first + width_of_block(w, pool);
+    int64_t seen = !w->causal ? end : last + 1 + w->offset, own = seen;
+    int64_t rows = width_of_pools(w->tile_q, pool), round = width_of_pools(w->tile_k, pool);
+    int64_t first = i / rows * rows, block_end = first + rows;
     if (block_end > p->N_q) block_end = p->N_q;
     if (w->flaw.mask == TO_FIRST_ROW && seen > first + 1 + w->offset) seen = first + 1 + w->offset;
     if (w->flaw.mask == ROUNDS_FROM_ZERO) seen = block_end + w->offset;
+    if (w->flaw.mask == PAIRS) seen = round_up(seen < 0 ? 0 : seen, 2);
+    if (w->flaw.row_of_pair) seen += 8;
     if (seen > end) seen = end;
     if (i >= p->N_q) seen = N_k;
-    double LSE = i < p->N_q ? ROUND(p->array[ARRAY_LSE].tensor->want[place(w->LSE, b, h, i)]) : 0;
+    double LSE = LSE_of(p, w, single, b, h, i);
     double m = -INFINITY, largest = -INFINITY;
     for (int64_t j = 0; j < seen; j++) {
         S[j] = 0;
         const double* q = w->Q.value + place(w->Q.stride, b, h, i);
         const double* k = w->K.value + place(w->K.stride, b, h, j);
-        for (int64_t x = 0; x < p->d && i < p->N_q && j < N_k; x++)
+        for (int64_t x = 0; x < w->columns && i < p->N_q && j < N_k; x++)
             S[j] = ROUND(S[j] + ROUND(q[x] * k[x]));
         S[j] = ROUND(w->scale * S[j]);
         largest = fmax(largest, S[j]);
     }
     int64_t known = 0;  // keys that m is the maximum of
     for (int64_t j = 0; j < seen; j++) {
-        int64_t J = pool_of(w, pool, j);
-        for (; known < seen && known < tile_end(w, pool, j); known++) m = fmax(m, S[known]);
-        if (w->flaw.mask == ROUNDS_FROM_ZERO && j % width_of_block(w, pool) >= own) continue;
-        if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, pool, i, p->N_q) ||
-            !is_counted(w, pool, j, N_k))
+        int64_t J = pool_of(w, w->tile_k, pool, j);
+        for (; known < seen && known < tile_end(w->tile_k, pool, j); known++) m = fmax(m, S[known]);
+        if (w->flaw.mask == ROUNDS_FROM_ZERO && j % round >= own) continue;
+        if (J < 0 || J >= pools_of(p, N_k) || !is_counted(w, w->tile_q, pool, i, p->N_q) ||
+            !is_counted(w, w->tile_k, pool, j, N_k))
             continue;
+        if (w->flaw.row_of_pair) {
+            int64_t in_block = (i - first) / 16 * 16 + (i - first) % 8 + j % round % 2 * 8;
+            int64_t other = first + in_block;
+            if (in_block >= rows || other >= p->N_q || (w->causal && j > other + w->offset))
+                continue;
+            LSE = LSE_of(p, w, single, b, h, other);
+        }
         double weight = 0;
         switch (w->flaw.weight) {
         case OF_P:
@@ -186,6 +209,7 @@ static void add_row(const struct problem* p, const struct slip* w, bool single, 
             break;
         }
         if (single) weight = ROUND(weight);
+        if (w->flaw.rounded) weight = dtype_round(p->contract->dtype, weight);
         sums[J].value =
             w->flaw.kind == MEAN ? ROUND(sums[J].value + weight) : fmax(sums[J].value, weight);
         sums[J].seen++;
@@ -223,23 +247,23 @@ static void pool_head(const struct problem* p, const struct slip* w, bool single
                       int64_t h, double* R) {
     int64_t pool = pooling_of(p)->pool, n_I = pools_of(p, p->N_q), n_J = pools_of(p, p->N_k);
     struct sum* sums = check_allocate(p->check, n_I * n_J, sizeof *sums);
-    for (int64_t i = 0; i < (w->flaw.tail_rows ? tail_end(w, pool, p->N_q) : p->N_q); i++) {
-        int64_t I = pool_of(w, pool, i);
+    for (int64_t i = 0; i < (w->flaw.tail_rows ? tail_end(w->tile_q, pool, p->N_q) : p->N_q); i++) {
+        int64_t I = pool_of(w, w->tile_q, pool, i);
         if (I < 0 || I >= n_I) continue;
         for (int64_t j = 0; j < p->N_k && i < p->N_q; j++) {
-            int64_t J = pool_of(w, pool, j);
+            int64_t J = pool_of(w, w->tile_k, pool, j);
             if (J < 0 || J >= n_J) continue;
             struct sum* s = &sums[I * n_J + J];
             // A row counts with the first column of the pool, a column with its first row.
-            s->rows += j == 0 || pool_of(w, pool, j - 1) != J;
-            s->columns += i == 0 || pool_of(w, pool, i - 1) != I;
+            s->rows += j == 0 || pool_of(w, w->tile_k, pool, j - 1) != J;
+            s->columns += i == 0 || pool_of(w, w->tile_q, pool, i - 1) != I;
         }
         add_row(p, w, single, b, h, i, sums + I * n_J);
     }
     for (int64_t I = 0; I < n_I; I++) {
         for (int64_t J = 0; J < n_J; J++) {
             struct sum* s = &sums[I * n_J + J];
-            int64_t width = width_of_block(w, pool), first_row = I * pool / width * width;
+            int64_t width = width_of_pools(w->tile_q, pool), first_row = I * pool / width * width;
             int64_t rows = p->N_q - first_row;
             s->block_rows = (double)(rows < width ? rows : width);
             double* r = &R[w->flaw.transposed ? J * n_I + I : I * n_J + J];
@@ -275,6 +299,27 @@ static bool is_slip(const struct suspect* s, const struct slip* w) {
     return yes;
 }
 
+// Does R depend on the sizes of tiles, with this flaw?
+static bool is_of_tiles(const struct pool_flaw* flaw) {
+    return flaw->weight == OF_RUNNING_MAX || flaw->divisor == ROWS_OF_BLOCK || flaw->last_part ||
+           flaw->tail_keys || flaw->tail_rows || flaw->place != ITS_OWN || flaw->row_of_pair ||
+           flaw->mask == TO_FIRST_ROW || flaw->mask == ROUNDS_FROM_ZERO;
+}
+
+static bool is_flaw(const struct suspect* s, const struct pool_flaw* flaw) {
+    enum { LARGEST = 128 };
+    const int64_t smallest = is_of_tiles(flaw) ? 16 : LARGEST;
+    for (int64_t tile_q = LARGEST; tile_q >= smallest; tile_q /= 2)
+        for (int64_t tile_k = LARGEST; tile_k >= smallest; tile_k /= 2) {
+            struct slip w = no_slip(s->problem);
+            w.flaw = *flaw;
+            w.tile_q = tile_q;
+            w.tile_k = tile_k;
+            if (is_slip(s, &w)) return true;
+        }
+    return false;
+}
+
 // Mistakes that a struct pool_flaw says.
 static enum cause explain_slips(const struct suspect* s) {
     static const struct {
@@ -304,14 +349,12 @@ static enum cause explain_slips(const struct suspect* s) {
         {CAUSE_pool_rows, {.place = BY_TILE}},
         {CAUSE_pool_rows, {.place = BY_TILE_NUMBER}},
         {CAUSE_merge_lost, {.last_part = true}},
+        {CAUSE_fragment_order, {.mask = PAIRS}},
+        {CAUSE_fragment_order, {.row_of_pair = true}},
+        {CAUSE_low_precision, {.rounded = true}},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++)
-        for (int64_t tile = 16; tile <= 64; tile *= 2) {
-            struct slip w = no_slip(s->problem);
-            w.flaw = known[n].flaw;
-            w.tile = tile;
-            if (is_slip(s, &w)) return known[n].cause;
-        }
+        if (is_flaw(s, &known[n].flaw)) return known[n].cause;
     return CAUSE_NONE;
 }
 
@@ -365,16 +408,15 @@ static enum cause explain_mask_of_pools(const struct suspect* s) {
 static enum cause explain_second_mask(const struct suspect* s) {
     const struct problem* p = s->problem;
     struct slip w = no_slip(p);
+    w.columns = 64;
+    if (p->d > 64 && is_slip(s, &w)) return CAUSE_inner_tail;
+    w = no_slip(p);
     w.causal = !p->causal;
     if (is_slip(s, &w)) return CAUSE_causal_ignored;
-    for (int tile = 16; tile <= 64 && p->causal; tile *= 2) {
-        w = no_slip(p);
-        w.tile = tile;
-        w.flaw.mask = TO_FIRST_ROW;
-        if (is_slip(s, &w)) return CAUSE_tile_skipped;
-        w.flaw.mask = ROUNDS_FROM_ZERO;
-        if (is_slip(s, &w)) return CAUSE_diagonal_unmasked;
-    }
+    static const struct pool_flaw to_first = {.mask = TO_FIRST_ROW},
+                                  from_zero = {.mask = ROUNDS_FROM_ZERO};
+    if (p->causal && is_flaw(s, &to_first)) return CAUSE_tile_skipped;
+    if (p->causal && is_flaw(s, &from_zero)) return CAUSE_diagonal_unmasked;
     for (int off = -1; off <= 1 && p->causal; off++) {
         w = no_slip(p);
         w.offset = off ? w.offset + off : 0;
@@ -422,14 +464,14 @@ static enum cause explain_unseen(const struct suspect* s) {
     return all_empty ? CAUSE_masked_row : CAUSE_NONE;
 }
 
-// The likely cause of a wrong output. O and LSE are explained as in lesson 13.
+// The likely cause of a wrong output. O and LSE are explained as in lesson 14.
 static enum cause explain_pooling(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     if (pooling_of(s.problem)->repeating) return CAUSE_not_repeatable;
     enum cause cause;
     if (t != pooling_of(s.problem)->R) {
         cause = explain_mask_of_pools(&s);
-        return cause ? cause : forward_explain(c, t, budget);
+        return cause ? cause : fragment_explain(c, t, budget);
     }
     cause = explain_unseen(&s);
     if (!cause) cause = explain_second_scale(&s);

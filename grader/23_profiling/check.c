@@ -171,6 +171,7 @@ static void arguments(struct check* c, enum function f, const char* second) {
     };
     must_have_moved(c, f);
     struct problem p = counted(f);
+    check_ordinary(c);
     run(c, p);
     check_idle_calls(c, calls, declare, &p);
     check_launches_fail(c, declare, &p);

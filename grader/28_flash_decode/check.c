@@ -235,6 +235,7 @@ static void arguments(struct check* c) {
         {0},
     };
     struct decode p = decode_of(c, 4, 320);
+    check_ordinary(c);
     decode_case(p, "", JUDGE_O);
     deal_pages(&p);
     check_idle_calls(c, calls, declare, &p);

@@ -6,6 +6,7 @@
 
 #include "attention/backward.h"
 #include "attention/forward.h"
+#include "wall/arena.h"
 
 // ---- the parts of a case -------------------------------------------------------------------
 
@@ -248,6 +249,25 @@ void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shi
         }
     }
     backward_run(&p);
+}
+
+void backward_case_repeatable(struct problem p) {
+    problem_begin(&p, SHARED, "");
+    backward_fill(&p);
+    backward_spread_keys(&p, 512, 0);
+    backward_run(&p);
+    for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
+        struct tensor* t = p.array[a].tensor;
+        const int64_t width = p.H / sharing(&p, a) * p.d;
+        for (int64_t e = 0; e < t->count; e++)  // as in head 0
+            t->want[e] = t->got[e / width * width + e % p.d];
+        check_compare(p.check, t, budget_exact());
+    }
+    check_watch(p.check, WATCH_PROFILE);
+    p.H = p.group;
+    backward_case(p);
+    check_at_most(p.check, CAUSE_not_repeatable, "atomic operations for each element of dQ",
+                  (double)check_traffic(p.check)->atomics / (double)(p.H * p.N_q * p.d), 0.1);
 }
 
 void backward_kept(struct problem p) {

@@ -94,6 +94,11 @@ void backward_case_cancel_keys(struct problem p, double common, double apart);
 void backward_case_cancel(struct problem p, int64_t n, int64_t head, int64_t shift, double common,
                           double apart);
 
+// All heads of p read the same inputs: they must give the same bits. The terms of a query's dQ
+// cancel, so that the order of the sum shows; it should see keys of several tiles. Then a case of
+// one group of heads, whose atomic operations are counted. One batch.
+void backward_case_repeatable(struct problem p);
+
 // Many keys, then many queries, of d = 8: memory for each pair of both shows, see
 // problem_traffic(). The item is watched from here on.
 void backward_kept(struct problem p);

@@ -406,10 +406,13 @@ static bool is_unseen_LSE_unwritten(const struct problem* p, const struct tensor
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget) {
     const struct problem* p = problem_of_case(c);
-    if (p->contract->backward) return backward_explain(c, t, budget);
+    const bool on_tensor_cores = p->contract->rounded_weights;
+    if (p->contract->backward)
+        return on_tensor_cores ? backward_explain_products(c, t, budget)
+                               : backward_explain(c, t, budget);
     // No tile came, where there are several.
     if (!p->mask && p->N_k > 16 && saw_nothing(p))
         return t == p->array[ARRAY_O].tensor ? CAUSE_all_zero : CAUSE_tile_skipped;
     if (is_unseen_LSE_unwritten(p, t, budget)) return CAUSE_never_written;
-    return forward_explain(c, t, budget);
+    return on_tensor_cores ? fragment_explain(c, t, budget) : forward_explain(c, t, budget);
 }

@@ -8,7 +8,8 @@
 // lesson.explain() for a gradient that was found wrong.
 enum cause backward_explain(struct check* c, const struct tensor* t, struct budget budget);
 
-// lesson.explain() in lessons of two passes: forward_explain() for O and LSE.
+// lesson.explain() in lessons of two passes: forward_explain() for O and LSE; with a contract's
+// rounded_weights, on tensor cores, fragment_explain() and backward_explain_products().
 enum cause backward_or_forward_explain(struct check* c, const struct tensor* t,
                                        struct budget budget);
 

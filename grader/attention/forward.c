@@ -388,6 +388,7 @@ void forward_idle(struct problem p, const char* name) {
 void forward_arguments(struct problem p, const struct idle_call* bad) {
     struct problem no_queries = p, no_heads = p, no_batches = p;
     no_queries.N_q = no_heads.H = no_batches.B = 0;
+    check_ordinary(p.check);
     forward_case(p, PACKED, "", JUDGE_O);
     forward_idle(no_queries, "N_q = 0");
     forward_idle(no_heads, "H = 0");

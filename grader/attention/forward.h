@@ -137,22 +137,6 @@ void forward_case_one_key(struct problem p);
 // A case in which the launcher has nothing to do. Arrays without elements are NULL.
 void forward_idle(struct problem p, const char* name);
 
-// For a list of calls with two mistakes: what comes first in the contract's order counts, sizes,
-// what is not supported, nothing to do, pointers and strides. `wide` is a d that is not supported.
-#define FORWARD_ORDER(wide)                                     \
-    {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
-        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
-        {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
-        {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
-        {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
-        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
-        COURSE_OK, {                                            \
-            {"H", 0}, {                                         \
-                "stride_v.b", -1                                \
-            }                                                   \
-        }                                                       \
-    }
-
 // An ordinary case; forward_idle() without queries, without heads and without batches;
 // problem_refused(), problem_too_many_heads() and problem_launches_fail().
 void forward_arguments(struct problem p, const struct idle_call* bad);
@@ -167,6 +151,10 @@ double forward_loads(struct problem p);
 // A case of one batch and one head, both of whose products must be made by mma.sync
 // (tensor_cores.c), and its traffic. N_k >= N_q with a mask. Both outputs are judged.
 const struct arena_traffic* forward_by_mma(struct problem p);
+
+// For follow_more() of a contract: P of query i of the first head as the altered run makes it, of
+// the keys that the query sees. Returns by which part of itself an element may be off.
+double altered_weights(const struct problem* p, int64_t i, double* P);
 
 // ---- what the student most likely did (forward_mistakes.c, online_mistakes.c, fragments.c)
 

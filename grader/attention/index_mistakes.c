@@ -245,5 +245,8 @@ enum cause index_explain(struct check* c, const struct tensor* t, struct budget 
     if (!finite && is_of_one(p, t) && has_empty_rows(p)) return CAUSE_hidden_in_one;
     enum cause cause = finite && p->index.used ? explain_pairs(&s) : CAUSE_NONE;
     if (cause) return cause;
+    // with ordinary numbers it was right: these cases come last
+    if (p->index.softcap > 0 && p->scale == 0) return CAUSE_softcap;
+    if (p->index.softcap > 100) return CAUSE_low_precision;
     return backward ? backward_explain_products(c, t, budget) : fragment_explain(c, t, budget);
 }

@@ -476,6 +476,7 @@ const struct arena_traffic* problem_traffic(const struct problem* p) {
     int64_t elsewhere = t->allocated_bytes;  // what may be stored besides
     // A workspace may be cleared, filled and sorted.
     if (p->contract->workspace_bytes) elsewhere += 4 * p->contract->workspace_bytes(p);
+    if (p->contract->more_bytes) elsewhere += p->contract->more_bytes(p);
     if (!p->contract->backward)
         check_at_most(p->check, CAUSE_too_much_written, "times that O and LSE are stored",
                       (double)(t->global_store_bytes + t->filled_bytes - elsewhere) / outputs, 1);

@@ -85,11 +85,15 @@ struct contract {
     // outputs among them, in every judged case of a forward pass. show_more() and is_more_right()
     // are for cases that have the ends of arrays alone (reach.h): the first calls check_ends() for
     // outputs among them, the second computes what is wanted of them and looks at the last row.
+    // follow_more() calls check_follows() for outputs among them, in forward_by_mma(); more_bytes()
+    // returns how many bytes they have.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
     void (*show_more)(const struct problem* p, int64_t queries);
     bool (*is_more_right)(const struct problem* p);
+    void (*follow_more)(const struct problem* p);
+    int64_t (*more_bytes)(const struct problem* p);
 };
 
 enum layout {
@@ -154,6 +158,22 @@ void problem_uneven_each(struct problem p, void (*fill)(struct problem* p));
 
 // check_idle_calls() with packed arrays.
 void problem_refused(struct problem p, const struct idle_call* bad);
+
+// For a list of calls with two mistakes: what comes first in the contract's order counts, sizes,
+// what is not supported, nothing to do, pointers and strides. `wide` is a d that is not supported.
+#define PROBLEM_ORDER(wide)                                     \
+    {COURSE_BAD_ARGUMENT, {{"d", wide}, {"N_k", -1}}},          \
+        {COURSE_BAD_ARGUMENT, {{"B", 65536}, {"N_q", -1}}},     \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"B", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"Q", 0}}},          \
+        {COURSE_UNSUPPORTED, {{"d", wide}, {"stride_k.n", 8}}}, \
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"O", 0}}}, { \
+        COURSE_OK, {                                            \
+            {"H", 0}, {                                         \
+                "stride_v.b", -1                                \
+            }                                                   \
+        }                                                       \
+    }
 
 // problem_refused() for these strides, each axis of each array of rows by itself.
 void problem_strides_refused(struct problem p, int status, struct strides bad);

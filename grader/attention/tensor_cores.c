@@ -87,22 +87,25 @@ static void add_row(const struct problem* p, struct altered* to, double factor, 
 
 // ---- forward
 
-// O and LSE of query i. P is relative to any number: it is rounded by the same part.
-static void follow_query(const struct problem* p, int64_t i, struct altered* S, struct altered* O,
-                         struct altered* LSE) {
+// LSE of query i, and P of the keys that it sees. P is relative to any number: it is rounded by the
+// same part.
+static struct altered weigh_query(const struct problem* p, int64_t i, double* P) {
     const int64_t seen = keys_seen(p, i);
     double m = -INFINITY, l = 0, off = 0;
     for (int64_t j = 0; j < seen; j++) {
-        S[j] = altered_dot(p, row_of(p, ARRAY_Q, 0, 0, i), row_of(p, ARRAY_K, 0, 0, j));
-        m = fmax(m, p->scale * S[j].sum);
-        off = fmax(off, p->scale * S[j].size * IN_FLOAT);
+        struct altered S = altered_dot(p, row_of(p, ARRAY_Q, 0, 0, i), row_of(p, ARRAY_K, 0, 0, j));
+        P[j] = p->scale * S.sum;
+        m = fmax(m, P[j]);
+        off = fmax(off, p->scale * S.size * IN_FLOAT);
     }
-    for (int64_t j = 0; j < seen; j++) l += exp(p->scale * S[j].sum - m);
-    *LSE = (struct altered){m + log(l), off + IN_FLOAT * (1 + fabs(m))};
-    for (int64_t j = 0; j < seen; j++) {
-        const double P = exp(p->scale * S[j].sum - LSE->sum);
-        add_row(p, O, P, P * 2 * LSE->size, row_of(p, ARRAY_V, 0, 0, j), 1);
-    }
+    for (int64_t j = 0; j < seen; j++) l += exp(P[j] - m);
+    const struct altered LSE = {m + log(l), off + IN_FLOAT * (1 + fabs(m))};
+    for (int64_t j = 0; j < seen; j++) P[j] = exp(P[j] - LSE.sum);
+    return LSE;
+}
+
+double altered_weights(const struct problem* p, int64_t i, double* P) {
+    return 2 * weigh_query(p, i, P).size;
 }
 
 const struct arena_traffic* forward_by_mma(struct problem p) {
@@ -114,13 +117,18 @@ const struct arena_traffic* forward_by_mma(struct problem p) {
     const struct arena_traffic* t = problem_traffic(&p);
     judge_mma_count(&p, t);
     struct follows O = new_follows(&p, ARRAY_O), LSE = new_follows(&p, ARRAY_LSE);
-    struct altered* S = check_allocate(p.check, p.N_k, sizeof *S);
-    for (int64_t i = 0; i < p.N_q; i++)
-        follow_query(&p, i, S, O.of + place_in(&p, ARRAY_O, 0, 0, i),
-                     LSE.of + place_in(&p, ARRAY_LSE, 0, 0, i));
-    free(S);
+    double* P = check_allocate(p.check, p.N_k, sizeof *P);
+    for (int64_t i = 0; i < p.N_q; i++) {
+        struct altered* of_row = LSE.of + place_in(&p, ARRAY_LSE, 0, 0, i);
+        *of_row = weigh_query(&p, i, P);
+        for (int64_t j = 0; j < keys_seen(&p, i); j++)
+            add_row(&p, O.of + place_in(&p, ARRAY_O, 0, 0, i), P[j], P[j] * 2 * of_row->size,
+                    row_of(&p, ARRAY_V, 0, 0, j), 1);
+    }
+    free(P);
     judge_follows(&p, LSE, "Q K^T");
     judge_follows(&p, O, "P V");
+    if (p.contract->follow_more) p.contract->follow_more(&p);
     return t;
 }
 

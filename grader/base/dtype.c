@@ -59,8 +59,10 @@ double dtype_round(enum dtype dtype, double x) {
     if (is_whole(dtype)) return nearbyint(x);
     if (!isfinite(x)) return x;
     if (fabs(x) >= format_of(dtype)->limit) return copysign(INFINITY, x);
-    double ulp = dtype_ulp(dtype, x);
-    return nearbyint(x / ulp) * ulp;  // exact except for the rounding: ulp is a power of two
+    // Beside this number doubles are an ulp of the type apart: adding it rounds, as nearbyint()
+    // would, which is a call. It may lose the sign of a zero.
+    const double large = 0x1.8p52 * dtype_ulp(dtype, x);
+    return copysign(x + large - large, x);
 }
 
 static uint16_t encode16(const struct format16* f, double x) {

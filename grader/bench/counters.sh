@@ -1,11 +1,14 @@
 #!/bin/sh
 # counters.sh: takes what Nsight Compute counts of a lesson's versions and peers for its text, on a
-# GPU with nvcc, ncu and a Python with PyTorch, into plots/data/GPU/LESSON.counters.csv. What is
-# counted stands in grader/LESSON/counters.txt. The clock is left alone, as in make bench.
-# usage: sh grader/bench/counters.sh 14_flash_tensor_core       with PYTHON (python3) in the environment
+# GPU with nvcc, ncu and, for peers, a Python with PyTorch, into plots/data/GPU/LESSON.counters.csv.
+# What is counted stands in grader/LESSON/counters.txt; with a second word, steps, in
+# grader/LESSON/steps.txt: what the steps on the way change, into LESSON.steps.csv. The clock is
+# left alone, as in make bench.
+# usage: sh grader/bench/counters.sh 14_flash_tensor_core [steps]
+#        with PYTHON (python3) in the environment
 . grader/make/gpu.sh
-lesson=$1
-list=grader/$lesson/counters.txt
+lesson=$1 kind=${2:-counters}
+list=grader/$lesson/$kind.txt
 [ -e "$list" ] || {
     echo "There is no $list: nothing is counted of lesson $lesson." >&2
     exit 2
@@ -15,23 +18,56 @@ find_gpu || {
     exit 2
 }
 ncu=$(command -v ncu || echo /usr/local/cuda/bin/ncu)
-out=build/counters/$lesson
-csv=plots/data/$gpu/$lesson.counters.csv
+out=build/counters/$lesson.$kind
+csv=plots/data/$gpu/$lesson.$kind.csv
 rm -rf "$out"
 mkdir -p "$out" "plots/data/$gpu"
-program=build/grader/$lesson/bench.so
-make -s --no-print-directory "$program" || exit 2
-library "$lesson" "solutions/$lesson/${lesson#*_}.cu" "$out/solution"
-[ -e "$out/solution.so" ] || exit 1
+program=build/grader/$lesson/bench
+
+# file_of_version NAME: a step, or the solution; of a peer nothing
+file_of_version() {
+    if [ "$1" = solution ]; then
+        echo "solutions/$lesson/${lesson#*_}.cu"
+    elif [ -e "solutions/$lesson/steps/$1.cu" ]; then
+        echo "solutions/$lesson/steps/$1.cu"
+    fi
+}
+names=$(sed -n 's/^version \([^ ]*\) .*/\1/p' "$list")
+targets=$program
+for name in $names; do
+    file=$(file_of_version "$name")
+    if [ -n "$file" ]; then
+        turn library "$lesson" "$file" "$out/$name"
+    else
+        targets="$program $program.so"
+    fi
+done
+wait
+# A peer is run beside the solution.
+[ "$targets" = "$program" ] || library "$lesson" "$(file_of_version solution)" "$out/solution"
+# shellcheck disable=SC2086  # words
+make -s --no-print-directory $targets || exit 2
 metrics=$(awk -F ' *[|] *' '/[|]/ && !/^#/ { print $2 }' "$list" | paste -sd,)
 
-# The first launch of each version's kernel, by the bench itself, with its data and its checks.
+# run NAME COMMAND...: runs this version by the bench, with its data and its checks
+run() {
+    version=$1
+    shift
+    if [ -n "$(file_of_version "$version")" ]; then
+        "$@" "$program" "$out/bench.csv" 2 "step:$version=$out/$version.so"
+    else
+        "$@" "${PYTHON:-python3}" grader/bench/peers.py "$lesson" "$program.so" "$out/bench.csv" 2 \
+            "solution:solution=$out/solution.so"
+    fi
+}
+# The first launch of each version's kernel.
+BENCH_ONLY=$(sed -n 's/^size //p' "$list")
+export BENCH_ONLY
 grep '^version ' "$list" | while read -r _ name kernel; do
-    echo "ncu: $kernel"
-    BENCH_ONLY=$(sed -n 's/^size //p' "$list") timeout 300 "$ncu" --clock-control none --csv --page raw \
-        --print-units base --kernel-name "regex:$kernel" --launch-count 1 --metrics "$metrics" \
-        --log-file "$out/$name.csv" "${PYTHON:-python3}" grader/bench/peers.py "$lesson" "$program" \
-        "$out/bench.csv" 2 "solution:solution=$out/solution.so" >"$out/$name.log" 2>&1
+    echo "ncu: $name: $kernel"
+    run "$name" timeout 300 "$ncu" --clock-control none --csv --page raw --print-units base \
+        --kernel-name "regex:$kernel" --launch-count 1 --metrics "$metrics" \
+        --log-file "$out/$name.csv" >"$out/$name.log" 2>&1
     # The head names the columns, the units follow, then the launch.
     grep '^"' "$out/$name.csv" >"$out/$name.rows"
     [ "$(wc -l <"$out/$name.rows")" -ge 3 ] || {
@@ -42,7 +78,6 @@ done || exit 1
 
 cuda=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
 machine=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1),$BENCH_DRIVER,$cuda,$(date +%F)
-names=$(sed -n 's/^version \([^ ]*\) .*/\1/p' "$list")
 # shellcheck disable=SC2086  # a name is a word
 set -- $names
 {

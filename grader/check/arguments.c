@@ -9,6 +9,10 @@
 
 enum { MOST = sizeof((struct idle_call*)0)->but / sizeof((struct idle_call*)0)->but[0] };
 
+void check_ordinary(struct check* c) {
+    c->ordinary = NEXT_ORDINARY;
+}
+
 static int count(const struct idle_call* call) {
     int n = 0;
     while (n < MOST && call->but[n].name) n++;

@@ -23,6 +23,10 @@ struct idle_call {
     } but[4];           // as many as have a name, at least one
 };
 
+// The next case is an ordinary call: an item that asks for calls that do nothing makes one first,
+// so that it compares something. If that call fails, the report says so.
+void check_ordinary(struct check* c);
+
 // One case for each call of the list, which ends with {0}. declare() declares all arguments of a
 // good call, with check_int(), check_input() and so on, which here put in the changed arguments
 // (see check_replace(); for a tensor that is NULL they return NULL). declare() may fill inputs.

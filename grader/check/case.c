@@ -29,6 +29,11 @@ void record_cause(struct result_item* record, enum cause cause) {
     snprintf(record->sentence, sizeof record->sentence, "%s", cause_sentence(cause));
 }
 
+void record_case(const struct check* c, const char* of_calls) {
+    record_append(c->record, "case: %s%s\n%s", c->name, of_calls,
+                  c->ordinary == IS_ORDINARY ? RESULT_ORDINARY : "");
+}
+
 // libcheck ends the process that runs the item.
 void check_end(void) {
     ck_abort_msg("the item ends here");
@@ -65,7 +70,7 @@ const char* check_withheld_words(struct check* c, enum cause cause) {
 void check_fail(struct check* c, enum cause cause, const char* format, ...) {
     va_list args;
     const char* words = check_withheld_words(c, cause);
-    record_append(c->record, "case: %s\n", c->name);
+    record_case(c, "");
     if (words) {
         record_append(c->record, "%s", words);
         check_end_failed(c, c->withheld->instead);
@@ -136,6 +141,7 @@ void check_case(struct check* c, const char* format, ...) {
     vsnprintf(c->name, sizeof c->name, format, args);
     va_end(args);
     c->cases++;
+    c->ordinary = c->ordinary == NEXT_ORDINARY ? IS_ORDINARY : NO_ORDINARY;
     c->rounds = 1;
     c->round = 0;
     c->varied = false;

@@ -96,6 +96,10 @@
     CAUSE(scale_ignored, "the kernel uses a scale of its own, not the one the launcher is given")  \
     CAUSE(exp2_base, "exp2(x) is exp(x ln 2): fold log2(e) into the scale, in P and in alpha")     \
     CAUSE(merge_lost, "partial results of some lanes, warps or tiles never reach the final merge") \
+    CAUSE(merged_twice, "partial results are merged more than once: each lane, or warp, has its "  \
+                        "own, and nobody comes twice")                                             \
+    CAUSE(sum_short, "numbers that were looked at for the maximum are not in the sum: both loops " \
+                     "go over the same ones")                                                      \
     CAUSE(lse_base2, "LSE is taken or given in base 2; the contract's is the natural logarithm")   \
     CAUSE(lse_no_max, "LSE is log(l) without the row maximum m")                                   \
     CAUSE(lse_no_log, "LSE is m + l: the logarithm of l is missing")                               \
@@ -244,7 +248,8 @@
     CAUSE(exited_threads, "some threads returned before a barrier that the others wait at")        \
     CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it")         \
     CAUSE(diverged_warp, "an instruction of whole warps is not reached by all lanes together")     \
-    CAUSE(bad_barrier, "a named barrier is used with a wrong number or count of threads")          \
+    CAUSE(bad_barrier,                                                                             \
+          "a named barrier or an mbarrier is used with a wrong number, count or sum of bytes")     \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \
@@ -258,6 +263,8 @@
     CAUSE(unsupported, "the code uses what the CPU device does not have")                          \
     /* what the instrumented build finds and counts */                                             \
     CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
+    CAUSE(async_order, "memory passes between threads, TMA and wgmma without a wait, a fence of "  \
+                       "the proxies, or a barrier between them")                                   \
     CAUSE(race_of_writes,                                                                          \
           "two threads write the same element: let one of them do it, or mend the index")          \
     CAUSE(uninitialised, "memory or a variable is read that nothing has written")                  \

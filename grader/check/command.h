@@ -87,6 +87,9 @@ int idea_points(void);
 // The next record of the result, with the item's name and points.
 struct result_item* item_record(struct result* r, const struct item* item);
 
+// As it was when it was made.
+void item_clear(struct result_item* record);
+
 // Runs one item of the lesson, by its index, in a process of its own: whatever check.c does wrong
 // there is an error of the grader there.
 void item_run(const struct session* session, int index, struct result_item* record);

@@ -32,6 +32,7 @@ struct comparison compare(const double* want, const double* got, const bool* poi
         }
         c.expected += !skip;
         if (v == NEVER_WRITTEN) c.never_written++;
+        if (v == TOUCHED) c.touched++;
         if (skip || poison || !isfinite(want[i])) continue;
         if (!isfinite(got[i])) {
             c.nonfinite++;

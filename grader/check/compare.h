@@ -19,6 +19,7 @@ struct comparison {
     int64_t expected;       // of them to be written
     int64_t wrong;          // of them not RIGHT
     int64_t never_written;  // of them NEVER_WRITTEN
+    int64_t touched;        // of them TOUCHED: not among those to be written
     int64_t nonfinite;      // NaN or infinite where a finite value is wanted, and written
     int64_t first;          // the first element that is not RIGHT, or -1
     double worst;           // largest error of a finite pair

@@ -1,4 +1,6 @@
-// debug.c: make debug: one case under gdb, on the CPU device. Nothing is judged. See command.h.
+// debug.c: make debug: an item is graded once more, and its case that failed runs under gdb on the
+// CPU device. See command.h.
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +8,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "check/command.h"
 
 // The case goes where make/debug.sh has put the program.
 static const char path[] = "build/gdb/case", commands[] = "grader/make/debug.gdb";
 
-// Keeps the first case of the item as a file.
+// The case that failed; "": none, the first one is looked at.
+static char wanted[sizeof((struct check*)0)->name];
+
+// Keeps the case as a file, once it is the wanted one.
 static void keep_case(struct check* c) {
+    if (wanted[0] && strcmp(c->name, wanted) != 0) return;
     void* map = mmap(NULL, c->arena.size, PROT_READ, MAP_SHARED, c->arena.fd, 0);
     if (map == MAP_FAILED || file_write(path, map, c->arena.size, 0600) != 0)
         check_error(c, "%s: %s", path, strerror(errno));
@@ -27,6 +34,7 @@ static int run_gdb(const char* program, const struct known_card* card) {
     pid_t pid = fork();
     if (pid == 0) {
         setenv("CUDEV_CARD", card ? card->id : "", 1);
+        setenv("CUDEV_WATCH", "check", 1);
         setenv("CUDEV_WORKERS", "1", 1);      // one block after another
         setenv("CUDEV_TIMEOUT", "86400", 1);  // sitting at a breakpoint is not an endless loop
         if (isatty(0))
@@ -42,16 +50,53 @@ static int run_gdb(const char* program, const struct known_card* card) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+// The case that the item's message names, and for gdb the lines of its first finding.
+static void read_message(const struct result* r, const char* message) {
+    char lines[256] = "";
+    const char* finding = strstr(message, "FINDING: ");
+    const char* slash = strrchr(r->file, '/');
+    const char* name = slash ? slash + 1 : r->file;
+    size_t n = strlen(name), used = 0;
+    wanted[0] = '\0';
+    if (strncmp(message, "case: ", 6) == 0) {
+        size_t length = strcspn(message + 6, "\n");
+        snprintf(wanted, sizeof wanted, "%.*s", (int)length, message + 6);
+        char* call = strstr(wanted, " (call ");  // as check_compare() counts rounds
+        if (call) *call = '\0';
+    }
+    // up to the launch, whose line is no access
+    const char* end = finding ? strstr(finding, "\n  kernel ") : NULL;
+    for (const char* p = finding; p && end && (p = strstr(p, name)) && p < end; p += n)
+        if (p[n] == ':' && isdigit((unsigned char)p[n + 1]) && used + 16 < sizeof lines)
+            used += (size_t)snprintf(lines + used, sizeof lines - used, "%d ", atoi(p + n + 1));
+    setenv("DEBUG_LINES", lines, 1);
+}
+
 int command_debug(struct command* command) {
     struct result* r = command->result;
-    command->session.visit = keep_case;
+    command_build(command, true);
+    if (command->build.outcome != BUILD_OK) {
+        text_print(stderr, "", command->build.message);
+        if (command->build.log) text_print(stderr, "", command->build.log);
+        return command->build.outcome == BUILD_FAILED ? STATUS_ERROR : STATUS_LESS;
+    }
     for (int i = 0; lesson.items[i].run; i++) {
         if (!item_chosen(&command->options, &lesson.items[i])) continue;
         struct result_item* record = item_record(r, &lesson.items[i]);
+        command->session.visit = NULL;
+        double start = clock_seconds();
         item_run(&command->session, i, record);
+        record->seconds = clock_seconds() - start;
+        text_item(r, r->item_count - 1, command->colour);
+        read_message(r, record->message);
+        command->session.visit = keep_case;
+        item_run(&command->session, i, record);
+        if (record->visit != VISIT_DONE && wanted[0]) {
+            wanted[0] = '\0';  // the message calls it otherwise
+            item_run(&command->session, i, record);
+        }
         if (record->visit == VISIT_DONE)
             return run_gdb(command->options.program, command->options.card);
-        text_print(stderr, "", record->message);
     }
     fprintf(stderr, "%s has no case to debug\n", lesson.name);
     return STATUS_NOTHING;

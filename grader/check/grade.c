@@ -3,13 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "check/command.h"
+#include "check/items.h"
 
 // GRADE_SECONDS: of the runs of all items together, CPU time as long as no GPU runs them. A right
 // kernel takes a few seconds. A job of a class may take longer (class/jobs.c, JOB_SECONDS).
 enum { TIMEOUTS_ALLOWED = 2, GRADE_SECONDS = 300 };
+
+struct tally {
+    int timeouts;
+    double spent, most;  // seconds
+};
+
+// The items that are left are not run.
+static bool is_over(const struct tally* tally) {
+    return tally->timeouts >= TIMEOUTS_ALLOWED || tally->spent > tally->most;
+}
 
 // A failure that fits no pattern probably has the cause of an earlier item in which the same array
 // was wrong. The student has to mend that item first in any case.
@@ -24,44 +34,53 @@ static void name_as_before(struct result* r, struct result_item* record) {
     }
 }
 
-// Grades every chosen item and shows it as soon as it is known.
+// Counts the item that comes next, and shows it.
+static void count_item(struct command* command, struct tally* tally, int k, bool colour) {
+    struct session* session = &command->session;
+    struct result_item* record = &command->result->item[k];
+    if (is_over(tally)) {
+        item_clear(record);
+        record->outcome = OUTCOME_FAIL;
+        if (tally->timeouts >= TIMEOUTS_ALLOWED) {
+            record_cause(record, CAUSE_endless_loop);
+            record_append(record, "not run: %d items did not end in time\n", tally->timeouts);
+        } else {
+            record_cause(record, CAUSE_too_slow);
+            record_append(record, "not run: the items before took %.0f s; a grade has %.0f s\n",
+                          tally->spent, tally->most);
+        }
+    } else {
+        name_as_before(command->result, record);
+        session->safe |= record->safe;
+        if (record->broken && !session->broken) session->broken = record->broken;
+        if (record->outcome == OUTCOME_ERROR && !record->message[0])
+            record_append(record, "the check of this item ended early\n");
+        if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) tally->timeouts++;
+    }
+    tally->spent += record->spent;
+    if (command->options.format == FORMAT_TEXT) text_item(command->result, k, colour);
+    fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));
+    text_print(session->log, "", record->message);
+    putc('\n', session->log);
+}
+
+// Grades every chosen item and shows it as soon as it and those before it are known.
 static void grade_items(struct command* command, bool colour) {
     const struct options* o = &command->options;
     struct session* session = &command->session;
     struct result* r = command->result;
-    int timeouts = 0;
-    double spent = 0, most = GRADE_SECONDS * (session->gpu ? session->at_once : 1);
+    struct tally tally = {.most = GRADE_SECONDS * (session->gpu ? session->at_once : 1)};
+    struct items items;
+    items_prepare(&items, session, o->stop || r->text);
     session->safe = false;
     session->broken = CAUSE_NONE;
-    for (int i = 0; lesson.items[i].run; i++) {
-        if (!item_chosen(o, &lesson.items[i])) continue;
-        struct result_item* record = item_record(r, &lesson.items[i]);
-        double start = clock_seconds();
-        if (timeouts >= TIMEOUTS_ALLOWED) {
-            record->outcome = OUTCOME_FAIL;
-            record_cause(record, CAUSE_endless_loop);
-            record_append(record, "not run: %d items did not end in time\n", timeouts);
-        } else if (spent > most) {
-            record->outcome = OUTCOME_FAIL;
-            record_cause(record, CAUSE_too_slow);
-            record_append(record, "not run: the items before took %.0f s; a grade has %.0f s\n",
-                          spent, most);
-        } else {
-            item_run(session, i, record);
-            name_as_before(r, record);
-            session->safe |= record->safe;
-            if (record->broken && !session->broken) session->broken = record->broken;
-            if (record->outcome == OUTCOME_ERROR && !record->message[0])
-                record_append(record, "the check of this item ended early\n");
-            if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) timeouts++;
-        }
-        spent += record->spent;
-        record->seconds = clock_seconds() - start;
-        if (o->format == FORMAT_TEXT) text_item(r, r->item_count - 1, colour);
-        fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));
-        text_print(session->log, "", record->message);
-        putc('\n', session->log);
-        if (o->stop && record->outcome != OUTCOME_PASS) return;
+    for (int i = 0; lesson.items[i].run; i++)
+        if (item_chosen(o, &lesson.items[i]))
+            items_add(&items, i, item_record(r, &lesson.items[i]));
+    for (int k = 0; k < r->item_count; k++) {
+        items_finish(&items, k, !is_over(&tally));
+        count_item(command, &tally, k, colour);
+        if (o->stop && r->item[k].outcome != OUTCOME_PASS) r->item_count = k + 1;
     }
 }
 
@@ -103,7 +122,8 @@ static void show_end(const struct result* r, const struct options* o, const stru
         text_end(r, o->log ? o->log : "none",
                  r->text || r->message[0] ? ""
                  : session->gpu           ? "speed (make bench measures it)"
-                                : "speed on a GPU; nvcc refuses a few things that g++ takes",
+                 : session->asks_nvcc     ? "speed on a GPU"
+                                      : "speed on a GPU; nvcc refuses a few things that g++ takes",
                  colour);
     }
     free(json);

@@ -55,6 +55,7 @@ void command_build(struct command* command, bool in_report) {
                                           .level = session->level,
                                           .gpu = session->gpu,
                                           .arch = command->arch,
+                                          .note = session->asks_nvcc,
                                           .uninspected = o->uninspected};
     struct build* b = &command->build;
     *b = command->result->text ? build_text(o->file) : build_submission(&request);
@@ -87,6 +88,12 @@ int idea_points(void) {
     for (const struct item* item = lesson.items; item->run; item++)
         points += item_is_idea(item) ? item->points : 0;
     return points;
+}
+
+void item_clear(struct result_item* record) {
+    struct result_item fresh = {.max_points = record->max_points, .idea = record->idea};
+    memcpy(fresh.name, record->name, sizeof fresh.name);
+    *record = fresh;
 }
 
 struct result_item* item_record(struct result* r, const struct item* item) {

@@ -12,7 +12,6 @@ static void run_blocks(struct check* c, enum arena_blocks few) {
     enum { NONE = INT32_MAX };  // so many launches nobody makes: no kernel runs, and none fails
     c->few_blocks = c->all_blocks ? ARENA_ALL : few;
     check_expect(c, COURSE_OK, CAUSE_bad_launch);
-    c->crashes = c->beyond;
     if (c->counting) check_fail_call(c, "launch", NONE);
 }
 
@@ -83,48 +82,62 @@ static _Noreturn void fail_beyond(struct check* c, enum cause cause, int64_t rig
                (long long)right, (long long)size);
 }
 
-// A grid of so many blocks takes `whole` rows without going on; it gets twice as many. With few
-// blocks it is not known whether others would have come to the last ones: all run.
+// What crashes here does so for the size, perhaps: a smaller one tells. Who needs too much time or
+// memory walks over all of it, and is not judged.
+static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
+    c->beyond = true;
+    const bool right = reached(c, problem, size);
+    c->beyond = false;
+    return c->unfinished || (right && !c->crashed);
+}
+
+// A grid of so many blocks takes `whole` rows without going on; of twice as many the last are not
+// right. With few blocks it is not known whether others would have come to them: all run.
 static void judge_capped(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
                          int64_t whole) {
-    enum { FEW = 64, MANY = 1 << 10 };  // few have been seen whole; of many blocks no one waits
-    if (whole < FEW || !reached(c, problem, whole) || reached(c, problem, 2 * whole)) return;
+    enum { MANY = 1 << 10 };  // of more blocks no one waits
     c->all_blocks = true;
-    bool right = blocks <= MANY && reached(c, problem, 2 * whole);
+    bool right = blocks <= MANY && reached_beyond(c, reached, problem, 2 * whole);
     c->all_blocks = false;
     if (!right) fail_beyond(c, CAUSE_grid_limit, whole, 2 * whole);
 }
 
-static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, int64_t blocks,
+// Beside the kernel that has the rows there may be others, of one block: they are not counted where
+// the rows of a block are, of a grid that has always the same blocks.
+static void judge_grid_of(struct check* c, reached_fn reached, const void* problem, struct grid g,
                           int64_t size) {
-    enum { MOST_ROWS = 1024 };  // that a block takes, of a grid that has always the same blocks
-    if (blocks < 2) return;
-    const int64_t below = last_below(c, reached, problem, blocks, size);
-    if (below > 0) judge_capped(c, reached, problem, blocks, below + CEIL_DIV(below, blocks - 1));
-    for (int64_t rows = 1; below == 0 && rows <= MOST_ROWS && 2 * blocks * rows < size; rows *= 2)
-        judge_capped(c, reached, problem, blocks, blocks * rows);
-}
-
-// What goes wrong here does so for the size. Who needs too much time or memory walks over all of
-// it, and is not judged.
-static bool reached_beyond(struct check* c, reached_fn reached, const void* problem, int64_t size) {
-    c->beyond = CAUSE_wrapped_index;
-    const bool right = reached(c, problem, size) || c->unfinished;
-    c->beyond = CAUSE_NONE;
-    return right;
+    enum { FEW = 64, MOST_ROWS = 1024 };  // so few rows have been seen whole; of a block
+    const double most_seconds = 1, spent = c->record->spent;
+    if (g.blocks < 2) return;
+    const int64_t below = last_below(c, reached, problem, g.blocks, size);
+    const int64_t blocks = g.blocks < g.launches ? 1 : g.blocks - g.launches + 1;
+    int64_t whole = below > 0 ? below + CEIL_DIV(below, g.blocks - 1) : blocks;
+    if (below > 0 && whole < FEW) return;
+    while (whole < FEW) whole *= 2;
+    const int64_t most = below > 0 ? whole : blocks * MOST_ROWS;
+    bool right = reached(c, problem, whole);
+    for (; whole <= most && 2 * whole < size; whole *= 2) {
+        const bool twice = reached_beyond(c, reached, problem, 2 * whole);
+        if (right && !twice) judge_capped(c, reached, problem, g.blocks, whole);
+        if (c->record->spent - spent > most_seconds) return;
+        right = twice;
+    }
 }
 
 // Of a size that 32 bits do not count, are the last results wrong, though of `fewer` and some more
 // they are right? At several sizes: it is not known how the blocks are counted, and few of them
-// run.
+// run. From 2^30 on a float has multiples of 128 at most: each size is 8 to 63 more than one of
+// 512, so that a launcher that counts in float ends before it, and none is more aligned than
+// another.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
                        int64_t fewer) {
-    static const int64_t less[] = {0, 24, 1000, 3000};  // none more aligned than another
+    static const int64_t beyond[] = {56, 40 - 512, 24 - 1024, 8 - 3072};  // odd multiples of 8
+    const int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
-        const int64_t huge = size - less[i], small = fewer + huge % fewer;
-        if (i == 0 && !reached(c, problem, small)) return;
+        const int64_t huge = aligned + beyond[i], small = fewer + huge % fewer;
+        if (i == 0 && !reached_beyond(c, reached, problem, small)) return;
         const bool right = reached_beyond(c, reached, problem, huge);
-        if (right || (i > 0 && !reached(c, problem, small))) return;
+        if (right || (i > 0 && !reached_beyond(c, reached, problem, small))) return;
     }
     fail_beyond(c, CAUSE_wrapped_index, fewer, size);
 }
@@ -153,23 +166,24 @@ static bool goes_by_the_host(struct check* c, reached_fn reached, const void* pr
 
 void check_reaches(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { LARGE = 65600 };
-    if (is_huge(size) && (!check_can_be_huge() || launches_grow(c, reached, problem) ||
-                          goes_by_the_host(c, reached, problem)))
+    if (is_huge(size) && (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+                          launches_grow(c, reached, problem)))
         size = LARGE;
-    const int64_t blocks = check_blocks_at(c, reached, problem, size), lost = size - (1LL << 32);
+    const struct grid grid = grid_at(c, reached, problem, size);
+    const int64_t blocks = grid.blocks, lost = size - (1LL << 32);
     if (lost > 0 && blocks == check_blocks_at(c, reached, problem, lost) &&
         blocks < check_blocks_at(c, reached, problem, BELOW_32_BITS))
         fail_beyond(c, CAUSE_wrapped_index, BELOW_32_BITS, size);
     if (10 * blocks >= 19 * check_blocks_at(c, reached, problem, size / 2))
         judge_growing(c, reached, problem, size);
     else
-        judge_grid_of(c, reached, problem, blocks, size);
+        judge_grid_of(c, reached, problem, grid, size);
 }
 
 void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, const void* problem) {
     enum { BEFORE = 1 << 16 };  // more than any tile has
-    if (!check_can_be_huge() || launches_grow(c, reached, problem) ||
-        goes_by_the_host(c, reached, problem))
+    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem) ||
+        launches_grow(c, reached, problem))
         return;
     const int64_t before = check_blocks_at(c, reached, problem, size - BEFORE);
     const int64_t blocks = check_blocks_at(c, reached, problem, size);
@@ -177,6 +191,20 @@ void check_reaches_limit(struct check* c, int64_t size, reached_fn reached, cons
         check_fail(c, CAUSE_wrapped_index, "with %lld there are %lld blocks, with %lld %lld\n",
                    (long long)(size - BEFORE), (long long)before, (long long)size,
                    (long long)blocks);
+}
+
+void check_walks(struct check* c, int64_t size, reached_fn reached, const void* problem) {
+    enum { LARGE = 65600 };
+    if (!check_can_be_huge()) return;
+    c->all_blocks = true;
+    const bool small_is_right = reached(c, problem, LARGE);
+    c->brief = true;
+    const bool right = reached_beyond(c, reached, problem, size);
+    c->all_blocks = c->brief = false;
+    if (small_is_right && !right)
+        check_fail(c, CAUSE_wrapped_index,
+                   "with %lld the kernel is done at once, and the last element does not count\n",
+                   (long long)size);
 }
 
 void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,

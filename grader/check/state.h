@@ -53,6 +53,7 @@ struct check;
 struct session {
     enum wall_level level;
     bool gpu;
+    bool asks_nvcc;    // about a file that the CPU device runs
     int program;       // memfd of the built submission
     int watched;       // likewise: its instrumented build for the CPU device
     const char* text;  // the submission
@@ -82,7 +83,8 @@ struct check {
     int cases;                   // started so far in this item
     int64_t compared;            // elements compared so far in this item
 
-    char name[160];  // of the case
+    char name[160];                                             // of the case
+    enum { NO_ORDINARY, IS_ORDINARY, NEXT_ORDINARY } ordinary;  // the case; see check_ordinary()
     int rounds, round;
     bool varied;  // an argument is another one in some round
     int tensor_count;
@@ -104,9 +106,11 @@ struct check {
     enum watch watch;
     bool far;                         // an array of the case is
     bool huge;                        // of an array the case has the ends alone
-    enum cause beyond;                // crashes of cases of few blocks: reach.c
+    bool beyond;                      // a case of few blocks may crash, or not end: reach.c
     bool unfinished;                  // such a case took too long, or too much memory
+    bool crashed;                     // or ended with an access outside of arrays
     bool counting, all_blocks;        // cases of few blocks run no kernel, or all blocks: reach.c
+    bool brief;                       // a case has a moment of time: check_walks()
     bool posed;                       // as another card than the session's
     char card[32];                    // "CUDEV_CARD=...", as in the session
     const struct withheld* withheld;  // NULL: nothing is
@@ -134,6 +138,9 @@ const char* check_withheld_words(struct check* c, enum cause cause);
 void record_cause(struct result_item* record, enum cause cause);
 
 // Appends to the message of the item's record.
+// Begins a message: the case, which of its calls (text to be shown, or ""), and whether it is an
+// ordinary one.
+void record_case(const struct check* c, const char* of_calls);
 void record_append(struct result_item* record, const char* format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -152,6 +159,18 @@ struct finding {
 // Takes the finding from the run of this case. If that run was not watched, runs the case once more
 // (trial.c).
 void trial_find(struct check* c, struct finding* found);
+
+// Seals what a run has left, in several tries. False if a process still has it open, or has
+// forbidden to seal it (trial.c).
+bool trial_seal(struct check* c, struct arena* a);
+
+// Runs the case in an arena that the caller frees, and judges nothing (trial.c).
+struct wall_result trial_run(struct check* c, struct arena* a);
+
+// Does this call of the case fail, too, if it is the only one? It launches nothing, returns another
+// status, or leaves a wrong t, if that is not NULL; what t is to hold in this call is selected
+// (alone.c).
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance);
 
 // At the end of an item that has passed: fails it if the launcher has not kept the contract.
 void trial_promises(struct check* c);

@@ -14,6 +14,9 @@
 // takes longer than a moment, and is no survivor.
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 500 };
 
+// CPU seconds: a program begins and ends in less, and no kernel counts to 2^32.
+static const double MOMENT = 0.03;
+
 // A run of a case: as it is; with mma.sync that multiplies wrongly.
 enum run { REAL, ALTERED };
 
@@ -96,10 +99,9 @@ static enum cause device_cause(const char* kind) {
     return cause ? cause : CAUSE_cuda_error;
 }
 
-// False if a process still has the results open, or has forbidden to seal them (EPERM).
-static bool seal(struct check* c) {
+bool trial_seal(struct check* c, struct arena* a) {
     for (int i = 0; i < SEAL_TRIES; i++) {
-        if (arena_seal(&c->arena) == 0) return true;
+        if (arena_seal(a) == 0) return true;
         if (errno == EPERM) return false;
         if (errno != EBUSY) check_error(c, "the results could not be sealed: %s", strerror(errno));
         usleep(4000);
@@ -166,6 +168,7 @@ static bool is_watched(const struct check* c) {
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
+    const double most = c->brief ? MOMENT : s->seconds;
     double left = s->item_seconds - c->record->spent;
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",
@@ -184,7 +187,7 @@ static struct wall_result run_program(struct check* c, const struct arena* a, bo
         .program = watched || (s->gpu && c->huge) ? s->watched : s->program,
         .arena = a->fd,
         .environment = environment,
-        .seconds = left < s->seconds ? left : s->seconds,
+        .seconds = left < most ? left : most,
         .memory = (size_t)(gpu ? MEMORY_LIMIT_GPU_GB : MEMORY_LIMIT_GB) << 30,
         .gpu = gpu,
     };
@@ -210,6 +213,10 @@ static struct wall_result run_packed(struct check* c, struct arena* a, enum run 
     return run_program(c, a, watched);
 }
 
+struct wall_result trial_run(struct check* c, struct arena* a) {
+    return run_packed(c, a, REAL, is_watched(c));
+}
+
 static void take_finding(const struct arena_answer* answer, struct finding* found) {
     found->note = answer->findings == 0 && answer->note_kind[0];
     if (answer->findings == 0 && !found->note) return;
@@ -227,7 +234,7 @@ void trial_find(struct check* c, struct finding* found) {
     struct arena left;
     struct wall_result r = run_packed(c, &left, REAL, true);
     free(r.output);
-    if (arena_seal(&left) == 0) {
+    if (trial_seal(c, &left)) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
     }
@@ -276,13 +283,15 @@ static void judge_death_of_refused(struct check* c, const struct wall_result* r,
 static void judge_end(struct check* c, const struct wall_result* r) {
     char said[2048], text[2048];
     excerpt(r->output ? r->output : "", said, sizeof said);
-    if (!seal(c)) check_fail(c, CAUSE_survivor, "the results were still open for writing");
+    if (!trial_seal(c, &c->arena))
+        check_fail(c, CAUSE_survivor, "the results were still open for writing");
     c->answer = arena_answer(&c->arena);
     if (failed_to_start(&c->arena, r)) judge_start(c, r);
     excerpt(c->answer.text, text, sizeof text);
     c->unfinished = c->beyond && (r->end == WALL_TIMEOUT || r->end == WALL_MEMORY ||
                                   strcmp(c->answer.kind, "endless_loop") == 0);
-    if (c->unfinished) return;
+    c->crashed = c->beyond && !c->unfinished && (c->answer.kind[0] || r->end == WALL_SIGNALED);
+    if (c->unfinished || c->crashed) return;
     judge_death_of_refused(c, r, text);
     // an access that no GPU survives ends the launch with an error; the finding names the access
     if (c->answer.kind[0] || r->end == WALL_SIGNALED)
@@ -344,8 +353,7 @@ static void judge_status(struct check* c, int round, const char* output) {
     int status = c->answer.status[round];
     if (status == c->expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
-    if (round > 0 && c->varied &&
-        c->expected == 0)  // the first call was accepted: the size is no reason
+    if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, 0))
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
     judge_call(c, status);
@@ -370,19 +378,31 @@ static void judge_guards(struct check* c, int i, int r) {
     fail_guards(c, text);
 }
 
+static _Noreturn void fail_input(struct check* c, const struct tensor* t, int64_t k, double was,
+                                 const unsigned char* bytes) {
+    char index[80];
+    tensor_index(t, k, index, sizeof index);
+    check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name, index,
+               was, dtype_load(t->dtype, bytes));
+}
+
+// In pieces: a comparison for each element takes a few hundredths of a grade.
 static void judge_input(struct check* c, int i, int r) {
+    enum { PIECE = 256 };
     const struct tensor* t = &c->tensor[i];
     const double* value = t->state->value + t->state->per_round * r;
     const unsigned char* bytes = c->arena.bytes + c->arena.layout.tensor[i].offset[r];
-    for (int64_t k = 0; k < t->count; k++) {
-        unsigned char original[8];
-        int size = dtype_size(t->dtype);
-        dtype_store(t->dtype, original, value[k]);
-        if (memcmp(original, bytes + k * size, (size_t)size) == 0) continue;
-        char index[80];
-        tensor_index(t, k, index, sizeof index);
-        check_fail(c, CAUSE_input_changed, "%s%s was %g and is %g after the launcher", t->name,
-                   index, value[k], dtype_load(t->dtype, bytes + k * size));
+    const int64_t size = dtype_size(t->dtype);
+    for (int64_t first = 0; first < t->count; first += PIECE) {
+        unsigned char original[PIECE * 8];
+        const int64_t n = t->count - first < PIECE ? t->count - first : PIECE;
+        for (int64_t k = 0; k < n; k++)
+            dtype_store(t->dtype, original + k * size, value[first + k]);
+        const unsigned char* now = bytes + first * size;
+        if (memcmp(original, now, (size_t)(n * size)) == 0) continue;
+        int64_t k = 0;
+        while (memcmp(original + k * size, now + k * size, (size_t)size) == 0) k++;
+        fail_input(c, t, first + k, value[first + k], now + k * size);
     }
 }
 
@@ -420,9 +440,9 @@ static void judge_host(struct check* c, int round) {
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
     if (c->answer.launches[round] == 0)
         check_fail(c,
-                   written     ? CAUSE_host_computed
-                   : round > 0 ? CAUSE_stale_state
-                               : CAUSE_never_written,
+                   written                                              ? CAUSE_host_computed
+                   : round > 0 && !trial_fails_alone(c, round, NULL, 0) ? CAUSE_stale_state
+                                                                        : CAUSE_never_written,
                    "the launcher launched no kernel");
     if (!on_host && c->answer.to_host[round] > 0)
         check_fail(c, CAUSE_host_computed,
@@ -467,6 +487,8 @@ void trial_promises(struct check* c) {
     };
     const struct session* s = c->session;
     int broken = c->record->broken ? c->record->broken : s->broken;
+    c->record->asked_safe |= c->watch != WATCH_CHECK && c->record->broken;
+    c->record->asked_broken |= c->watch == WATCH_CHECK && !c->record->broken;
     if (c->watch != WATCH_CHECK && !(s->safe && c->record->broken)) return;
     for (size_t i = 0; i < sizeof broken_by / sizeof *broken_by; i++)
         if (broken == (int)broken_by[i].cause)
@@ -502,7 +524,7 @@ void check_run(struct check* c) {
     log_output(c, &r);
     judge_end(c, &r);
     unpack(c, &c->arena, REAL);
-    for (int round = 0; round < c->rounds && !c->unfinished; round++) {
+    for (int round = 0; round < c->rounds && !c->unfinished && !c->crashed; round++) {
         judge_status(c, round, r.output);
         judge_host(c, round);
         note_promises(c, round);
@@ -517,7 +539,9 @@ void check_run(struct check* c) {
     free(r.output);
     // A finding costs the points of the item on safety. If that item has passed, the finding costs
     // the points of this item instead: the kernel behaves differently for these sizes.
-    if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe)) fail_finding(c);
+    c->record->asked_safe |= c->answer.findings > 0 && c->watch != WATCH_CHECK;
+    if (c->answer.findings > 0 && (c->watch == WATCH_CHECK || c->session->safe) && !c->crashed)
+        fail_finding(c);
 }
 
 // ---- what the instrumented build counted

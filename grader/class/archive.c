@@ -18,9 +18,7 @@ enum { SECONDS = 20, MEMORY_MB = 512, MOST_TOLD = 256 << 20 };
 static const char broken[] = "no archive, or a broken one";
 static const char too_large[] = "an archive that is far too large";
 
-bool told_each(const char* told, size_t size,
-               void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
-               char why[WHY_SIZE]) {
+bool told_each(const char* told, size_t size, told_take take, void* to, char why[WHY_SIZE]) {
     snprintf(why, WHY_SIZE, "%s", broken);
     for (size_t at = 0; size - at >= sizeof(struct told_head);) {
         struct told_head head;
@@ -34,11 +32,8 @@ bool told_each(const char* told, size_t size,
         at += head.name_size;
         if (head.kind == TOLD_WHOLE) return true;
         if (head.kind == TOLD_TOO_MUCH) snprintf(why, WHY_SIZE, "%s", too_large);
-        if (head.kind > TOLD_SPECIAL) return false;
-        take(to, name, head.kind == TOLD_FILE ? told + at : NULL,
-             head.kind == TOLD_FILE    ? head.size
-             : head.kind == TOLD_LARGE ? SIZE_LIMIT
-                                       : 0);
+        if (head.kind > TOLD_WHOLE) return false;
+        take(to, (enum told)head.kind, name, head.time, told + at, head.size);
         at += head.size;
     }
     return false;
@@ -63,12 +58,10 @@ static char* read_told(const char* work, size_t* size) {
     return told;
 }
 
-bool archive_each(const struct class* class, int fd,
-                  void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
-                  char why[WHY_SIZE]) {
+bool archive_each(const struct class* class, int fd, told_take take, void* to, char why[WHY_SIZE]) {
     static int program = -1;
-    const char* argv[LESSONS + 3] = {"class", "archive"};
-    for (int l = 0; l < class->lessons; l++) argv[2 + l] = class->lesson[l].file;
+    const char* argv[LESSONS + 4] = {"class", "archive", METADATA_FILE};
+    for (int l = 0; l < class->lessons; l++) argv[3 + l] = class->lesson[l].file;
     char* work = scratch_make();
     if (program < 0) program = cache_load_program("/proc/self/exe");
     if (!work || program < 0)

@@ -11,133 +11,6 @@
 #include "base/plain.h"
 #include "class/class.h"
 
-// The instructor's tables, and how they look before anything is in them.
-static const struct {
-    const char *file, *titles;
-} tables[] = {{"weights.csv", "lesson,weight\n"},
-              {"late_rules.csv", "lesson,grace_days,percent_per_day,least_percent\n"},
-              {"late.csv", "student,lesson,days\n"},
-              {"overrides.csv", "student,lesson,points,reason\n"}};
-
-// Reads OUT/file, which must have all columns of `titles`; column[] says where each one is.
-static void read_table(const struct class* class, int which, struct table* t, int column[4]) {
-    const char* path = class_path(class, "%s", tables[which].file);
-    char titles[80];
-    struct stat st;
-    if (stat(path, &st) != 0) class_write(path, tables[which].titles, strlen(tables[which].titles));
-    if (!table_read(path, t))
-        class_refuse("%s: %s", path,
-                     errno == EINVAL ? "a line has more fields than the first one has titles"
-                                     : strerror(errno));
-    snprintf(titles, sizeof titles, "%s", tables[which].titles);
-    int c = 0;
-    for (char *save, *title = strtok_r(titles, ",\n", &save); title;
-         title = strtok_r(NULL, ",\n", &save)) {
-        column[c] = table_column(t, title);
-        if (column[c++] < 0)
-            class_refuse("%s: its first line must be: %s", path, tables[which].titles);
-    }
-}
-
-// The number in a field. Ends the program if the text is no number from low to high.
-static double number(const struct class* class, int which, int record, const char* text, double low,
-                     double high) {
-    char* end;
-    double value = strtod(text, &end);
-    if (end == text || *end || !(value >= low && value <= high))
-        class_refuse("%s, record %d: \"%s\" is no number from %g to %g",
-                     class_path(class, "%s", tables[which].file), record + 1, text, low, high);
-    return value;
-}
-
-static bool is_meant(const char* text, const struct class_lesson* l) {
-    return !strcmp(text, "*") || class_names(text, l->name);
-}
-
-static void warn_unknown(const struct class* class, int which, int record, const char* what,
-                         const char* name) {
-    text_say(stderr, "%s, record %d: there is no %s %s in this run",
-             class_path(class, "%s", tables[which].file), record + 1, what, name);
-}
-
-// ---- the tables
-
-static void read_weights(struct class* class) {
-    struct table t;
-    int c[4];
-    read_table(class, 0, &t, c);
-    for (int l = 0; l < class->lessons; l++) class->weight[l] = 1;
-    for (int i = 1; i < t.records; i++)
-        for (int l = 0; l < class->lessons; l++)
-            if (is_meant(t.record[i][c[0]], &class->lesson[l]))
-                class->weight[l] = number(class, 0, i, t.record[i][c[1]], 0, 1e6);
-    table_free(&t);
-}
-
-// The percentage of the points that a hand-in keeps when it is so many days late. The last rule for
-// a lesson counts.
-static double left_after(const struct class* class, const struct table* rules, const int* c,
-                         const struct class_lesson* lesson, double days) {
-    double left = 100;
-    for (int i = 1; i < rules->records; i++) {
-        if (!is_meant(rules->record[i][c[0]], lesson)) continue;
-        double grace = number(class, 1, i, rules->record[i][c[1]], 0, 1e4),
-               rate = number(class, 1, i, rules->record[i][c[2]], 0, 100),
-               least = number(class, 1, i, rules->record[i][c[3]], 0, 100);
-        left = fmax(least, 100 - rate * fmax(0, ceil(days - grace)));
-    }
-    return left;
-}
-
-static void apply_late(struct class* class) {
-    struct table rules, late;
-    int r[4], c[4];
-    read_table(class, 1, &rules, r);
-    read_table(class, 2, &late, c);
-    for (int i = 1; i < late.records; i++) {
-        struct row* row = class_row(class, late.record[i][c[0]]);
-        double days = number(class, 2, i, late.record[i][c[2]], 0, 1e4);
-        if (!row) warn_unknown(class, 2, i, "student", late.record[i][c[0]]);
-        for (int l = 0; l < class->lessons && row; l++) {
-            struct cell_points* p = &row->cell[l].now;
-            if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
-            double left = left_after(class, &rules, r, &class->lesson[l], days);
-            p->points = p->graded * left / 100;
-            if (left < 100)
-                snprintf(p->note, sizeof p->note, "%d, %g days late: %g %%", p->graded, days, left);
-        }
-    }
-    table_free(&rules);
-    table_free(&late);
-}
-
-static void apply_overrides(struct class* class) {
-    struct table t;
-    int c[4];
-    read_table(class, 3, &t, c);
-    for (int i = 1; i < t.records; i++) {
-        const char *student = t.record[i][c[0]], *reason = t.record[i][c[3]];
-        struct row* row = class_row(class, student);
-        double points = number(class, 3, i, t.record[i][c[2]], 0, 100);
-        if (!reason[0])
-            class_refuse("%s, record %d: an override needs a reason",
-                         class_path(class, "overrides.csv"), i + 1);
-        if (!row) warn_unknown(class, 3, i, "student", student);
-        for (int l = 0; l < class->lessons && row; l++) {
-            struct cell_points* p = &row->cell[l].now;
-            if (!is_meant(t.record[i][c[1]], &class->lesson[l])) continue;
-            char was[2 * WHY_SIZE];
-            snprintf(was, sizeof was, "%s", p->note);
-            snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
-            plain_line(
-                p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
-            p->points = points;
-            p->known = true;
-        }
-    }
-    table_free(&t);
-}
-
 // ---- points
 
 static void points_of(const struct class* class, struct row* row, int lesson, struct result* r) {
@@ -147,7 +20,8 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
     memset(p, 0, sizeof *p);
     p->known = true;
     if (cell->state == CELL_MISSING) {
-        snprintf(p->note, sizeof p->note, "missing");
+        snprintf(why, sizeof why, "%s", cell->why);
+        snprintf(p->note, sizeof p->note, "missing%s%s", why[0] ? "; " : "", why);
     } else if (cell->state == CELL_REFUSED) {
         snprintf(why, sizeof why, "%s", cell->why);
         snprintf(p->note, sizeof p->note, "not taken: %s", why);
@@ -169,12 +43,12 @@ static void points_of(const struct class* class, struct row* row, int lesson, st
 void book_points(struct class* class) {
     struct result* r = malloc(sizeof *r);
     if (!r) class_refuse("no memory for a result");
-    read_weights(class);
+    rules_weights(class);
     for (int i = 0; i < class->rows; i++)
         for (int l = 0; l < class->lessons; l++) points_of(class, &class->row[i], l, r);
     free(r);
-    apply_late(class);
-    apply_overrides(class);
+    rules_late(class);
+    rules_overrides(class);
     for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
         class->row[i].known = true;
@@ -222,7 +96,7 @@ void book_before(struct class* class) {
     if (!table_read(class_path(class, "gradebook.csv"), &t)) return;
     int student = table_column(&t, "id");
     for (int i = 1; i < t.records && student >= 0; i++) {
-        struct row* row = class_row_of_id(class, t.record[i][student]);
+        struct row* row = class_row_of_id(class, table_text(t.record[i][student]));
         for (int l = 0; l < class->lessons && row; l++) {
             int column = table_column(&t, class->lesson[l].name);
             const char* text = column < 0 ? "" : t.record[i][column];
@@ -343,7 +217,7 @@ static void say_changes(const struct class* class) {
         for (int l = 0; l < class->lessons; l++) {
             const struct cell* cell = &class->row[i].cell[l];
             char before[32], now[32];
-            if (!cell->before || !changed(cell)) continue;
+            if (!cell->before || !changed(cell) || !class_asks(class, &class->row[i])) continue;
             if (changes++ == 0) puts("\nChanged since the last run:");
             printf("  %-24s %-22s %6s -> %-6s %s\n", class->row[i].name, class->lesson[l].name,
                    points_text(true, cell->points_before, before),
@@ -352,17 +226,32 @@ static void say_changes(const struct class* class) {
         }
 }
 
+void book_say_collected(const struct class* class) {
+    static const char* const words[] = {"missing", "not taken", "taken"};
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            const struct row* row = &class->row[i];
+            const struct cell* cell = &row->cell[l];
+            bool stranger = class->has_roster && !row->on_roster;
+            printf("%s: %.2s %s%s%s%s%s\n", row->name, class->lesson[l].name, words[cell->state],
+                   cell->late ? ", late" : "", cell->why[0] ? ": " : "", cell->why,
+                   stranger ? " (not on the roster)" : "");
+        }
+    printf("%d rows; what was left out: %s\n", class->rows, class_path(class, "skipped.csv"));
+}
+
 void book_write(struct class* class) {
     enum { FEW = 60 };
     char text[32];
     write_gradebook(class);
     write_log(class);
-    if (class->rows <= FEW) {
+    if (class->rows <= FEW || class->student) {
         printf("\n%-24s", "student");
         for (int l = 0; l < class->lessons; l++) printf(" %8.2s", class->lesson[l].name);
         puts("    total");
         for (int i = 0; i < class->rows; i++) {
             const struct row* row = &class->row[i];
+            if (!class_asks(class, row)) continue;
             printf("%-24s", row->name);
             for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
@@ -376,7 +265,8 @@ void book_write(struct class* class) {
         }
     }
     puts("");
-    for (int l = 0; l < class->lessons; l++) say_lesson(class, l);
+    for (int l = 0; l < class->lessons && !class->student; l++) say_lesson(class, l);
     say_changes(class);
-    printf("\n%d rows. Gradebook: %s\n", class->rows, class_path(class, "gradebook.csv"));
+    if (!class->student) printf("\n%d rows. ", class->rows);
+    printf("Gradebook: %s\n", class_path(class, "gradebook.csv"));
 }

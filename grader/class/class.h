@@ -1,17 +1,24 @@
 // class.h: a whole class graded in one run. What `make class` does (main.c), in the order of the
 // files; each calls only those above it:
 //
-//   names.c    names of students and lessons, as file names
+//   refuse.c   the end of a run that cannot go on
+//   names.c    strangers' names: as UTF-8, as file names, as what a person is found by; lessons'
 //   folder.c   OUT: its paths, who may enter it
 //   reader.c   `class archive` reads a zip or tar behind the wall, and unpacks nothing
 //   archive.c  the files in it
 //   table.c    CSV in and out
-//   collect.c  SUBMISSIONS (and the roster) become rows; of each only the lessons' files are taken
+//   tree.c     SUBMISSIONS and the archives in it as one list of entries
+//   roster.c   who is in the class, and whom a hand-in belongs to
+//   metadata.c who handed in what, by Gradescope
+//   layout.c   whose each entry is, in the layouts of platforms and in others
+//   collect.c  of each row the latest hand-in, and of that the lessons' files
+//   rules.c    the instructor's tables; late.csv, filled by the times and marks of hand-ins
 //   kept.c     results and errors that jobs left in OUT
 //   jobs.c     files that are not graded yet; `class job OUT N` grades one file of one row
 //   slurm.c    the same jobs as a Slurm job array
 //   book.c     points of every row, with overrides, late rules and weights; gradebook; changes
 //   export.c   the same points in the formats of others
+//   upload.c   and as the tables that Canvas and Moodle import
 //   replay.c   a student's own result, graded again
 //   main.c     options, lessons, seeds, isolation; then all of these in turn
 //
@@ -20,11 +27,11 @@
 //
 // Everything lies in one folder, OUT, that only its owner can enter:
 //
-//   submissions/ID/LESSON.cu   the file that was taken  jobs            one line a job: ID LESSON
+//   submissions/ID/LESSON.cu   the file that was taken  jobs            one line a job: LESSON ID
 //   results/ID/LESSON.json     what the check said      settings.json   seeds, device, isolation
 //   results/ID/LESSON.error    why it could not         log.csv         every change of points
 //   results/ID/LESSON.done     the job is over          tasks, slurm    the array in Slurm's queue
-//   gradebook.csv, similar.txt, feedback/, exports/, replay/
+//   gradebook.csv, skipped.csv, similar.txt, feedback/, exports/, replay/
 //   weights.csv, late_rules.csv, late.csv, overrides.csv                the instructor's own
 //
 // A grade is decided by a lesson's check alone; nothing here looks at a kernel.
@@ -39,7 +46,18 @@
 
 #include "report/result.h"
 
-enum { LESSONS = 40, ID_SIZE = 400, WHY_SIZE = 200, RESULT_LIMIT = 8 << 20 };
+enum {
+    LESSONS = 40,
+    ID_SIZE = 400,
+    JOB_SIZE = ID_SIZE + 80,
+    WHY_SIZE = 500,
+    RESULT_LIMIT = 8 << 20,
+    MOST_POINTS = 1000,  // by an override: more than 100 is a bonus
+    KEYS = 6,            // what a person is known by: numbers, addresses, user names
+    KEY_SIZE = 120,
+    FOLDS = 2,
+    FOLD_SIZE = 256
+};
 
 // One lesson of this run.
 struct class_lesson {
@@ -60,6 +78,8 @@ struct cell {
     enum cell_state state;
     char why[WHY_SIZE];
     char submission[65];  // SHA-256 of the file
+    bool late;            // the platform says so
+    int64_t time;         // of the hand-in, seconds since 1970; 0 if nothing says it
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
@@ -71,19 +91,77 @@ struct cell {
 };
 
 struct row {
-    char id[ID_SIZE];    // the name as a file name: letters, digits, . _ - and %XX
+    char id[ID_SIZE];    // the name as a file name (name_to_id())
     char name[ID_SIZE];  // the name to show, UTF-8
     char email[200];
+    char first[ID_SIZE], last[ID_SIZE];  // as the roster has them; may be empty
     bool on_roster;
+    int record;                   // of the roster; -1: none
+    char key[KEYS][KEY_SIZE];     // "" where there are fewer
+    char fold[FOLDS][FOLD_SIZE];  // name_fold() of the name, and of last and first name
+    int place;                    // where its hand-ins are numbered (layout.c), and ...
+    char number[KEY_SIZE];        // ... the number; "" if none is known
     struct cell cell[LESSONS];
     double total;  // percent, weighted
     bool known;    // no cell of it is a grader error
+};
+
+// Who has handed in, as a layout tells it. What is not known is "".
+struct owner {
+    char name[ID_SIZE];
+    char key[KEY_SIZE], email[KEY_SIZE];  // that a roster may have
+    char number[KEY_SIZE];                // that is this student's in one place (layout.c)
+    bool nameless;                        // the name is made of the number
+};
+
+// A file or folder of SUBMISSIONS or of an archive in it.
+enum entry_kind {
+    ENTRY_FOLDER,
+    ENTRY_ARCHIVE,  // read like a folder; `why` if it could not be read to its end
+    ENTRY_FILE,     // may be a lesson's: `data` has it
+    ENTRY_OTHER,    // a file that can be none
+    ENTRY_BAD       // cannot be taken: `why`
+};
+struct entry {
+    enum entry_kind kind;
+    char* path;  // from SUBMISSIONS on; UTF-8
+    char* data;
+    size_t size;
+    int64_t time, inner_time;  // of the outermost file, and in the archive that it is; 0: unknown
+    int handin, next;          // that it belongs to, and its next entry; -1: none
+    const char* inside;        // its path in the hand-in
+    int lesson;                // the lesson that its name says; -1: none
+    bool taken;
+    char why[160];
+};
+
+// What somebody handed in at one time.
+struct handin {
+    int row, place;
+    int of;  // the hand-in of somebody else of the group, which has the entries; -1: own
+    char name[ID_SIZE];  // of the folder or file
+    bool late;           // the platform says so
+    bool canvas;         // files that were handed in again are called x-1, x-2
+    bool fixed, inner;   // the time is not that of the files; is that in the archive
+    int64_t time;        // seconds since 1970; 0: unknown
+    int first;           // of its entries; -1: none
+};
+
+// Columns of a roster that is a platform's own.
+enum roster_kind { ROSTER_OTHER, ROSTER_WORKSHEET, ROSTER_CANVAS, ROSTER_CLASSROOM };
+
+// A CSV file, the first record its titles. Fields that a record lacks are "".
+struct table {
+    char*** record;  // [records][fields]
+    int records, fields;
 };
 
 struct class {
     // from the command line
     const char *submissions, *lesson_list, *roster, *secret, *out, *engine, *isolation, *device;
     const char *student, *item, *replay, *gres;
+    bool plain;   // no platform's layout is looked for
+    bool dry;     // nothing is graded
     int jobs;     // at a time
     int at_once;  // of them on one machine: limits by the clock are so many times as long
     // found
@@ -95,21 +173,69 @@ struct class {
     struct row* row;
     int rows;
     bool has_roster;
+    enum roster_kind roster_kind;
+    struct table roster_table;
+    struct entry* entry;
+    int entries;
+    struct handin* handin;
+    int handins;
 };
 
+// ---- refuse.c
+
+// Ends the program with exit status 2 and this sentence: the request is not possible.
+_Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
 // ---- names.c
+
+bool text_is_utf8(const char* text, size_t size);
+
+// The text of this charset (a name that ICU knows) as UTF-8; the caller frees it.
+char* text_convert(const char* text, size_t size, const char* charset);
+
+// A name that somebody gave, as UTF-8 in normal form C; the caller frees it. A name that is no
+// UTF-8 is taken for one of the charset.
+char* name_utf8(const char* name, size_t size, const char* charset);
+
+// What two spellings of a person's name have in common: its letters and digits, without case, marks
+// and blanks. "" if there are none.
+void name_fold(const char* name, char* key, size_t room);
+
+// The name as a file name, readable: what cannot be in one, or cannot be shown, is a _, and then
+// the id ends in " ~" and 8 digits of the name's SHA-256, as it does if the name is too long.
+void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
 
 // Does the text name this lesson? By its number, its name, or both.
 bool class_names(const char* text, const char* lesson);
 
-// The name as a file name: bytes other than letters, digits, '.', '_' and '-', and a leading '.',
-// as %XX. A name too long for a file ends in % and the first 16 digits of its SHA-256.
-void name_to_id(const char* name, size_t size, char id[ID_SIZE]);
+// ".cu" of "gqa.cu"; "" if there is none.
+const char* file_ending(const char* file);
+
+// "gqa.cu" of "ada/gqa.cu".
+const char* base_name(const char* path);
+
+// Without regard to case; and the name's length without the one of these endings that it has.
+bool has_ending(const char* name, const char* ending);
+size_t without_ending(const char* name, const char* const* endings);
+
+// Of archives that are read, and of those that are not.
+extern const char* const archive_endings[];
+extern const char* const closed_endings[];
+
+// May this path be the file that is wanted, "gqa.cu"? True for every .cu without a folder, else if
+// the name contains "gqa".
+bool file_may_be(const char* path, const char* wanted);
+
+// The length of the name's first n bytes without what a browser or a file manager adds to a second
+// copy: "x (1)", "x(2)", "x - Copy"; with `numbered` also "x-2", which Canvas adds.
+size_t without_copy(const char* name, size_t n, bool numbered);
+
+// Is a file of this name the one that is wanted? Nearly: but for case, as a copy, or with .txt
+// behind it. What Canvas adds (`numbered`) is not the student's doing.
+enum fit { FIT_NOT, FIT_NEARLY, FIT_EXACT };
+enum fit file_fits(const char* name, const char* wanted, bool numbered);
 
 // ---- folder.c
-
-// Ends the program with exit status 2 and this sentence: the request is not possible.
-_Noreturn void class_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // Makes OUT, for its owner only, and makes its path absolute. One run at a time has it; the lock is
 // held until the program ends.
@@ -132,34 +258,40 @@ void class_write_json(const char* path, json_t* root);
 
 // Line n of OUT/jobs. False if there is none that can be read.
 bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[64]);
+bool job_read(const char* line, char id[ID_SIZE], char lesson[64]);
 
 // Removes from OUT/folder the files ID.*, or whole folders ID, that no longer belong to a row.
 void class_forget(const struct class* class, const char* folder, bool folders);
 
-// ".cu" of "gqa.cu"; "" if there is none.
-const char* file_ending(const char* file);
-
 // ---- reader.c
 
 // What the reader tells of an archive, in the file TOLD_FILE_NAME of its folder: a head for each
-// file that is asked for, its name, and its `size` bytes if it is TOLD_FILE; at the end a head that
-// says whether the archive was read to its end.
+// file, its name, and its `size` bytes if it is TOLD_FILE; at the end a head that says whether the
+// archive was read to its end. An archive in it is told as a folder of its name.
 enum told {
     TOLD_FILE,
-    TOLD_LARGE,    // not less than SIZE_LIMIT
-    TOLD_SPECIAL,  // a link, a device
-    TOLD_WHOLE,    // the end
-    TOLD_BROKEN,   // the end, and not the archive's
-    TOLD_TOO_MUCH  // likewise: too many files, or too much in them
+    TOLD_OTHER,     // a file that is not asked for
+    TOLD_LARGE,     // not less than SIZE_LIMIT
+    TOLD_SPECIAL,   // a link, a device
+    TOLD_LOCKED,    // with a password
+    TOLD_INNER,     // an archive that cannot be read to its end
+    TOLD_NAMELESS,  // its name cannot be read
+    TOLD_WHOLE,     // the end
+    TOLD_BROKEN,    // the end, and not the archive's
+    TOLD_TOO_MUCH   // likewise: too many files, or too much in them
 };
 struct told_head {
     uint32_t kind, name_size, size;
+    int64_t time;  // seconds since 1970; 0: unknown
 };
 #define TOLD_FILE_NAME "told"
+#define METADATA_FILE "submission_metadata.yml"
 enum { TOLD_NAME = 4096, SIZE_LIMIT = 1 << 20 };
+typedef void (*told_take)(void* to, enum told kind, const char* name, int64_t time,
+                          const void* data, size_t size);
 
-// Tells the archive that fd has open: its files with one of these names (in any folder; ends with
-// NULL; without a name all), which have less than `limit` bytes.
+// Tells the archive that fd has open: of its files that may be one of those asked (file_may_be();
+// ends with NULL; without one all), those with less than `limit` bytes whole.
 void archive_tell(int fd, size_t limit, const char* const* asked, FILE* to);
 
 // `class archive NAME...`: the archive is descriptor ARENA_FD. Returns the exit status.
@@ -167,50 +299,99 @@ int archive_main(char** asked);
 
 // ---- archive.c
 
-// Has the archive that fd has open read behind the wall, and calls take() for every file in it with
-// the name of a lesson's file. data has less than SIZE_LIMIT bytes and belongs to the archive; NULL
-// with size SIZE_LIMIT stands for a larger file, NULL with size 0 for links and special files.
-// Returns false, with the reason in why, if this is no such archive, is broken, or takes too much
-// time or memory.
-bool archive_each(const struct class* class, int fd,
-                  void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
-                  char why[WHY_SIZE]);
+// Has the archive that fd has open read behind the wall, and calls take() for every file in it:
+// name is as the archive has it. data belongs to the archive, and has size bytes if kind is
+// TOLD_FILE, else none. Returns false, with the reason in why, if this is no such archive, is
+// broken, or takes too much time or memory.
+bool archive_each(const struct class* class, int fd, told_take take, void* to, char why[WHY_SIZE]);
 
 // The same of what the reader has told.
-bool told_each(const char* told, size_t size,
-               void (*take)(void* to, const char* name, const void* data, size_t size), void* to,
-               char why[WHY_SIZE]);
+bool told_each(const char* told, size_t size, told_take take, void* to, char why[WHY_SIZE]);
 
 // ---- table.c
 
-// A CSV file, the first record its titles. Fields that a record lacks are "".
-struct table {
-    char*** record;  // [records][fields]
-    int records, fields;
-};
-
-// Returns false with errno if there is no such file or it is no table. If true, the caller frees
-// the table.
+// Reads a table: fields between commas, semicolons or tabs; UTF-8, UTF-16 or windows-1252. Returns
+// false with errno if there is no such file or it is no table. If true, the caller frees the table.
 bool table_read(const char* path, struct table* t);
 void table_free(struct table* t);
 
 // The column with this title, or -1.
 int table_column(const struct table* t, const char* title);
 
+// The field as it was before table_field() kept it from being a formula.
+const char* table_text(const char* text);
+
 // Writes one field, plain and for no spreadsheet a formula, and ',' or the end of the line.
 void table_field(FILE* to, const char* text, bool last);
 
-// ---- collect.c
+// The same of a field that goes back to where it came from, as it is.
+void table_copy(FILE* to, const char* text, bool last);
 
-// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions.
-void collect(struct class* class);
+// ---- tree.c
+
+// Fills entry[] from SUBMISSIONS: a folder, or an archive. Ends the program if nothing is there.
+void tree_read(struct class* class);
+void tree_free(struct class* class);
+
+// ---- roster.c
+
+// Fills row[] from the roster, if there is one.
+void roster_read(struct class* class);
 
 // The row with exactly this id; NULL if there is none.
 struct row* class_row_of_id(const struct class* class, const char* id);
 
-// The row that an instructor means by this text, an id or a name; NULL if there is none. Ends the
-// program if it may be either of two.
+// The row that an instructor means by this text: an id, a name, or what else the roster has of a
+// student; NULL if there is none. Ends the program if it may be either of two.
 struct row* class_row(const struct class* class, const char* text);
+
+// Does STUDENT= mean the row? True of every row without STUDENT=.
+bool class_asks(const struct class* class, const struct row* row);
+
+// The row of who handed in in this place: of the roster if it has one that fits and no second; else
+// a row of that name, which may be new.
+enum { ANY_PLACE = -1 };
+struct row* row_of_owner(struct class* class, const struct owner* o, int place);
+
+// The row of the roster whose name, or number, or user name the file's name begins with, in *size
+// bytes; the longest if there are several, NULL if there is none.
+const struct row* row_before(const struct class* class, const char* name, size_t* size);
+
+// ---- metadata.c
+
+enum { MOST_SUBMITTERS = 12 };
+struct submitters {
+    char folder[128];
+    int64_t time;  // seconds since 1970; 0: unknown
+    int count;
+    struct owner owner[MOST_SUBMITTERS];
+};
+
+// Reads METADATA_FILE. The caller frees the *count submissions; NULL if it is no YAML.
+struct submitters* metadata_read(const char* text, size_t size, int* count);
+
+// ---- layout.c
+
+// Gives each entry its hand-in, and each hand-in its row; makes rows for those who have none.
+void layout(struct class* class);
+
+// ---- collect.c
+
+// Fills row[] from the roster and SUBMISSIONS, and OUT/submissions. OUT/skipped.csv names what was
+// not taken.
+void collect(struct class* class);
+
+// ---- rules.c
+
+// Adds to late.csv the days of those hand-ins whose time or platform says that they are late, if it
+// has no line for that student and lesson. When a lesson was due stands in late_rules.csv.
+void rules_fill_late(const struct class* class);
+
+// Reads the tables, and makes empty ones: weights.csv; late_rules.csv and late.csv; overrides.csv.
+// The points that they are about are there. Each ends the program if its table cannot be read.
+void rules_weights(struct class* class);
+void rules_late(struct class* class);
+void rules_overrides(struct class* class);
 
 // ---- kept.c
 
@@ -257,8 +438,11 @@ void slurm_run(struct class* class, int jobs);
 
 // ---- book.c
 
-// Points of every cell and row. Reads weights.csv, late.csv and overrides.csv; makes empty ones.
+// Points of every cell and row, by the instructor's tables.
 void book_points(struct class* class);
+
+// Prints what counts of what was handed in: a line for each row and lesson.
+void book_say_collected(const struct class* class);
 
 // Ends the program if OUT has a gradebook with lessons that this run does not have: they would be
 // lost.
@@ -272,8 +456,13 @@ void book_write(struct class* class);
 
 // ---- export.c
 
-// Writes everything below OUT/feedback and OUT/exports, for the rows of this run.
+// Writes everything below OUT/feedback and OUT/exports but what upload.c does, for all rows.
 void export_all(struct class* class);
+
+// ---- upload.c
+
+// Writes OUT/exports/canvas.csv and moodle.csv.
+void upload_tables(const struct class* class);
 
 // ---- replay.c
 

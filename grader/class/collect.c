@@ -1,378 +1,336 @@
-// collect.c: makes rows of what was handed in. See class.h.
-//
-// Names come from strangers. They become the names of rows and, encoded, names of our files;
-// nothing is ever written to a path of theirs. Only regular files of at most SIZE_LIMIT bytes are
-// read, and no link is followed.
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
+// collect.c: what counts of all that was handed in: of each student the latest hand-in, as a whole,
+// and of that the lessons' files. See class.h.
 #include <sha2.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/plain.h"
 #include "class/class.h"
 
-enum { DEEPEST = 6, MOST_ENTRIES = 20000 };
+// ---- one hand-in
 
-struct row* class_row_of_id(const struct class* class, const char* id) {
-    for (int i = 0; i < class->rows; i++)
-        if (!strcmp(class->row[i].id, id)) return &class->row[i];
+// The first entry of a hand-in, or of the one of its group that has them; .next is the next.
+static int first_of(const struct class* class, int handin) {
+    const struct handin* h = &class->handin[handin];
+    return class->handin[h->of < 0 ? handin : h->of].first;
+}
+
+// The best entry of a hand-in for each lesson. At first those that can be taken.
+struct best {
+    struct entry *good, *bad;
+    int good_rank, bad_rank;
+    const struct entry* other;  // as good as `good`, and not the same
+};
+enum { EXACT = 500 };  // the rank of an exact name, at least
+
+// How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
+// The right name counts most, then the folder with the lesson's name, then a place outside of
+// solutions/ and saved/, then few folders above the file.
+static int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, bool canvas) {
+    const char* path = e->inside;
+    char place[160], full[160];
+    if (e->lesson >= 0) return e->lesson == lesson ? 1000 : 0;
+    if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || !path[0]) return 0;
+    if (strstr(path, "__MACOSX/")) return 0;
+    snprintf(full, sizeof full, "%s%s", l->name, file_ending(l->file));
+    enum fit fit = file_fits(base_name(path), l->file, canvas);
+    if (fit == FIT_NOT && !strcasecmp(base_name(path), full)) fit = FIT_NEARLY;
+    if (fit == FIT_NOT) return 0;
+    int depth = 0;
+    for (const char* p = path; *p; p++) depth += *p == '/';
+    snprintf(place, sizeof place, "%s/", l->name);
+    const char* in = strstr(path, place);
+    bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
+    bool other = strstr(path, "solutions/") || strstr(path, "saved/");
+    return (fit == FIT_EXACT ? EXACT + 90 : 100) + (own ? 100 : 0) - (other ? 90 : 0) +
+           (depth < 9 ? 9 - depth : 0);
+}
+
+static void find_best(const struct class* class, int handin, int lesson, struct best* b) {
+    memset(b, 0, sizeof *b);
+    for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
+        struct entry* e = &class->entry[i];
+        int rank = rank_of(&class->lesson[lesson], e, lesson, class->handin[handin].canvas);
+        if (rank == 0) continue;
+        if (e->kind != ENTRY_FILE) {
+            if (rank > b->bad_rank) b->bad = e, b->bad_rank = rank;
+            continue;
+        }
+        if (rank < b->good_rank) continue;
+        struct entry* old = rank == b->good_rank ? b->good : NULL;
+        bool same = old && old->size == e->size && !memcmp(old->data, e->data, e->size);
+        bool first =
+            !old || (e->time != old->time ? e->time > old->time : strcmp(e->path, old->path) < 0);
+        if (!old) b->other = NULL;
+        if (old && !same) b->other = first ? old : e;
+        if (first) b->good = e;
+        b->good_rank = rank;
+    }
+}
+
+// An archive of the hand-in that could not be read, and in which the entry lies, if one is given.
+static struct entry* unreadable(const struct class* class, int handin, const struct entry* in) {
+    for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
+        struct entry* e = &class->entry[i];
+        size_t n = strlen(e->path);
+        bool archive = e->path[without_ending(e->path, archive_endings)] ||
+                       e->path[without_ending(e->path, closed_endings)];
+        if (!e->why[0] || !archive) continue;
+        if (!in || (!strncmp(in->path, e->path, n) && in->path[n] == '/')) return e;
+    }
     return NULL;
 }
 
-// Is the text the id of this row, or its name as it was handed in or as it is shown?
-static bool is_called(const struct row* row, const char* text) {
-    char id[ID_SIZE];
-    name_to_id(text, strlen(text), id);
-    return !strcmp(row->id, text) || !strcmp(row->id, id) || !strcmp(row->name, text);
+__attribute__((format(printf, 3, 4))) static void add_text(char* text, size_t size,
+                                                           const char* format, ...) {
+    size_t n = strlen(text);
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text + n, size - n, format, values);
+    va_end(values);
 }
 
-static int count_called(const struct class* class, const char* text) {
-    int count = 0;
-    for (int i = 0; i < class->rows; i++) count += is_called(&class->row[i], text);
-    return count;
+// "; handed in: gqa_final (2).cu; wanted: gqa.cu": the files that are most like the wanted one.
+static void say_near(const struct class* class, int handin, const struct class_lesson* l,
+                     char why[WHY_SIZE]) {
+    enum { SHOWN = 3 };
+    int count = 0, all = 0;
+    char names[WHY_SIZE / 2] = "";
+    // With the stem in the name, then with the ending, then all others.
+    for (int pass = 0; pass < 3 && count == 0; pass++)
+        for (int i = first_of(class, handin); i >= 0; i = class->entry[i].next) {
+            const struct entry* e = &class->entry[i];
+            if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE) continue;
+            if (strstr(e->path, "__MACOSX/") || base_name(e->path)[0] == '.') continue;
+            char stem[64];
+            const char *name = e->inside[0] ? base_name(e->inside) : base_name(e->path),
+                       *ending = file_ending(l->file);
+            snprintf(stem, sizeof stem, "%.*s", (int)(strlen(l->file) - strlen(ending)), l->file);
+            if (pass == 0 && !strcasestr(name, stem)) continue;
+            if (pass == 1 && !has_ending(name, ending)) continue;
+            all++;
+            if (count == SHOWN) continue;
+            add_text(names, sizeof names, "%s%.70s", count++ ? ", " : "", name);
+        }
+    if (all > count) add_text(names, sizeof names, " and %d more", all - count);
+    add_text(why, WHY_SIZE, "%shanded in: %s; wanted: %s", why[0] ? "; " : "",
+             names[0] ? names : "nothing that can be read", l->file);
 }
 
-// A text that names no other row.
-static const char* own_name(const struct class* class, const struct row* row) {
-    return count_called(class, row->id) > 1 ? row->name : row->id;
+static void say_bad(const struct entry* bad, const struct entry* unread, char why[WHY_SIZE]) {
+    const struct entry* e = bad ? bad : unread;
+    if (bad || !e->inside[0])
+        snprintf(why, WHY_SIZE, "%s", e->why);
+    else
+        snprintf(why, WHY_SIZE, "%.150s: %.150s", base_name(e->inside), e->why);
 }
 
-// One student's id may be what another one is called: "a b" has the id a%20b, and "a%20b" is a name
-// as well. Whom an instructor means cannot be guessed.
-struct row* class_row(const struct class* class, const char* text) {
-    struct row* found = NULL;
-    for (int i = 0; i < class->rows; i++) {
-        struct row* row = &class->row[i];
-        if (!is_called(row, text)) continue;
-        if (found)
-            class_refuse("\"%s\" may be two students: \"%s\", whose id is %s, and \"%s\", whose id "
-                         "is %s. Write \"%s\" for the one, \"%s\" for the other.",
-                         text, found->name, found->id, row->name, row->id, own_name(class, found),
-                         own_name(class, row));
-        found = row;
+// What the hand-in has of each lesson. True if something can be taken.
+static bool look(const struct class* class, int handin, struct cell cell[LESSONS],
+                 struct entry* entry[LESSONS]) {
+    bool any = false;
+    for (int l = 0; l < class->lessons; l++) {
+        struct best b;
+        struct cell* c = &cell[l];
+        memset(c, 0, sizeof *c);
+        find_best(class, handin, l, &b);
+        // A copy beside a copy: neither is the file that was asked for.
+        bool two = b.other && b.good_rank < EXACT;
+        entry[l] = two ? NULL : b.good;
+        if (two) {
+            c->state = CELL_REFUSED;
+            snprintf(c->why, sizeof c->why, "two files may be meant");
+            say_near(class, handin, &class->lesson[l], c->why);
+        } else if (b.good && b.good->size == 0) {
+            c->state = CELL_REFUSED;
+            snprintf(c->why, sizeof c->why, "an empty file");
+        } else if (b.good) {
+            c->state = CELL_TAKEN;
+            any = true;
+            const char* name = base_name(b.good->inside);
+            if (b.bad && b.bad_rank > b.good_rank)
+                snprintf(c->why, sizeof c->why, "beside it another, %.200s", b.bad->why);
+            else if (b.other && !class->handin[handin].canvas)
+                snprintf(c->why, sizeof c->why, "%.100s counts, and not %.100s", b.good->inside,
+                         b.other->inside);
+            else if (unreadable(class, handin, b.good))
+                snprintf(c->why, sizeof c->why, "from an archive that cannot be read to its end");
+            else if (b.good->lesson < 0 && file_fits(name, class->lesson[l].file,
+                                                     class->handin[handin].canvas) != FIT_EXACT)
+                snprintf(c->why, sizeof c->why, "handed in as %.150s", name);
+        } else if (b.bad || unreadable(class, handin, NULL)) {
+            c->state = CELL_REFUSED;
+            say_bad(b.bad, unreadable(class, handin, NULL), c->why);
+        } else {
+            say_near(class, handin, &class->lesson[l], c->why);
+        }
     }
-    return found;
+    return any;
 }
 
-// The row of that name; a new one if there is none.
-static struct row* row_of(struct class* class, const char* name, size_t size) {
-    char id[ID_SIZE];
-    name_to_id(name, size, id);
-    struct row* known = class_row_of_id(class, id);
-    if (known) return known;
-    struct row* grown = realloc(class->row, (size_t)(class->rows + 1) * sizeof *grown);
-    if (!grown) class_refuse("no memory for %d rows", class->rows + 1);
-    class->row = grown;
-    struct row* row = &class->row[class->rows++];
-    memset(row, 0, sizeof *row);
-    snprintf(row->id, sizeof row->id, "%s", id);
-    snprintf(row->name, sizeof row->name, "%.*s", (int)(size < ID_SIZE ? size : ID_SIZE - 1), name);
-    plain_line(row->name);
-    return row;
-}
+// ---- one student
 
-// ---- one file
-
-// A student may hand in twice, as a folder and as an archive, say. The first in the order of the
-// names counts.
-static bool is_second(struct cell* cell) {
-    if (cell->state != CELL_TAKEN) return false;
-    snprintf(cell->why, sizeof cell->why, "handed in more than once; the first counts");
-    return true;
-}
-
-static void refuse(struct cell* cell, const char* why) {
-    if (is_second(cell)) return;
-    cell->state = CELL_REFUSED;
-    snprintf(cell->why, sizeof cell->why, "%s", why);
-}
-
-static void take(struct class* class, struct row* row, int lesson, const void* data, size_t size) {
+static void take(struct class* class, struct row* row, int lesson, struct entry* e) {
     struct cell* cell = &row->cell[lesson];
-    if (is_second(cell)) return;
-    if (size == 0) {
-        refuse(cell, "an empty file");
-        return;
-    }
-    SHA256Data(data, size, cell->submission);
+    e->taken = true;
+    SHA256Data((const uint8_t*)e->data, e->size, cell->submission);
     const char* path = taken_path(class, row->id, &class->lesson[lesson]);
     size_t old_size;
     char* old = file_read(path, SIZE_LIMIT, &old_size);
-    bool same = old && old_size == size && memcmp(old, data, size) == 0;
+    bool same = old && old_size == e->size && memcmp(old, e->data, e->size) == 0;
     free(old);
-    if (!same) class_write(path, data, size);
-    cell->state = CELL_TAKEN;
-    cell->why[0] = '\0';
+    if (!same) class_write(path, e->data, e->size);
 }
 
-// Takes the open file, which may be anything, and closes it.
-static void take_file(struct class* class, struct row* row, int lesson, int fd) {
-    struct cell* cell = &row->cell[lesson];
-    struct stat st;
-    char* data = NULL;
-    if (fd < 0) {
-        refuse(cell, errno == ELOOP ? "a symbolic link" : strerror(errno));
-    } else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        refuse(cell, "not a regular file");
-    } else if (st.st_size > SIZE_LIMIT) {
-        refuse(cell, "larger than 1 MiB");
-    } else if ((data = malloc((size_t)st.st_size + 1))) {
-        ssize_t n, size = 0;
-        while (size < st.st_size && (n = read(fd, data + size, (size_t)(st.st_size - size))) > 0)
-            size += n;
-        take(class, row, lesson, data, (size_t)size);
-    }
-    free(data);
-    if (fd >= 0) close(fd);
+// The latest first: by their times, else one that the platform calls late; else the first in the
+// order of the names.
+static int by_time(const void* a, const void* b) {
+    const struct handin *x = *(struct handin*const*)a, *y = *(struct handin*const*)b;
+    if (x->time != y->time) return x->time < y->time ? 1 : -1;
+    if (x->late != y->late) return x->late ? -1 : 1;
+    int names = strcmp(x->name, y->name);
+    return names ? names : (x > y) - (x < y);
 }
 
-static int open_file(int folder, const char* name) {
-    return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+static void say_time(int64_t time, char text[40]) {
+    struct tm t;
+    time_t seconds = (time_t)time;
+    text[0] = '\0';
+    if (time && localtime_r(&seconds, &t)) strftime(text, 40, " of %Y-%m-%d %H:%M", &t);
 }
 
-// ---- a folder, an archive
-
-// The best place in a hand-in for each lesson's file.
-struct places {
-    struct class* class;
-    struct row* row;
-    int rank[LESSONS];     // 0: none
-    bool before[LESSONS];  // another hand-in had it
-    char path[LESSONS][1024];
-    int entries;
-};
-
-// How likely this path is the one that the student means; 0 if it is not the file of this lesson.
-// The folder with the lesson's name counts most, then a place outside of solutions/ and saved/,
-// then few folders above the file.
-static int rank_of(const struct class_lesson* l, const char* path) {
-    const char* slash = strrchr(path, '/');
-    if (strcmp(slash ? slash + 1 : path, l->file) != 0 || strstr(path, "__MACOSX/")) return 0;
-    int depth = 0;
-    for (const char* p = path; *p; p++) depth += *p == '/';
-    char place[160];
-    snprintf(place, sizeof place, "%s/%s", l->name, l->file);
-    size_t n = strlen(path), m = strlen(place);
-    bool own = n >= m && !strcmp(path + n - m, place) && (n == m || path[n - m - 1] == '/');
-    bool other = strstr(path, "solutions/") || strstr(path, "saved/");
-    return (own ? 200 : 100) - (other ? 90 : 0) + (depth < 9 ? 9 - depth : 0);
-}
-
-static void walk(struct places* p, int folder, const char* prefix, int depth) {
-    DIR* d = depth > DEEPEST ? NULL : fdopendir(folder);
-    if (!d) {
-        close(folder);
-        return;
-    }
-    for (struct dirent* e; (e = readdir(d)) && p->entries++ < MOST_ENTRIES;) {
-        char path[1024];
-        struct stat st;
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || !strcmp(e->d_name, ".git"))
-            continue;
-        if (snprintf(path, sizeof path, "%s%s", prefix, e->d_name) >= (int)sizeof path) continue;
-        if (fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (S_ISDIR(st.st_mode)) {
-            int fd = openat(folder, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            strncat(path, "/", sizeof path - strlen(path) - 1);
-            if (fd >= 0) walk(p, fd, path, depth + 1);
-            continue;
-        }
-        for (int l = 0; l < p->class->lessons; l++) {
-            int rank = rank_of(&p->class->lesson[l], path);
-            bool better = rank > p->rank[l] ||
-                          (rank > 0 && rank == p->rank[l] && strcmp(path, p->path[l]) < 0);
-            if (!better) continue;
-            p->rank[l] = rank;
-            memcpy(p->path[l], path, sizeof path);
-        }
-    }
-    closedir(d);
-}
-
-static void take_folder(struct class* class, struct row* row, int folder) {
-    struct places* p = calloc(1, sizeof *p);
-    int again = fcntl(folder, F_DUPFD_CLOEXEC, 0);
-    if (!p || again < 0) class_refuse("no memory for a folder");
-    p->class = class;
-    p->row = row;
-    walk(p, again, "", 0);
+// Has the hand-in something of a lesson of which the row has something?
+static bool has_other(const struct class* class, const struct row* row, const struct cell* cell) {
     for (int l = 0; l < class->lessons; l++)
-        if (p->rank[l] > 0) take_file(class, row, l, open_file(folder, p->path[l]));
-    free(p);
-    close(folder);
+        if (cell[l].state != CELL_MISSING && row->cell[l].state != CELL_MISSING) return true;
+    return false;
 }
 
-// In an archive a better place may come later: the file there replaces the one taken before.
-static void take_entry(void* to, const char* name, const void* data, size_t size) {
-    struct places* p = to;
-    for (int l = 0; l < p->class->lessons; l++) {
-        struct cell* cell = &p->row->cell[l];
-        int rank = rank_of(&p->class->lesson[l], name);
-        if (rank == 0 || (p->before[l] && is_second(cell))) continue;
-        if (rank < p->rank[l] || (rank == p->rank[l] && strcmp(name, p->path[l]) >= 0)) continue;
-        if (!data) {
-            const char* why = size > 0 ? "larger than 1 MiB" : "not a regular file";
-            if (cell->state == CELL_TAKEN)
-                snprintf(cell->why, sizeof cell->why, "beside it another, %s", why);
+// Says in the row's cell what another hand-in than the one that counts has of the lesson.
+static void say_other(struct cell* c, const struct cell* now, const struct handin* h,
+                      const struct handin* counting) {
+    char when[40];
+    const char*and = c->why[0] ? "; " : "";
+    bool sure = counting->time != h->time || counting->late != h->late;
+    say_time(h->time, when);
+    if (now->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "%s%.100s%s: %.100s", and, h->name, when, now->why);
+    else if (now->state == CELL_MISSING && c->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "%s%.100s: %.200s", and, h->name, now->why);
+    else if (now->state == CELL_TAKEN && c->state == CELL_MISSING)
+        add_text(c->why, WHY_SIZE,
+                 "%s%.100s%s has it, and does not count: the latest counts as a whole", and,
+                 h->name, when);
+    else if (now->state == CELL_TAKEN)
+        add_text(c->why, WHY_SIZE, "%shanded in more than once; %s: %.100s", and,
+                 sure ? "the latest counts" : "no time says which is the latest, this counts",
+                 counting->name);
+}
+
+// Makes the row's cell what the hand-in has of the lesson, if that is more than nothing.
+static void count_in(struct class* class, struct row* row, int lesson, const struct cell* now,
+                     const struct handin* h, const char* name_before, struct entry* e) {
+    struct cell* c = &row->cell[lesson];
+    char near[WHY_SIZE];
+    memcpy(near, c->why, sizeof near);
+    *c = *now;
+    if (near[0] && now->state == CELL_REFUSED)
+        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", name_before, near);
+    c->time = h->time;
+    c->late = h->late && now->state != CELL_MISSING;
+    if (now->state == CELL_TAKEN) take(class, row, lesson, e);
+}
+
+// The latest hand-in of which something can be taken counts as a whole, and with it an older one
+// that is about other lessons only.
+static void choose(struct class* class, int row_index) {
+    struct row* row = &class->row[row_index];
+    struct handin** h = calloc((size_t) class->handins + 1, sizeof *h);
+    struct cell* cell = calloc(LESSONS, sizeof *cell);
+    struct entry* entry[LESSONS];
+    const struct handin* counting = NULL;
+    int n = 0;
+    if (!h || !cell) class_refuse("no memory for hand-ins");
+    for (int i = 0; i < class->handins; i++)
+        if (class->handin[i].row == row_index) h[n++] = &class->handin[i];
+    qsort(h, (size_t)n, sizeof *h, by_time);
+    // First those that have something, then the others: a torn second hand-in hides none.
+    for (int i = 0; i < 2 * n; i++) {
+        struct handin* now = h[i % n];
+        bool any = look(class, (int)(now - class->handin), cell, entry);
+        if (any != (i < n)) continue;
+        bool left_out = counting && has_other(class, row, cell);
+        if (!counting) counting = now;
+        for (int l = 0; l < class->lessons; l++) {
+            const struct cell* c = &row->cell[l];
+            bool more = c->state == CELL_MISSING && (cell[l].state != CELL_MISSING || !c->why[0]);
+            if (more && !left_out)
+                count_in(class, row, l, &cell[l], now, counting->name, entry[l]);
             else
-                refuse(cell, why);
-            continue;
+                say_other(&row->cell[l], &cell[l], now, counting);
         }
-        p->rank[l] = rank;
-        snprintf(p->path[l], sizeof p->path[l], "%s", name);
-        cell->state = CELL_MISSING;
-        take(p->class, p->row, l, data, size);
     }
+    // It repeats names that strangers gave, perhaps cut inside of a character.
+    for (int l = 0; l < class->lessons; l++) plain_line(row->cell[l].why);
+    free(h);
+    free(cell);
 }
 
-// Takes the open archive, and closes it.
-static void take_archive(struct class* class, struct row* row, int fd) {
-    struct places* p = calloc(1, sizeof *p);
-    char why[WHY_SIZE] = "";
-    if (!p) class_refuse("no memory for an archive");
-    p->class = class;
-    p->row = row;
-    for (int l = 0; l < class->lessons; l++) p->before[l] = row->cell[l].state == CELL_TAKEN;
-    bool whole = archive_each(class, fd, take_entry, p, why);
-    close(fd);
-    for (int l = 0; l < class->lessons && !whole; l++) {
-        struct cell* cell = &row->cell[l];
-        if (cell->state == CELL_TAKEN && !p->before[l])
-            snprintf(cell->why, sizeof cell->why, "from an archive that cannot be read to its end");
-        else
-            refuse(cell, why);
+// ---- what was not taken
+
+static void write_skipped(const struct class* class) {
+    enum { SHOWN = 50, SAID = 10 };
+    char* text;
+    size_t size;
+    int said = 0, of_handin = 0, last = -1;
+    FILE* f = open_memstream(&text, &size);
+    if (!f) class_refuse("no memory for skipped.csv");
+    fputs("student,entry,why\n", f);
+    for (int i = 0; i < class->entries; i++) {
+        const struct entry* e = &class->entry[i];
+        bool whole = e->kind == ENTRY_FOLDER || (e->kind == ENTRY_ARCHIVE && !e->why[0]);
+        if (e->taken || whole || !strcmp(base_name(e->path), METADATA_FILE)) continue;
+        const char* why = e->why[0]               ? e->why
+                          : e->handin < 0         ? "nobody's: no student, and no lesson's file"
+                          : e->kind == ENTRY_FILE ? "another file counts"
+                                                  : "no lesson's file";
+        if (e->handin < 0 && !class->student && said++ < SAID)
+            text_say(stderr, "skipped: %s (%s)", e->path, why);
+        of_handin = e->handin == last ? of_handin + 1 : 0;
+        last = e->handin;
+        if (of_handin > SHOWN && e->handin >= 0 && e->kind != ENTRY_BAD) continue;
+        table_field(f, e->handin < 0 ? "" : class->row[class->handin[e->handin].row].id, false);
+        table_field(f, e->path, false);
+        table_field(f, of_handin == SHOWN ? "no lesson's file, nor many others beside it" : why,
+                    true);
     }
-    free(p);
+    if (said > SAID) text_say(stderr, "skipped: %d more, in skipped.csv", said - SAID);
+    fclose(f);
+    class_write(class_path(class, "skipped.csv"), text, size);
+    free(text);
 }
 
-// ---- SUBMISSIONS
-
-static const char* const archives[] = {".zip", ".tar.gz", ".tgz",     ".tar.xz",
-                                       ".txz", ".tar",    ".tar.bz2", NULL};
-
-// The length of the name without its ending; the whole length if it has none of these.
-static size_t without_ending(const char* name, const char* const* endings) {
-    size_t n = strlen(name);
-    for (int i = 0; endings[i]; i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && strcasecmp(name + n - m, endings[i]) == 0) return n - m;
-    }
-    return n;
-}
-
-// The name's first n bytes may end in one of _ - . and the lesson's name, with or without its
-// number. Returns how many bytes stand before that; 0 if they do not end so.
-static size_t before_lesson(const char* name, size_t n, const char* lesson) {
-    const char* const names[] = {lesson, strchr(lesson, '_') + 1};
-    for (int i = 0; i < 2; i++) {
-        size_t m = strlen(names[i]) + 1;
-        if (n > m && !strncmp(name + n - m + 1, names[i], m - 1) && strchr("_-.", name[n - m]))
-            return n - m;
-    }
-    return 0;
-}
-
-// The lesson of a file in a flat folder: ada_17_gqa.cu, ada-gqa.cu or, if the run has one lesson,
-// ada.cu. -1 if it has no lesson; -2 if the run does not have its lesson. *size becomes the length
-// of the student's name in it.
-static int flat_lesson(const struct class* class, const char* name, size_t* size) {
-    for (int l = 0; l < class->lessons; l++) {
-        const char* const endings[] = {file_ending(class->lesson[l].file), NULL};
-        size_t n = without_ending(name, endings);
-        if (name[n] && (*size = before_lesson(name, n, class->lesson[l].name)) > 0) return l;
-    }
-    *size = strlen(name);
-    if (class->lessons > 1) return -1;
-    // carl.cu is of the one lesson; carl_12_flash_forward.cu names its own.
-    for (int i = 0; i < class->known_lessons; i++)
-        if (before_lesson(name, strcspn(name, "."), class->known_lesson[i]) > 0) return -2;
-    const char* const endings[] = {file_ending(class->lesson[0].file), NULL};
-    size_t n = without_ending(name, endings);
-    if (!name[n]) return -1;
-    *size = n;
-    return 0;
-}
-
-static void take_one(struct class* class, int folder, const char* name) {
-    struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
-    size_t size = strlen(name);
-    int lesson = -1;
-    if (S_ISDIR(st.st_mode)) {
-        struct row* row = row_of(class, name, size);
-        int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0) take_folder(class, row, fd);
-        for (int l = 0; l < class->lessons && fd < 0; l++) refuse(&row->cell[l], strerror(errno));
-    } else if ((lesson = flat_lesson(class, name, &size)) == -2) {
-        text_say(stderr, "%s/%s is of a lesson that this run does not grade", class->submissions,
-                 name);
-    } else if (lesson >= 0) {
-        struct row* row = row_of(class, name, size);
-        take_file(class, row, lesson, open_file(folder, name));
-    } else {
-        size = without_ending(name, archives);
-        struct row* row = row_of(class, name, size);
-        int fd = S_ISREG(st.st_mode) && name[size] ? open_file(folder, name) : -1;
-        if (fd >= 0)
-            take_archive(class, row, fd);
-        else
-            for (int l = 0; l < class->lessons; l++)
-                refuse(&row->cell[l], S_ISLNK(st.st_mode)    ? "a symbolic link"
-                                      : !S_ISREG(st.st_mode) ? "not a regular file"
-                                      : name[size]           ? "an archive that cannot be opened"
-                                                   : "neither a folder, nor an archive, nor a "
-                                                     "lesson's file");
-    }
-}
-
-static int visible(const struct dirent* e) {
-    return e->d_name[0] != '.';
-}
-
-static void read_roster(struct class* class) {
-    struct table t;
-    if (!class->roster) return;
-    if (!table_read(class->roster, &t))
-        class_refuse("ROSTER=%s: %s", class->roster, strerror(errno));
-    int student = table_column(&t, "student"), email = table_column(&t, "email");
-    if (student < 0) student = table_column(&t, "id");
-    if (student < 0)
-        class_refuse("ROSTER=%s: its first line must name the columns, one of them `student`",
-                     class->roster);
-    for (int i = 1; i < t.records; i++) {
-        const char* name = t.record[i][student];
-        if (!name[0]) continue;
-        struct row* row = row_of(class, name, strlen(name));
-        row->on_roster = true;
-        if (email >= 0) snprintf(row->email, sizeof row->email, "%s", t.record[i][email]);
-        plain_line(row->email);
-    }
-    class->has_roster = true;
-    table_free(&t);
-}
+// ---- the class
 
 static int by_id(const void* a, const void* b) {
     return strcmp(((const struct row*)a)->id, ((const struct row*)b)->id);
 }
 
 void collect(struct class* class) {
-    struct dirent** entry;
-    read_roster(class);
-    int folder = open(class->submissions, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int n = folder < 0 ? -1 : scandir(class->submissions, &entry, visible, alphasort);
-    if (n < 0) class_refuse("SUBMISSIONS=%s: %s", class->submissions, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        take_one(class, folder, entry[i]->d_name);
-        free(entry[i]);
-    }
-    free(entry);
-    close(folder);
+    roster_read(class);
+    tree_read(class);
+    layout(class);
+    for (int i = 0; i < class->rows; i++) choose(class, i);
+    write_skipped(class);
     if (class->rows == 0) class_refuse("SUBMISSIONS=%s: nothing is in it", class->submissions);
+    tree_free(class);
+    free(class->handin);
+    class->handin = NULL;
+    class->handins = 0;
     qsort(class->row, (size_t) class->rows, sizeof *class->row, by_id);
     // A file that was withdrawn must not be graded, and similar.sh must not compare it.
     class_forget(class, "submissions", true);

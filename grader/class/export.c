@@ -88,6 +88,15 @@ static int lines_of(const struct class* class, const struct row* row, int lesson
 
 // ---- what the student reads
 
+// The points, and what the note adds to them.
+static void say_points(FILE* f, double points, const char* note) {
+    char text[64];
+    int n = snprintf(text, sizeof text, "%.10g of 100", points);
+    if (!strncmp(note, text, (size_t)n) && (!note[n] || note[n] == ';'))
+        note += n + (note[n] == ';' ? 2 : 0);
+    fprintf(f, note[0] ? "%s (%s)\n" : "%s\n", text, note);
+}
+
 static void feedback(const struct class* class, const struct row* row, struct result* r) {
     char* text;
     size_t size;
@@ -98,19 +107,20 @@ static void feedback(const struct class* class, const struct row* row, struct re
         const struct cell_points* p = &row->cell[l].now;
         fprintf(f, "\nLesson %s: ", class->lesson[l].name);
         if (p->known)
-            fprintf(f, "%.10g of 100 (%s)\n", round(100 * p->points) / 100, p->note);
+            say_points(f, round(100 * p->points) / 100, p->note);
         else
             fprintf(f, "not graded: %s. This is not your fault.\n", p->note);
         if (!result_kept(class, row, l, r)) continue;
         if (r->message[0]) text_print(f, "  ", r->message);
         if (r->message[0]) text_print(f, "      ", r->compiler);
-        for (int i = 0; i < r->item_count; i++) {
+        // What does not compile has failed every item in the same way.
+        for (int i = 0; i < r->item_count && !r->message[0]; i++) {
             const struct result_item* item = &r->item[i];
             fprintf(f, "\n  %-5s %3d/%-3d %s\n", item->outcome == OUTCOME_PASS ? "OK" : "FAIL",
                     item->points, item->max_points, item->name);
             char message[sizeof((struct line*)0)->message];
             message_of(r, i, message, sizeof message);
-            if (!r->message[0]) text_print(f, "      ", message);
+            text_print(f, "      ", message);
         }
         fprintf(f, "\n  To see the same: make grade LESSON=%.2s SEED=%s FILE=your.cu\n",
                 class->lesson[l].name, r->seed);
@@ -141,7 +151,16 @@ static void gradescope(const struct class* class, const struct row* row, struct 
                           line[i].message, "output_format", "text", "name_format", "text"));
         }
     }
-    const char* note = row->known ? "" : "Not all could be graded; the instructor knows.";
+    char note[4096];
+    snprintf(note, sizeof note, "%s",
+             row->known ? "" : "Not all could be graded; the instructor knows.\n");
+    for (int l = 0; l < class->lessons; l++) {
+        size_t n = strlen(note);
+        if (row->cell[l].why[0] && sizeof note - n > WHY_SIZE + 80)
+            snprintf(note + n, sizeof note - n, "%s: %s\n", class->lesson[l].name,
+                     row->cell[l].why);
+    }
+    plain_text(note);
     class_write_json(class_path(class, "exports/gradescope/%s.json", row->id),
                      json_pack("{sf sf ss ss ss so}", "score", round(100 * row->total) / 100,
                                "execution_time", seconds, "output", note, "output_format", "text",

@@ -13,14 +13,6 @@
 #include "base/file.h"
 #include "class/class.h"
 
-void class_refuse(const char* format, ...) {
-    va_list values;
-    va_start(values, format);
-    text_vsay(stderr, format, values);
-    va_end(values);
-    exit(2);
-}
-
 // ---- paths
 
 const char* class_path(const struct class* class, const char* format, ...) {
@@ -33,11 +25,6 @@ const char* class_path(const struct class* class, const char* format, ...) {
     vsnprintf(p + n, sizeof path[0] - (size_t)n, format, values);
     va_end(values);
     return p;
-}
-
-const char* file_ending(const char* file) {
-    const char* dot = strrchr(file, '.');
-    return dot ? dot : "";
 }
 
 const char* taken_path(const struct class* class, const char* id, const struct class_lesson* l) {
@@ -63,12 +50,16 @@ void class_write_json(const char* path, json_t* root) {
 }
 
 bool class_job(const struct class* class, int n, char id[ID_SIZE], char lesson[64]) {
-    char line[ID_SIZE + 80] = "";
+    char line[JOB_SIZE] = "";
     FILE* jobs = fopen(class_path(class, "jobs"), "r");
     bool there = jobs != NULL;
     for (int i = 0; i <= n && there; i++) there = fgets(line, sizeof line, jobs);
     if (jobs) fclose(jobs);
-    return there && sscanf(line, "%399s %63s", id, lesson) == 2;
+    return there && job_read(line, id, lesson);
+}
+
+bool job_read(const char* line, char id[ID_SIZE], char lesson[64]) {
+    return sscanf(line, "%63s %399[^\n]", lesson, id) == 2;
 }
 
 static int remove_one(const char* path, const struct stat* st, int what, struct FTW* place) {
@@ -76,15 +67,30 @@ static int remove_one(const char* path, const struct stat* st, int what, struct 
     return remove(path);
 }
 
+// Is this the name of a file or folder that belongs to the row?
+static bool is_of_row(const struct class* class, const struct row* row, const char* name,
+                      bool folder) {
+    static const char* const endings[] = {".txt", ".json", ".tap"};
+    size_t n = strlen(row->id);
+    if (strncmp(name, row->id, n) != 0) return false;
+    if (folder) return !name[n];
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (!strcmp(name + n, endings[i])) return true;
+    for (int l = 0; l < class->lessons; l++) {
+        size_t m = strlen(class->lesson[l].name);
+        if (name[n] == '.' && !strncmp(name + n + 1, class->lesson[l].name, m) &&
+            !strcmp(name + n + 1 + m, ".txt"))
+            return true;
+    }
+    return false;
+}
+
 void class_forget(const struct class* class, const char* folder, bool folders) {
     DIR* d = opendir(class_path(class, "%s", folder));
     for (struct dirent* e; d && (e = readdir(d));) {
-        bool known = e->d_name[0] == '.';
-        for (int i = 0; i < class->rows && !known; i++) {
-            size_t n = strlen(class->row[i].id);
-            known =
-                !strncmp(e->d_name, class->row[i].id, n) && e->d_name[n] == (folders ? '\0' : '.');
-        }
+        bool known = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+        for (int i = 0; i < class->rows && !known; i++)
+            known = is_of_row(class, &class->row[i], e->d_name, folders);
         if (!known)
             nftw(class_path(class, "%s/%s", folder, e->d_name), remove_one, 8,
                  FTW_DEPTH | FTW_PHYS);

@@ -2,6 +2,7 @@
 // the wall. See class.h.
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +43,6 @@ static void write_settings(const struct class* class) {
     class_write_json(class_path(class, "settings.json"), root);
 }
 
-static bool wanted(const struct class* class, const struct row* row) {
-    return !class->student || class_row(class, class->student) == row;
-}
-
 // Has the lesson an item with this text in its name?
 static bool has_item(const char* lesson, const char* text) {
     char command[200], line[200];
@@ -77,10 +74,10 @@ int jobs_plan(struct class* class) {
     for (int i = 0; i < class->rows; i++)
         for (int l = 0; l < class->lessons; l++) {
             struct row* row = &class->row[i];
-            if (row->cell[l].state != CELL_TAKEN || !wanted(class, row) || !has[l]) continue;
+            if (row->cell[l].state != CELL_TAKEN || !class_asks(class, row) || !has[l]) continue;
             bool asked = class->item || class->student;
             if (!asked && result_kept(class, row, l, r)) continue;
-            fprintf(jobs, "%s %s\n", row->id, class->lesson[l].name);
+            fprintf(jobs, "%s %s\n", class->lesson[l].name, row->id);
             unlink(class_path(class, "results/%s/%s.error", row->id, class->lesson[l].name));
             unlink(class_path(class, "results/%s/%s.done", row->id, class->lesson[l].name));
             n++;
@@ -279,9 +276,60 @@ bool job_again(const struct class* class, const struct class* apart, const struc
 
 // ---- many
 
+// A job that runs.
+struct slot {
+    pid_t pid;
+    int job;
+    double start;
+};
+
+// How long jobs of a lesson took, for an estimate of what is left.
+struct pace {
+    char lesson[LESSONS][64];
+    double seconds[LESSONS];
+    int ended[LESSONS], left[LESSONS];  // left: those that have not begun
+};
+
+static int pace_of(struct pace* p, const char* lesson) {
+    int l = 0;
+    while (l < LESSONS - 1 && p->lesson[l][0] && strcmp(p->lesson[l], lesson) != 0) l++;
+    snprintf(p->lesson[l], sizeof p->lesson[l], "%s", lesson);
+    return l;
+}
+
+// Of one job: the mean of its lesson, else of all that have ended; 0 if none has.
+static double pace_seconds(const struct pace* p, int lesson) {
+    double seconds = 0;
+    int ended = 0;
+    for (int l = 0; l < LESSONS; l++) seconds += p->seconds[l], ended += p->ended[l];
+    if (p->ended[lesson]) return p->seconds[lesson] / p->ended[lesson];
+    return ended ? seconds / ended : 0;
+}
+
+// Writes "about 3 min 20 s left" from what runs, how long it has run, and what has not begun; ""
+// before any job has ended.
+static void say_left(const struct class* class, struct pace* p, const struct slot* slot,
+                     char text[40]) {
+    double left = 0, longest = 0, now = clock_seconds();
+    for (int l = 0; l < LESSONS; l++) left += p->left[l] * pace_seconds(p, l);
+    for (int s = 0; s < class->jobs; s++) {
+        char id[ID_SIZE], lesson[64];
+        if (slot[s].pid <= 0 || !class_job(class, slot[s].job, id, lesson)) continue;
+        double whole = pace_seconds(p, pace_of(p, lesson)), ran = now - slot[s].start;
+        double rest = whole > ran ? whole - ran : whole > 0 ? 1 : 0;
+        left += rest;
+        longest = rest > longest ? rest : longest;
+    }
+    left = left / class->at_once > longest ? left / class->at_once : longest;
+    text[0] = '\0';
+    if (left > 0 && left < 60) snprintf(text, 40, "about %.0f s left", ceil(left));
+    if (left >= 60)
+        snprintf(text, 40, "about %d min %02d s left", (int)(left / 60), (int)left % 60);
+}
+
 // Prints the line of a job that has ended.
 static void say_done(const struct class* class, int n, double seconds, int done, int jobs,
-                     double left) {
+                     const char* left) {
     char id[ID_SIZE], lesson[64], why[WHY_SIZE];
     if (!class_job(class, n, id, lesson)) return;
     struct result* r = malloc(sizeof *r);
@@ -292,10 +340,8 @@ static void say_done(const struct class* class, int n, double seconds, int done,
         snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
     else
         snprintf(why, sizeof why, "no result");
-    char rest[64] = "";
-    if (done < jobs) snprintf(rest, sizeof rest, "   (about %.0f s left)", left);
-    printf("[%*d/%d] %-24s %-22s %s  %.1f s%s\n", jobs > 99 ? 3 : 2, done, jobs, id, lesson, why,
-           seconds, rest);
+    printf("[%*d/%d] %-24s %-22s %s  %.1f s%s%s%s\n", jobs > 99 ? 3 : 2, done, jobs, id, lesson,
+           why, seconds, left[0] ? "   (" : "", left, left[0] ? ")" : "");
     fflush(stdout);
     free(error);
     free(r);
@@ -307,47 +353,73 @@ static void stop(int signal) {
     stopped = signal;
 }
 
+static void start_job(const struct class* class, struct slot* slot, int job) {
+    *slot = (struct slot){.pid = fork(), .job = job, .start = clock_seconds()};
+    if (slot->pid < 0) class_refuse("no process for a job: %s", strerror(errno));
+    if (slot->pid > 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    char number[16];
+    snprintf(number, sizeof number, "%d", job);
+    execl("/proc/self/exe", "class", "job", class->out, number, NULL);
+    _exit(127);
+}
+
+// Waits for a job; on a terminal the time that is left is counted down meanwhile.
+static pid_t wait_job(const struct class* class, struct pace* p, const struct slot* slot) {
+    bool shown = false;
+    pid_t ended;
+    char left[40];
+    if (!isatty(1)) return waitpid(-1, NULL, 0);
+    for (int tick = 0; (ended = waitpid(-1, NULL, WNOHANG)) == 0 && !stopped; tick++) {
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        if (tick % 10 != 9) continue;
+        say_left(class, p, slot, left);
+        if (left[0]) printf("\r\033[K%s", left), shown = true;
+        fflush(stdout);
+    }
+    if (shown) printf("\r\033[K");
+    return ended;
+}
+
 void jobs_run(struct class* class, int jobs) {
-    struct slot {
-        pid_t pid;
-        int job;
-        double start;
-    }* slot = calloc((size_t) class->jobs, sizeof *slot);
-    if (!slot) class_refuse("no memory for %d jobs at once", class->jobs);
+    struct slot* slot = calloc((size_t) class->jobs, sizeof *slot);
+    struct pace* pace = calloc(1, sizeof *pace);
+    char id[ID_SIZE], lesson[64], left[40];
+    if (!slot || !pace) class_refuse("no memory for %d jobs at once", class->jobs);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
-    double start = clock_seconds();
     int next = 0, done = 0;
+    for (int i = 0; i < jobs; i++)
+        if (class_job(class, i, id, lesson)) pace->left[pace_of(pace, lesson)]++;
     while (done < jobs && !(stopped && done == next)) {
         for (int s = 0; s < class->jobs && next < jobs && !stopped; s++) {
             if (slot[s].pid > 0) continue;
-            slot[s] = (struct slot){.pid = fork(), .job = next, .start = clock_seconds()};
-            if (slot[s].pid < 0) class_refuse("no process for a job: %s", strerror(errno));
-            if (slot[s].pid == 0) {
-                prctl(PR_SET_PDEATHSIG, SIGTERM);
-                signal(SIGINT, SIG_DFL);
-                signal(SIGTERM, SIG_DFL);
-                char number[16];
-                snprintf(number, sizeof number, "%d", next);
-                execl("/proc/self/exe", "class", "job", class->out, number, NULL);
-                _exit(127);
-            }
-            next++;
+            if (class_job(class, next, id, lesson)) pace->left[pace_of(pace, lesson)]--;
+            start_job(class, &slot[s], next++);
         }
-        pid_t ended = waitpid(-1, NULL, 0);
+        pid_t ended = wait_job(class, pace, slot);
         for (int s = 0; s < class->jobs; s++) {
             if (ended <= 0 || slot[s].pid != ended) continue;
+            double seconds = clock_seconds() - slot[s].start;
             done++;
             slot[s].pid = 0;
-            if (!stopped)
-                say_done(class, slot[s].job, clock_seconds() - slot[s].start, done, jobs,
-                         (clock_seconds() - start) / done * (jobs - done));
+            if (stopped) continue;
+            if (class_job(class, slot[s].job, id, lesson)) {
+                int l = pace_of(pace, lesson);
+                pace->seconds[l] += seconds;
+                pace->ended[l]++;
+            }
+            say_left(class, pace, slot, left);
+            say_done(class, slot[s].job, seconds, done, jobs, left);
         }
         if (stopped)
             for (int s = 0; s < class->jobs; s++)
                 if (slot[s].pid > 0) kill(slot[s].pid, SIGTERM);
     }
     free(slot);
+    free(pace);
     if (stopped) {
         fprintf(stderr, "Stopped. What is graded is kept: the same command goes on from there.\n");
         exit(130);

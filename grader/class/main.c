@@ -37,6 +37,8 @@ static void read_options(struct class* class) {
     class->item = option("ITEM", NULL);
     class->replay = option("REPLAY", NULL);
     class->gres = option("GRES", NULL);
+    class->dry = option("DRY", NULL) != NULL;
+    class->plain = !strcmp(option("LAYOUT", "any"), "plain");
     const char* jobs = option("JOBS", NULL);
     class->jobs = jobs ? atoi(jobs) : (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (class->jobs < 1 || class->jobs > 1000)
@@ -46,6 +48,8 @@ static void read_options(struct class* class) {
                      "  make class SUBMISSIONS=folder LESSON=17 [ROSTER=roster.csv] [SECRET=file]\n"
                      "lessons/INSTRUCTORS.md tells the whole way.");
     if (!class->lesson_list) class_refuse("LESSON= is missing, one or several: LESSON=17,19");
+    if (strcmp(option("LAYOUT", "any"), "any") && !class->plain)
+        class_refuse("LAYOUT=%s: unknown layout; plain is expected, or none", option("LAYOUT", ""));
     if (strcmp(class->engine, "local") && strcmp(class->engine, "slurm"))
         class_refuse("ENGINE=%s: unknown engine; local or slurm is expected", class->engine);
     if (strcmp(class->device, "cpu") && strcmp(class->device, "cuda"))
@@ -166,6 +170,11 @@ static void choose_isolation(struct class* class) {
     if (class->secret) require_private(class->secret);
 }
 
+static void class_free(struct class* class) {
+    table_free(&class->roster_table);
+    free(class->row);
+}
+
 int main(int argc, char** argv) {
     struct class class = {.at_once = 1};
     if (argc > 1 && !strcmp(argv[1], "archive")) return archive_main(argv + 2);
@@ -176,19 +185,27 @@ int main(int argc, char** argv) {
     read_options(&class);
     find_lessons(&class, argc, argv);
     class_open(&class);
-    if (!class.replay) book_keeps(&class);
+    if (!class.replay && !class.dry) book_keeps(&class);
     choose_isolation(&class);
     choose_seeds(&class);
     collect(&class);
     if (class.replay) return replay(&class);
+    if (class.dry) {
+        rules_fill_late(&class);
+        book_say_collected(&class);
+        class_free(&class);
+        return 0;
+    }
     if (class.student && !class_row(&class, class.student))
         class_refuse("STUDENT=%s: nobody is called so", class.student);
     book_before(&class);
+    rules_fill_late(&class);
     book_points(&class);  // a table that cannot be read ends the run here, before hours of work
     slurm_cancel(&class);
     int jobs = jobs_plan(&class);
-    printf("%d rows, %d files to grade; %s device, isolation %s, %s\n", class.rows, jobs,
-           class.device, class.isolation, class.secret ? "secret seed" : "a seed of this class");
+    if (!class.student) printf("%d rows, ", class.rows);
+    printf("%d files to grade; %s device, isolation %s, %s\n", jobs, class.device, class.isolation,
+           class.secret ? "secret seed" : "a seed of this class");
     fflush(stdout);
     if (jobs > 0 && !strcmp(class.engine, "slurm"))
         slurm_run(&class, jobs);
@@ -197,8 +214,10 @@ int main(int argc, char** argv) {
     book_points(&class);
     book_write(&class);
     export_all(&class);
+    upload_tables(&class);
     int errors = 0;
-    for (int i = 0; i < class.rows; i++) errors += !class.row[i].known;
-    free(class.row);
+    for (int i = 0; i < class.rows; i++)
+        errors += !class.row[i].known && class_asks(&class, &class.row[i]);
+    class_free(&class);
     return errors ? 3 : 0;
 }

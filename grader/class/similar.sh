@@ -24,16 +24,22 @@ while read -r lesson; do
         echo "$lesson: no report on similar submissions: its untouched exercise is not found." >&2
         continue
     }
+    # Numbers stand for the names, which may have blanks.
+    number=0
+    : >"$work/names"
     for file in "$out"/submissions/*/"$lesson.cu"; do
-        id=$(basename "$(dirname "$file")")
+        number=$((number + 1))
+        basename "$(dirname "$file")" >>"$work/names"
         awk '
             { line = $0; gsub(/[ \t\r]/, "", line) }
             NR == FNR { given[line]; next }
-            !(line in given)' "$work/given" "$file" >"$work/$lesson/$id"
+            !(line in given)' "$work/given" "$file" >"$work/$lesson/$number"
     done
     # Its report's lines: A consists for 85 % of B material
     (cd "$work/$lesson" && find . -type f | sed 's|^\./||' | sort | sim_c -i -p -e -r 12 -t 60 2>/dev/null) |
-        awk -v lesson="$lesson" '/consists for [0-9]+ % of/ { printf "%3d %%  %s  %s  %s\n", $4, lesson, $1, $7 }'
+        awk -v lesson="$lesson" '
+            NR == FNR { name[NR] = $0; next }
+            /consists for [0-9]+ % of/ { printf "%3d %%  %s  %s  and  %s\n", $4, lesson, name[$1], name[$7] }' "$work/names" -
 done <"$work/lessons" | sort -rn >"$work/similar"
 {
     echo "share of the first one's own code that the second has as well; exercise text and names left out"

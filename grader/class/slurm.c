@@ -61,15 +61,15 @@ static bool ask(const char* const* argv, char* line, size_t size) {
 }
 
 // Is job n over?
-static bool is_done(const struct class* class, char (*job)[ID_SIZE + 80], int n) {
+static bool is_done(const struct class* class, char (*job)[JOB_SIZE], int n) {
     char id[ID_SIZE], lesson[64];
     struct stat st;
-    if (sscanf(job[n], "%399s %63s", id, lesson) != 2) return true;
+    if (!job_read(job[n], id, lesson)) return true;
     return stat(class_path(class, "results/%s/%s.done", id, lesson), &st) == 0;
 }
 
-static char (*read_jobs(const struct class* class, int jobs))[ID_SIZE + 80] {
-    char(*job)[ID_SIZE + 80] = calloc((size_t)jobs, sizeof *job);
+static char (*read_jobs(const struct class* class, int jobs))[JOB_SIZE] {
+    char(*job)[JOB_SIZE] = calloc((size_t)jobs, sizeof *job);
     FILE* f = fopen(class_path(class, "jobs"), "r");
     if (!job || !f) class_refuse("%s: %s", class_path(class, "jobs"), strerror(errno));
     for (int i = 0; i < jobs; i++)
@@ -80,7 +80,7 @@ static char (*read_jobs(const struct class* class, int jobs))[ID_SIZE + 80] {
 
 // Submits the jobs that are not over, at most MOST_TASKS. OUT/tasks holds each task's line of
 // OUT/jobs. Returns how many it submitted: 0 if none is left, -1 if Slurm did not take them.
-static int submit(const struct class* class, char (*job)[ID_SIZE + 80], int jobs) {
+static int submit(const struct class* class, char (*job)[JOB_SIZE], int jobs) {
     char array[40], self[PATH_MAX], script[3 * PATH_MAX], log[PATH_MAX + 32], gres[160], name[64];
     int tasks = 0;
     FILE* f = fopen(class_path(class, "tasks"), "w");
@@ -111,7 +111,7 @@ static int submit(const struct class* class, char (*job)[ID_SIZE + 80], int jobs
     return tasks;
 }
 
-static int count_done(const struct class* class, char (*job)[ID_SIZE + 80], int jobs) {
+static int count_done(const struct class* class, char (*job)[JOB_SIZE], int jobs) {
     int done = 0;
     for (int i = 0; i < jobs; i++) done += is_done(class, job, i);
     return done;
@@ -129,7 +129,7 @@ void slurm_cancel(const struct class* class) {
 }
 
 void slurm_run(struct class* class, int jobs) {
-    char(*job)[ID_SIZE + 80] = read_jobs(class, jobs);
+    char(*job)[JOB_SIZE] = read_jobs(class, jobs);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     int shown = -1;

@@ -3,9 +3,9 @@
 # submissions.
 # usage: class.sh LESSON...    with SUBMISSIONS, LESSON, OUT ... in the environment (grader/class/main.c)
 build=build${BUILD:+/$BUILD}
-for header in archive.h csv.h libxml/xmlwriter.h; do
+for header in archive.h csv.h unicode/unorm2.h yaml.h libxml/xmlwriter.h; do
     printf '#include <%s>\n' "$header" | gcc -I/usr/include/libxml2 -E -xc - >/dev/null 2>&1 || {
-        echo "make class needs libarchive, libcsv and libxml2, and <$header> is not here. Run: sh setup.sh --class" >&2
+        echo "make class needs libarchive, libcsv, ICU, libyaml and libxml2, and <$header> is not here. Run: sh setup.sh --class" >&2
         exit 2
     }
 done
@@ -14,5 +14,5 @@ flock build/.lock make -s --no-print-directory "$build/class" || exit 2
 status=$?
 # 3: graded, but for grader errors
 case $status in 0 | 3) ;; *) exit $status ;; esac
-[ -n "$REPLAY" ] || sh grader/class/similar.sh "${OUT:-class}"
+[ -n "$REPLAY$DRY$STUDENT" ] || sh grader/class/similar.sh "${OUT:-class}"
 exit $status

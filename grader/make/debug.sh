@@ -1,7 +1,8 @@
 #!/bin/sh
-# debug.sh: what `make debug LESSON=12 CASE=...` does: one case under gdb, on the CPU device, built
-# without optimisation. What the kernel prints with printf is shown. Your own code: no sandbox.
-# gdb runs it at once and stops at a diagnosis of the device, in the student's frame (debug.gdb).
+# debug.sh: what `make debug LESSON=12 CASE=...` does: an item is graded, and its case that failed,
+# or the first one, runs under gdb on the CPU device, built without optimisation and watched as in a
+# grade. What the kernel prints with printf is shown. Your own code: no sandbox. gdb runs it at once
+# and stops at a diagnosis of the device, in the student's frame (debug.gdb).
 # usage: debug.sh LESSON
 lesson=$1
 . grader/make/file.sh
@@ -15,7 +16,7 @@ out=build/gdb
 mkdir -p "$out" || exit 2
 "$build/cpu/rewrite" "$file" "$out/unit.cpp" "$file" || exit 1
 # shellcheck disable=SC2046  # the flags are words
-g++ $(cat grader/cpu/cxxflags) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
+g++ $(cat grader/cpu/cxxflags-watched) -O0 -g -Ilessons "-Ilessons/$lesson" -Igrader/cpu/include \
     -c "$out/unit.cpp" -o "$out/unit.o" &&
     g++ -static -no-pie $(cat grader/run/wrapped) "$out/unit.o" \
         "$build/grader/$lesson/call-cpu.o" "$build/cpu/librun.a" "$build/libcpu.a" -lpthread -lm \

@@ -1,12 +1,12 @@
 #!/bin/sh
 # gradescope.sh: what `make gradescope LESSON=17 [SECRET=file] [OUT=autograder.zip]` does: packs an
 # autograder for Gradescope: the student edition of the course (handout.sh), two scripts, and the
-# secret. usage: gradescope.sh LESSON
+# secret, for which the zip is its owner's only. usage: gradescope.sh LESSON
 command -v zip >/dev/null || {
     echo "zip is not installed. Run: sh setup.sh --class" >&2
     exit 2
 }
-out=${OUT:-gradescope_${1%%_*}.zip}
+out=${OUT:-build/gradescope_${1%%_*}.zip}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
 if [ -n "$SECRET" ] && [ ! -f "$SECRET" ]; then
     echo "SECRET=$SECRET does not exist." >&2
@@ -20,5 +20,7 @@ chmod 755 "$work/setup.sh" "$work/run_autograder"
 echo "$1" >"$work/lesson"
 [ -z "$SECRET" ] || cp "$SECRET" "$work/secret"
 rm -f "$out"
+umask 077
+mkdir -p "$(dirname "$out")" || exit 2
 (cd "$work" && zip -q -r "$out" .) || exit 2
 echo "$out: upload it as the assignment's autograder (lessons/INSTRUCTORS.md)."

@@ -4,9 +4,14 @@
 # shows none), no answers to the homework, no kernels that must fail or pass, no figures of what is
 # to be predicted, no tests of the course. Where OUT is the student edition already, a commit on top
 # of what is there makes it the present one: whoever cloned it gets that by make update.
-# usage: handout.sh    with OUT in the environment
+# Of lessons that are graded homework, GRADED=17,19, what would give them away is left out as well:
+# the hints that name a line, and headers that hold what they ask for. lessons/graded.txt has their
+# names.
+# usage: handout.sh    with OUT, and perhaps GRADED, in the environment
 . grader/make/save.sh
+. grader/make/graded.sh
 out=${OUT:-} before=
+graded=$(graded_lessons "${GRADED:-}") || exit 2
 [ -n "$out" ] || {
     echo "OUT= is missing: the folder to make, or the student edition to renew." >&2
     exit 2
@@ -41,6 +46,19 @@ for header in "$out"/lessons/*.h; do
     from=$(sed -n '1s|^// from lesson \([0-9]*\): .*|\1|p' "$header")
     [ "${from:-0}" -le "$last" ] || rm "$header"
 done
+# What gives graded homework away
+rm -f "$out/lessons/graded.txt"
+for lesson in $graded; do
+    echo "$lesson" >>"$out/lessons/graded.txt"
+    without_lines "$lesson" >"$out/lessons/$lesson/hints.md" || exit 2
+    for header in $(headers_of "$lesson"); do
+        [ -e "$out/$header" ] || continue
+        rm "$out/$header" || exit 2
+        echo "$header holds what lesson ${lesson%%_*} asks for, and is left out. A lesson that includes it waits" \
+            "until the edition is renewed without GRADED=${lesson%%_*}:" \
+            "$(grep -l "\"$(basename "$header")\"" solutions/*/*.cu | sed 's|solutions/||; s|_.*||' | sort -u | tr '\n' ' ')"
+    done
+done
 # The exercises as they were given, whatever was tried in this clone.
 for check in grader/*/check.c; do
     lesson=$(basename "$(dirname "$check")")
@@ -57,7 +75,8 @@ awk '{ print } NR == 1 {
     print "where `grader/23_profiling/recorded.h` has what is asked of its tables."
     print "The headers `lessons/*.h` hold what lessons 07, 14 and 16 teach: a kernel of a later"
     print "lesson may include them, an earlier one is refused."
-}' README.md >"$out/README.md" || exit 2
+    if (graded != "") print "Graded homework is" graded ": their hints do not name the line."
+}' graded="$(echo "$graded" | sed -n 's/^\([0-9]*\)_.*/\1/p' | tr '\n' ' ' | sed 's/^\(.\)/ \1/; s/ $//; s/\([0-9]\) /\1, /g')" README.md >"$out/README.md" || exit 2
 cd "$out" || exit 2
 [ -n "$before" ] || git init -q . || exit 2
 git add -A || exit 2

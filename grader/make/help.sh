@@ -25,6 +25,7 @@ TEXT
 [ ! -d solutions ] || cat <<'TEXT'
 make class SUBMISSIONS=folder LESSON=17,19   grade a class (lessons/INSTRUCTORS.md)
 make handout OUT=folder       the student edition, without solutions
+     GRADED=17,19             ... and without what gives graded homework away (also: make slides)
 make gradescope LESSON=17     an autograder for Gradescope
 
 make exercises                cut the stubs from the solutions (authors)

@@ -8,6 +8,12 @@ hints=lessons/$lesson/hints.md
     echo "$hints does not exist." >&2
     exit 2
 }
+if [ -n "$CAUSE" ] && ! grep -qx "### $CAUSE" "$hints" &&
+    ! "$build/grader/$lesson/check" --causes 2>/dev/null | grep -q "^$CAUSE "; then
+    echo "CAUSE=$CAUSE: there is no such cause. Lesson $lesson has hints for these:" >&2
+    sed -n 's/^### //p' "$hints" | sort -u | fmt -w 76 | sed 's/^/  /' >&2
+    exit 2
+fi
 score='' max='' cause=- stopped=
 result=build/results/$lesson.json followed='whole grade' part=
 [ ! -f "build/hints/$lesson.json" ] || {
@@ -39,7 +45,9 @@ cause=${CAUSE:-$cause}
 grep -qx "### $cause" "$hints" || cause=
 count=build/hints/$lesson.${cause:-general}
 level=$(($(cat "$count" 2>/dev/null || echo 0) + 1))
-[ "$level" -le 3 ] || level=3
+# Of graded homework the student edition has two levels.
+last_level=$(sed -n 's/^## \([0-9]\).*/\1/p' "$hints" | tail -n 1)
+[ "$level" -le "$last_level" ] || level=$last_level
 mkdir -p build/hints && echo "$level" >"$count"
 
 # The general paragraph of a level, or its ### cause section where there is one.
@@ -55,9 +63,9 @@ show() {
         }' "$hints"
 }
 title=$(sed -n "s/^## $level *//p" "$hints")
-echo "Hint $level of 3 (${title:-hint})${cause:+, for: $cause}"
+echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
 [ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
 echo
 show "$level" "$cause"
 echo
-if [ "$level" = 3 ]; then echo "That was the last one. The text: lessons/$lesson/README.md"; fi
+if [ "$level" = "$last_level" ]; then echo "That was the last one. The text: lessons/$lesson/README.md"; fi

@@ -2,8 +2,13 @@
 # slides.sh: what `make slides` does: makes of each deck (slides/NN_name.md) one HTML file that
 # needs nothing else, build/slides/NN_name.html, and with Chromium a PDF beside it, one page a
 # slide.
-# usage: slides.sh DECK.md...   with OUT, the folder (default build/slides), in the environment
+# With GRADED=17,19 the code and the answers of these lessons are left out, since they are graded
+# homework: includes of their solutions, and what stands in ::: {graded="17"}.
+# usage: slides.sh DECK.md...   with OUT, the folder (default build/slides), and GRADED in the environment
 . grader/make/chromium.sh
+. grader/make/graded.sh
+GRADED_LESSONS=$(graded_lessons "${GRADED:-}") || exit 2
+export GRADED_LESSONS
 out=${OUT:-build/slides}
 for deck; do
     [ -e "$deck" ] || {

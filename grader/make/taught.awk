@@ -3,17 +3,24 @@
 #     // ---- from solutions/NN_name/name.cu -----
 # stands the section of that file whose title names the header,
 #     // ---- the stages of a tile (flash_tile.h) -----
-# up to the next title, without the marks of its gaps. The last line is the header's #endif.
+# up to the next title, without the marks of its gaps and what is given in them. The last line is
+# the header's #endif.
 # A file without such a section is an error: exit 1.
 # usage: awk -f taught.awk lessons/flash_tile.h
 
-function take(file,    line, on, found) {
+function take(file,    line, last, on, found, given) {
+    last = "title"
     while ((getline line < file) > 0) {
         if (line ~ /^\/\/ ---- /) {
             on = index(line, "(" name ")") > 0
             found += on
-        } else if (on && line !~ /^ *\/\/ (BEGIN|END) SOLUTION/) {
-            print line
+        } else if (line ~ /^ *\/\/ AS GIVEN$/) {
+            given = 1
+        } else if (line ~ /^ *\/\/ END SOLUTION/) {
+            given = 0
+        } else if (on && !given && line !~ /^ *\/\/ BEGIN SOLUTION/) {
+            if (line != "" || last != "") print line # one empty line between two sections
+            last = line
         }
     }
     close(file)

@@ -5,11 +5,12 @@
 #     make grade ... (or make profile ..., make tune ..., make proof)
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything, and the ladder that make plots drew of
-# it; between those of counters a table whose columns up to `gpu` are shown; between those of after
-# the same of LESSON.after.csv, in answers.md. A figure in a sentence, behind a comment that names
-# its record, is put in by figures.awk.
+# it; between those of counters a table whose columns up to `gpu` are shown; between those of steps
+# the same of LESSON.steps.csv, and between those of after of LESSON.after.csv, in answers.md. A
+# figure in a sentence, behind a comment that names its record, is put in by figures.awk.
 # usage: texts.sh LESSON...   with FIGURES=only in the environment: tables and pictures alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
+export COLUMNS=100 COURSE_WITHOUT_NVCC=1 # as wide as the texts' code; the same on each machine
 new=$(mktemp) || exit 2
 recorded() { # recorded LESSON.ENDING: the figures of the first GPU there are some of
     for csv in plots/data/*/"$1"; do
@@ -32,7 +33,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.after" "$new.figures"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.steps" "$new.after" "$new.figures"' EXIT
 refresh() { # refresh TEXT
     awk '
         !figures && /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -54,7 +55,7 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- (bench|counters|after) -->$/ {
+        /^<!-- (bench|counters|steps|after) -->$/ {
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
@@ -72,6 +73,7 @@ refresh() { # refresh TEXT
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
     counted "$lesson.counters.csv" >"$new.counters"
+    counted "$lesson.steps.csv" >"$new.steps"
     counted "$lesson.after.csv" >"$new.after"
     [ -n "$FIGURES" ] || sh grader/test/wrong.sh list "$lesson" >/dev/null || exit 1
     refresh "lessons/$lesson/README.md"

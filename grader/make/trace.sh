@@ -1,7 +1,8 @@
 #!/bin/sh
-# trace.sh: what `make trace LESSON=12` does: runs the solution (FILE=, FROM=: another file) on the
-# CPU device over a few keys and prints, as JSON, what the kernel holds after every tile. The kernel
-# is that file and the lines that grader/NN_name/trace.patch adds to it. Your own code: no sandbox.
+# trace.sh: what `make trace LESSON=12` does: runs the kernel that the lesson's patch names (FILE=,
+# FROM=: another file) on the CPU device over a few keys and prints, as JSON, what it holds after
+# every tile. The kernel is that file and the lines that grader/NN_name/trace.patch adds to it.
+# Your own code: no sandbox.
 # usage: trace.sh LESSON
 lesson=$1
 . grader/make/file.sh
@@ -11,7 +12,8 @@ patch=grader/$lesson/trace.patch
         echo "$p" | cut -d/ -f2; done | paste -sd ' ')" >&2
     exit 2
 }
-[ -n "$FROM$FILE" ] || [ ! -d solutions ] || FROM=solutions
+# Where the solution is on tensor cores (19), the patch is about a step.
+[ -n "$FROM$FILE" ] || [ ! -d solutions ] || FILE=$(sed -n "s/^--- //p" "$patch")
 file=$(file_of "$lesson")
 [ -f "$file" ] || {
     echo "$file does not exist." >&2

@@ -56,8 +56,8 @@ static double error(struct bench_run* run, const int64_t* n,
         int64_t i = sample == 0 ? n[0] - 1 : bench_pick(run, n[0]);
         int64_t j = sample == 0 ? N - 1 : bench_pick(run, N);
         double want = 0, got;
-        bench_read(run, "A", i * K, K, 1, K, a);
-        bench_read(run, "B", j, N, K, 1, b);
+        bench_read(run, "A", n[3] ? i : i * K, n[3] ? n[0] : K, n[3] ? K : 1, n[3] ? 1 : K, a);
+        bench_read(run, "B", n[4] ? j * K : j, n[4] ? K : N, n[4] ? 1 : K, n[4] ? K : 1, b);
         for (int64_t k = 0; k < K; k++) want += a[k] * b[k];
         bench_read(run, "C", i * N + j, 1, 1, 1, &got);
         double e = fabs(got - want) / allowed(want, (double)K);

@@ -1,5 +1,5 @@
 // bench.h: what the benches of C = A B share, packed, in fp32 or bf16; for the fields of struct
-// bench. n = {M, N, K}.
+// bench. n = {M, N, K}, and where that exists whether A is stored transposed, whether B is.
 #ifndef MATMUL_BENCH_H
 #define MATMUL_BENCH_H
 

@@ -274,9 +274,11 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of) {
         {COURSE_OK, {{"N", 0}, {"C", 0}, {"A", 0}, {"B", 0}}},
         {0},
     };
+    check_ordinary(c);
     multiply_whole(c, of);
     multiply_nothing(c, of, (struct part){0});
-    if (of->strides) multiply_nothing(c, of, (struct part){.gap = 8, .first = 4});
+    if (of->strides)
+        multiply_nothing(c, of, (struct part){.gap = 8, .first = of->align > 4 ? of->align : 4});
     idle_calls(c, of, calls);
 }
 
@@ -327,6 +329,7 @@ void multiply_bad_arguments(struct check* c, const struct matmul* of) {
         {COURSE_CUDA_ERROR, {{"M", 1}, {"N", 1}, {"K", of->max_size}}},
         {0},
     };
+    check_ordinary(c);
     multiply_whole(c, of);
     idle_calls(c, of, negative);
     idle_calls(c, of, of->strides ? strides : packed);

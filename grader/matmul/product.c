@@ -10,16 +10,21 @@ struct product product_of(struct check* c, const struct matmul* of, int64_t M, i
 
 static struct matrix declare(const struct product* p, const char* name, bool output, int64_t rows,
                              int64_t cols, struct part part) {
-    struct matrix m = {NULL, rows, cols, cols + part.gap, part.first};
-    struct shape shape = SHAPE(rows, m.stride);
-    if (part.gap == 0 && part.first > 0) shape = SHAPE(part.first + rows * cols);
+    const bool transposed = name[0] == 'A' ? p->transpose_A : name[0] == 'B' && p->transpose_B;
+    const int64_t stored_rows = transposed ? cols : rows, stored_cols = transposed ? rows : cols;
+    const int64_t align = p->of->align > 0 ? p->of->align : 1;
+    const int64_t step_of_row = CEIL_DIV(stored_cols + part.gap, align) * align;
+    struct matrix m = {NULL, rows, cols, step_of_row, part.first, transposed};
+    struct shape shape = SHAPE(stored_rows, m.stride);
+    if (m.stride == stored_cols && part.first > 0)
+        shape = SHAPE(part.first + stored_rows * stored_cols);
     char stride[] = "stride_?", first[] = "first_?";
     stride[7] = first[6] = name[0];
     m.t = output ? check_output(p->check, name, p->of->dtype, shape)
                  : check_input(p->check, name, p->of->dtype, shape);
     check_int(p->check, first, m.first);
     int64_t step[] = {m.stride, 0, 0};
-    const int64_t count[] = {rows, 1, 1};
+    const int64_t count[] = {stored_rows, 1, 1};
     if (p->far) check_far(p->check, m.t, count, step);
     if (p->of->strides) check_int(p->check, stride, step[0]);
     return m;
@@ -42,14 +47,18 @@ void product_declare(struct product* p) {
     p->C = declare(p, "C", true, p->M, p->N, p->C_part);
     p->A = declare(p, "A", false, p->M, p->K, p->A_part);
     p->B = declare(p, "B", false, p->K, p->N, p->B_part);
+    if (p->of->transposes) {
+        check_int(p->check, "transpose_A", p->transpose_A);
+        check_int(p->check, "transpose_B", p->transpose_B);
+    }
     if (p->before_M + p->before_N > 0) declare_ends(p);
 }
 
 static void move(struct check* c, int round, struct matrix* m, const struct matrix* in,
-                 bool strides) {
+                 bool strides, int64_t align) {
     char stride[] = "stride_?", first[] = "first_?";
     m->t = in->t;
-    m->stride = m->cols;
+    m->stride = CEIL_DIV(m->cols, align) * align;
     stride[7] = first[6] = in->t->name[0];
     check_vary(c, first, round, 0);
     if (strides) check_vary(c, stride, round, m->stride);
@@ -59,15 +68,16 @@ struct product product_smaller(const struct product* p, int round, int64_t M, in
                                int64_t K) {
     struct check* c = p->check;
     struct product small = product_of(c, p->of, M, N, K);
+    const int64_t align = p->of->align > 0 ? p->of->align : 1;
     small.C = (struct matrix){.rows = small.M, .cols = small.N};
     small.A = (struct matrix){.rows = small.M, .cols = small.K};
     small.B = (struct matrix){.rows = small.K, .cols = small.N};
     check_vary(c, "M", round, small.M);
     check_vary(c, "N", round, small.N);
     check_vary(c, "K", round, small.K);
-    move(c, round, &small.C, &p->C, p->of->strides);
-    move(c, round, &small.A, &p->A, p->of->strides);
-    move(c, round, &small.B, &p->B, p->of->strides);
+    move(c, round, &small.C, &p->C, p->of->strides, align);
+    move(c, round, &small.A, &p->A, p->of->strides, align);
+    move(c, round, &small.B, &p->B, p->of->strides, align);
     return small;
 }
 
@@ -84,7 +94,8 @@ static void want_row(const struct product* p, int64_t i) {
     for (int64_t k = 0; k < p->K; k++) {
         double a = p->A.t->value[place_in(&p->A, i, k)];
         const double* B = p->B.t->value + place_in(&p->B, k, 0);
-        for (int64_t j = 0; j < p->N; j++) C[j] += a * B[j];
+        const int64_t step = p->B.transposed ? p->B.stride : 1;
+        for (int64_t j = 0; j < p->N; j++) C[j] += a * B[j * step];
     }
     for (int64_t j = 0; p->of->dtype != F32 && j < p->N; j++)
         C[j] = dtype_round(p->of->dtype, C[j]);
@@ -92,10 +103,11 @@ static void want_row(const struct product* p, int64_t i) {
 
 // What lies before, between and behind the rows: nobody may write it, and nobody has to read it.
 static void mark_gaps(const struct matrix* m) {
+    const int64_t rows = m->transposed ? m->cols : m->rows;
+    const int64_t cols = m->transposed ? m->rows : m->cols;
     for (int64_t e = 0; e < m->t->count; e++) {
         int64_t place = e - m->first;
-        m->t->untouched[e] =
-            place < 0 || place % m->stride >= m->cols || place / m->stride >= m->rows;
+        m->t->untouched[e] = place < 0 || place % m->stride >= cols || place / m->stride >= rows;
     }
 }
 

@@ -21,6 +21,8 @@
 struct matmul {
     enum dtype dtype;  // of A, B and C
     bool strides;      // it takes the strides, too: matrices may be columns of wider arrays
+    bool transposes;   // it takes flags that say whether A and B are stored transposed
+    int64_t align;     // strides are multiples of so many elements; 0: of any number
     int64_t max_size;  // the largest M, N or K; beyond it, COURSE_UNSUPPORTED
     // Elements: a whole number of tiles of any usual size.
     int64_t whole_M, whole_N, whole_K;
@@ -29,10 +31,12 @@ struct matmul {
     void (*more)(struct check* c);  // declares arguments that only this lesson has; may be NULL
 };
 
-// Columns first .. first + cols of an array with `stride` columns.
+// Columns first .. first + cols of an array with `stride` columns. Stored transposed, each row of
+// the array holds a column of the matrix.
 struct matrix {
-    struct tensor* t;  // (rows, stride); NULL if the case passes NULL
+    struct tensor* t;  // (rows, stride), or (cols, stride); NULL if the case passes NULL
     int64_t rows, cols, stride, first;
+    bool transposed;
 };
 
 // Of the columns of an array, `gap` are not the matrix's, and `first` of these stand before it. If
@@ -49,6 +53,7 @@ struct product {
     int64_t before_M, before_N;  // rows of A and C, columns of B and C, before these, of which
                                  // nothing is looked at: check_ends(). M is 1, all is packed
     struct part C_part, A_part, B_part;
+    bool transpose_A, transpose_B;  // as they are stored
     bool far;  // packed in the case; the launcher finds rows more than 2^32 elements apart
     struct matrix C, A, B;  // (M, N), (M, K), (K, N); set by product_declare()
 };
@@ -59,7 +64,7 @@ struct product product_of(struct check* c, const struct matmul* of, int64_t M, i
 
 // Declares all arguments of the case, and describes it for the mistakes: p has to live as long as
 // the case. Arguments: "C", "A", "B", "M", "N", "K", "first_C" and so on; with strides also
-// "stride_C" and so on.
+// "stride_C" and so on, with transposes "transpose_A" and "transpose_B".
 void product_declare(struct product* p);
 
 // The product that a round of p's case makes instead, in the same arrays: M x N x K, none larger
@@ -82,7 +87,7 @@ void product_compare(const struct product* p);
 
 // Element (row, col) in the matrix's array.
 static inline int64_t place_in(const struct matrix* m, int64_t row, int64_t col) {
-    return row * m->stride + m->first + col;
+    return m->transposed ? col * m->stride + m->first + row : row * m->stride + m->first + col;
 }
 
 #endif

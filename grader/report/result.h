@@ -17,6 +17,9 @@
 // without it has version 1.
 enum { RESULT_VERSION = 1, GRADING_VERSION = 2, RESULT_ITEMS = 32 };
 
+// A line of a message, behind that of its case: the item's own calls were not reached.
+#define RESULT_ORDINARY "already this ordinary call fails, before what the item is about\n"
+
 enum outcome { OUTCOME_ERROR, OUTCOME_FAIL, OUTCOME_PASS };
 
 // What make debug or make profile found in an item: no case for them, a case, or a program that
@@ -40,6 +43,9 @@ struct result_item {
     enum visit visit;    // likewise
     bool own_words;      // its message says more than others with its cause; likewise
     bool missing;        // nothing is there, which the cause says as well; likewise
+    // Its outcome depends on what items before had shown: that accesses are safe; that a promise
+    // was broken. Likewise.
+    bool asked_safe, asked_broken;
 };
 
 struct result {

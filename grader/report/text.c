@@ -1,4 +1,6 @@
 // text.c: the result as a student reads it. See result.h.
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,13 +81,14 @@ void text_file_option(const char* name, char* text, size_t size) {
 
 // ---- lines as wide as the terminal
 
-enum { INDENT = 10, HANG = 4, IN_A_PIPE = 100, NARROWEST = 40 };
+enum { INDENT = 10, HANG = 4, NARROWEST = 40 };
 
+// In a pipe a line stays whole: who reads there wraps it.
 static int width(void) {
     struct winsize size;
     const char* columns = getenv("COLUMNS");
     int n = columns ? atoi(columns) : 0;
-    if (n <= 0) n = ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : IN_A_PIPE;
+    if (n <= 0) n = ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : INT_MAX;
     return n < NARROWEST ? NARROWEST : n;
 }
 
@@ -119,13 +122,47 @@ static void put_words(const char* line, size_t n, int column, int hang) {
     putchar('\n');
 }
 
+static void print_line(const char* line, size_t n) {
+    printf("%*s", INDENT, "");
+    put_words(line, n, INDENT, INDENT + HANG + (int)strspn(line, " "));
+}
+
 // Prints each line indented; the rest of a line that is too long is indented further.
 static void print_indented(const char* text) {
     while (*text) {
         size_t n = strcspn(text, "\n");
-        printf("%*s", INDENT, "");
-        put_words(text, n, INDENT, INDENT + HANG + (int)strspn(text, " "));
+        print_line(text, n);
         text += n + (text[n] == '\n');
+    }
+}
+
+// Is the line of n characters one of those in [text, end)?
+static bool has_line(const char* text, const char* end, const char* line, size_t n) {
+    while (text < end) {
+        size_t m = strcspn(text, "\n");
+        if (m == n && memcmp(text, line, n) == 0) return true;
+        text += m + (text[m] == '\n');
+    }
+    return false;
+}
+
+// Does an item before this one say the line as well?
+static bool was_said(const struct result* r, int index, const char* line, size_t n) {
+    for (int i = 0; i < index; i++) {
+        const char* message = r->item[i].message;
+        if (has_line(message, message + strlen(message), line, n)) return true;
+    }
+    return false;
+}
+
+// The message of an item. What to look at next is told once, though several findings lead there.
+static void print_message(const struct result* r, int index) {
+    const char* message = r->item[index].message;
+    for (const char* p = message; *p;) {
+        size_t n = strcspn(p, "\n");
+        bool next = strncmp(p + strspn(p, " "), "next: ", 6) == 0;
+        if (!next || !(has_line(message, p, p, n) || was_said(r, index, p, n))) print_line(p, n);
+        p += n + (p[n] == '\n');
     }
 }
 
@@ -139,13 +176,16 @@ static void print_cause(const struct result_item* item, bool colour) {
     put_words(words, strlen(words), INDENT + (int)strlen(label), INDENT + HANG);
 }
 
-// The first line that says what is wrong.
-static void print_first_line(const char* message) {
-    char line[600];
+// The first line that says what is wrong, if no item before has said so.
+static void print_first_line(const struct result* r, int index) {
+    const char* message = r->item[index].message;
     if (strncmp(message, "case: ", 6) == 0) message += strcspn(message, "\n");
     message += *message == '\n';
-    snprintf(line, sizeof line, "%.*s", (int)strcspn(message, "\n"), message);
-    print_indented(line);
+    size_t n = strcspn(message, "\n");
+    if (strncmp(message, RESULT_ORDINARY, sizeof RESULT_ORDINARY - 1) == 0)
+        print_line(message, n);
+    else if (n > 0 && !was_said(r, index, message, n))
+        print_line(message, n);
 }
 
 static const char* behind_case(const char* message) {
@@ -182,11 +222,11 @@ void text_item(const struct result* r, int index, bool colour) {
            words[item->outcome], plain(colour), item->points, item->max_points, item->seconds);
     put_words(name, strlen(name), NAME_COLUMN, NAME_COLUMN);
     if (known && own_words) {
-        print_indented(item->message);
+        print_message(r, index);
     } else if (known) {
-        if (!item->missing && !item->own_words) print_first_line(item->message);
+        if (!item->missing && !item->own_words) print_first_line(r, index);
     } else if (item->outcome != OUTCOME_PASS) {
-        print_indented(item->message);
+        print_message(r, index);
         if (item->outcome == OUTCOME_ERROR)
             print_indented("This is a fault of the grader, not in your code. Please report it.");
         if (item->sentence[0]) print_cause(item, colour);
@@ -216,6 +256,65 @@ static void print_next(const struct result* r, const struct result_item* failed)
                r->seed, failed->name);
 }
 
+// ---- what a report ends with: the cause, the line, the item
+
+// Where "name.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
+static const char* find_place(const struct result* r, const char* text, size_t* n) {
+    const char* slash = strrchr(r->file, '/');
+    const char* name = slash ? slash + 1 : r->file;
+    size_t length = strlen(name);
+    for (const char* p = text; length > 0 && (p = strstr(p, name)); p += length) {
+        if (p[length] != ':' || !isdigit((unsigned char)p[length + 1])) continue;
+        *n = length + 1 + strspn(p + length + 1, "0123456789");
+        return p;
+    }
+    return NULL;
+}
+
+// What is known of the line that is to be mended.
+static void tell_line(const struct result* r, const struct result_item* failed, char* line,
+                      size_t size) {
+    static const char mark[] = "FINDING: ";
+    const char* all = r->compiler[0] ? r->compiler : r->message[0] ? r->message : failed->message;
+    const char* from = r->message[0] ? strstr(all, ": error: ") : strstr(all, mark);
+    size_t n;
+    if (from && !r->message[0]) {
+        from += sizeof mark - 1;
+        snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
+    } else if (from) {
+        while (from > all && from[-1] != '\n') from--;
+        snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
+    } else if ((from = find_place(r, all, &n))) {
+        snprintf(line, size, "%.*s", (int)n, from);
+    } else {
+        snprintf(line, size, "%s", failed->cost ? "make profile tells it" : "not known");
+    }
+}
+
+static void put_labelled(const char* label, const char* words) {
+    printf("%-7s", label);
+    put_words(words, strlen(words), 7, 7);
+}
+
+static void print_summary(const struct result* r, const struct result_item* failed) {
+    char text[1024];
+    int fails = 0;
+    for (int i = 0; i < r->item_count; i++) fails += r->item[i].outcome == OUTCOME_FAIL;
+    snprintf(text, sizeof text, "%s [%s]", failed->sentence, failed->cause);
+    put_labelled("Cause:", text);
+    if (!r->text) {
+        tell_line(r, failed, text, sizeof text);
+        put_labelled("Line:", text);
+    }
+    if (r->message[0])
+        snprintf(text, sizeof text, "none was run");
+    else if (fails > 1)
+        snprintf(text, sizeof text, "%s (%d others fail)", failed->name, fails - 1);
+    else
+        snprintf(text, sizeof text, "%s", failed->name);
+    put_labelled("Item:", text);
+}
+
 // How much of the points for the idea was reached.
 static void print_idea(const struct result* r) {
     int got = 0, all = 0;
@@ -229,19 +328,27 @@ static void print_idea(const struct result* r) {
     put_words(words, strlen(words), 0, HANG);
 }
 
+// A line of a label and words, as wide as the terminal.
+static void say_wrapped(const char* label, const char* words) {
+    char line[1024];
+    snprintf(line, sizeof line, "%s%s", label, words);
+    put_words(line, strlen(line), 0, HANG);
+}
+
 void text_end(const struct result* r, const char* log, const char* unchecked, bool colour) {
     const struct result_item* failed = result_first_to_mend(r);
     if (r->message[0]) {
-        text_print(stdout, "", r->message);
+        say_wrapped("", r->message);
         text_print(stdout, "", r->compiler);
     }
     putchar('\n');
     if (failed && !r->message[0]) print_next(r, failed);
-    if (unchecked[0]) printf("Not checked here: %s\n", unchecked);
-    text_print(stdout, "Log: ", log);
+    if (unchecked[0]) say_wrapped("Not checked here: ", unchecked);
+    say_wrapped("Log: ", log);
     if (!r->complete && !r->message[0]) printf("Only the items that match CASE were graded.\n");
     if (!r->message[0]) print_idea(r);
     enum outcome how = r->score == r->max_score && r->max_score > 0 ? OUTCOME_PASS : OUTCOME_FAIL;
     printf("%sScore: %d/%d%s\n", colour_code(how, colour), r->score, r->max_score, plain(colour));
+    if (failed) print_summary(r, failed);
     fflush(stdout);
 }

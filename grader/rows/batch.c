@@ -120,6 +120,20 @@ void batch_hide(const struct batch* b) {
             if (is_hidden(b, row, j)) batch_row(b, row)[j] = -INFINITY;
 }
 
+void batch_hide_narrow(struct check* c, const struct rows* of,
+                       void (*judge)(struct check* c, struct batch* b)) {
+    static const int64_t cols[] = {1, 2, 33};
+    for (int i = 0; i < 3; i++) {
+        struct batch b = batch_of(c, of, 4, cols[i]);
+        batch_begin(&b, "rows of -inf");
+        batch_fill(&b, 0.5, 5.5);
+        for (int64_t row = 0; row < b.rows; row += 2)
+            for (int64_t j = 0; j < b.cols; j++) batch_row(&b, row)[j] = -INFINITY;
+        check_run(c);
+        judge(c, &b);
+    }
+}
+
 // ---- arrays that begin anywhere
 
 void batch_misaligned(struct check* c, const struct rows* of, int64_t rows, int64_t cols,
@@ -222,8 +236,32 @@ static bool reached(struct check* c, const void* of, int64_t rows) {
 }
 
 void batch_reaches(struct check* c, const struct rows* of) {
-    check_reaches(c, ((int64_t)1 << 30) + check_pick(c, 8, 40), reached, of);
+    check_reaches(c, ((int64_t)1 << 30) + 4096 + check_pick(c, 8, 40), reached, of);
     check_reaches_limit(c, INT32_MAX - check_pick(c, 0, 3), reached, of);
+}
+
+// A row whose last number is the largest.
+static bool walked(struct check* c, const void* of, int64_t cols) {
+    const int64_t shown = cols <= 1 << 20 ? cols : check_shown(cols);
+    struct batch b = batch_of(c, of, 1, shown);
+    const int maximum = b.of->of_equal[0] == ITSELF ? 0 : 1;
+    char what[64];
+    snprintf(what, sizeof what, "the last of a row of %lld", (long long)cols);
+    batch_begin(&b, what);
+    if (shown < cols) {
+        check_vary(c, "cols", 0, cols);
+        check_vary(c, "stride_row", 0, cols);
+        check_ends(c, b.x, 1, cols);
+    }
+    batch_fill_row(&b, 0, 1, 1);
+    b.x->value[shown - 1] = b.out[maximum]->want[0] = 9;
+    check_run_few_blocks(c);
+    check_run(c);
+    return check_end_is_right(b.out[maximum]);
+}
+
+void batch_wide(struct check* c, const struct rows* of) {
+    check_walks(c, ((int64_t)1 << 32) + check_pick(c, 1, 999), walked, of);
 }
 
 // Blocks that take one row after another: twice as many rows as there are blocks, if the grid is

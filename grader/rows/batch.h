@@ -85,6 +85,10 @@ void batch_fill_long_tail(const struct batch* b);
 // 124, all but the first 124, most, all, half, none.
 void batch_hide(const struct batch* b);
 
+// Cases of 1, 2 and 33 columns: every other row is -infinity whole.
+void batch_hide_narrow(struct check* c, const struct rows* of,
+                       void (*judge)(struct check* c, struct batch* b));
+
 // ---- calls of different sizes
 
 // What fills the rows of a call, and what sets the wanted outputs and compares.
@@ -115,6 +119,10 @@ void batch_row_after_row(struct check* c, const struct rows* of, int64_t cols);
 // More rows than a grid has blocks in y or z, or 16 bits can count, and more numbers than 32 bits:
 // check_reaches().
 void batch_reaches(struct check* c, const struct rows* of);
+
+// A row of more numbers than 32 bits can count, of a launcher whose outputs have the maximum:
+// check_walks().
+void batch_wide(struct check* c, const struct rows* of);
 
 // Rows of every width from `narrowest` to `widest`: does a GPU take each of the launches? A
 // block has at most 1024 threads: a kernel whose blocks depend on the width has its limit there.

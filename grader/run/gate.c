@@ -15,6 +15,7 @@
 
 #include "cpu/include/cudev.h"
 #include "run/host.h"
+#include "run/meter.h"
 #include "run/starts.h"
 
 static struct { char *tensors, *tensors_end; } own;  // NULL: none of the student's code has run
@@ -60,6 +61,7 @@ static void host_only(const char* function) {
 
 void* gate_malloc(size_t bytes) {
     host_only("malloc");
+    meter_note_host(bytes);
     return host_allocate(bytes);
 }
 
@@ -67,6 +69,7 @@ void* gate_calloc(size_t count, size_t bytes) {
     host_only("calloc");
     size_t all;
     void* block = __builtin_mul_overflow(count, bytes, &all) ? NULL : host_allocate(all);
+    if (block) meter_note_host(all);
     return block ? memset(block, 0, all) : NULL;
 }
 

@@ -117,6 +117,12 @@ static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool sh
     return error;
 }
 
+void meter_note_host(size_t bytes) {
+    vault_open();
+    if (book.on) book.meter.mapped += (int64_t)bytes;
+    vault_close();
+}
+
 static void note_free(const void* address) {
     vault_open();
     size_t i = book.live_count;
@@ -367,6 +373,21 @@ WRAP(cudaMemcpyToSymbol, (const void* symbol, const void* from, size_t bytes, si
         __real_cudaMemcpyToSymbol(symbol, from, bytes, offset, kind),
         (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
 }
+
+WRAP(cudaMemcpyFromSymbolAsync, (void* to, const void* symbol, size_t bytes, size_t offset,
+                                 enum cudaMemcpyKind kind, cudaStream_t stream)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    return copied(__real_cudaMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, stream),
+                  (struct copy){to, bytes, symbol, bytes, bytes, 1, with_symbol(kind, to, false)});
+}
+
+WRAP(cudaMemcpyToSymbolAsync, (const void* symbol, const void* from, size_t bytes, size_t offset,
+                               enum cudaMemcpyKind kind, cudaStream_t stream)) {
+    if (fails_now("cudaMemcpy")) return cudaErrorInvalidValue;
+    return copied(
+        __real_cudaMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, stream),
+        (struct copy){(void*)symbol, bytes, from, bytes, bytes, 1, with_symbol(kind, from, true)});
+}
 #endif
 
 static cudaError_t filled(cudaError_t error, void* to, size_t pitch, int byte, size_t width,
@@ -390,6 +411,12 @@ WRAP(cudaMemsetAsync, (void* to, int byte, size_t bytes, cudaStream_t stream)) {
 WRAP(cudaMemset2D, (void* to, size_t pitch, int byte, size_t width, size_t height)) {
     return filled(__real_cudaMemset2D(to, pitch, byte, width, height), to, pitch, byte, width,
                   height);
+}
+
+WRAP(cudaMemset2DAsync,
+     (void* to, size_t pitch, int byte, size_t width, size_t height, cudaStream_t stream)) {
+    return filled(__real_cudaMemset2DAsync(to, pitch, byte, width, height, stream), to, pitch, byte,
+                  width, height);
 }
 
 // ---- launches

@@ -6,6 +6,7 @@
 #define METER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // From here on the fail_at-th call (from 1) of the function fails (fail_at 0: none). The function
@@ -16,7 +17,7 @@ void meter_start(const char* fail_call, int fail_at);
 struct meter {
     int64_t allocated;  // bytes of device memory, at the peak
     int64_t leaked;     // bytes allocated and not freed
-    int64_t mapped;     // bytes asked for that both sides reach: pinned, managed
+    int64_t mapped;     // bytes asked for that the host reaches: pinned, managed, its own
     int64_t launches;   // kernels that were launched
     int64_t elsewhere;  // of them, in another stream than the default one
     int64_t waits;      // for the device, a stream or an event
@@ -29,6 +30,9 @@ struct meter {
     int64_t on_device;
     int64_t copied, filled;  // bytes: all copies on the device, all fills
 };
+
+// Host code asked for so many bytes of its own memory.
+void meter_note_host(size_t bytes);
 
 // What happened since meter_start().
 struct meter meter_stop(void);

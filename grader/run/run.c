@@ -199,6 +199,9 @@ static struct arena_traffic traffic(void) {
         .atomics = (int64_t)t.atomics,
         .barriers = (int64_t)t.barriers,
         .mma = (int64_t)t.mma,
+        .wgmma_multiplications = (int64_t)t.wgmma_multiplications,
+        .tma_load_bytes = (int64_t)t.tma_load_bytes,
+        .tma_store_bytes = (int64_t)t.tma_store_bytes,
         .unique_read_bytes = (int64_t)t.unique_read_bytes,
         .unique_written_bytes = (int64_t)t.unique_written_bytes,
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
@@ -393,6 +396,14 @@ static void check_left(void) {
     }
 }
 
+// Between calls of the launcher the vault and the device's memory stay open to the runner.
+static void hold(bool held) {
+    (held ? vault_hold : vault_release)();
+#ifdef CPU_DEVICE
+    cudev_hold_open(held);
+#endif
+}
+
 static void run_round(uint32_t r) {
     round_now = r;
     if (arena_is_elsewhere(r) && !arena_is_elsewhere(r - 1)) move();
@@ -408,7 +419,9 @@ static void run_round(uint32_t r) {
 #endif
     meter_start(layout->fail_call, layout->fail_at);
     close_inputs(true);
+    hold(false);
     int status = host_call(call);
+    hold(true);
     close_inputs(false);
     struct meter meter = meter_stop();
     bool error_left = cudaPeekAtLastError() != cudaSuccess;
@@ -452,6 +465,7 @@ int main(int argc, char** argv) {
     map_arena(argc > 1 ? argv[1] : NULL);
     // what a kernel prints stays in no buffer for the host to read
     setvbuf(stdout, NULL, _IONBF, 0);
+    hold(true);
     make_room();
     for (uint32_t r = 0; r < layout->rounds; r++) run_round(r);
     const char* format = getenv("RUN_PROFILE");

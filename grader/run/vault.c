@@ -1,6 +1,7 @@
 // vault.c: see vault.h.
 #include "run/vault.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -10,6 +11,7 @@ static struct {
     size_t bytes;
 } part[PARTS];
 static int parts;
+static bool held;
 
 void vault_add(void* pages, size_t bytes) {
     if (parts == PARTS) abort();
@@ -23,9 +25,19 @@ static void protect(int protection) {
 }
 
 void vault_open(void) {
-    protect(PROT_READ | PROT_WRITE);
+    if (!held) protect(PROT_READ | PROT_WRITE);
 }
 
 void vault_close(void) {
-    protect(PROT_NONE);
+    if (!held) protect(PROT_NONE);
+}
+
+void vault_hold(void) {
+    vault_open();
+    held = true;
+}
+
+void vault_release(void) {
+    held = false;
+    vault_close();
 }

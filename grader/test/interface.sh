@@ -64,6 +64,24 @@ if [ -n "$planned" ]; then
     name="a lesson to come" says ! "Lesson $planned is to come" make grade LESSON="${planned%%_*}"
     name="by its name" says ! "Lesson $planned is to come" make hint LESSON="${planned#*_}"
 fi
+# What make would pass over in silence.
+while IFS='|' read -r words text; do
+    # shellcheck disable=SC2086  # words
+    name="make $words" says 2 "$text" make $words
+done <<'TYPOS'
+grade lesson=12|lesson= is nothing that make knows here; did you mean LESSON=?
+grade LESSON=12 CAS=bad|CAS= is nothing that make knows here; did you mean CASE=?
+grade zebra=1|zebra= is nothing that make knows here; README.md lists
+grade 12|write LESSON=12: make grade LESSON=12
+12|write LESSON=12: make grade LESSON=12
+watch flash_forward|write LESSON=flash_forward: make watch LESSON=flash_forward
+grade LESSON=|LESSON= is empty
+hint LESSON=5 CAUSE=nonsense|CAUSE=nonsense: there is no such cause. Lesson 05_tiled_matmul has hints
+TYPOS
+# shellcheck disable=SC2016  # a backquote is meant
+documented=$(grep -hoE '(^|[ `])make [a-z-]+( [A-Z_]+=[^ `|]*)+' README.md CONTRIBUTING.md lessons/INSTRUCTORS.md |
+    grep -oE '\b[A-Z_]+=' | tr -d '=' | sort -u | tr '\n' ' ')
+expect "what the texts pass to make is known" test -n "$documented" -a -z "$(sh grader/make/typos.sh grade "$documented" '')"
 name="unknown deck" says 2 "There is no deck 99. The decks are:" make -s slides DECK=99
 name="no lesson for hint" says ! "Say which lesson" make hint
 name="missing file" says ! "nowhere.cu does not exist" make grade LESSON=1 FILE=nowhere.cu
@@ -99,6 +117,22 @@ name="whatever its letters' case" says 0 "Only the items that match" make grade 
 name="one case of all lessons" says 0 "01_vector_add" make grade FROM=solutions CASE="stays allocated"
 
 printf '#include "vector_add.h"\nint x = ;\n' >broken.cu
+# What is wrong stands at the end again, in three lines.
+cat >ends.awk <<'AWK'
+{ line[NR] = $0 }
+END { exit !(line[NR - 2] ~ cause && line[NR - 1] ~ place && line[NR] ~ item) }
+AWK
+ends() { # ends CAUSE LINE ITEM COMMAND...: regular expressions that the last three lines match
+    cause=$1 place=$2 item=$3
+    shift 3
+    "$@" 2>/dev/null | awk -v cause="^Cause: .*$cause" -v place="^Line: .*$place" -v item="^Item: .*$item" -f ends.awk
+}
+sed 's/^ *__syncthreads.*//' solutions/05_tiled_matmul/tiled_matmul.cu >races.cu
+make -s grade LESSON=5 FILE=races.cu >races.txt 2>/dev/null
+expect "a report ends with the cause, the line and the item" ends '[[]race[]]$' 'line 39 reads' ' different [(]9 others' \
+    cat races.txt
+expect "that of a file that does not compile, too" ends '[[]compile_error[]]$' 'broken.cu:2:9: error: ' 'none was run' \
+    make -s grade LESSON=1 FILE=broken.cu
 name="a compiler error names the student's line" says ! "broken.cu:2:" make grade LESSON=1 FILE=broken.cu
 name="also in JSON" says ! 'broken.cu:2:9: error: ' sh -c 'make -s grade LESSON=1 FILE=broken.cu FORMAT=json 2>/dev/null'
 compiler_in_report() {
@@ -153,6 +187,15 @@ name="those that did not end are counted" says ! "not run: 2 items" make -s grad
 name="beside others it has the same time" says 1 "still running after 0.1 s" \
     build/grader/$lesson/check spins.cu --seconds 0.5 --at-once 4 --stop
 
+# Nothing is told twice; what an unrelated item says of an ordinary call is said.
+sed 's/sum += A_smem/sum -= A_smem/' solutions/05_tiled_matmul/tiled_matmul.cu >minus.cu
+make -s grade LESSON=5 FILE=minus.cu SEED=1 2>/dev/null >minus.txt
+told_once() {
+    [ "$(grep -c 'every element is -1 times' minus.txt)" = 1 ] && [ "$(grep -c '  next: is a __sync' races.txt)" = 1 ]
+}
+expect "an advice and a finding are told once" told_once
+name="an ordinary call" says 0 "already this ordinary call fails" grep -A1 '  sizes of 0: as above' minus.txt
+name="a pipe wraps nothing" says 0 "next: is a __syncthreads() missing" grep 'before the next round)$' races.txt
 # Profiles: the same numbers in each format; JSON holds them alone, whatever the kernel prints.
 name="a profile as a table" says 0 "each takes" make -s profile LESSON=5 FROM=solutions
 sed 's|^    dim3 block|    printf("{\\n");\n    dim3 block|; 1i #include <stdio.h>' \
@@ -203,30 +246,75 @@ CU
     name="in the student's frame" says 0 "Stopped in your code" make -s debug "$@" FILE=waits.cu
     name="and shows what is printed" says 0 "n is 32" make -s debug "$@" FILE=waits.cu
     name="the debugger stops at a stray access" says 0 "strays.cu:10" make -s debug "$@" FILE=strays.cu
+    line=$(grep -n 'sum += A_smem' races.cu | cut -d: -f1)
+    make -s debug "$@" FILE=races.cu SEED=1 >debugged.txt 2>&1
+    name="the debugger tells what the grade told" says 0 "FINDING: race on A_smem" cat debugged.txt
+    name="and stops at a line that was named" says 0 "sum += A_smem" sed -n "/^Stopped in/,/^$line/p" debugged.txt
     name="the debugger says when all went well" says 0 "without a diagnosis" \
         make -s debug "$@" FROM=solutions
 else
     tell skip "the debugger" "gdb is not installed"
 fi
 
-# What only a GPU has: the line, and what to use.
-gpu_only() { # gpu_only TEXT CODE...: the file made of the lines ends with this message
+# What a student may try: each message says what it is, in the student's line, and what to use.
+told() { # told TEXT CODE...: the file made of the lines, from line 2 on, ends with this message
     text=$1
     shift
-    { echo '#include "vector_add.h"' && printf '%s\n' "$@"; } >gpu_only.cu
-    name="only on a GPU: $1" says ! "$text" make -s grade LESSON=1 FILE=gpu_only.cu
+    { echo '#include "vector_add.h"' && printf '%s\n' "$@"; } >told.cu
+    name="told: $1" says ! "$text" make -s grade LESSON=1 FILE=told.cu
 }
-gpu_only "gpu_only.cu:2:2: error: #error not on the CPU device: cooperative groups, use" \
-    '#include <cooperative_groups.h>'
-gpu_only "gpu_only.cu:2:2: error: #error not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
-gpu_only "gpu_only.cu:3: error: twice() is a function of the host; write __device__" \
+launcher='extern "C" int vector_add(float*, const float*, const float*, int64_t n) { return n > 0; }'
+told "told.cu:2: error: not on the CPU device: cooperative groups, use" '#include <cooperative_groups.h>' \
+    'namespace cg = cooperative_groups;' '__global__ void k() { cg::this_thread_block().sync(); }'
+told "told.cu:2: error: not on the CPU device: Thrust, use" 'thrust::device_vector<float> v;'
+told "told.cu:2: error: not on the CPU device: cuBLAS, use" '#include <cublas_v2.h>'
+told "told.cu:2: error: not on the CPU device: the helpers of NVIDIA's samples, use COURSE_TRY()" \
+    '#include "helper_cuda.h"'
+told "told.cu:2: error: not on the CPU device: managed variables, use __device__" \
+    '__managed__ float x;' '__global__ void k(float* p) { p[0] = x; }'
+told "told.cu:3: error: twice() is a function of the host; write __device__" \
     'float twice(float x) { return 2 * x; }' '__global__ void k(float* p) { p[0] = twice(p[0]); }'
-gpu_only "gpu_only.cu:3: error: k() is no kernel; write __global__" \
+told "told.cu:3: error: k() is no kernel; write __global__" \
     'void k(float* p) { p[0] = 0; }' 'void f(float* p) { k<<<1, 1>>>(p); }'
-gpu_only "gpu_only.cu:2: error: not on the CPU device: textures, use plain loads" \
+told "told.cu:2: error: k() is a kernel and returns void" '__global__ int k(float* p) { return p[0]; }'
+told "told.cu:2: error: not on the CPU device: textures, use plain loads" \
     '__global__ void k(float* p, cudaTextureObject_t t) { p[0] = tex1Dfetch<float>(t, 0); }'
-gpu_only "gpu_only.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' \
-    'extern "C" int vector_add(float*, const float*, const float*, int64_t) { return 0; }'
+told "told.cu:2: error: not on the CPU device: functions of the host in a stream, use" \
+    'void f() { cudaLaunchHostFunc(0, nullptr, nullptr); }'
+told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
+told "told.cu:2:44: error: variable length array 't'" \
+    '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'
+told "  next: a constant or a template parameter as its size; in a kernel extern __shared__" \
+    '__global__ void k(float* p, int n) { __shared__ float t[n]; t[0] = 1; p[0] = t[0]; }'
+told "told.cu:2:36: error: 'printf' was not declared" '__global__ void k() { if (false) ; printf("x"); }'
+told "told.cu:2: includes iostream: print with printf() of <stdio.h>" '#include <iostream>' "$launcher"
+told "told.cu:4: string needs functions of the C++ library, which a graded file may not call; use" \
+    '#include <string>' "$launcher" 'size_t f(int n) { std::string s(n, 32); s += "d"; return s.size(); }'
+told "told.cu:3: runs code before or after main()" '#include <stdlib.h>' 'static int x = rand();' \
+    'int f() { return x; }' "$launcher"
+told "told.cu:2: defines main(), which the grader has: it calls vector_add()" \
+    'int main() { return 0; }' "$launcher"
+told "told.cu:2: includes tiled_matmul.h, the contract of lesson 05_tiled_matmul; this is lesson 01" \
+    '#include "tiled_matmul.h"'
+told "told.cu:4:64: error: too few arguments to function 'void k(float*, int)'" \
+    '__global__ void k(float*, int) {}' 'void f(float* p) {' \
+    '    k<<<1, 32>>>(p, 1); /* a comment */   k<<<dim3(1, 2), 32>>>(p); }'
+told "told.cu:3:53: error: 'what' was not declared" \
+    '__global__ void k(float* p) {' '    __shared__ float a[4], b[4]; a[0] = b[0] = 1; p[what] = a[0] + b[0]; }'
+told "told.cu:3: error: 'what' was not declared" '__global__ void k(float*) {}' 'void f(float* p) { k<<<what, 32>>>(p); }'
+# And what is no mistake.
+sed "1s/^/$(printf '\357\273\277')/; s/if (i < n) c/if (alias::less(i, n)) c/" "solutions/$lesson/vector_add.cu" >fine.cu
+sed -i '0,/^__global__/s//namespace long_name { __device__ bool less(int64_t i, int64_t n) { return i < n; } }\nnamespace alias = long_name;\n__global__/' fine.cu
+sed -i '0,/alias::less/s//n < 0 ? (__trap(), false) : alias::less/' fine.cu
+name="a byte order mark, an alias of a namespace, __trap()" says 0 "Score: 100/100" make -s grade LESSON=1 FILE=fine.cu
+# nvcc's word is a note.
+if command -v nvcc >/dev/null; then
+    printf '%s\n' '#include "vector_add.h"' '__device__ float one() { return 1; }' \
+        'float host() { return one(); }' "$launcher" >nvcc.cu
+    name="nvcc's word is heard" says ! "nvcc, which compiles for a GPU, refuses this file. That costs no points" \
+        make -s grade LESSON=1 FILE=nvcc.cu
+    name="with its line" says ! 'nvcc.cu(3): error: ' make -s grade LESSON=1 FILE=nvcc.cu
+fi
 
 cat >heap.cu <<'CU'
 #include "tiled_matmul.h"
@@ -381,4 +469,27 @@ printf '#include "vector_add.h"\nextern "C" int vector_add(float*, const float*,
 timeout -s INT 1.5 make -s grade LESSON=1 FILE=loop.cu >/dev/null 2>&1
 expect "nothing runs on after Ctrl-C" no_survivor
 expect "and the exercise is untouched" cmp "$file" before.cu
+# setup.sh says how far it is. apt-get is a stand-in here, which brings one tool; so is id.
+mkdir bin
+cat >bin/apt-get <<'APT'
+#!/bin/sh
+case " $* " in
+*' -s '*) printf 'Inst one\nInst two\n' ;;
+*' install '*)
+    printf 'Get:1 one\nGet:2 two\n'
+    sleep 2
+    printf 'Setting up one\nSetting up two\n'
+    printf '#!/bin/sh\n' >"$(dirname "$0")/absent_tool"
+    chmod +x "$(dirname "$0")/absent_tool"
+    ;;
+esac
+APT
+printf '#!/bin/sh\necho 0\n' >bin/id
+chmod +x bin/apt-get bin/id
+sed 's/^patch  *|/absent_tool |/' setup.sh >setup_here.sh
+name="setup.sh counts what it has fetched" says 0 "2 of 2 packages fetched, 0 set up" \
+    script -qec "PATH='$PWD/bin:$PATH' sh setup_here.sh" /dev/null
+rm bin/absent_tool
+name="and what is set up" says 0 "2 of 2 packages set up" script -qec "PATH='$PWD/bin:$PATH' sh setup_here.sh" /dev/null
+
 finish

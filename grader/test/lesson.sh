@@ -46,6 +46,16 @@ else
     expect "$lesson stub is there" cmp "$exercise" "$stub"
 fi
 
+# An author sees what g++ says of the exercise here; nvcc says the same, where it is.
+no_warning() {
+    # shellcheck disable=SC2046  # words
+    "$build/cpu/rewrite" "$stub" "$out/stub.cpp" "$exercise" "$out/unset" "$out/unit.cu" &&
+        g++ $(cat grader/cpu/cxxflags) -O0 -Werror -fsyntax-only -Igrader/cpu/include -Ilessons "-Ilessons/$lesson" "$out/stub.cpp"
+}
+[ "$ending" != cu ] || expect "$lesson stub compiles without a warning" no_warning
+left=$(grep -ls '\bTEMPLATE\b' "lessons/$lesson/README.md" "grader/$lesson/bench.c" | tr '\n' ' ')
+[ -z "$left" ] || tell FAIL "$lesson" "still as make new wrote it: $left"
+
 kernels() { # kernels FOLDER: the files in it that can be graded, none if there is no such folder
     find "$1" -name "*.$ending" 2>/dev/null | sort
 }

@@ -31,14 +31,35 @@ for lesson; do
                 if (part[n] != item[i] && !(part[n] in of_idea)) return 0
             return 1
         }
+        function name_of(k,   name) {
+            name = kernel[k]
+            sub(/.*\//, "", name)
+            sub(/\.items$/, "", name)
+            return name
+        }
+        # The wrong kernel that fails item i and the fewest others, and these.
+        function in_the_way(i,   k, n, part, count, others, fewest, said) {
+            for (k = 1; k <= kernels; k++) {
+                if (times[k, item[i]] != seeds[k]) continue
+                count = 0
+                others = ""
+                split("", seen)
+                for (n = split(failed[k], part, "|") - 1; n > 0; n--)
+                    if (part[n] != item[i] && !(part[n] in of_idea) && !(part[n] in seen)) {
+                        seen[part[n]]
+                        others = others (count++ ? ", " : "") "\"" part[n] "\""
+                    }
+                if (said && count >= fewest) continue
+                fewest = count
+                said = ": " name_of(k) " also fails " others "; keep the data of that free of its mistake"
+            }
+            return said ? said : ": no wrong kernel fails it on every seed"
+        }
         END {
             for (i = 1; i <= items; i++) {
                 for (k = 1; k <= kernels && !passes(k, i);) k++
-                name = kernel[k]
-                sub(/.*\//, "", name)
-                sub(/\.items$/, "", name)
-                if (k <= kernels) said = name " would pass"
-                else said = "every wrong kernel still fails: the check is idle"
+                if (k <= kernels) said = name_of(k) " would pass"
+                else said = "every wrong kernel still fails: the check is idle" in_the_way(i)
                 printf "%s without \"%s\": %s\n", lesson, item[i], said
                 idle += k > kernels
             }

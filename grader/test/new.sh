@@ -24,5 +24,37 @@ expect "new: a lesson is written" new LESSON=40 NAME=moving_average
 expect "new: no name of the template is left" sh -c '! grep -r "new_lesson\|NEW_LESSON\|lesson 00" */40_*'
 full() { make -s grade LESSON=40 FROM=solutions 2>&1 | grep -q '^Score: 100/100'; }
 expect "new: its solution gets 100" full
+as_written() { ! make -s test LESSON=40 >"$dir/said" 2>&1 && grep -q 'still as make new wrote it: lessons/40_.*README.md grader/40_.*bench.c' "$dir/said"; }
+expect "new: but for its text and its bench, which are to be replaced," as_written
+sed -i '/TEMPLATE/d' lessons/40_moving_average/README.md grader/40_moving_average/bench.c
 expect "new: it proves all that a lesson has to" make -s test LESSON=40
+# ---- what an author may meet on the way
+# A check is idle when an item stands in its way: which, is said.
+idle=$(find build/test/40_moving_average -name '*.items' | head -n 1)
+item=$(head -n 1 "$idle" | cut -d'|' -f1)
+other=$("build/grader/40_moving_average/check" --list | grep -vxF "$item" | head -n 1)
+for file in build/test/40_moving_average/*.items; do
+    awk -v item="$item" -v other="$other" 'index("|" $0 "|", "|" item "|") { $0 = $0 "|" other } { print }' "$file" >"$dir/items"
+    cp "$dir/items" "$file"
+done
+in_the_way() { ! sh grader/test/mutate.sh 40_moving_average >"$dir/said" && grep -F "also fails \"$other\"" "$dir/said"; }
+expect "new: an item in the way of another is named" in_the_way
+plan() { ! sh grader/test/lesson.sh plan 40_moving_average >"$dir/said" 2>&1 && grep -q "$1" "$dir/said"; }
+solution=solutions/40_moving_average/moving_average.cu
+cp "$solution" "$dir/solution"
+sed -i 's|^    // BEGIN SOLUTION|    int unused = 3;\n&|' "$solution"
+make -s exercises >/dev/null 2>&1
+expect "new: a variable that the stub does not use is told" plan "unused variable"
+cp "$dir/solution" "$solution"
+make -s exercises >/dev/null 2>&1
+# A patch that no longer fits, and is deleted: nothing of it is left.
+patch=grader/40_moving_average/wrong/tail_dropped.patch
+sed -i '/^@@/,$d' "$patch"
+printf '@@ -40,2 +40,2 @@\n-no such line\n+another line\n no such line\n' >>"$patch"
+conflict() { ! make -s wrong LESSON=40 SAVE=tail_dropped >"$dir/said" 2>&1 && grep -q '<<<<<<<' "$dir/said"; }
+expect "new: a patch that no longer fits is told" conflict
+rm "$patch"
+expect "new: deleted, it leaves nothing behind" make -s wrong LESSON=40
+no_marks() { ! grep -rl '^<<<<<<<' build/wrong/40_moving_average && [ ! -e build/wrong/40_moving_average/tail_dropped.cu ]; }
+expect "new: not even its conflict" no_marks
 finish

@@ -3,9 +3,10 @@
 #          hopper.h for sm_90a alone.
 # usage: nvcc.sh plan LESSON            prints the jobs that are left, a command a line
 #        nvcc.sh one LESSON FILE KEY    compiles one file
-#        nvcc.sh wrong LESSON           the wrong kernels of build/test/LESSON/nvcc, lines of FILE
-#                                       KEY: all in one program, since most of the time goes to
-#                                       CUDA's headers; one after another if that does not compile
+#        nvcc.sh wrong|other LESSON     the wrong kernels, or what is none and no solution, of
+#                                       build/test/LESSON/nvcc.wrong or .other, lines of FILE KEY:
+#                                       all in one program, since most of the time goes to CUDA's
+#                                       headers; one after another if that does not compile
 #        nvcc.sh instructions           all functions of ptx.h; a kernel that calls those of tile.h
 #                                       and flash_tile.h
 #        nvcc.sh bench LESSON           its bench, which runs on a GPU only
@@ -49,17 +50,19 @@ one() {
     fi
 }
 
-# together FUNCTION: the files of stdin as one program; each in a namespace of its own, with a
-# launcher and macros of its own.
+# together LESSON: the files of stdin as one program; each in a namespace of its own, with
+# launchers and macros of its own.
 together() {
-    files=$(cat)
+    files=$(cat) function=${1#*_}
+    launchers=$(sed -n "/^static/d; s/^[a-z][^(]* \\(${function}[a-z0-9_]*\\)(.*/\\1/p" "lessons/$1/$function.h")
     # shellcheck disable=SC2086  # one word a file
     cat $files | grep -h '^ *# *include' | sort -u
     number=0
     for file in $files; do
         number=$((number + 1))
-        printf '#define %s %s_%d\nnamespace wrong_%d {\n#include "%s"\n}\n#undef %s\n' "$1" "$1" $number $number \
-            "$(pwd)/$file" "$1"
+        for launcher in $launchers; do echo "#define $launcher ${launcher}_$number"; done
+        printf 'namespace number_%d {\n#include "%s"\n}\n' $number "$(pwd)/$file"
+        for launcher in $launchers; do echo "#undef $launcher"; done
         sed -n 's/^ *# *define  *\([A-Za-z_0-9]*\).*/#undef \1/p' "$file" | sort -u
     done
 }
@@ -75,18 +78,22 @@ plan)
         [ ! -e "$file" ] || echo "$file" # no steps, say
     done | xargs sha256sum | awk -v headers="$headers" '{ print $2, headers "-" substr($1, 1, 24) }' |
         ledger_lacks nvcc >"$out/nvcc.all"
-    grep '/wrong/' "$out/nvcc.all" >"$out/nvcc" && echo "nvcc.sh wrong $lesson"
-    grep -v '/wrong/' "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
+    solution="^solutions/$lesson/[^/]* "
+    grep "$solution" "$out/nvcc.all" | sed "s|^|nvcc.sh one $lesson |"
+    grep '/wrong/' "$out/nvcc.all" >"$out/nvcc.wrong" && echo "nvcc.sh wrong $lesson"
+    grep -v -e '/wrong/' -e "$solution" "$out/nvcc.all" >"$out/nvcc.other" && echo "nvcc.sh other $lesson"
     [ ! -e "grader/$lesson/bench.c" ] || make -sq "$build/grader/$lesson/bench" 2>/dev/null || echo "nvcc.sh bench $lesson"
     ;;
 one) one "$lesson" "$3" "$4" ;;
-wrong)
-    list=build/test/$lesson/nvcc
-    source=build/test/nvcc/$lesson.cu
-    cut -d' ' -f1 "$list" | together "${lesson#*_}" >"$source"
-    if compile "$lesson" "$source" "${source%.cu}.o" compute_ -fatbin -Xcicc -O0 >"$list.said"; then
+wrong | other)
+    list=build/test/$lesson/nvcc.$mode
+    source=build/test/nvcc/$lesson-$mode.cu
+    real=compute_
+    [ "$mode" = wrong ] || real=sm_
+    cut -d' ' -f1 "$list" | together "$lesson" >"$source"
+    if compile "$lesson" "$source" "${source%.cu}.o" $real -fatbin -Xcicc -O0 -Xptxas -O0 >"$list.said"; then
         while read -r _ key; do ledger_add nvcc "$key"; done <"$list"
-        tell ok "nvcc $lesson: $(wc -l <"$list") wrong kernels in one program"
+        tell ok "nvcc $lesson: $(wc -l <"$list") kernels ($mode) in one program"
     else
         while read -r file key; do one "$lesson" "$file" "$key"; done <"$list"
     fi

@@ -104,9 +104,54 @@ untouched() { new "$1" && ! grep -qF "$mine" "$student/exercises/$1"; }
 expect "gives the new exercise for the one" untouched 05_tiled_matmul/tiled_matmul.cu
 expect "and for the other" untouched 02_transpose/transpose.cu
 
+# ---- graded homework: the edition and the decks do not give it away; the edition after it does
+homework=$dir/homework
+graded() { OUT="$homework" make -s handout "$@" >"$dir/said" 2>&1 || { cat "$dir/said" && false; }; }
+expect "an edition with graded homework" graded GRADED=14,17,21
+formula='14 \* B \* H \* N_q'
+expect "the course's hints have an answer of lesson 21" grep -q "$formula" lessons/21_flop_counting/hints.md
+no_lines() {
+    ! grep -q "$formula" "$homework/lessons/21_flop_counting/hints.md" && ! grep -q '^## 3' "$homework/lessons/17_gqa/hints.md" &&
+        grep -q '^## 2' "$homework/lessons/17_gqa/hints.md" && grep -q '^## 3' "$homework/lessons/19_block_sparse/hints.md"
+}
+expect "its hints do not name the line" no_lines
+expect "nor its headers" test ! -e "$homework/lessons/flash_tile.h"
+expect "and what waits for them is said" grep -q 'flash_tile.h holds what lesson 14 asks for.* 18' "$dir/said"
+stored() { [ "$(cut -c 1-2 "$homework/lessons/graded.txt" | tr '\n' ' ')" = "14 17 21 " ] && grep -q 'Graded homework is 14, 17, 21:' "$homework/README.md"; }
+expect "which it is, the edition says" stored
+in_homework() { (cd "$homework" && unset MAKEFLAGS MAKELEVEL && "$@"); }
+two_levels() {
+    for _ in 1 2 3; do in_homework make -s hint LESSON=17 CAUSE=head_mapping || return 1; done >"$dir/said"
+    grep -q 'Hint 1 of 2' "$dir/said" && [ "$(grep -c 'Hint 2 of 2' "$dir/said")" = 2 ] && ! grep -q 'Hint . of 3' "$dir/said"
+}
+expect "make hint has two levels of it" two_levels
+expect "the edition after the date" graded
+all_again() { [ -e "$homework/lessons/flash_tile.h" ] && grep -q "$formula" "$homework/lessons/21_flop_counting/hints.md" && [ ! -e "$homework/lessons/graded.txt" ]; }
+expect "has it all again" all_again
+unknown() { ! OUT="$dir/no" make -s handout GRADED=17,99 2>"$dir/said" && grep -q 'there is no lesson 99' "$dir/said" && [ ! -e "$dir/no" ]; }
+expect "an unknown lesson is refused" unknown
+if command -v pandoc >/dev/null; then
+    deck() { # deck OPTION...: the presenter's deck 8
+        OUT="$dir/slides" make -s slides DECK=8 "$@" >"$dir/said" 2>&1 && sed 's/<[^>]*>//g' "$dir/slides/08_variants.html" >"$dir/deck"
+    }
+    shows() { for words in 'walk&lt;' 'ballot_sync(' 'five are 10'; do grep -qF "$words" "$dir/deck" || return 1; done; }
+    expect "deck 8 is made" deck
+    expect "it shows code of lessons 17 and 19, and answers of 21" shows
+    expect "deck 8 for graded homework is made" deck GRADED=17,19,21
+    hides() { ! grep -E 'walk&lt;|ballot_sync\(|five are 10' "$dir/deck" && grep -q 'is graded homework' "$dir/deck"; }
+    expect "it shows none" hides
+else
+    tell skip "decks for graded homework" "there is no pandoc (sh setup.sh --dev)"
+fi
+
 # ---- Gradescope: /autograder/source is the zip, /autograder/submission what was handed in
 echo "a secret of this test" >"$dir/secret"
-expect "an autograder is packed" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s gradescope LESSON=05
+packed=build/gradescope_05.zip
+expect "an autograder is packed" env SECRET="$dir/secret" make -s gradescope LESSON=05
+expect "for its owner only, since it holds the secret" test "$(stat -c %a $packed)" = 600
+expect "where git does not see it" git check-ignore -q $packed
+expect "or where it is wanted" env OUT="$dir/a.zip" SECRET="$dir/secret" make -s gradescope LESSON=05
+expect "for its owner as well" test "$(stat -c %a "$dir/a.zip")" = 600
 mkdir -p "$dir/autograder/source" "$dir/autograder/submission"
 unzip -q "$dir/a.zip" -d "$dir/autograder/source"
 autograde() { # autograde SUBMISSION: what the service does in an image that its setup.sh has made
@@ -156,7 +201,7 @@ sed -e 's/\bacc\b/total/g; s/\bm_new\b/top/g; s/\balpha\b/shrink/g; s/\bscore\b/
     solutions/12_flash_forward/flash_forward.cu >"$alike/ben/$kernel"
 cp solutions/12_flash_forward/steps/1_*.cu "$alike/cleo/$kernel"
 expect "similar submissions are looked for" sh grader/class/similar.sh "$dir/alike"
-expect "a copy with other names is told" grep -Eq '(ann +ben|ben +ann)' "$dir/alike/similar.txt"
+expect "a copy with other names is told" grep -Eq '(ann +and +ben|ben +and +ann)' "$dir/alike/similar.txt"
 other_is_not() { ! grep cleo "$dir/alike/similar.txt"; }
 expect "another design is not" other_is_not
 # An instructor who has solved the exercise: what is given is the exercise, not what stands in
@@ -164,7 +209,7 @@ expect "another design is not" other_is_not
 cp "$alike/ann/$kernel" "$alike/ben/$kernel"
 copy_is_told() {
     (cd "$dir/course" && cp "solutions/${kernel%.cu}/flash_forward.cu" "exercises/${kernel%.cu}/" &&
-        sh grader/class/similar.sh "$dir/alike") && grep -Eq '^100 %.*(ann +ben|ben +ann)' "$dir/alike/similar.txt"
+        sh grader/class/similar.sh "$dir/alike") && grep -Eq '^100 %.*(ann +and +ben|ben +and +ann)' "$dir/alike/similar.txt"
 }
 expect "a copy is told, whatever exercises/ holds" copy_is_told
 finish

@@ -21,8 +21,8 @@ static const struct trace_case* now;
 
 // ---- the inputs ----------------------------------------------------------------------------
 
-// Quarters from -2 to 2: fp16 has them, and all scores are exact. slides/sweep/index.html draws the
-// same.
+// Quarters from -2 to 2: fp16 and bf16 have them, and all scores are exact. slides/sweep/index.html
+// draws the same.
 static uint32_t state;
 
 static float draw(void) {
@@ -112,9 +112,13 @@ static void to_gpu(const char* name, const void* from, size_t bytes) {
               : cudaMemset(run_gpu(name), 0xff, bytes));  // NaN where nobody writes
 }
 
-static void to_gpu_fp16(const char* name, const float* from, int rows) {
-    fp16 halves[TRACE_N * D];
-    for (int e = 0; e < rows * D; e++) dtype_store(F16, &halves[e], from[e]);
+static enum dtype dtype(void) {
+    return now->bf16 ? BF16 : F16;
+}
+
+static void to_gpu_rows(const char* name, const float* from, int rows) {
+    uint16_t halves[TRACE_N * D];
+    for (int e = 0; e < rows * D; e++) dtype_store(dtype(), &halves[e], from[e]);
     to_gpu(name, halves, (size_t)(rows * D) * sizeof *halves);
 }
 
@@ -186,10 +190,10 @@ static void print_step(const char* before, int q, int k, trace_record* record) {
 static void run(const char* before) {
     static trace_record record;
     static const uint8_t all[TRACE_TILES * TRACE_TILES];
-    to_gpu_fp16("Q", in.Q, now->N_q);
-    to_gpu_fp16("K", in.K, now->N_k);
-    to_gpu_fp16("V", in.V, now->N_k);
-    to_gpu("O", NULL, (size_t)(now->N_q * D) * sizeof(fp16));
+    to_gpu_rows("Q", in.Q, now->N_q);
+    to_gpu_rows("K", in.K, now->N_k);
+    to_gpu_rows("V", in.V, now->N_k);
+    to_gpu("O", NULL, (size_t)(now->N_q * D) * sizeof(uint16_t));
     to_gpu("LSE", NULL, (size_t)now->N_q * sizeof(float));
     to_gpu("mask", now->mask ? now->mask : all, sizeof all);
     to_gpu("workspace", NULL, WORKSPACE);
@@ -198,15 +202,16 @@ static void run(const char* before) {
     need(cudaDeviceSynchronize());
     if (trace_take(&record) != 0) fail("nothing can be read of the case ", now->name);
 
-    fp16 halves[TRACE_N * D];
+    uint16_t halves[TRACE_N * D];
     float O[TRACE_N * D], LSE[TRACE_N];
     from_gpu(halves, "O", (size_t)(now->N_q * D) * sizeof *halves);
     from_gpu(LSE, "LSE", (size_t)now->N_q * sizeof *LSE);
-    for (int e = 0; e < now->N_q * D; e++) O[e] = (float)dtype_load(F16, &halves[e]);
+    for (int e = 0; e < now->N_q * D; e++) O[e] = (float)dtype_load(dtype(), &halves[e]);
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) need(cudaFree(arrays[i].gpu));
 
     printf("%s\n {", before);
     field("", "name", json_string(now->name));
+    field(", ", "dtype", json_string(now->bf16 ? "bf16" : "fp16"));
     field(", ", "N_q", json_integer(now->N_q));
     field(", ", "N_k", json_integer(now->N_k));
     field(", ", "d", json_integer(D));

@@ -40,6 +40,7 @@ struct trace_case {
     int causal;
     // (TRACE_TILES, TRACE_TILES), 0: the block is left out; NULL: there is no mask
     const uint8_t* mask;
+    int bf16;  // 1: Q, K, V and O are bf16, not fp16
 };
 extern const struct trace_case trace_cases[];
 extern const int trace_case_count;

@@ -131,6 +131,8 @@ struct arena_traffic {
     // Sectors beyond those that would hold what each request uses, were it side by side.
     int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, barriers, mma;
+    int64_t wgmma_multiplications;            // n 64 16 of each product of a warpgroup
+    int64_t tma_load_bytes, tma_store_bytes;  // also counted as global loads and stores
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
@@ -152,7 +154,7 @@ struct arena_answer {
     uint32_t rounds_done;
     int32_t status[ARENA_ROUNDS];     // what the launcher returned
     int64_t leaked[ARENA_ROUNDS];     // bytes allocated and not freed by the launcher
-    int64_t mapped[ARENA_ROUNDS];     // bytes it asked for that the host reaches, too
+    int64_t mapped[ARENA_ROUNDS];     // bytes it asked for that the host reaches
     int64_t launches[ARENA_ROUNDS];   // kernels the launcher launched
     int64_t elsewhere[ARENA_ROUNDS];  // of them, in other streams than the default one
     int64_t waits[ARENA_ROUNDS];      // for the device, a stream or an event

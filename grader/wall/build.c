@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <sha2.h>
 #include <stdarg.h>
@@ -115,6 +116,35 @@ static void name_parts(char* log) {
     *to = '\0';
 }
 
+// What the compiler says of a mistake, and what it does not say: what to write instead.
+static const struct {
+    const char *says, *next;
+} advice[] = {
+    {"error: variable length array",
+     "a constant or a template parameter as its size; in a kernel extern __shared__ float a[] has "
+     "as many bytes as the third number of <<< >>> says"},
+};
+
+// Puts advice behind the lines of the log that need some.
+static void advise(char** log) {
+    static const char promoted[] = "cc1plus: some warnings being treated as errors\n";
+    char* text = NULL;
+    size_t size = 0;
+    FILE* to = open_memstream(&text, &size);
+    for (const char* p = *log; to && *p;) {
+        size_t n = strcspn(p, "\n");
+        n += p[n] == '\n';
+        if (strncmp(p, promoted, sizeof promoted - 1) != 0) fwrite(p, 1, n, to);
+        for (size_t i = 0; i < sizeof advice / sizeof advice[0]; i++)
+            if (memmem(p, n, advice[i].says, strlen(advice[i].says)))
+                fprintf(to, "  next: %s\n", advice[i].next);
+        p += n;
+    }
+    if (!to || fclose(to) != 0) return;
+    free(*log);
+    *log = text;
+}
+
 #define STATUS(name) "%s=%d", #name, name
 // control: the contract whose smallest file is compiled in the place of the submission; or "".
 static struct wall_result run_script(const struct build_request* q, const char* work,
@@ -127,8 +157,10 @@ static struct wall_result run_script(const struct build_request* q, const char* 
     snprintf(status[4], sizeof status[4], STATUS(NOT_STARTED));
     snprintf(status[5], sizeof status[5], STATUS(NOT_WATCHED));
     snprintf(contract, sizeof contract, "CONTROL=%s", control);
-    const char* environment[] = {status[0], status[1], status[2], status[3],
-                                 status[4], status[5], contract,  NULL};
+    const char* environment[] = {
+        status[0], status[1], status[2], status[3],
+        status[4], status[5], contract,  q->note && !q->gpu ? "NOTE=1" : NULL,
+        NULL};
     const char* argv[] = {"/bin/sh", "lib/compile.sh", shown, q->gpu ? q->arch : "", NULL};
     struct wall_job job = {.argv = argv,
                            .program = -1,
@@ -139,6 +171,35 @@ static struct wall_result run_script(const struct build_request* q, const char* 
                            .seconds = seconds,
                            .memory = (size_t)MEMORY_GB << 30};
     return wall_run(q->level, &job);
+}
+
+// Does the submission, in vain, include the contract of another lesson? Then this is what is wrong.
+static bool explain_contract(struct build* b, const char* lesson, const char* shown) {
+    static const char include[] = "#include \"";
+    const char* own = lesson_function(lesson);
+    int line = 1;
+    for (const char* p = b->text; *p; line++) {
+        const char* name = strncmp(p, include, sizeof include - 1) ? "" : p + sizeof include - 1;
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+        char pattern[256];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "lessons/[0-9][0-9]_%.*s/%.*s.h", (int)n, name, (int)n,
+                 name);
+        bool one = n > 0 && n < 64 && strncmp(name + n, ".h\"", 3) == 0 &&
+                   (n != strlen(own) || strncmp(name, own, n) != 0) &&
+                   glob(pattern, 0, NULL, &found) == 0;
+        if (one) {
+            const char* other = found.gl_pathv[0] + strlen("lessons/");
+            stop(b, BUILD_COMPILE_ERROR,
+                 "%s:%d: includes %.*s.h, the contract of lesson %.*s; this is lesson %s", shown,
+                 line, (int)n, name, (int)strcspn(other, "/"), other, lesson);
+            globfree(&found);
+            return true;
+        }
+        p += strcspn(p, "\n");
+        p += *p == '\n';
+    }
+    return false;
 }
 
 // The linker found something missing: a function of the contract, or a symbol that its own words
@@ -180,6 +241,7 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     b->unset = access(path, F_OK) == 0;
     b->log = r.output ? r.output : strdup("");
     if (b->log) name_parts(b->log);
+    if (b->log) advise(&b->log);
     bool ended = r.end == WALL_EXITED;
     if (r.end == WALL_TIMEOUT)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %.0f s of CPU time",
@@ -191,6 +253,11 @@ static void compile(struct build* b, const struct build_request* q, const char* 
     if (r.end == WALL_MEMORY)
         return stop(b, BUILD_COMPILE_ERROR, "the compiler needs more than %d GB of memory",
                     MEMORY_GB);
+    if (ended && (r.code == NOT_REWRITTEN || r.code == NOT_COMPILED) && b->text &&
+        explain_contract(b, q->lesson, shown)) {
+        if (b->log) *b->log = '\0';
+        return;
+    }
     if (ended && (r.code == NOT_REWRITTEN || r.code == NOT_COMPILED))
         return stop(b, BUILD_COMPILE_ERROR, "%s does not compile", shown);
     if (!ended)

@@ -14,6 +14,7 @@ struct build_request {
     bool gpu;          // nvcc instead of the CPU device
     const char* arch;  // "sm_90a"; with gpu only
     bool fresh;        // do not look into the cache
+    bool note;         // the log shall say what nvcc, where there is one, thinks of the file
     bool uninspected;  // build it whatever it contains: for tests of the wall behind inspection
 };
 

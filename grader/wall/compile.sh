@@ -46,29 +46,75 @@ rename() {
         objcopy --redefine-syms="$2.renamed" --localize-symbols="$2.variables" "$1"
 }
 
+# refuse: the compiler refuses the file, and out/said holds its words. Preprocessed and rewritten, a
+# line has other columns than the student's: a text that has the same ones is compiled for the words
+# alone. What the compiler finds only in the rewritten text keeps its lines, without columns.
+refuse() {
+    # shellcheck disable=SC2046,SC2086  # the flags are words
+    if g++ $(sed 's/-Wall//' lib/cxxflags) -DCUDEV_WORDS -ftrack-macro-expansion=0 $include -fsyntax-only \
+        out/source/words.cpp 2>out/words; then
+        awk -v name="$file:" '
+            /^ *[0-9]* [|]/ || /: warning: / || /: In lambda function:/ { next }
+            index($0, name) == 1 {
+                $0 = substr($0, length(name) + 1)
+                sub(/^[0-9]+:[0-9]+:/, substr($0, 1, index($0, ":")))
+                $0 = name $0
+            }
+            1' out/said >&2
+    else
+        cat out/words >&2
+    fi
+    exit "$NOT_COMPILED"
+}
+
+link() { # link PROGRAM OBJECT OPTION...: what the linker says goes to PROGRAM.linker
+    program=$1 object=$2
+    shift 2
+    # shellcheck disable=SC2046  # the flags are words
+    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" lib/front-cpu.o "$object" \
+        lib/border-cpu.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o "$program" 2>"$program.linker"
+}
+
 # Beside the source lies nothing that a file could ask for.
 mkdir -p out/source
-lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu || exit "$NOT_REWRITTEN"
+lib/rewrite "$file" out/source/unit.cpp "$file" out/unset out/source/unit.cu out/source/words.cpp ||
+    exit "$NOT_REWRITTEN"
 
-# Both objects are made side by side, each from the very text that is inspected. What the compiler
+# What nvcc says to a file that the CPU device runs, if that was asked for: a note on which nothing
+# depends. It looks at both sides of the file and makes no program.
+nvcc_job=
+if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
+    {
+        # shellcheck disable=SC3045  # dash and bash have it
+        ulimit -t 20
+        note=sm_80
+        ! grep -q '"hopper\.h"' "$file" || note=sm_90a
+        nice nvcc -std=c++17 -arch=$note -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
+        case $? in [1-9]) ;; *) : >out/nvcc ;; esac # killed, or fine
+    } 2>/dev/null &
+    nvcc_job=$!
+fi
+
+# Both programs are made side by side, each from the very text that is inspected. What the compiler
 # says to the second it has said to the first.
 # shellcheck disable=SC2086  # the flags are words
 {
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
         g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
-    names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched
+    names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
+    link out/watched out/watched.o -Wl,-u,cudev_write_profile || exit "$NOT_LINKED"
 } 2>out/said-watched &
 watched_job=$!
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
-compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii || exit "$NOT_COMPILED"
+compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii 2>out/said || refuse
 plain="${plain%-include*} $calls"
 # shellcheck disable=SC2086
 compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
+[ "$status" = 0 ] || refuse
 cat out/said >&2
-[ "$status" = 0 ] || exit "$NOT_COMPILED"
 # A second declaration of C's function in a namespace would call it past the name that is watched.
 ! grep -q 'conflicting C language linkage' out/said || exit "$NOT_COMPILED"
 # Is one of the warnings about a variable that has no value? Then it fails when such warnings are
@@ -80,6 +126,8 @@ if [ -s out/said ] && ! compiler $plain -Werror=uninitialized -Werror=maybe-unin
 fi
 g++ -c out/unit.s -o out/unit.o && names -l out/unit.o >out/symbols &&
     readelf -SW out/unit.o >out/sections && rename out/unit.o out/symbols || exit "$NO_OBJECTS"
+linked=yes
+[ -n "$arch" ] || link out/program out/unit.o || linked=
 
 # alone SOURCE TEXT: the #include lines of the source alone, with the macros that C's headers ask
 # for: what headers say without the submission's own macros. In the preprocessed text, a line that
@@ -106,14 +154,6 @@ alone out/source/unit.cpp out/unit.ii >out/alone.cpp
     g++ $(cat lib/cxxflags) $include -E -dD out/alone.cpp -o out/alone.ii || : >out/alone.ii
     g++ $(cat lib/cxxflags-watched) $include -E -dD out/alone.cpp -o out/alone-watched.ii || : >out/alone-watched.ii
 } 2>/dev/null
-wait $watched_job
-status=$?
-if [ $status != 0 ]; then
-    cat out/said-watched >&2
-    [ $status = "$NOT_WATCHED" ] || status=$NO_OBJECTS
-    exit "$status"
-fi
-
 # What inspection compares the submission's symbols with.
 # Of the words of the CPU device's headers only what it defines itself: "read" stands there, too.
 names lib/libcpu.a | awk '$2 ~ /[TDBRVW]/ { print $1 }' >out/defined
@@ -127,16 +167,23 @@ names lib/librun-*.a lib/call-*.o 2>/dev/null | awk '$2 ~ /[TDBRVW]/ { print $1 
 names -u lib/call-cpu.o | awk '{ print $1 }' >out/wanted
 cp lib/gated out/gated
 
-link() { # link PROGRAM OBJECT OPTION...
-    program=$1 object=$2
-    shift 2
-    # shellcheck disable=SC2046  # the flags are words
-    g++ -static -no-pie -Wl,-z,relro,-z,now $(cat lib/wrapped) "$@" lib/front-cpu.o "$object" \
-        lib/border-cpu.o lib/call-cpu.o lib/librun-cpu.a lib/libcpu.a -lpthread -lm -o "$program" 2>out/linker || exit "$NOT_LINKED"
-}
-link out/watched out/watched.o -Wl,-u,cudev_write_profile
+wait $watched_job
+status=$?
+if [ $status != 0 ] && [ $status != "$NOT_LINKED" ]; then
+    cat out/said-watched >&2
+    [ $status = "$NOT_WATCHED" ] || status=$NO_OBJECTS
+    exit "$status"
+fi
+# out/linker: the words of the one that failed
+[ $status = 0 ] || cp out/watched.linker out/linker
+[ -n "$linked" ] || cp out/program.linker out/linker
+[ ! -e out/linker ] || exit "$NOT_LINKED"
 if [ -z "$arch" ]; then
-    link out/program out/unit.o
+    [ -z "$nvcc_job" ] || wait "$nvcc_job"
+    if [ -s out/nvcc ]; then
+        echo "nvcc, which compiles for a GPU, refuses this file. That costs no points:"
+        sed '/ detected in the compilation of /d; s/__attribute__((global))/__global__/; s/__attribute__((device))/__device__/' out/nvcc
+    fi >&2
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")

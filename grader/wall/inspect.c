@@ -19,7 +19,9 @@ struct verdict {
     size_t size;
     const char* function;
     const char* shown_name;
-    bool gpu;  // what is read is nvcc's
+    bool gpu;            // what is read is nvcc's
+    const char* source;  // source/unit.cu, whose line n + 1 is line n of the submission; or NULL
+    int start;           // the line of what runs before main(); 0: not known
 };
 
 // What a file's undefined symbols are compared with.
@@ -68,10 +70,31 @@ static bool starts_with(const char* name, const char* const* starts) {
 
 // ---- inline assembly
 
+// The function in which the compiler collects what runs before main(), in its assembly.
+struct start {
+    int file, first;  // the number of the submission's name; the line the function is said to be at
+    bool inside;
+};
+
+// Reads a line of the assembly. Returns the submission's line that runs before main(), once.
+static int read_start(struct start* s, const char* line, const char* shown_name) {
+    char name[512];
+    int file, number;
+    if (sscanf(line, " .file %d \"%511[^\"]\"", &file, name) == 2 && !strcmp(name, shown_name))
+        s->file = file;
+    if (strchr(line, ':') && *line != '.' && !isspace((unsigned char)*line))
+        s->inside = !strncmp(line, "_GLOBAL__sub_I_", 15) || strstr(line, "static_initialization_");
+    if (!s->inside || sscanf(line, " .loc %d %d", &file, &number) != 2 || file != s->file) return 0;
+    if (!s->first) s->first = number;
+    return number == s->first ? 0 : number;
+}
+
 // The compiler marks the text of every asm statement with #APP and the line it came from. No asm
 // statement goes unmarked.
 static bool find_assembly(char* text, struct verdict* v) {
+    struct start start = {0};
     for (char* line; (line = next_line(&text));) {
+        if (!v->start) v->start = read_start(&start, line, v->shown_name);
         char file[512] = "";
         long number = 0;
         bool copied = strncmp(line, "#APP", 4) == 0;
@@ -153,6 +176,11 @@ static bool bad_symbol(char* line, struct verdict* v) {
     if (local || strchr("UwvBDGRS", type)) return false;
     // DW.ref.x: the compiler's own pointer to x, which has a name that C does not know.
     if (strncmp(name, "DW.ref.", 7) == 0) return false;
+    if (strcmp(name, "main") == 0)
+        return refuse(v,
+                      "%s: defines main(), which the grader has: it calls %s(); put a main() of "
+                      "your own into another file",
+                      where, v->function);
     if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function))
         return refuse(v,
                       "%s: defines the C symbol %s; only %s() and functions of its contract may be "
@@ -176,8 +204,10 @@ static bool find_bad_symbol(char* symbols, struct verdict* v) {
 static const char allowed_calls[] =
     "cudaMalloc cudaMallocAsync cudaMallocPitch cudaMallocManaged cudaMallocHost cudaHostAlloc "
     "cudaHostGetDevicePointer cudaFree cudaFreeAsync cudaFreeHost cudaMemcpy cudaMemcpyAsync "
-    "cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpyFromSymbol cudaMemcpyToSymbol cudaMemset "
-    "cudaMemsetAsync cudaMemset2D cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
+    "cudaMemcpy2D cudaMemcpy2DAsync cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync "
+    "cudaMemcpyToSymbol cudaMemcpyToSymbolAsync cudaMemset cudaMemsetAsync cudaMemset2D "
+    "cudaMemset2DAsync cudaInitDevice cudaChooseDevice cudaSetDeviceFlags cudaGetDeviceFlags "
+    "cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
     "cudaGetErrorName cudaGetDevice cudaGetDeviceCount cudaSetDevice cudaMemGetInfo "
     "cudaLaunchKernel cudaDriverGetVersion cudaRuntimeGetVersion";
 static const char* const allowed_families[] = {
@@ -240,6 +270,62 @@ static bool is_allowed_symbol(const char* name, const struct lists* l) {
            inspect_has_word(l->device, name) || inspect_has_word(l->watching, name);
 }
 
+// Parts of the C++ library that call what is not in headers. A symbol with this in its name comes
+// from one of these words of the source.
+static const struct {
+    const char *symbol, *words, *use;
+} of_library[] = {
+    {"basic_string", "string to_string", "an array of char and snprintf()"},
+    {"ostream", "cout cerr clog endl ostream stringstream ostringstream", "printf()"},
+    {"ios_base", "cout cerr stringstream fstream ifstream ofstream", "printf()"},
+    {"_Rb_tree", "map set multimap multiset", "an array"},
+    {"_Prime_rehash", "unordered_map unordered_set", "an array"},
+    {"_List_node", "list", "an array"},
+    {"random_device", "random_device", "rand()"},
+    {"chrono", "chrono steady_clock system_clock", "cudaEventElapsedTime()"},
+    {"__cxa_throw", "throw", "the status that the contract names"},
+    {"__cxa_allocate_exception", "throw", "the status that the contract names"},
+    {"_error", "throw", "the status that the contract names"},
+    {"exception", "throw", "the status that the contract names"},
+};
+
+// The line of the submission on which one of the words stands first, but for directives; 0: none.
+// at, length: the word there.
+static int line_with(const char* source, const char* words, const char** at, size_t* length) {
+    int line = 0;
+    for (const char* p = source; p && *p; line++) {
+        const char *end = p + strcspn(p, "\n"), *q = p + strspn(p, " \t");
+        for (; *q != '#' && q < end; q += *length ? *length : 1) {
+            char word[64];
+            *at = q;
+            *length = 0;
+            while (inspect_is_word(q[*length])) ++*length;
+            if (*length == 0 || *length >= sizeof word) continue;
+            snprintf(word, sizeof word, "%.*s", (int)*length, q);
+            if (inspect_has_word(words, word)) return line;
+        }
+        p = end + (*end == '\n');
+    }
+    return 0;
+}
+
+// The symbol is of the C++ library: says which word of the source asks for it.
+static bool refuse_library(struct verdict* v, const char* symbol) {
+    for (size_t i = 0; i < sizeof of_library / sizeof of_library[0]; i++) {
+        const char* word;
+        size_t n;
+        int line = strstr(symbol, of_library[i].symbol)
+                       ? line_with(v->source, of_library[i].words, &word, &n)
+                       : 0;
+        if (line > 0)
+            return refuse(v,
+                          "%s:%d: %.*s needs functions of the C++ library, which a graded file "
+                          "may not call; use %s",
+                          v->shown_name, line, (int)n, word, of_library[i].use);
+    }
+    return false;
+}
+
 // A graded file reaches neither into the runner nor past it: of the CPU device it uses what CUDA's
 // headers use, of the runner nothing, of C what is listed here.
 static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* v) {
@@ -256,6 +342,7 @@ static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* 
         if (is_allowed_symbol(name, l)) continue;
         if (inspect_has_word(l->runner, name))
             return refuse(v, "%s: uses %s, which belongs to the grader", where, name);
+        if (refuse_library(v, name)) return true;
         return refuse(
             v, "%s: uses %s; a graded file calls CUDA, C's mathematics, printf, malloc and free",
             where, name);
@@ -277,11 +364,14 @@ static bool find_constructor(char* sections, struct verdict* v) {
     for (char* line; (line = next_line(&sections));)
         for (int i = 0; names[i]; i++) {
             const char* section = strstr(line, names[i]);
-            if (section && !(v->gpu && (strstr(line, ".rela.") || is_of_nvcc(section))))
-                return refuse(v,
-                              "%s: runs code before or after main() (section %s): no constructors, "
-                              "destructors or initialisers that call functions",
-                              v->shown_name, names[i]);
+            if (!section || (v->gpu && (strstr(line, ".rela.") || is_of_nvcc(section)))) continue;
+            char place[16] = "";
+            if (v->start) snprintf(place, sizeof place, ":%d", v->start);
+            return refuse(v,
+                          "%s%s: runs code before or after main() (section %s): no constructors, "
+                          "destructors or initialisers that call functions%s",
+                          v->shown_name, place, names[i],
+                          v->start ? "; compute the value in the launcher" : "");
         }
     return false;
 }
@@ -361,13 +451,14 @@ enum inspection inspect_unit(const char* out, const char* shown_name, const char
                  {"symbols", find_bad_symbol},
                  {"symbols-watched", find_bad_symbol},
                  {"sections", find_constructor}};
-    struct verdict v = {message, message_size, function, shown_name, false};
+    struct verdict v = {message, message_size, function, shown_name, false, NULL, 0};
     struct lists l = {false, read_out(out, "device"), read_out(out, "watching"),
                       read_out(out, "runner"), read_out(out, "gated")};
     char *plain = read_out(out, "unit.ii"), *watched = read_out(out, "watched.ii");
     char *alone = read_out(out, "alone.ii"), *alone_watched = read_out(out, "alone-watched.ii");
     char *source = read_out(out, "source/unit.cpp"), *same = read_out(out, "source/unit.cu");
     enum inspection end = INSPECTION_HAS_NOTHING;
+    v.source = same;
     // What is wrong with the text says more than what did not come of it.
     if (plain && watched && !inspect_text(plain, watched, shown_name, message, message_size))
         end = INSPECTION_REFUSES;

@@ -270,6 +270,22 @@ static bool is_forbidden(const char* of_headers, const char* name) {
            is_listed(of_headers, name, n);
 }
 
+// What to take instead of a header that is refused; "": nothing in particular.
+static const char* instead_of(const char* name) {
+    static const char* const known[][2] = {
+        {"iostream", ": print with printf() of <stdio.h>"},
+        {"fstream", ": there are no files, print with printf() of <stdio.h>"},
+        {"sstream", ": print with printf() of <stdio.h>"},
+        {"thread", ": the threads are the kernel's"},
+        {"mutex", ": the threads are the kernel's"},
+        {"omp.h", ": the threads are the kernel's"},
+        {"pthread.h", ": the threads are the kernel's"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(name, known[i][0]) == 0) return known[i][1];
+    return "";
+}
+
 // Every file that a line of the student's enters, and every name that one defines.
 static bool read_own_lines(const char* source, const char* text, const char* toolkit,
                            const struct inspect_place* w) {
@@ -290,9 +306,10 @@ static bool read_own_lines(const char* source, const char* text, const char* too
             if (!is_allowed_header(entered, spelled, toolkit))
                 fine =
                     inspect_refuse(w, r.next - 1,
-                                   "includes %s; a graded file includes its contract, the course's "
-                                   "headers, CUDA's, and those of C and C++ that a kernel needs",
-                                   n ? spelled : entered);
+                                   "includes %s%s; a graded file includes its contract, the "
+                                   "course's headers, CUDA's, and those of C and C++ that a kernel "
+                                   "needs",
+                                   n ? spelled : entered, instead_of(spelled));
         }
         const char* name = !r.marker && r.own ? defined_name(&r) : NULL;
         if (fine && name && is_forbidden(of_headers, name))

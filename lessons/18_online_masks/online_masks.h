@@ -34,7 +34,8 @@ struct online_mask {
     // cu_seqlens[b][n] up to, not including, cu_seqlens[b][n + 1]. The first number is 0, none is
     // smaller than the one before it, the last one is at most N_k. Documents may be empty.
     const int* cu_seqlens_gpu;
-    float softcap;  // 0: none; else a score s becomes softcap * tanh(s / softcap)
+    // 0: none; else a score s becomes softcap * tanh(s / softcap). scale / softcap is finite.
+    float softcap;
 };
 
 // The attention of lessons 14 and 16 with such a mask, for every batch and head. With C(s) = s, or
@@ -56,8 +57,8 @@ struct online_mask {
 //
 // Precision: bf16 in; S, m, l, dP, dS, delta and all sums in fp32. P and dS are rounded to bf16 for
 // the products that they are in; O, dQ, dK and dV once, at the end. LSE is the natural logarithm,
-// in fp32. Inputs are finite, except for the LSE of queries that see no key. Every dot product of
-// two rows is finite.
+// in fp32. tanh may be off by 2^-20, and a capped score so by softcap / 2^20. Inputs are finite,
+// except for the LSE of queries that see no key. Every dot product of two rows is finite.
 //
 // All arrays of (B, N, H, d) have strides of their own (struct strides, course.h), of any size that
 // fits. Elements that the strides jump over may lie outside the arrays or hold anything, NaN as

@@ -14,11 +14,16 @@
 //               barrier: K(j) is here,  |              barrier: K(j-1) is here, V's buffer is free
 //               V's buffer is free      barrier: V(j) is here
 //
-// K has two buffers, V needs one. The versions on the way, in steps/:
-//     1_shared.cu      tensor cores, but S, P and alpha go through shared memory
-//     2_registers.cu   P stays in registers; bank conflicts, and every copy is waited for
-// What was wrong with step 2: each small matrix takes ldmatrix 8 turns, since its 8 rows lie in the
-// same banks; and while K and V travel, nobody computes.
+// K has two buffers, V needs one. The versions on the way, in steps/, one idea each:
+//     1_shared.cu        tensor cores, but S, P and alpha go through shared memory
+//     2_registers.cu     P stays in registers
+//     3_swizzle.cu       ldmatrix finds its 8 rows in different banks
+//     4_cp_async.cu      copies that do not wait: V travels while S is made
+//     5_two_buffers.cu   K(j + 1) travels while K(j) is used
+//     6_mask_apart.cu    no mask where none is needed; long blocks first
+// What was wrong with step 6: each fragment of K and V that came from shared memory was multiplied
+// by 16 rows. Here it is by 32. And what counts once a block: rows of O are stored 16 bytes at a
+// time.
 //
 //     make grade LESSON=14
 //
@@ -92,7 +97,7 @@ __device__ __forceinline__ float quad_sum(float x) {
 template <int masked, class T>
 __device__ __forceinline__ void copy_next(struct buffers<T>& smem, const struct forward& p,
                                           int tile) {
-    // BEGIN SOLUTION (about 8 lines): copy_tile() twice; only the last tile of all is not full
+    // BEGIN SOLUTION (about 8 lines): 2nd half: two copy_tile(); the last of all is not full
     int first_key = tile * T::BLOCK_K;
     copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key,
                                             masked ? p.N_k - first_key : T::BLOCK_K);
@@ -101,6 +106,16 @@ __device__ __forceinline__ void copy_next(struct buffers<T>& smem, const struct 
         copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K[(tile + 1) % 2], p.K, first_key - T::BLOCK_K,
                                                 T::BLOCK_K);
     cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
+    // AS GIVEN
+    // for (int e = threadIdx.x * PIECE; e < T::BLOCK_K * T::d; e += T::THREADS * PIECE) {
+    //     int n = e / T::d, x = e % T::d;
+    //     int64_t key = (int64_t)tile * T::BLOCK_K + n, before = key - T::BLOCK_K;
+    //     uint4 V_piece = {}, K_piece = {};  // zeros where there is no key
+    //     if (key < p.N_k) V_piece = *(const uint4*)&p.V.elements[key * p.V.stride.n + x];
+    //     if (before >= 0) K_piece = *(const uint4*)&p.K.elements[before * p.K.stride.n + x];
+    //     *(uint4*)&smem.V[swizzled<T::d>(n, x)] = V_piece;
+    //     *(uint4*)&smem.K[(tile + 1) % 2][swizzled<T::d>(n, x)] = K_piece;
+    // }
     // END SOLUTION
 }
 
@@ -262,19 +277,25 @@ __device__ __forceinline__ void sweep(struct state<T>& warp, struct buffers<T>& 
                                       const struct forward& p,  // of this head
                                       float c, int last_tile, int first_tile) {
     for (int tile = last_tile; tile >= first_tile; tile--) {
-        // BEGIN SOLUTION (about 2 lines): wait for K(tile) and for all threads
+        // BEGIN SOLUTION (about 2 lines): 2nd half: wait for K(tile) and for all threads
         cp_async_wait<0>();
         // K(tile) of all threads is here; and all have read V(tile + 1) and K(tile + 1), whose
         // places are filled next
         __syncthreads();
+        // AS GIVEN
+        // cp_async_wait_all();
+        // __syncthreads();  // whatever was copied is here, and whatever is overwritten was read
         // END SOLUTION
         copy_next<masked>(smem, p, tile);
         multiply_QK(warp, Q_smem, smem.K[tile % 2]);
         if (masked) mask(warp, tile * T::BLOCK_K);
         rescale<masked>(warp, c);
-        // BEGIN SOLUTION (about 2 lines): wait for V(tile) but not K(tile - 1); for all threads
+        // BEGIN SOLUTION (about 2 lines): 2nd half: wait for V(tile), not K(tile - 1); for all
         cp_async_wait<1>();
         __syncthreads();  // V(tile) of all threads is here before anybody reads it
+        // AS GIVEN
+        // cp_async_wait_all();
+        // __syncthreads();  // whatever was copied is here
         // END SOLUTION
         multiply_PV(warp, c, smem.V);
     }

@@ -1,4 +1,4 @@
-// pooled_scores.cu: attention that also says, pool by pool, who looked at whom.
+// pooled_scores.cu: attention that also says, pool by pool, who looked at whom, on tensor cores.
 //
 //     S = scale Q K^T      P = softmax(S) by rows      O = P V      LSE = ln of the sum of exp(S)
 //     R[I][J] = mean of P over pool I of the queries and pool J of the keys
@@ -8,300 +8,299 @@
 // is all that is needed, so a second kernel makes S again and has P = exp(S - LSE) at once (lesson
 // 12), adds it up, and forgets it.
 //
-// A tile of S is TILE x TILE. The second kernel lays its tiles along the pools:
+// The first kernel is lesson 14's. In the second a block has 128 rows, and goes over the keys 64 at
+// a time. Both begin where pools begin, and what is too small for one more pool stays empty:
 //
-//     pool = 5: three pools side by side            pool = 20: one pool, 2 x 2 tiles
+//     pool = 40: 3 pools of queries, and of keys    pool = 100: one of queries; its keys
+//     1 in a round of one tile                      are a round of two tiles, 64 and 36
 //
-//     0     5     10     15                         0               16   20
-//     +-----+-----+-----+-+                         +---------------+----+---
-//     |     |     |     | |  row and column 15      |  16 x 16      |4x16|
-//     +-----+-----+-----+-+  stay idle              |               |    |
-//     |     |     |     | |                         +---------------+----+
-//     +-----+-----+-----+-+                         |  16 x 4       |4x4 |
-//     |     |     |     | |                         +---------------+----+---
-//     +-----+-----+-----+-+
+//      0        40     64                            0              64             100  128
+//      +--------+------+                             +--------------+--------------+-----+
+//      |        |      |                             |              |              |     |
+//  40  +--------+      |                             |              |              |     |
+//      |        |      |                             |              |              |     |
+//  80  +--------+      |                             |              |              |     |
+//      |        |      |                         100 +--------------+--------------+     |
+// 120  +--------+      |                             |                                   |
+// 128  +---------------+                         128 +-----------------------------------+
 //
 // The versions on the way, in steps/:
-//     1_store_P.cu     writes P, N_q x N_k numbers, and pools it afterwards
-//     2_every_tile.cu  stores nothing, but pools what the mask hides as well
-// What was wrong with step 2: with a causal mask half of its second pass adds up zeros.
+//     1_store_P.cu               writes P, N_q x N_k numbers, and pools it afterwards
+//     2_every_tile.cu            stores nothing, but pools what the mask hides as well
+//     3_without_tensor_cores.cu  pools what is seen alone, in products of single numbers
+// What was wrong with step 3: it makes about 6 TFLOP/s where lesson 14 makes more than 300.
 //
 //     make grade LESSON=20
 //
 // FlashAttention-2 (Dao 2023), algorithms 1 and 2. Equation numbers are those of the README.
 #include "pooled_scores.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define TILE 16                // queries, and keys, of a tile: BLOCK_Q and BLOCK_K of lesson 13
-#define THREADS (TILE * TILE)  // one thread per element of a tile of S
-#define MAX_POOL 128           // the largest pool
-#define MAX_HEAD 128           // the largest d
-#define MAX_GRID_Y 65535       // the limit of gridDim.y
+#include "flash_tile.h"
+#include "tile.h"
 
-// Elements added to each row of Q, K and V in shared memory: 4 bytes, one bank (lesson 12).
-#define PAD 2
+enum { MAX_POOL = 128 };
 
-// ---- device helpers ------------------------------------------------------------------------
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
+typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;  // spills 84 bytes
+typedef forward_tiles<64, MAX_POOL, 64, 4, 0, 2> pool_64;
+typedef forward_tiles<128, MAX_POOL, 64, 4, 0, 2> pool_128;
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q.  (lesson 13)
-__device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    if (seen < 0) seen = 0;
-    if (seen > N_k) seen = N_k;
-    return seen;
-}
+// ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// How many whole pools lie side by side in a tile; 1 if a pool fills it or is larger.
-__host__ __device__ int pools_in_tile(int pool) {
-    return pool < TILE ? TILE / pool : 1;
-}
+// Lesson 14's. Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of dynamic shared
+// memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    forward_kernel(const struct forward all_heads) {
+    extern __shared__ uint4 memory[];
+    struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    int block;
+    int head = pick_work(&block, all_heads.causal);
+    if (all_heads.causal) block = gridDim.x - 1 - block;  // the last rows see most keys
+    struct forward p = of_head(all_heads, head);
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;  // [0, N_q)
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
-// be read. n_rows may be more than fit. All threads of the block take part.
-template <int d_tile>
-__device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
-                          int d, int64_t stride_n, int thread) {
-    for (int e = thread; e < size * d_tile; e += THREADS) {
-        int n = e / d_tile;  // [0, size)
-        int x = e % d_tile;  // [0, d_tile)
-        bool exists = n < n_rows && x < d;
-        tile[n][x] = exists ? rows[n * stride_n + x] : __float2half(0.0f);
+    // Tiles [0, whole) are seen by all rows of the block, [whole, tiles) by some in part.
+    int whole = keys_seen(first_row, p.N_q, p.N_k, p.causal) / T::BLOCK_K;
+    int end = keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal);
+    int tiles = CEIL_DIV((int64_t)end, T::BLOCK_K);
+    struct state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * T::GROUPS; i++) {
+        int64_t row = first_row + warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        warp.visible[i / 2][i % 2] = keys_seen(row, p.N_q, p.N_k, p.causal);
+        warp.m[i / 2][i % 2] = -INFINITY;
     }
+
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    if (tiles > 0) {
+        int first_key = (tiles - 1) * T::BLOCK_K;
+        copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K[(tiles - 1) % 2], p.K, first_key,
+                                                p.N_k - first_key);
+    }
+    cp_async_commit();
+    bf16* Q_warp = smem.Q + warp_row * T::d;
+    float c = p.scale * LOG2_E;
+    sweep<1>(warp, smem, Q_warp, p, c, tiles - 1, whole);
+    sweep<0>(warp, smem, Q_warp, p, c, whole - 1, 0);
+    cp_async_wait_all();  // with no tile at all, Q is still on its way
+    __syncthreads();      // all threads' copies of Q are here before O takes its place
+    store_O(p, warp, Q_warp, first_row + warp_row);
 }
 
-// S_ij = scale * sum_x Q_ix K_jx of a row of Q and one of K in shared memory.        (README eq. 1)
-// Both kernels call it, so both get the same bits.
-template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float scale) {
-    float s = 0.0f;
-    for (int x = 0; x < d_tile; x++) s += __half2float(q[x]) * __half2float(k[x]);
-    return scale * s;
+// ---- GPU kernel: R -------------------------------------------------------------------------
+
+// The shared memory of a block. Tiles are swizzled.
+template <class T> struct pool_smem {
+    bf16 Q[T::BLOCK_Q * T::d];
+    bf16 K[2][T::BLOCK_K * T::d];
+    // Sums of P, of each row and key or of each 8 x 8; then W. 3 more in a row: in a column all 32
+    // banks are different, and a fragment's 8 rows share at most two lanes a bank.
+    float P[T::BLOCK_Q][T::BLOCK_K + 3];
+};
+
+// How many whole pools lie side by side in `size` rows or keys; 1 if a pool is larger.
+__host__ __device__ __forceinline__ int pools_in(int size, int pool) {
+    return pool < size ? size / pool : 1;
 }
 
-// ---- GPU kernels ---------------------------------------------------------------------------
+// Starts to copy the keys from `first` on into a buffer: those of its round, of `width` keys, and
+// of these the ones before `end`. Zeros fill the rest.
+template <class T>
+__device__ __forceinline__ void copy_keys(bf16* K_smem, const struct forward& p, int first, int end,
+                                          int width) {
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(K_smem, p.K, first,
+                                            min(end - first, width - first % width));
+}
 
-// O and LSE, as in lesson 13, the mask in every tile. Grid (ceil(N_q / TILE), B * H), block (TILE,
-// TILE). d_tile is d rounded up to the next size that there is a kernel for; the columns from d on
-// are zeros.
-template <int d_tile>
-__global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
-                               float* LSE,                  // (B, H, N_q)
-                               const fp16* __restrict__ Q,  // (B, N_q, H, d)
-                               const fp16* __restrict__ K,  // (B, N_k, H, d)
-                               const fp16* __restrict__ V,  // (B, N_k, H, d)
-                               int N_q, int N_k, int H, int d, struct strides stride_o,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, float scale, int causal) {
-    static_assert(d_tile % TILE == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 Q_smem[TILE][d_tile + PAD];
-    __shared__ fp16 K_smem[TILE][d_tile + PAD];
-    __shared__ fp16 V_smem[TILE][d_tile + PAD];
-    __shared__ float S_smem[TILE][TILE];
-    __shared__ float P_smem[TILE][TILE];
-
-    int j = threadIdx.x;                             // [0, TILE): this thread's column of S
-    int i = threadIdx.y;                             // [0, TILE): its row of S and O
-    int thread = i * TILE + j;                       // [0, THREADS)
-    int64_t first_row = (int64_t)blockIdx.x * TILE;  // [0, N_q)
-    int64_t batch = blockIdx.y / H;                  // [0, B)
-    int64_t head = blockIdx.y % H;                   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += (batch * H + head) * N_q + first_row;
-
-    int64_t visible = keys_seen(first_row + i, N_q, N_k, causal);
-    int64_t end =
-        keys_seen(first_row + TILE - 1, N_q, N_k, causal);  // no row sees any from there on
-    float m = -INFINITY;
-    float l = 0.0f;
-    float O_reg[d_tile / TILE] = {0.0f};  // of the row of O: x = j, j + TILE, ...
-    load_tile<d_tile>(Q_smem, Q, TILE, N_q - first_row, d, stride_q.n, thread);
-
-    for (int64_t first_key = 0; first_key < end; first_key += TILE) {
-        int64_t n_keys = N_k - first_key;
-        load_tile<d_tile>(K_smem, K + first_key * stride_k.n, TILE, n_keys, d, stride_k.n, thread);
-        load_tile<d_tile>(V_smem, V + first_key * stride_v.n, TILE, n_keys, d, stride_v.n, thread);
-        __syncthreads();  // the tiles of Q, K and V are written before anybody reads them
-
-        float s = score<d_tile>(Q_smem[i], K_smem[j], scale);
-        S_smem[i][j] = first_key + j < visible ? s : -INFINITY;
-        __syncthreads();  // row i of S is written before its maximum is taken
-
-        // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
-        // Any finite number instead of m_new will do while the row has seen nothing.
-        float m_new = m;
-        for (int k = 0; k < TILE; k++) m_new = fmaxf(m_new, S_smem[i][k]);
-        float base = m_new == -INFINITY ? 0.0f : m_new;
-        float alpha = expf(m - base);
-        P_smem[i][j] = expf(S_smem[i][j] - base);
-        m = m_new;
-        __syncthreads();  // row i of P is written before it is summed and multiplied with V
-
-        // l = alpha l + sum_k P[i][k]
-        // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
-        l *= alpha;
-        for (int c = 0; c < d_tile / TILE; c++) O_reg[c] *= alpha;
-        for (int k = 0; k < TILE; k++) {
-            float p = P_smem[i][k];
-            l += p;
-            for (int c = 0; c < d_tile / TILE; c++)
-                O_reg[c] += p * __half2float(V_smem[k][j + c * TILE]);
+// The sums of the 32 pieces of 8 rows and 8 keys that a warp's fragments are, one for each lane:
+// lane 16 r + 8 h + n gets that of the rows 16 r + 8 h + g and the keys 8 n + 2 t + e. In each step
+// a lane gives half of its numbers away, and adds what it is given to the others.
+template <class T>
+__device__ __forceinline__ float sum_of_piece(const float sum[T::GROUPS][T::BLOCK_K / 8][4]) {
+    static_assert(T::GROUPS == 2 && T::BLOCK_K == 64, "as many pieces as lanes");
+    float piece[32];
+#pragma unroll
+    for (int i = 0; i < 32; i++) {
+        const float* pair = &sum[i / 16][i % 8][i / 8 % 2 * 2];
+        piece[i] = pair[0] + pair[1];
+    }
+#pragma unroll
+    for (int step = 0; step < 5; step++)
+#pragma unroll
+        for (int i = 0; i < 16; i++) {
+            const int half = 16 >> step;  // that a lane keeps: i < half
+            if (i >= half) continue;
+            bool upper = threadIdx.x & half;
+            float given = upper ? piece[i] : piece[i + half];
+            piece[i] = upper ? piece[i + half] : piece[i];
+            piece[i] += __shfl_xor_sync(0xffffffffu, given, half);
         }
-        __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
-    }
-
-    if (first_row + i >= N_q) return;  // no barrier below
-    for (int c = 0; c < d_tile / TILE; c++) {
-        int x = j + c * TILE;
-        if (x < d) O[i * stride_o.n + x] = __float2half(l > 0.0f ? O_reg[c] / l : 0.0f);
-    }
-    if (j == 0) LSE[i] = m + logf(l);  // -infinity, by itself, if the row saw no key
+    return piece[0];
 }
 
-// R from S and LSE. A block has the queries of the pools that lie side by side in a tile, or of one
-// pool, and goes over all keys in rounds of as many. n_I and n_J count the pools, of the queries
-// and of the keys. Grid (ceil(N_q / (pools * pool)), B * H) with pools = pools_in_tile(pool), block
-// (TILE, TILE).
-template <int d_tile>
-__global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
-                            const float* __restrict__ LSE,  // (B, H, N_q)
-                            const fp16* __restrict__ Q,     // (B, N_q, H, d)
-                            const fp16* __restrict__ K,     // (B, N_k, H, d)
-                            int N_q, int N_k, int H, int d, int pool, struct strides stride_q,
-                            struct strides stride_k, float scale, int causal) {
-    __shared__ fp16 Q_smem[MAX_POOL][d_tile + PAD];
-    __shared__ float LSE_smem[MAX_POOL];
-    __shared__ fp16 K_smem[TILE][d_tile + PAD];
-    // One element more in a row: the elements of a column lie in different banks.
-    __shared__ float P_smem[TILE][TILE + 1];  // of all tiles of a round, summed
-    __shared__ float W_smem[TILE][TILE + 1];  // of P, summed over the keys of a pool
-
-    int j = threadIdx.x;                         // [0, TILE): this thread's column of a tile
-    int i = threadIdx.y;                         // [0, TILE): its row
-    int thread = i * TILE + j;                   // [0, THREADS)
-    int pools = pools_in_tile(pool);             // of this block, and of the keys of a round
-    int width = pools * pool;                    // queries of this block, and keys of a round
-    int part = pool < TILE ? pool : TILE;        // rows, and columns, of a pool in a tile
-    int64_t n_J = CEIL_DIV((int64_t)N_k, pool);  // pools of all keys
-
-    int64_t first_row = (int64_t)blockIdx.x * width;  // [0, N_q)
-    int64_t n_rows = N_q - first_row < width ? N_q - first_row : width;
-    int64_t batch = blockIdx.y / H;  // [0, B)
-    int64_t head = blockIdx.y % H;   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    LSE += (batch * H + head) * N_q + first_row;
-    // BEGIN SOLUTION (about 2 lines): move R to the row of this block's first pool
-    int64_t n_I = CEIL_DIV((int64_t)N_q, pool);  // pools of all queries
-    R += ((batch * H + head) * n_I + first_row / pool) * n_J;
+// R from S and LSE. A block has the queries of as many pools as BLOCK_Q holds, and goes over the
+// keys in rounds of as many pools as BLOCK_K holds. n_I and n_J count the pools, of the queries and
+// of the keys. Grid (ceil(N_q / rows of a block), B * H), block THREADS, a struct pool_smem of
+// dynamic shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    pool_kernel(float* R,  // (B, H, n_I, n_J)
+                const struct forward all_heads, int pool) {
+    extern __shared__ uint4 memory[];
+    struct pool_smem<T>& smem = *(struct pool_smem<T>*)memory;
+    int block;
+    int head = pick_work(&block, all_heads.causal);
+    if (all_heads.causal) block = gridDim.x - 1 - block;  // the last rows see most keys
+    struct forward p = of_head(all_heads, head);
+    int pools_q = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
+    int width = pools * pool;                             // keys of a round
+    int unit = pool % 8 == 0 ? 8 : 1;                     // rows, and keys, that P has as one
+    int part = min(pool, T::BLOCK_K) / unit;              // columns of P of a pool
+    int64_t first_row = (int64_t)block * pools_q * pool;  // [0, N_q)
+    int n_rows = (int)min(p.N_q - first_row, (int64_t)pools_q * pool);
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
+    int lane = threadIdx.x % 32;
+    // BEGIN SOLUTION (about 3 lines): n_I, n_J; move R to the row of this block's first pool
+    int64_t n_I = CEIL_DIV((int64_t)p.N_q, pool);  // pools of all queries
+    int64_t n_J = CEIL_DIV((int64_t)p.N_k, pool);  // pools of all keys
+    R += (head * n_I + first_row / pool) * n_J;
     // END SOLUTION
 
     // No row of the block sees a key from `end` on.
-    int64_t end = N_k;
+    int end = p.N_k;
     // BEGIN SOLUTION (about 1 line): with keys_seen(); which row sees most?
-    end = keys_seen(first_row + n_rows - 1, N_q, N_k, causal);
+    end = keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal);
     // END SOLUTION
 
-    load_tile<d_tile>(Q_smem, Q, CEIL_DIV(width, TILE) * TILE, n_rows, d, stride_q.n, thread);
-    for (int n = thread; n < n_rows; n += THREADS) LSE_smem[n] = LSE[n];
+    struct state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * T::GROUPS; i++) {
+        int row = warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        if (row >= n_rows) continue;  // sees nothing
+        warp.visible[i / 2][i % 2] = keys_seen(first_row + row, p.N_q, p.N_k, p.causal);
+        warp.base[i / 2][i % 2] = p.LSE[first_row + row] * LOG2_E;
+    }
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    if (end > 0) copy_keys<T>(smem.K[0], p, 0, end, width);
 
-    for (int64_t first_J = 0; first_J < n_J; first_J += pools) {
-        int64_t first_key = first_J * pool;
-        // Keys of this round that some row sees; 0 or less if the mask hides them all: then there
-        // is nothing to load and nothing to add, and the 0 is stored all the same.
-        int64_t n_keys = end - first_key < width ? end - first_key : width;
+    int half = 0;         // the buffer of K that is read next
+    int64_t first_J = 0;  // of the round
+    for (; first_J * pool < end; first_J += pools) {
+        int first_key = (int)first_J * pool;
+        int last = first_key + min(width, end - first_key);  // keys before it count
 
-        // Elements (i, j) of all the tiles of this round, one upon the other.        (README eq. 3)
-        float sum = 0.0f;
-        for (int key = 0; key < n_keys; key += TILE) {
-            load_tile<d_tile>(K_smem, K + (first_key + key) * stride_k.n, TILE, n_keys - key, d,
-                              stride_k.n, thread);
-            // K, and before the first round Q and LSE, are written before they are read
+        // Elements of all the tiles of this round, one upon the other.               (README eq. 3)
+        float sum[T::GROUPS][T::BLOCK_K / 8][4] = {};
+        for (int at = 0; at < last - first_key; at += T::BLOCK_K) {
+            cp_async_wait_all();
+            // K of all threads is here, and Q; and all have read the tile before, whose place is
+            // filled next, and the sums of the round before
             __syncthreads();
-            for (int row = 0; row < n_rows; row += TILE) {
-                // BEGIN SOLUTION (about 4 lines): add P of this query and key, if it sees it
-                int64_t visible = keys_seen(first_row + row + i, N_q, N_k, causal) - first_key;
-                bool seen = row + i < n_rows && key + j < n_keys && key + j < visible;
-                float s = score<d_tile>(Q_smem[row + i], K_smem[j], scale);
-                if (seen) sum += expf(s - LSE_smem[row + i]);
-                // END SOLUTION
-            }
-            __syncthreads();  // everybody has read K before the next tile overwrites it
+            int64_t next = first_key + min((int64_t)at + T::BLOCK_K, (int64_t)width);
+            if (next < end) copy_keys<T>(smem.K[half ^ 1], p, (int)next, end, width);
+            multiply_QK(warp, smem.Q + warp_row * T::d, smem.K[half]);
+            half ^= 1;
+            // P = exp2(c S - log2(e) LSE), 0 where the query does not see the key    (README eq. 2)
+#pragma unroll
+            for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+                for (int n = 0; n < T::BLOCK_K / 8; n++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++) {
+                        // BEGIN SOLUTION (about 4 lines): add P of S[r][n][2h + e], if it counts
+                        const float c = p.scale * LOG2_E;
+                        int j = first_key + at + 8 * n + threadIdx.x % 4 * 2 + i % 2;
+                        if (j < min(last, warp.visible[r][i / 2]))
+                            sum[r][n][i] += exp2_approx(warp.S[r][n][i] * c - warp.base[r][i / 2]);
+                        // END SOLUTION
+                    }
         }
-        P_smem[i][j] = sum;
-        __syncthreads();  // the sums are written before others add them up
+        // Where pools are whole pieces of 8 x 8, a lane stores one of 32 pieces; else all numbers.
+        if (unit == 8)
+            smem.P[warp_row / 8 + lane / 8][lane % 8] = sum_of_piece<T>(sum);
+        else
+#pragma unroll
+            for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+                for (int n = 0; n < T::BLOCK_K / 8; n++)
+#pragma unroll
+                    for (int i = 0; i < 4; i++)
+                        smem.P[warp_row + 16 * r + lane / 4 + i / 2 * 8]
+                              [8 * n + lane % 4 * 2 + i % 2] = sum[r][n][i];
+        __syncwarp();  // the warp's rows are written before each lane adds up one of them
 
-        // W[i][J] = sum of P[i][j] over the columns j of pool J, by thread j = J     (README eq. 4)
-        if (j < pools) {
+        // W[i][J] = sum of P[i][j] over the keys j of pool J, in place of P[i][J]    (README eq. 4)
+        int i = warp_row / unit + lane;  // this lane's row of P
+        for (int J = 0; J < pools && lane < T::ROWS / unit; J++) {
             float w = 0.0f;
             for (int k = 0; k < part; k++) {
-                // BEGIN SOLUTION (about 1 line): the k-th column of this thread's pool
-                w += P_smem[i][j * part + k];
+                // BEGIN SOLUTION (about 1 line): the k-th column of pool J, in this lane's row
+                w += smem.P[i][J * part + k];
                 // END SOLUTION
             }
-            W_smem[i][j] = w;
+            smem.P[i][J] = w;
         }
         __syncthreads();  // W is written before its rows are added up
 
-        // R[I][J] = sum of W[i][J] over the rows i of pool I, divided by all that exist (README eq.
-        // 5)
-        // BEGIN SOLUTION (about 8 lines): the mean, one thread for each pool that exists
-        int64_t J = first_J + j;
-        int64_t rows = n_rows - i * pool < pool ? n_rows - i * pool : pool;
-        int64_t columns = N_k - J * pool < pool ? N_k - J * pool : pool;
-        if (i < pools && j < pools && rows > 0 && columns > 0) {
-            float total = 0.0f;
-            for (int k = 0; k < part; k++) total += W_smem[i * part + k][j];
-            R[i * n_J + J] = total / (float)(rows * columns);
+        // R[I][J] = sum of W[i][J] over the rows i of pool I, by how many exist      (README eq. 5)
+        for (int e = threadIdx.x; e < pools_q * pools; e += T::THREADS) {
+            // BEGIN SOLUTION (about 8 lines): which two pools are e? The mean, if they exist
+            int I = e / pools, J = e % pools;  // of the block, of the round
+            int rows = min(n_rows - I * pool, pool);
+            int columns = (int)min(p.N_k - (first_J + J) * pool, (int64_t)pool);
+            if (rows > 0 && columns > 0) {
+                float total = 0.0f;
+                for (int k = 0; k < rows; k += unit) total += smem.P[(I * pool + k) / unit][J];
+                R[I * n_J + first_J + J] = total / (float)(rows * columns);
+            }
+            // END SOLUTION
         }
-        // END SOLUTION
     }
+    // BEGIN SOLUTION (about 3 lines): pools from first_J on; who else stores them?
+    for (int64_t I = 0; I * pool < n_rows; I++)
+        for (int64_t J = first_J + threadIdx.x; J < n_J; J += T::THREADS) R[I * n_J + J] = 0.0f;
+    // END SOLUTION
 }
 
 // ---- launcher ------------------------------------------------------------------------------
 
-// No stride is negative, and rows do not overlap.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
+// Both kernels for B * H heads, one after the other in the default stream.
+template <class T, class of_pools>
+static int launch(const struct forward* p, float* R_gpu, int pool, int heads) {
+    void (*forward)(struct forward) = forward_kernel<T>;
+    void (*pooled)(float*, struct forward, int) = pool_kernel<of_pools>;
+    const int bytes = sizeof(struct buffers<T>), pool_bytes = sizeof(struct pool_smem<of_pools>);
+    enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    COURSE_TRY(cudaFuncSetAttribute(forward, limit, bytes));
+    COURSE_TRY(cudaFuncSetAttribute(pooled, limit, pool_bytes));
+    dim3 blocks(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
+    dim3 pool_blocks(CEIL_DIV((int64_t)p->N_q, pools_in(of_pools::BLOCK_Q, pool) * pool), heads);
+    forward<<<blocks, T::THREADS, bytes>>>(*p);
+    if (p->N_k > 0) pooled<<<pool_blocks, of_pools::THREADS, pool_bytes>>>(R_gpu, *p, pool);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
 }
 
-// Both kernels for heads of up to d_tile elements, one after the other in the default stream.
-template <int d_tile>
-static void launch(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu, const fp16* K_gpu,
-                   const fp16* V_gpu, int B, int N_q, int N_k, int H, int d, int pool,
-                   struct strides stride_o, struct strides stride_q, struct strides stride_k,
-                   struct strides stride_v, float scale, int causal) {
-    int64_t width = (int64_t)pools_in_tile(pool) * pool;
-    dim3 block(TILE, TILE);
-    dim3 forward_grid(CEIL_DIV((int64_t)N_q, TILE), B * H);
-    dim3 pool_grid(CEIL_DIV(N_q, width), B * H);
-    forward_kernel<d_tile><<<forward_grid, block>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k,
-                                                    H, d, stride_o, stride_q, stride_k, stride_v,
-                                                    scale, causal);
-    pool_kernel<d_tile><<<pool_grid, block>>>(R_gpu, LSE_gpu, Q_gpu, K_gpu, N_q, N_k, H, d, pool,
-                                              stride_q, stride_k, scale, causal);
-}
-
-extern "C" int pooled_scores(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu,
-                             const fp16* K_gpu, const fp16* V_gpu, int B, int N_q, int N_k, int H,
+extern "C" int pooled_scores(bf16* O_gpu, float* LSE_gpu, float* R_gpu, const bf16* Q_gpu,
+                             const bf16* K_gpu, const bf16* V_gpu, int B, int N_q, int N_k, int H,
                              int d, int pool, struct strides stride_o, struct strides stride_q,
                              struct strides stride_k, struct strides stride_v, float scale,
                              int causal) {
+    struct forward p;
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q), p.LSE = LSE_gpu;
+    p.K = array_of(R_gpu ? K_gpu : NULL, stride_k);  // no R is refused where no K is
+    p.V = array_of(V_gpu, stride_v);
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.causal = causal, p.scale = scale;
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1 || pool < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || pool > MAX_POOL || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!R_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-
-    decltype(&launch<16>) kernels = d <= 16 ? launch<16> : d <= 64 ? launch<64> : launch<128>;
-    kernels(O_gpu, LSE_gpu, R_gpu, Q_gpu, K_gpu, V_gpu, B, N_q, N_k, H, d, pool, stride_o, stride_q,
-            stride_k, stride_v, scale, causal);
-    COURSE_TRY(cudaGetLastError());
-    return COURSE_OK;
+    if (pool > MAX_POOL) return COURSE_UNSUPPORTED;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || N_q == 0 || H == 0) return status;
+    return d == 64 ? launch<forward_64, pool_64>(&p, R_gpu, pool, B * H)
+                   : launch<forward_128, pool_128>(&p, R_gpu, pool, B * H);
 }

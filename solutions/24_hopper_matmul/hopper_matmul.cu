@@ -146,7 +146,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     extern __shared__ __align__(1024) unsigned char memory[];
     struct block_smem<n>& smem = *(struct block_smem<n>*)memory;
     const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, n);
-    const int K_tiles = CEIL_DIV(p.K, BLOCK_K);
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
 
@@ -159,14 +158,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     __syncthreads();  // the barriers are there before anybody uses them
 
-    int s = 0, phase = 0, row0, col0;  // the stage, and the parity of its round through the ring
+    int row0, col0;
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
         if (threadIdx.x != 0) return;
-        // BEGIN SOLUTION (about 9 lines): for each tile, for each 64 of k: wait, ask, next stage
+        // BEGIN SOLUTION (about 11 lines): for each tile, for each 64 of k: wait, ask, next stage
+        int s = 0, phase = 0;  // the stage, and the parity of its round through the ring
         for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
             place_tile<n>(&row0, &col0, t, p);
-            for (int k = 0; k < K_tiles; k++) {
+            for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
                 mbarrier_wait(&smem.empty[s], phase ^ 1);  // both consumers have read the stage
                 load_stage<A_major, B_major, n>(&smem.stages[s], &smem.full[s], p, row0, col0,
                                                 k * BLOCK_K);
@@ -180,10 +180,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     setmaxnreg_inc<CONSUMER_REGISTERS>();
     int consumer = warpgroup - 1, warp = threadIdx.x % WARPGROUP / 32;
     int first = consumer * CONSUMER_M;  // its rows of the tile
-    float C_reg[n / 2];
+    float C_reg[n / 2] = {};
+    // BEGIN SOLUTION (about 1 line): the stage, and the parity of its round through the ring
+    int s = 0, phase = 0;
+    // END SOLUTION
     for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
         // BEGIN SOLUTION (about 8 lines): for each 64 of k: wait, multiply, wait, arrive
-        for (int k = 0; k < K_tiles; k++) {
+        for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
             mbarrier_wait(&smem.full[s], phase);  // A and B are here
             multiply<A_major, B_major, n>(C_reg, &smem.stages[s], first, k > 0);
             wgmma_wait<0>();  // the stage is read; meanwhile the other consumer multiplies

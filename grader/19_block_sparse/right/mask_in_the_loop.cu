@@ -1,210 +1,313 @@
-// No lists: a block of threads looks at each byte of its row, or its column, of the mask before it
-// loads anything. One thread owns a query, or a key; keys come in tiles of 16, the last block
-// first; base 2 inside.
+// mask_in_the_loop.cu: no lists. A block of threads looks at each byte of its row, or its column,
+// of the mask before it sends for a tile.
 #include "block_sparse.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define OWNERS 64
-#define TILE 16
-#define LN2 0.69314718055994530942f
+#include "flash_tile.h"
+#include "tile.h"
 
-__constant__ float LOG2E = 1.44269504088896340736f;
+enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
-struct rows {
-    const fp16* first;  // of this head
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
+typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;
+// BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
+typedef backward_tiles<64, 128, 32, 1, 2, 128, 64, 2> backward_64;
+typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
+typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
+
+// ---- the walk ------------------------------------------------------------------------------
+
+// A row, or a column, of a head's mask: byte `block * step` says if that block is active.
+struct walk {
+    const uint8_t* mask;
     int64_t step;
-    int n;
 };
 
-__device__ struct rows rows_of(const fp16* array, struct strides s, int H, int n) {
-    struct rows r = {array + blockIdx.y / H * s.b + blockIdx.y % H * s.h, s.n, n};
-    return r;
+// The last active tile before this one; -1 if there is none. A block's first tile has an even
+// number, its last one an odd number.
+template <int TILE> __device__ __forceinline__ int tile_before(const struct walk& w, int tile) {
+    const int PER = SPARSE_BLOCK / TILE;
+    for (tile--; tile >= 0; tile = tile / PER * PER - 1)
+        if (w.mask[tile / PER * w.step]) return tile;
+    return -1;
 }
 
-// A row into registers; zeros where it is not there.
-template <int width> __device__ void take(float* to, struct rows from, int64_t row, int d) {
-    for (int x = 0; x < width; x++)
-        to[x] = row < from.n && x < d ? __half2float(from.first[row * from.step + x]) : 0.0f;
+__device__ __forceinline__ const uint8_t* mask_of(const uint8_t* mask, int head, int N_q, int N_k) {
+    return mask + head * SPARSE_BLOCKS(N_q) * SPARSE_BLOCKS(N_k);
 }
 
-template <int width>
-__device__ void stage(float tile[TILE][width], struct rows from, int64_t row, int n, int d) {
-    for (int e = threadIdx.x; e < n * width; e += OWNERS) {
-        int x = e % width;
-        tile[e / width][x] =
-            x < d ? __half2float(from.first[(row + e / width) * from.step + x]) : 0.0f;
+// ---- GPU kernel: O and LSE -----------------------------------------------------------------
+
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    forward_kernel(const struct forward all_heads,
+                   const uint8_t* __restrict__ mask_bytes) {  // (B, H, T_q, T_k)
+    extern __shared__ uint4 memory[];
+    struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    const int d = T::d, BLOCK_K = T::BLOCK_K;
+    int block;
+    int head = pick_work(&block, 0);                  // [0, B * H)
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;  // [0, N_q)
+    struct forward p = all_heads;
+    p.Q = head_of(p.Q, head, p.H), p.K = head_of(p.K, head, p.H), p.V = head_of(p.V, head, p.H);
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
+
+    struct walk w = {mask_of(mask_bytes, head, p.N_q, p.N_k) +
+                         first_row / SPARSE_BLOCK * SPARSE_BLOCKS(p.N_k),
+                     1};
+
+    // The state before any key was seen (lesson 12, eq. 4). Every row sees every key of a tile.
+    struct state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * T::GROUPS; i++) {
+        warp.m[i / 2][i % 2] = -INFINITY;
+        warp.visible[i / 2][i % 2] = p.N_k;
     }
-}
 
-__device__ const uint8_t* mask_of_head(const uint8_t* mask, int N_q, int N_k) {
-    return mask + blockIdx.y * SPARSE_BLOCKS(N_q) * SPARSE_BLOCKS(N_k);
-}
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    cp_async_commit();
+    int tile = tile_before<BLOCK_K>(w, CEIL_DIV(p.N_k, BLOCK_K));
+    if (tile >= 0)
+        copy_tile<d, BLOCK_K, T::THREADS>(smem.K[tile % 2], p.K, tile * BLOCK_K,
+                                          p.N_k - tile * BLOCK_K);
+    cp_async_commit();
+    cp_async_wait<1>();
+    __syncthreads();  // Q of all threads is here before anybody reads it
+    bf16* Q_warp = smem.Q + warp_row * d;
+    float c = p.scale * LOG2_E;
 
-template <int width>
-__global__ void forward(fp16* O, float* LSE, const fp16* Q, const fp16* K, const fp16* V,
-                        const uint8_t* mask, int N_q, int N_k, int H, int d, struct strides so,
-                        struct strides sq, struct strides sk, struct strides sv, float scale) {
-    __shared__ float K_smem[TILE][width], V_smem[TILE][width];
-    float q[width], o[width] = {0.0f}, m = -INFINITY, l = 0.0f;
-    struct rows k_rows = rows_of(K, sk, H, N_k), v_rows = rows_of(V, sv, H, N_k);
-    int64_t i = (int64_t)blockIdx.x * OWNERS + threadIdx.x, T_k = SPARSE_BLOCKS(N_k);
-    mask = mask_of_head(mask, N_q, N_k) + (int64_t)blockIdx.x * OWNERS / SPARSE_BLOCK * T_k;
-    take<width>(q, rows_of(Q, sq, H, N_q), i, d);
-    for (int64_t J = T_k - 1; J >= 0; J--) {
-        if (!mask[J]) continue;
-        int64_t end = (J + 1) * SPARSE_BLOCK < N_k ? (J + 1) * SPARSE_BLOCK : N_k;
-        for (int64_t j = J * SPARSE_BLOCK; j < end; j += TILE) {
-            int n = end - j < TILE ? (int)(end - j) : TILE;
-            stage<width>(K_smem, k_rows, j, n, d);
-            stage<width>(V_smem, v_rows, j, n, d);
-            __syncthreads();
-            for (int k = 0; k < n; k++) {
-                float s = 0.0f;
-                for (int x = 0; x < width; x++) s = fmaf(q[x], K_smem[k][x], s);
-                s *= scale * LOG2E;
-                if (s > m) {
-                    float alpha = exp2f(m - s);
-                    l *= alpha;
-                    for (int x = 0; x < width; x++) o[x] *= alpha;
-                    m = s;
-                }
-                float p = exp2f(s - m);
-                l += p;
-                for (int x = 0; x < width; x++) o[x] = fmaf(p, V_smem[k][x], o[x]);
-            }
-            __syncthreads();
+#pragma unroll 1
+    while (tile >= 0) {
+        int next = tile_before<BLOCK_K>(w, tile);
+        int first_key = tile * BLOCK_K, n_keys = p.N_k - first_key;  // may be more than fit
+        cp_async_wait<0>();
+        // K of this tile is here, of all threads; and all have read V of the tile before, and its
+        // K, whose places are filled next
+        __syncthreads();
+        copy_tile<d, BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+        cp_async_commit();
+        if (next >= 0) {
+            copy_tile<d, BLOCK_K, T::THREADS>(smem.K[next % 2], p.K, next * BLOCK_K, BLOCK_K);
         }
+        cp_async_commit();  // with no tile left a group of nothing: who waits counts groups
+        multiply_QK(warp, Q_warp, smem.K[tile % 2]);
+        if (n_keys < BLOCK_K) mask(warp, first_key);
+        rescale<0>(warp, c);  // m is finite: the first key of a tile always exists
+        cp_async_wait<1>();
+        __syncthreads();  // V of all threads is here before anybody reads it
+        multiply_PV(warp, c, smem.V);
+        tile = next;
     }
-    if (i >= N_q) return;
-    O += blockIdx.y / H * so.b + blockIdx.y % H * so.h + i * so.n;
-    for (int x = 0; x < width; x++)
-        if (x < d) O[x] = __float2half(l > 0.0f ? o[x] / l : 0.0f);
-    LSE[(int64_t)blockIdx.y * N_q + i] = l > 0.0f ? (m + log2f(l)) * LN2 : -INFINITY;
+
+    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key
+    p.O = head_of(p.O, head, p.H);
+    p.LSE += (int64_t)head * p.N_q;
+    __syncwarp();  // all lanes have read Q before O takes its place
+    store_O(p, warp, Q_warp, first_row + warp_row);
 }
 
-// Owners are the keys: dK in `first`, dV in `second`; or the queries: dQ in `first`. Of the others,
-// rows come in tiles: Q and dO for the keys, K and V for the queries.
-template <int width, bool of_keys>
-__global__ void backward(fp16* first, fp16* second, const fp16* Q, const fp16* K, const fp16* V,
-                         const fp16* O, const float* LSE, const fp16* dO, const uint8_t* mask,
-                         int N_q, int N_k, int H, int d, struct strides s_first,
-                         struct strides s_second, struct strides sq, struct strides sk,
-                         struct strides sv, struct strides so, struct strides sdo, float scale) {
-    __shared__ float a_smem[TILE][width], b_smem[TILE][width], LSE_smem[TILE], delta_smem[TILE];
-    float a[width], b[width], one[width] = {0.0f}, two[width] = {0.0f}, mine_LSE = 0,
-                              mine_delta = 0;
-    struct rows q = rows_of(Q, sq, H, N_q), g = rows_of(dO, sdo, H, N_q);
-    struct rows k = rows_of(K, sk, H, N_k), v = rows_of(V, sv, H, N_k), o = rows_of(O, so, H, N_q);
-    int64_t T_q = SPARSE_BLOCKS(N_q), T_k = SPARSE_BLOCKS(N_k);
-    int64_t own = (int64_t)blockIdx.x * OWNERS + threadIdx.x;
-    int64_t block = (int64_t)blockIdx.x * OWNERS / SPARSE_BLOCK;
-    int N = of_keys ? N_q : N_k, N_own = of_keys ? N_k : N_q;
-    mask = mask_of_head(mask, N_q, N_k) + block * (of_keys ? 1 : T_k);
-    LSE += (int64_t)blockIdx.y * N_q;
-    take<width>(a, of_keys ? k : q, own, d);
-    take<width>(b, of_keys ? v : g, own, d);
-    if (!of_keys && own < N_q) {
-        mine_LSE = LSE[own] * LOG2E;
-        for (int x = 0; x < d; x++)
-            mine_delta = fmaf(b[x], __half2float(o.first[own * o.step + x]), mine_delta);
-    }
-    for (int64_t T = (of_keys ? T_q : T_k) - 1; T >= 0; T--) {
-        if (!mask[T * (of_keys ? T_k : 1)]) continue;
-        int64_t end = (T + 1) * SPARSE_BLOCK < N ? (T + 1) * SPARSE_BLOCK : N;
-        for (int64_t row = T * SPARSE_BLOCK; row < end; row += TILE) {
-            int n = end - row < TILE ? (int)(end - row) : TILE;
-            stage<width>(a_smem, of_keys ? q : k, row, n, d);
-            stage<width>(b_smem, of_keys ? g : v, row, n, d);
-            __syncthreads();
-            if (of_keys && threadIdx.x < n) {
-                float delta = 0.0f;
-                for (int x = 0; x < d; x++)
-                    delta = fmaf(b_smem[threadIdx.x][x],
-                                 __half2float(o.first[(row + threadIdx.x) * o.step + x]), delta);
-                delta_smem[threadIdx.x] = delta;
-                LSE_smem[threadIdx.x] = LSE[row + threadIdx.x] * LOG2E;
-            }
-            __syncthreads();
-            for (int r = 0; r < n && own < N_own; r++) {
-                float s = 0.0f, dP = 0.0f;
-                for (int x = 0; x < width; x++) {
-                    s = fmaf(a[x], a_smem[r][x], s);
-                    dP = fmaf(b[x], b_smem[r][x], dP);
-                }
-                float p = exp2f(s * (scale * LOG2E) - (of_keys ? LSE_smem[r] : mine_LSE));
-                float dS = p * (dP - (of_keys ? delta_smem[r] : mine_delta));
-                for (int x = 0; x < width; x++) {
-                    one[x] = fmaf(dS, a_smem[r][x], one[x]);
-                    if (of_keys) two[x] = fmaf(p, b_smem[r][x], two[x]);
-                }
-            }
-            __syncthreads();
-        }
-    }
-    if (own >= N_own) return;
-    first += blockIdx.y / H * s_first.b + blockIdx.y % H * s_first.h + own * s_first.n;
-    second += blockIdx.y / H * s_second.b + blockIdx.y % H * s_second.h + own * s_second.n;
-    for (int x = 0; x < width; x++) {
-        if (x >= d) break;
-        first[x] = __float2half(scale * one[x]);
-        if (of_keys) second[x] = __float2half(two[x]);
-    }
+// ---- GPU kernel: delta ---------------------------------------------------------------------
+
+// Grid (ceil(N_q / DELTA_ROWS), B * H), block 16 DELTA_ROWS: half a warp per query (lesson 16).
+__global__ void delta_kernel(const struct backward all_heads, int d) {
+    struct backward p = of_head(all_heads, blockIdx.y);
+    int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
+    float delta = delta_of_row(p, i, d);  // sum_x dO_ix O_ix
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
-static int bad(struct strides s, int d) {
-    return s.b < 0 || s.h < 0 || s.n < d;
+// ---- GPU kernel: dK and dV -----------------------------------------------------------------
+
+// Grid (ceil(N_k / BLOCK_K), B * H), block THREADS, a struct keys_smem of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dk_dv_kernel(const struct backward all_heads,
+                 const uint8_t* __restrict__ mask_bytes) {  // (B, H, T_q, T_k)
+    extern __shared__ uint4 memory[];
+    struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
+    const int d = T::d, QUERIES = T::QUERIES, COLUMNS = T::COLUMNS, TILE_Q = T::TILE_Q;
+    int block;
+    int head = pick_work(&block, 0);  // [0, B * H)
+    struct backward p = of_head(all_heads, head);
+    int first_key = block * T::BLOCK_K;  // [0, N_k)
+    int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
+    int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;  // the first of this warp's; and so on
+    int query = threadIdx.x / T::BLOCK_K * QUERIES, column = threadIdx.x / T::BLOCK_K * COLUMNS;
+
+    struct walk w = {mask_of(mask_bytes, head, p.N_q, p.N_k) + first_key / SPARSE_BLOCK,
+                     SPARSE_BLOCKS(p.N_k)};
+
+    struct keys_state<T> warp = {};
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+    int tile = tile_before<TILE_Q>(w, CEIL_DIV(p.N_q, TILE_Q));
+    if (tile >= 0) copy_queries(smem, p, tile);
+
+#pragma unroll 1
+    while (tile >= 0) {
+        int half = tile % 2, next = tile_before<TILE_Q>(w, tile);
+        const bf16 *Q_tile = smem.Q[half], *dO_tile = smem.dO[half];
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read the tile before, P and dS,
+        // whose places are written next.
+        __syncthreads();
+        // S^T = K Q^T,  dP^T = V dO^T; the next tile travels meanwhile
+        multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
+        if (next >= 0) copy_queries(smem, p, next);
+        multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
+        // P^T, dS^T. A missing query has P = 1 and a dO of 0 (lesson 16).
+        weigh_keys<0>(warp, smem.LSE[half] + query, smem.delta[half] + query, p.scale * LOG2_E, 0);
+        add_keys(warp, smem, key, query, Q_tile, dO_tile);  // dV += P^T dO,  dK += dS^T Q
+        tile = next;
+    }
+
+    // dK and dV take the places of K and V.
+    cp_async_wait_all();  // with no tile at all, K and V are still on their way
+    __syncthreads();      // all have read K and V before anybody overwrites them
+    store<d, COLUMNS>(p.dK, first_key + key, p.N_k, column, smem.K + key * d, warp.dK, p.scale);
+    store<d, COLUMNS>(p.dV, first_key + key, p.N_k, column, smem.V + key * d, warp.dV, 1.0f);
 }
 
-extern "C" int block_sparse_forward(fp16* O, float* LSE, const fp16* Q, const fp16* K,
-                                    const fp16* V, const uint8_t* mask, int B, int N_q, int N_k,
-                                    int H, int d, struct strides so, struct strides sq,
-                                    struct strides sk, struct strides sv, float scale,
-                                    void* workspace) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > 256 || (int64_t)B * H > 65535) return COURSE_UNSUPPORTED;
-    if (!B || !H || !N_q) return COURSE_OK;
-    if (!O || !LSE || !Q || !workspace) return COURSE_BAD_ARGUMENT;
-    if (N_k && (!K || !V || !mask)) return COURSE_BAD_ARGUMENT;
-    if (bad(so, d) || bad(sq, d) || bad(sk, d) || bad(sv, d)) return COURSE_BAD_ARGUMENT;
-    dim3 grid(CEIL_DIV(N_q, OWNERS), B * H);
-    if (d <= 32)
-        forward<32><<<grid, OWNERS>>>(O, LSE, Q, K, V, mask, N_q, N_k, H, d, so, sq, sk, sv, scale);
-    else
-        forward<256>
-            <<<grid, OWNERS>>>(O, LSE, Q, K, V, mask, N_q, N_k, H, d, so, sq, sk, sv, scale);
-    return cudaGetLastError() == cudaSuccess ? COURSE_OK : COURSE_CUDA_ERROR;
+// ---- GPU kernel: dQ ------------------------------------------------------------------------
+
+// Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct queries_smem of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dq_kernel(const struct backward all_heads,
+              const uint8_t* __restrict__ mask_bytes) {  // (B, H, T_q, T_k)
+    extern __shared__ uint4 memory[];
+    struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
+    const int d = T::d, TILE_K = T::TILE_K;
+    int block;
+    int head = pick_work(&block, 0);  // [0, B * H)
+    struct backward p = of_head(all_heads, head);
+    int first_row = block * T::BLOCK_Q;  // [0, N_q)
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? p.N_q - first_row : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * ROWS, at = warp_row * d;
+
+    struct walk w = {mask_of(mask_bytes, head, p.N_q, p.N_k) +
+                         first_row / SPARSE_BLOCK * SPARSE_BLOCKS(p.N_k),
+                     1};
+    struct queries_state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * GROUPS; i++) {
+        int row = warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        warp.visible[i] = p.N_k;
+        warp.base[i] = row < n_rows ? p.LSE[first_row + row] * LOG2_E : 0.0f;
+        warp.delta[i] = row < n_rows ? p.delta[first_row + row] : 0.0f;
+    }
+
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
+    int tile = tile_before<TILE_K>(w, CEIL_DIV(p.N_k, TILE_K));
+    if (tile >= 0) copy_keys(smem, p, tile);
+
+#pragma unroll 1
+    while (tile >= 0) {
+        int half = tile % 2, next = tile_before<TILE_K>(w, tile);
+        cp_async_wait_all();
+        // The tile's copies of all threads are here; and all have read the tile before, whose
+        // place is filled next.
+        __syncthreads();
+        // dP = dO V^T,  S = Q K^T
+        multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[half]);
+        if (next >= 0) copy_keys(smem, p, next);
+        multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[half]);
+        // dS, in the place of dP. A missing key would have a P that may be infinite.
+        if (p.N_k - tile * TILE_K < TILE_K)
+            weigh_queries<1>(warp, p.scale * LOG2_E, tile * TILE_K);
+        else
+            weigh_queries<0>(warp, p.scale * LOG2_E, tile * TILE_K);
+        multiply_registers<d, TILE_K, d>(warp.dQ, warp.dP, smem.K[half]);  // dQ += dS K
+        tile = next;
+    }
+
+    cp_async_wait_all();  // with no tile at all, Q is still on its way
+    __syncthreads();      // all threads' copies of Q are here before dQ takes its place
+    store<d, d>(p.dQ, first_row + warp_row, p.N_q, 0, smem.Q + at, warp.dQ, p.scale);
 }
 
-extern "C" int block_sparse_backward(fp16* dQ, fp16* dK, fp16* dV, const fp16* Q, const fp16* K,
-                                     const fp16* V, const fp16* O, const float* LSE, const fp16* dO,
-                                     const uint8_t* mask, int B, int N_q, int N_k, int H, int d,
-                                     struct strides sdq, struct strides sdk, struct strides sdv,
-                                     struct strides sq, struct strides sk, struct strides sv,
-                                     struct strides so, struct strides sdo, float scale,
-                                     void* workspace) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > 256 || (int64_t)B * H > 65535) return COURSE_UNSUPPORTED;
-    if (!B || !H || (!N_q && !N_k)) return COURSE_OK;
-    if (!workspace || (N_q && N_k && !mask)) return COURSE_BAD_ARGUMENT;
-    if (N_q && (!dQ || !Q || !O || !LSE || !dO)) return COURSE_BAD_ARGUMENT;
-    if (N_k && (!dK || !dV || !K || !V)) return COURSE_BAD_ARGUMENT;
-    if (bad(sdq, d) || bad(sdk, d) || bad(sdv, d) || bad(sq, d) || bad(sk, d) || bad(sv, d) ||
-        bad(so, d) || bad(sdo, d))
-        return COURSE_BAD_ARGUMENT;
-    dim3 grid_k(CEIL_DIV(N_k, OWNERS), B * H), grid_q(CEIL_DIV(N_q, OWNERS), B * H);
-    if (N_k && d <= 32)
-        backward<32, true><<<grid_k, OWNERS>>>(dK, dV, Q, K, V, O, LSE, dO, mask, N_q, N_k, H, d,
-                                               sdk, sdv, sq, sk, sv, so, sdo, scale);
-    if (N_k && d > 32)
-        backward<256, true><<<grid_k, OWNERS>>>(dK, dV, Q, K, V, O, LSE, dO, mask, N_q, N_k, H, d,
-                                                sdk, sdv, sq, sk, sv, so, sdo, scale);
-    if (N_q && d <= 32)
-        backward<32, false><<<grid_q, OWNERS>>>(dQ, dQ, Q, K, V, O, LSE, dO, mask, N_q, N_k, H, d,
-                                                sdq, sdq, sq, sk, sv, so, sdo, scale);
-    if (N_q && d > 32)
-        backward<256, false><<<grid_q, OWNERS>>>(dQ, dQ, Q, K, V, O, LSE, dO, mask, N_q, N_k, H, d,
-                                                 sdq, sdq, sq, sk, sv, so, sdo, scale);
-    return cudaGetLastError() == cudaSuccess ? COURSE_OK : COURSE_CUDA_ERROR;
+// ---- launchers -----------------------------------------------------------------------------
+
+// For B * H heads.
+template <class T>
+static int launch_forward(const struct forward* p, const uint8_t* mask_gpu, int heads) {
+    void (*kernel)(struct forward, const uint8_t*) = forward_kernel<T>;
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    sizeof(struct buffers<T>)));
+    dim3 grid(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
+    kernel<<<grid, T::THREADS, sizeof(struct buffers<T>)>>>(*p, mask_gpu);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+// The three kernels, for B * H heads.
+template <class T>
+static int launch_backward(const struct backward* p, const uint8_t* mask_gpu, int heads) {
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>);
+    const int bytes_q = sizeof(struct queries_smem<of_queries>);
+    void (*dk_dv)(struct backward, const uint8_t*) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, const uint8_t*) = dq_kernel<of_queries>;
+    enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
+    COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
+    dim3 rows(CEIL_DIV(p->N_q, DELTA_ROWS), heads);
+    dim3 keys(CEIL_DIV(p->N_k, of_keys::BLOCK_K), heads);
+    dim3 queries(CEIL_DIV(p->N_q, of_queries::BLOCK_Q), heads);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, mask_gpu);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, mask_gpu);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int block_sparse_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu,
+                                    const bf16* K_gpu, const bf16* V_gpu, const uint8_t* mask_gpu,
+                                    int B, int N_q, int N_k, int H, int d, struct strides stride_o,
+                                    struct strides stride_q, struct strides stride_k,
+                                    struct strides stride_v, float scale, void* workspace_gpu) {
+    struct forward p = {};
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE is refused without these.
+    if (!workspace_gpu || (N_k > 0 && !mask_gpu)) p.LSE = NULL;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || N_q == 0) return status;
+
+    return d == 64 ? launch_forward<forward_64>(&p, mask_gpu, B * H)
+                   : launch_forward<forward_128>(&p, mask_gpu, B * H);
+}
+
+extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
+                                     const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
+                                     const float* LSE_gpu, const bf16* dO_gpu,
+                                     const uint8_t* mask_gpu, int B, int N_q, int N_k, int H, int d,
+                                     struct strides stride_dq, struct strides stride_dk,
+                                     struct strides stride_dv, struct strides stride_q,
+                                     struct strides stride_k, struct strides stride_v,
+                                     struct strides stride_o, struct strides stride_do, float scale,
+                                     void* workspace_gpu) {
+    struct backward p = {};
+    p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
+    p.dQ = array_of(dQ_gpu, stride_dq), p.Q = array_of(Q_gpu, stride_q);
+    p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
+    p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE and K is refused without these.
+    if (!workspace_gpu || (N_q > 0 && N_k > 0 && !mask_gpu)) p.LSE = NULL, p.K.elements = NULL;
+    int status = check_backward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return status;
+
+    if (d == 64) return launch_backward<backward_64>(&p, mask_gpu, B * H);
+    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+               ? launch_backward<backward_128>(&p, mask_gpu, B * H)
+               : launch_backward<backward_128_99KB>(&p, mask_gpu, B * H);
 }

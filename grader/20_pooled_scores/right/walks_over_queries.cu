@@ -1,235 +1,200 @@
 // The second pass the other way round: a block has the keys of its pools, and walks over the
-// queries, as the backward pass does. All exponentials are powers of 2.
+// queries, as the backward pass does. P is transposed: its rows are keys.
 #include "pooled_scores.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define TILE 16
-#define THREADS (TILE * TILE)
-#define MAX_POOL 128
-#define MAX_HEAD 128
-#define MAX_GRID_Y 65535
-#define PAD 2
-#define LOG2E 1.44269504f
-#define LN2 0.693147181f
+#include "flash_tile.h"
+#include "tile.h"
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. Lesson 13.
-__device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    if (seen < 0) seen = 0;
-    if (seen > N_k) seen = N_k;
-    return seen;
-}
+enum { MAX_POOL = 128 };
 
-// How many whole pools lie side by side in a tile; 1 if a pool fills it or is larger.
-__host__ __device__ int pools_in_tile(int pool) {
-    int pools = 1;
-    if (pool < TILE) pools = TILE / pool;
-    return pools;
-}
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
+typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;  // spills 84 bytes
+typedef forward_tiles<64, MAX_POOL, 64, 4, 0, 2> pool_64;
+typedef forward_tiles<128, MAX_POOL, 64, 4, 0, 2> pool_128;
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
-// be read. n_rows may be more than fit. All threads of the block take part.
-template <int d_tile>
-__device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
-                          int d, int64_t stride_n, int thread) {
-    for (int e = thread; e < size * d_tile; e += THREADS) {
-        int n = e / d_tile;  // [0, size)
-        int x = e % d_tile;  // [0, d_tile)
-        bool exists = n < n_rows && x < d;
-        tile[n][x] = exists ? rows[n * stride_n + x] : __float2half(0.0f);
-    }
-}
+// ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// S_ij = scale * sum_x Q_ix K_jx of a row of Q and one of K in shared memory.
-// Both kernels call it, so both get the same bits.
-template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float scale) {
-    float s = 0.0f;
-    for (int x = 0; x < d_tile; x++) s += __half2float(q[x]) * __half2float(k[x]);
-    return scale * s;
-}
+// Lesson 14's. Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS, a struct buffers of dynamic shared
+// memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    forward_kernel(const struct forward all_heads) {
+    extern __shared__ uint4 memory[];
+    struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    int block;
+    int head = pick_work(&block, all_heads.causal);
+    if (all_heads.causal) block = gridDim.x - 1 - block;  // the last rows see most keys
+    struct forward p = of_head(all_heads, head);
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;  // [0, N_q)
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
 
-// O and LSE, as in the solution, in powers of 2. Grid (ceil(N_q / TILE), B * H), block (TILE,
-// TILE). d_tile is d rounded up to the next size that there is a kernel for; the columns from d on
-// are zeros.
-template <int d_tile>
-__global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
-                               float* LSE,                  // (B, H, N_q)
-                               const fp16* __restrict__ Q,  // (B, N_q, H, d)
-                               const fp16* __restrict__ K,  // (B, N_k, H, d)
-                               const fp16* __restrict__ V,  // (B, N_k, H, d)
-                               int N_q, int N_k, int H, int d, struct strides stride_o,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, float scale, int causal) {
-    static_assert(d_tile % TILE == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 Q_smem[TILE][d_tile + PAD];
-    __shared__ fp16 K_smem[TILE][d_tile + PAD];
-    __shared__ fp16 V_smem[TILE][d_tile + PAD];
-    __shared__ float S_smem[TILE][TILE];
-    __shared__ float P_smem[TILE][TILE];
-
-    int j = threadIdx.x;                             // [0, TILE): this thread's column of S
-    int i = threadIdx.y;                             // [0, TILE): its row of S and O
-    int thread = i * TILE + j;                       // [0, THREADS)
-    int64_t first_row = (int64_t)blockIdx.x * TILE;  // [0, N_q)
-    int64_t batch = blockIdx.y / H;                  // [0, B)
-    int64_t head = blockIdx.y % H;                   // [0, H)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + head * stride_k.h;
-    V += batch * stride_v.b + head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += (batch * H + head) * N_q + first_row;
-
-    int64_t visible = keys_seen(first_row + i, N_q, N_k, causal);
-    int64_t end =
-        keys_seen(first_row + TILE - 1, N_q, N_k, causal);  // no row sees any from there on
-    float m = -INFINITY;
-    float l = 0.0f;
-    float O_reg[d_tile / TILE] = {0.0f};  // of the row of O: x = j, j + TILE, ...
-    load_tile<d_tile>(Q_smem, Q, TILE, N_q - first_row, d, stride_q.n, thread);
-
-    for (int64_t first_key = 0; first_key < end; first_key += TILE) {
-        int64_t n_keys = N_k - first_key;
-        load_tile<d_tile>(K_smem, K + first_key * stride_k.n, TILE, n_keys, d, stride_k.n, thread);
-        load_tile<d_tile>(V_smem, V + first_key * stride_v.n, TILE, n_keys, d, stride_v.n, thread);
-        __syncthreads();  // the tiles of Q, K and V are written before anybody reads them
-
-        float s = score<d_tile>(Q_smem[i], K_smem[j], scale);
-        S_smem[i][j] = first_key + j < visible ? s : -INFINITY;
-        __syncthreads();  // row i of S is written before its maximum is taken
-
-        // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
-        // Any finite number instead of m_new will do while the row has seen nothing.
-        float m_new = m;
-        for (int k = 0; k < TILE; k++) m_new = fmaxf(m_new, S_smem[i][k]);
-        float base = m_new == -INFINITY ? 0.0f : m_new;
-        float alpha = exp2f(m - base);
-        P_smem[i][j] = exp2f(S_smem[i][j] - base);
-        m = m_new;
-        __syncthreads();  // row i of P is written before it is summed and multiplied with V
-
-        // l = alpha l + sum_k P[i][k]
-        // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
-        l *= alpha;
-        for (int c = 0; c < d_tile / TILE; c++) O_reg[c] *= alpha;
-        for (int k = 0; k < TILE; k++) {
-            float p = P_smem[i][k];
-            l += p;
-            for (int c = 0; c < d_tile / TILE; c++)
-                O_reg[c] += p * __half2float(V_smem[k][j + c * TILE]);
-        }
-        __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
+    // Tiles [0, whole) are seen by all rows of the block, [whole, tiles) by some in part.
+    int whole = keys_seen(first_row, p.N_q, p.N_k, p.causal) / T::BLOCK_K;
+    int end = keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal);
+    int tiles = CEIL_DIV((int64_t)end, T::BLOCK_K);
+    struct state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * T::GROUPS; i++) {
+        int64_t row = first_row + warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        warp.visible[i / 2][i % 2] = keys_seen(row, p.N_q, p.N_k, p.causal);
+        warp.m[i / 2][i % 2] = -INFINITY;
     }
 
-    if (first_row + i >= N_q) return;  // no barrier below
-    for (int c = 0; c < d_tile / TILE; c++) {
-        int x = j + c * TILE;
-        if (x < d) O[i * stride_o.n + x] = __float2half(l > 0.0f ? O_reg[c] / l : 0.0f);
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    if (tiles > 0) {
+        int first_key = (tiles - 1) * T::BLOCK_K;
+        copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K[(tiles - 1) % 2], p.K, first_key,
+                                                p.N_k - first_key);
     }
-    if (j == 0) LSE[i] = m * LN2 + logf(l);
+    cp_async_commit();
+    bf16* Q_warp = smem.Q + warp_row * T::d;
+    float c = p.scale * LOG2_E;
+    sweep<1>(warp, smem, Q_warp, p, c, tiles - 1, whole);
+    sweep<0>(warp, smem, Q_warp, p, c, whole - 1, 0);
+    cp_async_wait_all();  // with no tile at all, Q is still on its way
+    __syncthreads();      // all threads' copies of Q are here before O takes its place
+    store_O(p, warp, Q_warp, first_row + warp_row);
 }
 
-// R from S and LSE. A block has the keys of the pools that lie side by side in a tile, or of one
-// pool, and goes over all queries, from the last to the first. Grid (ceil(N_k / (pools * pool)), B
-// * H), block (TILE, TILE).
-template <int d_tile>
-__global__ void pool_kernel(float* R, const float* __restrict__ LSE, const fp16* __restrict__ Q,
-                            const fp16* __restrict__ K, int N_q, int N_k, int H, int d, int pool,
-                            struct strides stride_q, struct strides stride_k, float scale,
-                            int causal) {
-    __shared__ fp16 K_smem[MAX_POOL][d_tile + PAD];
-    __shared__ fp16 Q_smem[TILE][d_tile + PAD];
-    __shared__ float P_smem[TILE][TILE + 1], W_smem[TILE][TILE + 1];
-    int j = threadIdx.x, i = threadIdx.y, thread = i * TILE + j;
-    int pools = pools_in_tile(pool), width = pools * pool, part = pool < TILE ? pool : TILE;
-    int64_t n_I = CEIL_DIV((int64_t)N_q, pool), n_J = CEIL_DIV((int64_t)N_k, pool);
-    int64_t batch = blockIdx.y / H, head = blockIdx.y % H;
-    int64_t first_key = (int64_t)blockIdx.x * width;
-    int64_t n_keys = N_k - first_key < width ? N_k - first_key : width;
-    Q += batch * stride_q.b + head * stride_q.h;
-    K += batch * stride_k.b + head * stride_k.h + first_key * stride_k.n;
-    LSE += (batch * H + head) * N_q;
-    R += (batch * H + head) * n_I * n_J + first_key / pool;
-    load_tile<d_tile>(K_smem, K, CEIL_DIV(width, TILE) * TILE, n_keys, d, stride_k.n, thread);
+// ---- GPU kernel: R -------------------------------------------------------------------------
 
-    for (int64_t first_I = (n_I - 1) / pools * pools; first_I >= 0; first_I -= pools) {
+template <class T> struct pool_smem {
+    bf16 K[T::BLOCK_Q * T::d];  // BLOCK_Q keys, and tiles of BLOCK_K queries
+    bf16 Q[2][T::BLOCK_K * T::d];
+    float base[2][T::BLOCK_K];            // log2(e) LSE
+    float P[T::BLOCK_Q][T::BLOCK_K + 3];  // a row is a key
+};
+
+__host__ __device__ __forceinline__ int pools_in(int size, int pool) {
+    return pool < size ? size / pool : 1;
+}
+
+// Queries from `first` on, of those before `end`.
+template <class T>
+__device__ __forceinline__ void copy_queries(struct pool_smem<T>& smem, int half,
+                                             const struct forward& p, int64_t first, int64_t end) {
+    int count = (int)min(end - first, (int64_t)T::BLOCK_K);
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.Q[half], p.Q, first, count);
+    if ((int)threadIdx.x < T::BLOCK_K)
+        cp_async4_zfill(&smem.base[half][threadIdx.x], &p.LSE[first + threadIdx.x],
+                        (int)threadIdx.x < count ? 4 : 0);
+}
+
+// Grid (ceil(N_k / keys of a block), B * H), block THREADS = BLOCK_Q.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    pool_kernel(float* R,  // (B, H, n_I, n_J)
+                const struct forward all_heads, int pool) {
+    extern __shared__ uint4 memory[];
+    struct pool_smem<T>& smem = *(struct pool_smem<T>*)memory;
+    int block;
+    int head = pick_work(&block, all_heads.causal);
+    struct forward p = of_head(all_heads, head);
+    int pools_k = pools_in(T::BLOCK_Q, pool), pools = pools_in(T::BLOCK_K, pool);
+    int width = pools * pool, part = min(pool, T::BLOCK_K);
+    int64_t n_I = CEIL_DIV((int64_t)p.N_q, pool), n_J = CEIL_DIV((int64_t)p.N_k, pool);
+    int64_t first_key = (int64_t)block * pools_k * pool;
+    int n_keys = (int)min(p.N_k - first_key, (int64_t)pools_k * pool);
+    int warp_row = threadIdx.x / 32 * T::ROWS;
+    R += head * n_I * n_J + first_key / pool;
+
+    // Queries before it see none of the keys: the rounds before its own are 0.
+    int64_t from = seen_from(first_key, p.N_q, p.N_k, p.causal);
+    int64_t begin = from / width * width, first_seen = begin / pool;
+    for (int64_t e = threadIdx.x; e < min(first_seen, n_I) * pools_k; e += T::THREADS)
+        if (e % pools_k * pool < n_keys) R[e / pools_k * n_J + e % pools_k] = 0.0f;
+
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    if (begin < p.N_q) copy_queries(smem, 0, p, begin, min(begin + width, (int64_t)p.N_q));
+    float c = p.scale * LOG2_E;
+    int half = 0;
+    for (int64_t first_I = first_seen; first_I < n_I; first_I += pools) {
         int64_t first_row = first_I * pool;
-        int64_t n_rows = N_q - first_row < width ? N_q - first_row : width;
-        bool seen = keys_seen(first_row + n_rows - 1, N_q, N_k, causal) > first_key;
-        float sum = 0.0f;
-        for (int row = 0; seen && row < n_rows; row += TILE) {
-            load_tile<d_tile>(Q_smem, Q + (first_row + row) * stride_q.n, TILE, n_rows - row, d,
-                              stride_q.n, thread);
-            __syncthreads();  // Q and K are written before they are read
-            int64_t n = first_row + row + i;
-            int64_t keys = keys_seen(n, N_q, N_k, causal) - first_key;
-            if (keys > n_keys) keys = n_keys;
-            for (int key = j; row + i < n_rows && key < keys; key += TILE)
-                sum += exp2f(score<d_tile>(Q_smem[i], K_smem[key], scale) - LSE[n] * LOG2E);
-            __syncthreads();  // Q is read before the next tile overwrites it
+        int n_rows = (int)min((int64_t)width, p.N_q - first_row);
+        float sum[GROUPS][T::BLOCK_K / 8][4] = {};
+        for (int at = 0; at < n_rows; at += T::BLOCK_K) {
+            cp_async_wait_all();
+            __syncthreads();  // the tile is here; all have read the one before, and its sums
+            int64_t next = first_row + min(at + T::BLOCK_K, width);
+            int64_t end = next < first_row + width ? first_row + width : next + width;
+            if (next < p.N_q) copy_queries(smem, half ^ 1, p, next, min(end, (int64_t)p.N_q));
+            float S[GROUPS][T::BLOCK_K / 8][4];
+            multiply_transposed<T::d, T::BLOCK_K>(S, smem.K + warp_row * T::d, smem.Q[half]);
+#pragma unroll
+            for (int n = 0; n < T::BLOCK_K / 8; n++)
+#pragma unroll
+                for (int i = 0; i < 4 * GROUPS; i++) {
+                    int column = 8 * n + threadIdx.x % 4 * 2 + i % 2;
+                    int key = warp_row + threadIdx.x % 32 / 4 + i / 2 * 8;
+                    int seen = keys_seen(first_row + at + column, p.N_q, p.N_k, p.causal);
+                    float P =
+                        exp2_approx(S[i / 4][n][i % 4] * c - smem.base[half][column] * LOG2_E);
+                    if (at + column < n_rows && key < n_keys && first_key + key < seen)
+                        sum[i / 4][n][i % 4] += P;
+                }
+            half ^= 1;
         }
-        P_smem[i][j] = sum;
-        __syncthreads();  // the sums are written before they are added up: queries first
-        if (i < pools) {
+#pragma unroll
+        for (int n = 0; n < T::BLOCK_K / 8; n++)
+#pragma unroll
+            for (int i = 0; i < 4 * GROUPS; i++)
+                smem.P[warp_row + threadIdx.x % 32 / 4 + i / 2 * 8]
+                      [8 * n + threadIdx.x % 4 * 2 + i % 2] = sum[i / 4][n][i % 4];
+        __syncwarp();  // the warp's rows are written before each lane adds up one of them
+        for (int I = 0; I < pools; I++) {
             float w = 0.0f;
-            for (int k = 0; k < part; k++) w += P_smem[i * part + k][j];
-            W_smem[i][j] = w;
+            for (int k = 0; k < part; k++) w += smem.P[threadIdx.x][I * part + k];
+            smem.P[threadIdx.x][I] = w;
         }
-        __syncthreads();  // then keys
-        int64_t rows = n_rows - i * pool < pool ? n_rows - i * pool : pool;
-        int64_t columns = n_keys - j * pool < pool ? n_keys - j * pool : pool;
-        if (i < pools && j < pools && rows > 0 && columns > 0) {
+        __syncthreads();  // all rows' sums are written before they are added up
+        for (int e = threadIdx.x; e < pools * pools_k; e += T::THREADS) {
+            int I = e / pools_k, J = e % pools_k;
+            int rows = min(n_rows - I * pool, pool), columns = min(n_keys - J * pool, pool);
+            if (rows <= 0 || columns <= 0) continue;
             float total = 0.0f;
-            for (int k = 0; k < part; k++) total += W_smem[i][j * part + k];
-            R[(first_I + i) * n_J + j] = total / (float)rows / (float)columns;
+            for (int k = 0; k < columns; k++) total += smem.P[J * pool + k][I];
+            R[(first_I + I) * n_J + J] = total / (float)rows / (float)columns;
         }
     }
 }
 
 // ---- launcher ------------------------------------------------------------------------------
 
-// No stride is negative, and rows do not overlap.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
+// Both kernels for B * H heads, one after the other in the default stream.
+template <class T, class of_pools>
+static int launch(const struct forward* p, float* R_gpu, int pool, int heads) {
+    void (*forward)(struct forward) = forward_kernel<T>;
+    void (*pooled)(float*, struct forward, int) = pool_kernel<of_pools>;
+    const int bytes = sizeof(struct buffers<T>), pool_bytes = sizeof(struct pool_smem<of_pools>);
+    enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    COURSE_TRY(cudaFuncSetAttribute(forward, limit, bytes));
+    COURSE_TRY(cudaFuncSetAttribute(pooled, limit, pool_bytes));
+    dim3 blocks(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), heads);
+    dim3 pool_blocks(CEIL_DIV((int64_t)p->N_k, pools_in(of_pools::BLOCK_Q, pool) * pool), heads);
+    forward<<<blocks, T::THREADS, bytes>>>(*p);
+    if (p->N_k > 0) pooled<<<pool_blocks, of_pools::THREADS, pool_bytes>>>(R_gpu, *p, pool);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
 }
 
-// Both kernels for heads of up to d_tile elements, one after the other in the default stream.
-template <int d_tile>
-static void launch(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu, const fp16* K_gpu,
-                   const fp16* V_gpu, int B, int N_q, int N_k, int H, int d, int pool,
-                   struct strides stride_o, struct strides stride_q, struct strides stride_k,
-                   struct strides stride_v, float scale, int causal) {
-    int64_t width = (int64_t)pools_in_tile(pool) * pool;
-    dim3 block(TILE, TILE);
-    dim3 forward_grid(CEIL_DIV((int64_t)N_q, TILE), B * H);
-    dim3 pool_grid(CEIL_DIV(N_k, width), B * H);
-    scale *= LOG2E;
-    forward_kernel<d_tile><<<forward_grid, block>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k,
-                                                    H, d, stride_o, stride_q, stride_k, stride_v,
-                                                    scale, causal);
-    if (N_k == 0) return;
-    pool_kernel<d_tile><<<pool_grid, block>>>(R_gpu, LSE_gpu, Q_gpu, K_gpu, N_q, N_k, H, d, pool,
-                                              stride_q, stride_k, scale, causal);
-}
-
-extern "C" int pooled_scores(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu,
-                             const fp16* K_gpu, const fp16* V_gpu, int B, int N_q, int N_k, int H,
+extern "C" int pooled_scores(bf16* O_gpu, float* LSE_gpu, float* R_gpu, const bf16* Q_gpu,
+                             const bf16* K_gpu, const bf16* V_gpu, int B, int N_q, int N_k, int H,
                              int d, int pool, struct strides stride_o, struct strides stride_q,
                              struct strides stride_k, struct strides stride_v, float scale,
                              int causal) {
+    struct forward p;
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q), p.LSE = LSE_gpu;
+    p.K = array_of(R_gpu ? K_gpu : NULL, stride_k);  // no R is refused where no K is
+    p.V = array_of(V_gpu, stride_v);
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.causal = causal, p.scale = scale;
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1 || pool < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || pool > MAX_POOL || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!R_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-
-    decltype(&launch<16>) kernels = d <= 16 ? launch<16> : d <= 64 ? launch<64> : launch<128>;
-    kernels(O_gpu, LSE_gpu, R_gpu, Q_gpu, K_gpu, V_gpu, B, N_q, N_k, H, d, pool, stride_o, stride_q,
-            stride_k, stride_v, scale, causal);
-    COURSE_TRY(cudaGetLastError());
-    return COURSE_OK;
+    if (pool > MAX_POOL) return COURSE_UNSUPPORTED;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || N_q == 0 || H == 0) return status;
+    return d == 64 ? launch<forward_64, pool_64>(&p, R_gpu, pool, B * H)
+                   : launch<forward_128, pool_128>(&p, R_gpu, pool, B * H);
 }

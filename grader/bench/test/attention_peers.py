@@ -62,8 +62,8 @@ def check(lesson, n, shown_of, bench):
         gradients = torch.autograd.grad(O, (Q, K, V), bench.heads(bench.given, "dO"))
         errors.append(worst(bench.got["LSE"].double(), S.logsumexp(3)))
         errors += [worst(bench.heads(bench.got, name), g) for name, g in zip(("dQ", "dK", "dV"), gradients)]
-    # P and dS are rounded to 11 bits; a mistake is a hundred times that.
-    ok = all(e <= 4e-3 for e in errors)
+    # P and dS are rounded to 8 bits; a mistake is more than ten times that.
+    ok = all(e <= 3.2e-2 for e in errors)
     failed += not ok
     print("ok  " if ok else "FAIL", lesson, "backward" if n[7] else "forward", *(f"{e:.1e}" for e in errors))
 

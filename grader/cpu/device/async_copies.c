@@ -101,8 +101,7 @@ static void report_space(struct worker* w, const struct place* at, const char* v
     report(w, "bad_address", at, text, next);
 }
 
-// Global memory that is mapped. The watchers and the guards check the exact bounds.
-static bool in_global(const char* p) {
+bool cudev_in_global(const char* p) {
     if (p >= HEAP_BASE && p < HOST_BASE) return p < HEAP_BASE + cudev_heap.top;
     if (cudev_is_far(p)) return cudev_near(p, 1);
     return cudev_is_symbol(p) || cudev_allocation_at(p);
@@ -119,7 +118,7 @@ static void check(struct worker* w, const struct place* at, const void* to, cons
         report_space(w, at, "writes to", to, "shared memory",
                      "the first argument is where the bytes go, in a __shared__ array; the second "
                      "is where they come from, in global memory");
-    if (used && !in_global(from))
+    if (used && !cudev_in_global(from))
         report_space(w, at, "reads from", from, "global memory",
                      "the second argument is where the bytes come from, in memory of cudaMalloc()");
     bool source = used && (uintptr_t)from % bytes;

@@ -11,18 +11,17 @@ static const char* plural(unsigned n) {
     return n == 1 ? "" : "s";
 }
 
-void cudev_barrier_abandoned(struct worker* w) {
-    const struct barrier* b = &w->waiting->barrier;
+void cudev_barrier_abandoned(struct worker* w, unsigned rank) {
+    const struct barrier* b = &w->waiting->barrier[rank];
     const struct place* at = &b->place;
-    unsigned returned = w->launch->threads - w->running;
+    unsigned returned = w->launch->of_block - w->running_of[rank];
     cudev_report_begin("exited_threads",
                        "%u thread%s wait%s at %s (%s:%d) but %u ha%s already returned", b->arrived,
                        plural(b->arrived), b->arrived == 1 ? "s" : "", at->what, at->file, at->line,
                        returned, returned == 1 ? "s" : "ve");
-    cudev_report_waiting(
-        w, "every thread of the block has to reach the barrier: does a return\n"
-           "        come before it (skip only the work: if (i < n) { ... }), or is it\n"
-           "        inside an if or a loop that not all threads enter?");
+    cudev_report_waiting(w, "every thread of the block has to reach the barrier: does a return "
+                            "come before it (skip only the work: if (i < n) { ... }), or is it "
+                            "inside an if or a loop that not all threads enter?");
 }
 
 static const char* barrier_name(enum cudev_barrier_op op) {
@@ -37,7 +36,7 @@ static bool same_line(const struct place* a, const char* file, int line) {
 
 static __attribute__((noinline)) void report_divergence(struct worker* w, enum cudev_barrier_op op,
                                                         const char* file, int line) {
-    const struct barrier* b = &w->waiting->barrier;
+    const struct barrier* b = &w->waiting->barrier[cudev_rank_of(w, w->current)];
     const struct place* at = &b->place;
     cudev_report_begin("barrier_divergence",
                        "barrier divergence: thread %s reached %s at %s:%d while %u thread%s "
@@ -51,12 +50,21 @@ static __attribute__((noinline)) void report_divergence(struct worker* w, enum c
 // The last thread has arrived: all other threads become ready.
 static inline void open_barrier(struct worker* w, struct barrier* b, unsigned last) {
     if (w->watch) cudev_watcher->barrier(w);
-    if (w->running < w->launch->threads) cudev_barrier_abandoned(w);
+    const unsigned rank = cudev_rank_of(w, last);
+    if (w->running_of[rank] < w->launch->of_block) cudev_barrier_abandoned(w, rank);
     b->vote_result = b->op == CUDEV_BARRIER_COUNT ? b->votes
                      : b->op == CUDEV_BARRIER_AND ? b->votes == (int)b->arrived
                      : b->op == CUDEV_BARRIER_OR  ? b->votes > 0
                                                   : 0;
     b->arrived = 0;
+    if (w->launch->cluster > 1) {
+        for (unsigned i = 0; i < MAX_WARPS; i++) {
+            w->ready[i] |= b->waiting[i];
+            if (w->ready[i]) w->ready_warps |= 1u << i;
+        }
+        memset(b->waiting, 0, sizeof b->waiting);
+        return;
+    }
     memset(b->waiting, 0, sizeof b->waiting);
     memcpy(w->ready, w->live, sizeof w->ready);
     w->ready_warps = w->all_warps;
@@ -70,7 +78,8 @@ void* cudev_arrive(void* stack_pointer, enum cudev_barrier_op op, int vote, cons
     struct worker* w = cudev_self;
     if (!w) return stack_pointer;  // host code
     unsigned t = cudev_begin_wait(w);
-    struct barrier* b = &w->waiting->barrier;
+    const unsigned rank = cudev_rank_of(w, t);
+    struct barrier* b = &w->waiting->barrier[rank];
     if (b->arrived == 0) {
         b->place = (struct place){barrier_name(op), file, line};
         b->op = op;
@@ -79,7 +88,7 @@ void* cudev_arrive(void* stack_pointer, enum cudev_barrier_op op, int vote, cons
         report_divergence(w, op, file, line);
     }
     b->votes += vote != 0;
-    if (++b->arrived == w->running) {
+    if (++b->arrived == w->running_of[rank]) {
         open_barrier(w, b, t);
         return stack_pointer;
     }
@@ -90,5 +99,6 @@ void* cudev_arrive(void* stack_pointer, enum cudev_barrier_op op, int vote, cons
 SWITCHING_ENTRY(cudev_barrier, cudev_arrive);
 
 int cudev_vote_result(void) {
-    return cudev_self ? cudev_self->waiting->barrier.vote_result : 0;
+    struct worker* w = cudev_self;
+    return w ? w->waiting->barrier[cudev_rank_of(w, cudev_current(w))].vote_result : 0;
 }

@@ -1,6 +1,7 @@
 // One block: its beginning, the end of its threads, and its end.
 #include "cpu/device/worker.h"
 #include <string.h>
+#include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 #include "cpu/device/shared_memory.h"
@@ -17,12 +18,17 @@ static void report_deadlock(struct worker* w) {
     cudev_report_launch(w);
     cudev_report_threads(w);
     cudev_named_barriers_report(w);
+    if (w->hopper->used) {
+        cudev_mbarriers_report(w);
+        cudev_warpgroups_report(w);
+        cudev_registers_report(w);
+    }
     cudev_report_add("  next: look at what the threads above wait for, and who should have come\n");
     cudev_report_end(EXIT_DIAGNOSIS);
 }
 
 static void nobody_ready(struct worker* w) {
-    if (cudev_warp_settle(w) || cudev_resume_yielded(w)) return;
+    if (cudev_warp_settle(w) || cudev_mbarriers_settle(w) || cudev_resume_yielded(w)) return;
     report_deadlock(w);
 }
 
@@ -37,14 +43,17 @@ int cudev_next_thread(void) {
     }
     unsigned t = w->current;
     w->live[t / WARP_SIZE] &= ~(1u << t % WARP_SIZE);
+    const unsigned rank = cudev_rank_of(w, t);
     w->running--;
+    w->running_of[rank]--;
     cudev_warp_lane_returned(w, t / WARP_SIZE);
     if (w->next < launch->threads) {
         cudev_set_current(w, w->next++);
         return 1;
     }
     if (w->running == 0) return 0;
-    if (w->waiting->barrier.arrived == w->running) cudev_barrier_abandoned(w);
+    if (w->running_of[rank] && w->waiting->barrier[rank].arrived == w->running_of[rank])
+        cudev_barrier_abandoned(w, rank);
     cudev_leave(w);
 }
 
@@ -62,11 +71,23 @@ void cudev_stop_launch(struct worker* w, cudaError_t error) {
     cudev_abandon_threads(w);
 }
 
+static void begin_hopper(struct worker* w) {
+    struct hopper* h = w->hopper;
+    cudev_registers_begin(w);
+    if (!h->used) return;
+    h->used = false;
+    h->mbarriers.count = 0;
+    h->bulk.loads = h->bulk.stores = 0;
+    memset(h->bulk.groups, 0, sizeof h->bulk.groups);
+    cudev_warpgroups_begin(w);
+}
+
 void cudev_run_block(struct worker* w, uint64_t block) {
     struct launch* launch = w->launch;
     if (w->watch && launch->error) return;
     const unsigned* grid = launch->site.grid;
-    blockIdx.x = (unsigned)(block % grid[0]);
+    block *= launch->cluster;
+    blockIdx.x = w->block_x = (unsigned)(block % grid[0]);
     blockIdx.y = (unsigned)(block / grid[0] % grid[1]);
     blockIdx.z = (unsigned)(block / grid[0] / grid[1]);
     w->block = block;
@@ -79,22 +100,29 @@ void cudev_run_block(struct worker* w, uint64_t block) {
     w->ready_warps = 0;
     cudev_async_copies_begin(w);
     cudev_named_barriers_begin(w);
-    w->direct = !w->watch;  // a watcher has to know which thread runs
+    begin_hopper(w);
+    // a watcher has to know which thread runs, and so has who asks for blockIdx in a cluster
+    w->direct = !w->watch && launch->cluster == 1;
     w->row = 0;
     w->warp = w->turns = 0;
     w->lane = WARP_SIZE - 1;
     threadIdx = launch->index[0];
     cudev_row_end = launch->site.block[0];
-    if (w->watch) {
+    if (!w->direct) {
         cudev_row_end = 0;
         w->current = 0;
         w->next = 1;
         w->running = launch->threads;
-        cudev_watcher->block_begins(w);
+        for (unsigned i = 0; i < launch->cluster; i++) w->running_of[i] = launch->of_block;
     }
+    if (w->watch) cudev_watcher->block_begins(w);
 
     cudev_shared_begin(w);
     cudev_run_threads(w, nobody_ready);
+    if (!launch->error && w->hopper->used) {
+        cudev_warpgroups_end(w);
+        cudev_bulk_end(w);
+    }
     if (w->watch) {
         cudev_watcher->block_ends(w);
         if (launch->error) {

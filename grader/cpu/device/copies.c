@@ -194,6 +194,12 @@ cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, si
     return fill("cudaMemset2D", p, pitch, byte, width_bytes, height);
 }
 
+cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t width_bytes, size_t height,
+                              cudaStream_t stream) {
+    (void)stream;
+    return fill("cudaMemset2DAsync", p, pitch, byte, width_bytes, height);
+}
+
 static cudaError_t no_symbol(const char* function, const void* symbol) {
     return cudev_fail(cudaErrorInvalidSymbol, function,
                       "the symbol is %s, not a __device__ or "

@@ -44,8 +44,8 @@ static void report_misaligned(struct worker* w, void* const* frames, int n) {
     cudev_report_launch(w);
     cudev_report_frames(frames, n);
     cudev_report_add(
-        "  next: does every row begin at a multiple of 16 bytes? pointers and strides decide;\n"
-        "        where not, move one element at a time\n");
+        "  next: does every row begin at a multiple of 16 bytes? pointers and strides decide; "
+        "where not, move one element at a time\n");
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 
@@ -79,8 +79,8 @@ static void report_kernel_fault(struct worker* w, const void* address, void* con
         : host
             ? "  next: allocate with cudaMalloc, copy with cudaMemcpy, and pass that pointer, in a "
               "structure as well\n"
-            : "  next: print the index at that line; is there a guard such as if (i < n)? was\n"
-              "        the pointer set by cudaMalloc, and with a size in bytes?\n");
+            : "  next: print the index at that line; is there a guard such as if (i < n)? was "
+              "the pointer set by cudaMalloc, and with a size in bytes?\n");
     cudev_report_end(EXIT_BAD_ADDRESS);
 }
 

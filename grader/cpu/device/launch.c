@@ -10,6 +10,7 @@
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"
+#include "cpu/device/hopper.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
@@ -79,6 +80,8 @@ static void* worker_main(void* p) {
     cudev_waiting_create(w);
     cudev_named_barriers_create(w);
     cudev_async_copies_create(w);
+    cudev_hopper_create(w);
+    cudev_warpgroups_create(w);
     cudev_shared_map(w);
     for (;;) {
         while (sem_wait(&w->go) != 0) {
@@ -209,6 +212,11 @@ static cudaError_t check_site(const struct cudev_launch_site* s) {
         (uint64_t)b[0] * b[1] * b[2] > MAX_THREADS)
         return bad_launch(s, cudaErrorInvalidConfiguration,
                           "a block has at most 1024 threads, 64 in z");
+    if (s->cluster > 1 && cudev_card()->major < 9)
+        return bad_launch(s, cudaErrorNotSupported, "clusters need a Hopper GPU: CARD=h200");
+    if (s->cluster > MAX_CLUSTER || (s->cluster > 1 && g[0] % s->cluster))
+        return bad_launch(s, cudaErrorInvalidConfiguration,
+                          "a cluster is at most 8 blocks, in x alone, and the grid whole clusters");
     size_t limit;
     if (!cudev_shared_limit(s, &limit) && s->shared_bytes > limit)
         return bad_launch(
@@ -227,7 +235,24 @@ static void fill_index(struct launch* l) {
     for (unsigned z = 0; z < b[2]; z++)
         for (unsigned y = 0; y < b[1]; y++)
             for (unsigned x = 0; x < b[0]; x++) l->index[t++] = (uint3){x, y, z};
-    l->threads = t;
+    l->of_block = t;
+    l->cluster = l->site.cluster > 1 ? l->site.cluster : 1;
+    l->threads = l->cluster * t;
+    for (; t < l->threads; t++) l->index[t] = l->index[t - l->of_block];
+}
+
+// All blocks of a cluster run on one worker, as one block of more threads.
+static void check_cluster(const struct cudev_launch_site* s) {
+    enum { RESERVE = 32 << 10 };  // for static arrays and guards
+    uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+    if (s->cluster <= 1) return;
+    if (threads % WARP_SIZE || s->cluster * threads > MAX_THREADS - (cudev_watcher ? 32 : 0))
+        cudev_not_here("a cluster whose blocks have more than 1024 threads together (992 in a "
+                       "checked run), or no whole warps",
+                       "use smaller blocks or clusters", s->file, s->line);
+    if (s->shared_bytes + RESERVE > SHARED_WINDOW / s->cluster)
+        cudev_not_here("a cluster with so much shared memory", "use smaller clusters", s->file,
+                       s->line);
 }
 
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
@@ -243,10 +268,11 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     l->site = *site;
     l->run = run;
     l->body = body;
+    check_cluster(site);
     fill_index(l);
     blockDim = (dim3){site->block[0], site->block[1], site->block[2]};
     gridDim = (dim3){site->grid[0], site->grid[1], site->grid[2]};
-    l->blocks = (uint64_t)site->grid[0] * site->grid[1] * site->grid[2];
+    l->blocks = (uint64_t)site->grid[0] * site->grid[1] * site->grid[2] / l->cluster;
 
     static bool ready;
     if (!ready) {

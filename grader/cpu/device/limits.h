@@ -12,6 +12,7 @@ enum {
     MAX_THREADS = CARD_BLOCK_THREADS,
     MAX_WARPS = MAX_THREADS / WARP_SIZE,
     MAX_WORKERS = 8,
+    MAX_CLUSTER = 8,           // blocks of a cluster
     MAX_SHARED_ARRAYS = 1024,  // __shared__ declarations (and template instances) of a program
     GUARD_BYTE = 0xc5,         // fills the guards around arrays
     FRESH_BYTE = 0xff,         // fills fresh memory: NaN in every format

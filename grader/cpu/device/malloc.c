@@ -56,9 +56,7 @@ static cudaError_t allocate_hollow(void** p, size_t bytes, const char* file, int
         !reserve_hollow() || !cudev_allocation_add(pool, pool->count, &a))
         return cudev_fail(cudaErrorMemoryAllocation, "cudaMalloc", "%zu bytes are too many", bytes);
     a.number = ++allocations_so_far;
-    cudev_memory_close();  // the range to open grows
-    pool->top = cudev_round_up((size_t)(a.data - pool->base) + bytes, page);
-    cudev_memory_open();
+    cudev_memory_grow(pool, cudev_round_up((size_t)(a.data - pool->base) + bytes, page));
     *p = a.data;
     return cudaSuccess;
 }
@@ -84,10 +82,8 @@ static cudaError_t allocate(struct pool* pool, void** p, size_t bytes, enum cuda
         return cudev_fail(cudaErrorMemoryAllocation, cudev_allocation_call(&a),
                           "memory is too fragmented");
     allocations_so_far++;
-    if (pool == &cudev_heap) cudev_memory_close();  // the range to open grows
-    if (start + span > pool->base + pool->top)
-        pool->top = cudev_round_up((size_t)(start + span - pool->base), (size_t)getpagesize());
-    if (pool == &cudev_heap) cudev_memory_open();
+    cudev_memory_grow(pool,
+                      cudev_round_up((size_t)(start + span - pool->base), (size_t)getpagesize()));
     memset(start, GUARD_BYTE, FRONT_GUARD);
     memset(a.data, FRESH_BYTE, bytes);
     memset(a.data + bytes, GUARD_BYTE, cudev_back_guard(&a));

@@ -84,6 +84,20 @@ void cudev_memory_close(void) {
     if (cudev_watcher) cudev_watcher->close();
 }
 
+void cudev_memory_grow(struct pool* pool, size_t top) {
+    if (top <= pool->top) return;
+    if (pool != &cudev_pinned)
+        mprotect(pool->base + pool->top, top - pool->top, PROT_READ | PROT_WRITE);
+    pool->top = top;
+}
+
+void cudev_hold_open(int held) {
+    if (!cudev_memory_init()) return;
+    cudev_lock();
+    held ? cudev_memory_open() : cudev_memory_close();
+    cudev_unlock();
+}
+
 static void check_guard(const struct allocation* a, const char* guard, size_t bytes,
                         const char* when) {
     if (cudev_watcher && cudev_watcher->finds) return;

@@ -11,6 +11,8 @@ bool cudev_memory_init(void);
 // Kernels and copies may touch device memory from open to close; the calls nest.
 void cudev_memory_open(void);
 void cudev_memory_close(void);
+// While it is open: the pool reaches to `top` now.
+void cudev_memory_grow(struct pool* pool, size_t top);
 // One CUDA call at a time; the same host thread may enter again.
 void cudev_lock(void);
 void cudev_unlock(void);
@@ -18,6 +20,8 @@ void cudev_unlock(void);
 // the report.
 void cudev_memory_check(const char* when);
 void cudev_memory_check_allocation(const struct allocation* a, const char* when);
+// Is it global memory that is mapped? The watchers and the guards check the exact bounds.
+bool cudev_in_global(const char* p);
 // For cudev_get_stats(): bytes.
 void cudev_count_launch(void);
 void cudev_count_copy(size_t to_device, size_t to_host);

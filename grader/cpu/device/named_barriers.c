@@ -3,13 +3,18 @@
 #include "cpu/device/worker.h"
 #include <stdio.h>
 #include <string.h>
+#include "cpu/device/hopper.h"
 #include "cpu/device/report.h"
 #include "cpu/device/scheduler.h"
 #include "cpu/device/warp.h"
 #include "cpu/device/watcher.h"
 #include "cpu/include/cudev/watching.h"
 
-enum { NAMED_BARRIERS = 16 };  // number 0 is __syncthreads()
+enum {
+    NAMED_BARRIERS = 16,                        // of a block; number 0 is __syncthreads()
+    OF_CLUSTER = NAMED_BARRIERS * MAX_CLUSTER,  // the barrier of a cluster
+    ALL_BARRIERS,
+};
 
 struct named_barrier {
     unsigned wanted;  // threads; 0: nobody has come since it opened
@@ -21,8 +26,8 @@ struct named_barrier {
 };
 
 struct named_barriers {
-    bool used;  // by the block that runs
-    struct named_barrier barrier[NAMED_BARRIERS];
+    bool used;                                   // by the block that runs
+    struct named_barrier barrier[ALL_BARRIERS];  // of block r of a cluster from 16 r on
     struct {
         unsigned threads;
         char text[32];
@@ -42,6 +47,8 @@ void cudev_named_barriers_begin(struct worker* w) {
 // "named_sync(1, 64)"; lives as long as the block.
 static const char* text_of(struct worker* w, bool waits, unsigned id, unsigned threads) {
     struct named_barriers* all = w->named_barriers;
+    if (id == OF_CLUSTER) return "cluster_sync()";
+    id %= NAMED_BARRIERS;
     char* text = all->name[waits][id].text;
     if (all->name[waits][id].threads != threads)
         snprintf(text, sizeof all->name[waits][id].text, "named_%s(%u, %u)",
@@ -67,13 +74,14 @@ static void end_report(struct worker* w, const char* next) {
 }
 
 void cudev_named_barriers_report(const struct worker* w) {
-    for (unsigned id = 0; w->named_barriers->used && id < NAMED_BARRIERS; id++) {
+    for (unsigned id = 0; w->named_barriers->used && id < ALL_BARRIERS; id++) {
         const struct named_barrier* b = &w->named_barriers->barrier[id];
+        char name[40] = "barrier of the cluster";
+        if (id < OF_CLUSTER) snprintf(name, sizeof name, "named barrier %u", id % NAMED_BARRIERS);
         if (b->wanted)
-            cudev_report_add("  named barrier %u: %u of %u threads have come, the first (%s) at "
-                             "%s:%d\n",
-                             id, b->arrived, b->wanted, cudev_thread_name(w, b->first),
-                             b->place.file, b->place.line);
+            cudev_report_add("  %s: %u of %u threads have come, the first (%s) at %s:%d\n", name,
+                             b->arrived, b->wanted, cudev_thread_name(w, b->first), b->place.file,
+                             b->place.line);
     }
 }
 
@@ -85,7 +93,7 @@ static void report_counts(struct worker* w, unsigned t, unsigned id) {
         "bad_barrier",
         "named barrier %u: thread %s comes to it for %u threads at %s:%d, thread %s has come "
         "for %u at %s:%d",
-        id, cudev_thread_name(w, t), lane->width, at->file, at->line,
+        id % NAMED_BARRIERS, cudev_thread_name(w, t), lane->width, at->file, at->line,
         cudev_thread_name(w, b->first), b->wanted, b->place.file, b->place.line);
     end_report(w, "all that use a barrier together, to wait or to arrive, give the same count: "
                   "that of all of them");
@@ -145,7 +153,7 @@ static const struct warp_function named_arrive = {
 void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, const char* file,
                          int line) {
     struct worker* w = cudev_in_kernel("a named barrier");
-    unsigned most = (w->launch->threads + WARP_SIZE - 1) / WARP_SIZE * WARP_SIZE;
+    unsigned most = (w->launch->of_block + WARP_SIZE - 1) / WARP_SIZE * WARP_SIZE;
     if (id == 0 || id >= NAMED_BARRIERS) {
         cudev_report_begin("bad_barrier", "there is no named barrier %d (%s:%d)", (int)id, file,
                            line);
@@ -154,11 +162,19 @@ void cudev_named_barrier(enum cudev_warp_op op, unsigned id, unsigned threads, c
     if (threads == 0 || threads % WARP_SIZE || threads > most) {
         cudev_report_begin("bad_barrier",
                            "named barrier %u is to open for %d threads (%s:%d), in a block of %u",
-                           id, (int)threads, file, line, w->launch->threads);
+                           id, (int)threads, file, line, w->launch->of_block);
         end_report(w, "whole warps come to a barrier: the count is a multiple of 32, and no more "
                       "than the block has");
     }
     w->named_barriers->used = true;
+    id += NAMED_BARRIERS * cudev_rank_of(w, cudev_current(w));
     cudev_warp_call(w, op == CUDEV_NAMED_SYNC ? &named_sync : &named_arrive, ~0u, 0, id, threads,
                     file, line);
+}
+
+void cudev_cluster_sync(const char* file, int line) {
+    struct worker* w = cudev_in_hopper("cluster_sync()", file, line);
+    w->named_barriers->used = true;
+    unsigned threads = (w->launch->threads + WARP_SIZE - 1) / WARP_SIZE * WARP_SIZE;
+    cudev_warp_call(w, &named_sync, ~0u, 0, OF_CLUSTER, threads, file, line);
 }

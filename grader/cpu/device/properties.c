@@ -133,6 +133,29 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
     return cudaSuccess;
 }
 
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* kernel,
+                                                                   int block_size,
+                                                                   size_t shared_bytes,
+                                                                   unsigned flags) {
+    (void)flags;  // about caches
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, shared_bytes);
+}
+
+// What each of so many blocks of a multiprocessor can have.
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes, const void* kernel,
+                                                      int blocks, int block_size) {
+    if (!shared_bytes || !kernel) return cudev_null(__func__);
+    const struct known_card* card = cudev_card();
+    if (blocks < 1 || blocks > card_blocks(card, block_size, 0, 0))
+        return cudev_fail(cudaErrorInvalidValue, __func__,
+                          "%d blocks of %d threads are not on a multiprocessor at once", blocks,
+                          block_size);
+    size_t share = card->shared / (size_t)blocks / CARD_SHARED_UNIT * CARD_SHARED_UNIT;
+    *shared_bytes = share - CARD_SHARED_RESERVED;
+    if (*shared_bytes > card->shared_block) *shared_bytes = card->shared_block;
+    return cudaSuccess;
+}
+
 // The block with which most threads are on a multiprocessor at once; of several the largest.
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* kernel,
                                                size_t shared_bytes, int most) {

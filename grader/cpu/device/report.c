@@ -62,7 +62,10 @@ const char* cudev_thread_name(const struct worker* w, unsigned thread) {
     static unsigned next;
     char* name = names[next++ % 4];
     const uint3* i = &w->launch->index[thread];
-    snprintf(name, sizeof names[0], "(%u,%u,%u)", i->x, i->y, i->z);
+    int n = snprintf(name, sizeof names[0], "(%u,%u,%u)", i->x, i->y, i->z);
+    if (w->launch->cluster > 1)
+        snprintf(name + n, sizeof names[0] - (size_t)n, " of block %u",
+                 w->block_x + cudev_rank_of(w, thread));
     return name;
 }
 

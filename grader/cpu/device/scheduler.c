@@ -26,7 +26,7 @@ void cudev_leave_direct(struct worker* w) {
     cudev_row_end = 0;
     w->current = t;
     w->next = t + 1;
-    w->running = w->launch->threads - t;
+    w->running = w->running_of[0] = w->launch->threads - t;
     for (unsigned i = 0; i < t / WARP_SIZE; i++) w->live[i] = 0;
     w->live[t / WARP_SIZE] &= ~0u << t % WARP_SIZE;
 }

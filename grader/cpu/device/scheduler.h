@@ -38,6 +38,7 @@ unsigned cudev_start_next(struct worker* w);
 static inline void cudev_set_current(struct worker* w, unsigned t) {
     w->current = t;
     threadIdx = w->launch->index[t];
+    if (w->launch->cluster > 1) blockIdx.x = w->block_x + t / w->launch->of_block;
 }
 
 // The thread to resume next. Stays with a warp as long as it has ready lanes, because their stacks

@@ -18,7 +18,7 @@ static pthread_mutex_t ids = PTHREAD_MUTEX_INITIALIZER;
 
 void cudev_shared_map(struct worker* w) {
     char* want = WINDOW_BASE + (size_t)w->number * SHARED_WINDOW;
-    struct shared_memory* m = w->shared = cudev_worker_memory(sizeof *m);
+    struct shared_memory* m = w->shared = cudev_worker_memory(MAX_CLUSTER * sizeof *m);
     m->window = mmap(want, SHARED_WINDOW, PROT_READ | PROT_WRITE,
                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (m->window == MAP_FAILED) {
@@ -36,8 +36,7 @@ static void put_guard(struct shared_memory* m) {
     m->used += GUARD;
 }
 
-void cudev_shared_begin(struct worker* w) {
-    struct shared_memory* m = w->shared;
+static void begin_block(struct worker* w, struct shared_memory* m) {
     m->generation++;
     m->declared_count = 0;
     m->static_bytes = 0;
@@ -45,6 +44,13 @@ void cudev_shared_begin(struct worker* w) {
     memset(m->window, FRESH_BYTE, m->used);
     if (w->watch) cudev_watcher->shared_array(w, m->window, w->launch->site.shared_bytes);
     put_guard(m);
+}
+
+void cudev_shared_begin(struct worker* w) {
+    for (unsigned i = 0; i < w->launch->cluster; i++) {
+        w->shared[i].window = w->shared->window + i * cudev_window_of_block(w);
+        begin_block(w, &w->shared[i]);
+    }
 }
 
 static void check_guard(struct worker* w, const char* guard,
@@ -69,14 +75,17 @@ static void check_guard(struct worker* w, const char* guard,
     }
 }
 
-void cudev_shared_end(struct worker* w) {
-    const struct shared_memory* m = w->shared;
+static void end_block(struct worker* w, const struct shared_memory* m) {
     if (w->launch->site.shared_bytes)
         check_guard(w, m->window + ((w->launch->site.shared_bytes + 15) & ~(size_t)15), NULL);
     for (unsigned i = 0; i < m->declared_count; i++) {
         const struct cudev_shared_array* a = m->declared[i];
         check_guard(w, (char*)m->place[cudev_shared_id(a)].data + a->bytes, a);
     }
+}
+
+void cudev_shared_end(struct worker* w) {
+    for (unsigned i = 0; i < w->launch->cluster; i++) end_block(w, &w->shared[i]);
 }
 
 // The number of a declaration, in the order of first use, from 1: a table by the hash of its
@@ -112,8 +121,8 @@ unsigned cudev_shared_id(const struct cudev_shared_array* array) {
     return give_id(array, i);
 }
 
-static void place(struct worker* w, const struct cudev_shared_array* array, unsigned id) {
-    struct shared_memory* m = w->shared;
+static void place(struct worker* w, struct shared_memory* m, const struct cudev_shared_array* array,
+                  unsigned id) {
     size_t dynamic = w->launch->site.shared_bytes, limit;
     // A kernel has asked for dynamic memory alone, perhaps for less than 48 KB; static arrays come
     // on top, up to all shared memory that a GPU has.
@@ -136,7 +145,8 @@ static void place(struct worker* w, const struct cudev_shared_array* array, unsi
     }
     size_t align = array->align < GUARD ? GUARD : array->align;
     // a watcher finds an index that is far out, too
-    if (w->watch && m->used + 2 * array->bytes + SHARED_RESERVE < SHARED_WINDOW)
+    if (w->watch &&
+        m->used + 2 * array->bytes + SHARED_RESERVE / w->launch->cluster < cudev_window_of_block(w))
         m->used += array->bytes;
     m->used = (m->used + align - 1) & ~(align - 1);
     char* data = m->window + m->used;
@@ -152,12 +162,37 @@ static void place(struct worker* w, const struct cudev_shared_array* array, unsi
 void* cudev_shared(const struct cudev_shared_array* array) {
     struct worker* w = cudev_in_kernel(array->name);
     const unsigned id = cudev_shared_id(array);
-    if (w->shared->place[id].generation != w->shared->generation) place(w, array, id);
-    return w->shared->place[id].data;
+    struct shared_memory* m = &w->shared[cudev_rank_of(w, cudev_current(w))];
+    if (m->place[id].generation != m->generation) place(w, m, array, id);
+    return m->place[id].data;
 }
 
 void* cudev_dynamic_shared(const struct cudev_shared_array* array) {
     struct worker* w = cudev_in_kernel("extern __shared__");
-    w->shared->dynamic = array;
-    return w->shared->window;
+    struct shared_memory* m = &w->shared[cudev_rank_of(w, cudev_current(w))];
+    m->dynamic = array;
+    return m->window;
+}
+
+void cudev_shared_name(const struct worker* w, const void* p, char* text, size_t size) {
+    const struct shared_memory* m = cudev_shared_around(w, p);
+    const size_t dynamic = w->launch->site.shared_bytes, at = (size_t)((const char*)p - m->window);
+    if (at < dynamic) {
+        snprintf(text, size, "%s + %zu bytes", m->dynamic ? m->dynamic->name : "shared memory", at);
+        return;
+    }
+    for (unsigned i = 0; i < m->declared_count; i++) {
+        const struct cudev_shared_array* a = m->declared[i];
+        size_t in = (size_t)((const char*)p - (char*)m->place[cudev_shared_id(a)].data);
+        if (in >= a->bytes) continue;
+        size_t n = (size_t)snprintf(text, size, "%s", a->name), inner = a->bytes;
+        for (int d = 0; d < 4 && a->extent[d] && n < size; d++) {
+            inner /= a->extent[d];
+            n += (size_t)snprintf(text + n, size - n, "[%zu]", in / inner);
+            in %= inner;
+        }
+        if (in && n < size) snprintf(text + n, size - n, " + %zu bytes", in);
+        return;
+    }
+    snprintf(text, size, "byte %zu of shared memory", at);
 }

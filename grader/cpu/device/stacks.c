@@ -31,8 +31,9 @@ void cudev_stacks_reset(struct worker* w) {
 
 // Linux 6.15 has guards that stay when the stacks are closed and opened. An emulator may call
 // every advice a success.
-static bool install_guard(char* guard, size_t page) {
-    return madvise(guard, page, -1) != 0 && madvise(guard, page, MADV_GUARD_INSTALL) == 0;
+static bool install_guard(struct stacks* s, char* guard, size_t page) {
+    if (s->guarded == 0 && madvise(guard, page, -1) == 0) return false;
+    return madvise(guard, page, MADV_GUARD_INSTALL) == 0;
 }
 
 void cudev_stack_prepare(struct worker* w, unsigned stack) {
@@ -41,7 +42,7 @@ void cudev_stack_prepare(struct worker* w, unsigned stack) {
     for (; s->ready <= stack; s->ready++) {
         if (s->ready < s->guarded) continue;
         char* guard = cudev_stack_bottom(w, s->ready);
-        if (s->ready == s->guarded && install_guard(guard, page))
+        if (s->ready == s->guarded && install_guard(s, guard, page))
             s->guarded++;
         else
             mprotect(guard, page, PROT_NONE);

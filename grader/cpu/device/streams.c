@@ -8,6 +8,7 @@
 
 struct cudev_stream {
     unsigned flags;
+    unsigned long long id;
 };
 struct cudev_event {
     bool timed, recorded;
@@ -20,16 +21,51 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     if (!stream) return cudev_null(__func__);
     *stream = malloc(sizeof **stream);
     if (!*stream) return cudev_error(cudaErrorMemoryAllocation);
+    static _Atomic unsigned long long created = 2;  // after the two default streams
     (*stream)->flags = flags;
+    (*stream)->id = ++created;
     return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+    (void)priority;  // there is one: cudaDeviceGetStreamPriorityRange()
+    return cudaStreamCreateWithFlags(stream, flags);
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) {
     return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
 
+static bool is_default(cudaStream_t stream) {
+    return !stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+    if (!flags) return cudev_null(__func__);
+    *flags = is_default(stream) ? cudaStreamDefault : stream->flags;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+    (void)stream;
+    if (!priority) return cudev_null(__func__);
+    *priority = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+    if (!id) return cudev_null(__func__);
+    *id = is_default(stream) ? 1 + (stream == cudaStreamPerThread) : stream->id;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+    (void)stream;
+    return cudaGetDevice(device);
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
+    if (is_default(stream))
         return cudev_fail(cudaErrorInvalidResourceHandle, __func__, "this stream stays");
     free(stream);
     return cudaSuccess;
@@ -82,6 +118,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     clock_gettime(CLOCK_MONOTONIC, &event->time);
     event->recorded = true;
     return cudaSuccess;
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+    (void)flags;
+    return cudaEventRecord(event, stream);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -9,8 +9,7 @@ void cudev_waiting_create(struct worker* w) {
 
 void cudev_waiting_reset(struct worker* w) {
     struct waiting* in = w->waiting;
-    in->barrier.arrived = 0;
-    memset(in->barrier.waiting, 0, sizeof in->barrier.waiting);
+    memset(in->barrier, 0, sizeof in->barrier);
     memset(in->in_call, 0, sizeof in->in_call);
     for (unsigned i = 0; i < MAX_WARPS; i++) in->groups[i].count = 0;
 }
@@ -22,7 +21,8 @@ void cudev_waiting_forget(struct worker* w) {
 const struct place* cudev_place_of(const struct worker* w, unsigned t) {
     const struct waiting* in = w->waiting;
     unsigned warp = t / WARP_SIZE, lane = t % WARP_SIZE;
-    if (in->barrier.waiting[warp] >> lane & 1) return &in->barrier.place;
+    const struct barrier* b = &in->barrier[cudev_rank_of(w, t)];
+    if (b->waiting[warp] >> lane & 1) return &b->place;
     return in->in_call[warp] >> lane & 1 ? &in->lane[t].place : NULL;
 }
 

@@ -41,7 +41,7 @@ struct barrier {
 };
 
 struct waiting {
-    struct barrier barrier;
+    struct barrier barrier[MAX_CLUSTER];  // of each block of a cluster
     uint32_t in_call[MAX_WARPS];  // lanes that wait in a warp function or at a named barrier
     struct warp_groups groups[MAX_WARPS];
     struct lane lane[MAX_THREADS];

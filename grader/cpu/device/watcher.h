@@ -9,9 +9,12 @@
 #include <stdint.h>
 
 struct allocation;
+struct bulk_copy;
 struct cudev_clock;
 struct cudev_launch_site;
 struct launch;
+struct mbarrier;
+struct product;
 struct worker;
 
 struct cudev_watcher {
@@ -54,6 +57,32 @@ struct cudev_watcher {
     // The running lane loads a row of a matrix; its warp multiplies.
     void (*matrix_row)(struct worker* w, const void* row, const void* pc);
     void (*multiplies)(struct worker* w, const void* pc);
+    // The same for a row that it stores.
+    void (*matrix_row_stored)(struct worker* w, const void* row, const void* pc);
+
+    // The instructions of Hopper GPUs, see hopper.h.
+    // The 8 bytes at bar become a barrier, or memory again; the running thread, or TMA on its
+    // behalf, uses the barrier.
+    void (*mbarrier_made)(struct worker* w, void* bar, const void* pc);
+    void (*mbarrier_used)(struct worker* w, const struct mbarrier* b, const void* pc, bool by_tma);
+    // A copy by TMA is issued (returns the time); a load lands; a store reads shared memory, writes
+    // global memory; the block ends, and a load has not landed or a store not read.
+    uint64_t (*bulk_issued)(struct worker* w, const struct bulk_copy* c);
+    void (*bulk_lands)(struct worker* w, const struct bulk_copy* c);
+    void (*bulk_reads)(struct worker* w, const struct bulk_copy* c);
+    void (*bulk_writes)(struct worker* w, const struct bulk_copy* c);
+    void (*bulk_left)(struct worker* w, const struct bulk_copy* c);
+    // The running thread calls fence.proxy.async.
+    void (*proxy_fence)(struct worker* w, bool global);
+    // A warp issues a product, the first of its warpgroup or not; unfenced: a wgmma_fence() is
+    // missing. A product is computed. A warp has waited for
+    // the products up to `last`. Registers of D or A have changed while
+    // the product ran.
+    void (*product_issued)(struct worker* w, struct product* p, unsigned warp, bool first,
+                           bool unfenced);
+    void (*product_computed)(struct worker* w, struct product* p);
+    void (*products_waited)(struct worker* w, unsigned warp, const struct product* last);
+    void (*touched)(struct worker* w, const struct product* p, bool is_D);
 
     void (*report)(void);  // a diagnosis is about to end the program: prints all findings
 };

@@ -19,8 +19,10 @@ struct launch {
     struct cudev_launch_site site;
     void (*run)(void*);  // runs one block: cudev_launch() in abi.h
     void* body;
-    unsigned threads;  // per block
-    uint64_t blocks;
+    unsigned threads;   // that a worker runs together: of a block, or of a cluster of blocks
+    unsigned cluster;   // blocks of a cluster, 1: there are no clusters
+    unsigned of_block;  // threads of one block
+    uint64_t blocks;    // or clusters
     _Atomic uint64_t next_block;
     uint64_t chunk;             // number of blocks that a worker takes at a time
     _Atomic cudaError_t error;  // set when a watcher has stopped the launch
@@ -35,25 +37,27 @@ struct worker {
     sem_t go;  // posted when there is a launch to run
     struct launch* launch;
     atomic_bool busy;          // it runs blocks of that launch; else it waits for `go`
-    uint64_t block;            // linear index of the block that runs
+    uint64_t block;            // linear index of the block that runs, the first of its cluster
+    unsigned block_x;          // its blockIdx.x
     void* main_stack_pointer;  // of the worker itself, while it runs a block
 
     // the threads of the block: scheduler.c, block.c
-    bool direct;                  // no thread of the block has waited yet: scheduler.c
-    unsigned row;                 // in direct mode: the first thread of the current row
-    unsigned current;             // the thread that runs
-    unsigned next;                // the first thread that has not started
-    unsigned running;             // number of threads that have not returned
-    uint32_t live[MAX_WARPS];     // lanes that have not returned or not started
-    uint32_t ready[MAX_WARPS];    // lanes that can go on
-    uint32_t yielded[MAX_WARPS];  // lanes that can go on after all others have
-    uint32_t all_warps;           // bit w: the block has a warp w
-    uint32_t ready_warps;         // bit w: ready[w] != 0
-    unsigned warp, lane;          // resumed last
-    unsigned turns;               // resumptions since that warp began
-    unsigned spins;               // calls of cudev_spin()
-    unsigned stack;               // number of the stack in use
-    unsigned asked_x;             // threadIdx.x when the watchdog stopped the worker: fault.c
+    bool direct;                       // no thread of the block has waited yet: scheduler.c
+    unsigned row;                      // in direct mode: the first thread of the current row
+    unsigned current;                  // the thread that runs
+    unsigned next;                     // the first thread that has not started
+    unsigned running;                  // number of threads that have not returned
+    unsigned running_of[MAX_CLUSTER];  // the same for each block of a cluster
+    uint32_t live[MAX_WARPS];          // lanes that have not returned or not started
+    uint32_t ready[MAX_WARPS];         // lanes that can go on
+    uint32_t yielded[MAX_WARPS];       // lanes that can go on after all others have
+    uint32_t all_warps;                // bit w: the block has a warp w
+    uint32_t ready_warps;              // bit w: ready[w] != 0
+    unsigned warp, lane;               // resumed last
+    unsigned turns;                    // resumptions since that warp began
+    unsigned spins;                    // calls of cudev_spin()
+    unsigned stack;                    // number of the stack in use
+    unsigned asked_x;                  // threadIdx.x when the watchdog stopped the worker: fault.c
     void (*nobody_ready)(struct worker* w);  // see cudev_run_threads()
 
     // the structs of single files
@@ -61,7 +65,8 @@ struct worker {
     struct waiting* waiting;                // waiting.h
     struct named_barriers* named_barriers;  // named_barriers.c
     struct pending_copies* pending_copies;  // async_copies.c
-    struct shared_memory* shared;           // shared_memory.h
+    struct hopper* hopper;                  // hopper.h
+    struct shared_memory* shared;           // shared_memory.h; of each block of a cluster
     struct call_stack* call_stack;          // fault.h
     struct watch* watch;                    // the watchers' (watch/watch.h); NULL: none looks
 
@@ -84,6 +89,11 @@ unsigned cudev_current(const struct worker* w);
 // The calling worker. Ends the program if host code calls: `what` belongs into a kernel.
 struct worker* cudev_in_kernel(const char* what);
 
+// Which block of its cluster the thread is in.
+static inline unsigned cudev_rank_of(const struct worker* w, unsigned thread) {
+    return w->launch->cluster == 1 ? 0 : thread / w->launch->of_block;
+}
+
 // ---- block.c ------------------------------------------------------------------------------------
 
 // Runs the block with this linear index.
@@ -94,8 +104,9 @@ void cudev_stop_launch(struct worker* w, cudaError_t error) __attribute__((noret
 
 // ---- barrier.c ----------------------------------------------------------------------------------
 
-// Ends the program: some threads wait at the barrier, all others have returned.
-void cudev_barrier_abandoned(struct worker* w) __attribute__((noreturn));
+// Ends the program: some threads of this block of the cluster wait at its barrier, all others have
+// returned.
+void cudev_barrier_abandoned(struct worker* w, unsigned rank) __attribute__((noreturn));
 
 // ---- named_barriers.c ---------------------------------------------------------------------------
 

@@ -1,13 +1,12 @@
 // Included in front of every .cu, as nvcc does: the runtime API and what kernels are written with.
-// Of the C library it includes what nvcc includes for printf() in kernels, and no more: a source
-// that nvcc refuses shall fail to compile here, too.
+// Of the C library it includes what nvcc includes, which <stdio.h> is not among, and no more: a
+// source that nvcc refuses shall fail to compile here, too.
 #ifndef CUDEV_CUDA_RUNTIME_H
 #define CUDEV_CUDA_RUNTIME_H
 
 #define __CUDACC__ 1
 #define __CUDEV__ 1  // the CPU device; nvcc does not define it
 
-#include <stdio.h>
 #include "cuda_runtime_api.h"
 #include "cudev/abi.h"
 #include "cudev/watching.h"

@@ -20,7 +20,8 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // A program may define this function. It is called once for each finding of an instrumented program
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
-// "host_pointer", "freed", "read_only", "wrapped_index". text: the whole finding, also printed to
+// "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
+// wgmma). text: the whole finding, also printed to
 // stderr; its first line names the kind and the source lines. Both strings are valid only during
 // the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
@@ -91,6 +92,11 @@ struct cudev_traffic {
     unsigned long long read_bytes_per_block;
     // Bytes of global memory that a warp loads again: README.md, Profile.
     unsigned long long loaded_again_bytes;
+    // Of a Hopper GPU: products of warpgroups; copies by TMA and the bytes of global memory that
+    // they move. These bytes count above as well, as loads and stores of one request a copy.
+    unsigned long long wgmma, wgmma_multiplications;
+    unsigned long long tma_load_requests, tma_load_bytes;
+    unsigned long long tma_store_requests, tma_store_bytes;
 };
 void cudev_get_traffic(struct cudev_traffic* traffic);
 // The part of loaded_again_bytes that lies in the allocation around p.
@@ -103,6 +109,11 @@ void cudev_write_profile(FILE* out, const char* format);
 // From here on mma.sync takes product(a, b) for a * b, also for a = 0 or b = 0; NULL: a * b again.
 // So a program can find out what came from mma.sync.
 void cudev_alter_products(double (*product)(double a, double b));
+
+// A program may keep device memory open to itself, so that its own copies do not open and close it
+// each time: from here on, or no longer if held is 0. In between no code runs that must not reach
+// it. The calls nest.
+void cudev_hold_open(int held);
 
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
 // blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,

@@ -60,9 +60,9 @@ static void note_function(size_t name, size_t parameters, size_t end) {
 }
 
 void read_functions(void) {
-    static const char no_names[] =
-        "__launch_bounds__ __attribute__ alignas __align__ decltype noexcept static_assert asm "
-        "__asm__ __declspec if for while switch";
+    static const char no_names[] = "__launch_bounds__ __cluster_dims__ __attribute__ alignas "
+                                   "__align__ decltype noexcept static_assert asm "
+                                   "__asm__ __declspec if for while switch";
     bool in_define = false;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         if (tokens[i].kind == SPACE) in_define = in_define_after(i, in_define);

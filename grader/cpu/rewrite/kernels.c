@@ -10,6 +10,7 @@ static struct kernel {
     size_t length;
     int template_parameters;  // 0: an ordinary function
     char* parameters;         // their names: "out,in,n"; empty when one declaration has none
+    char* cluster;            // "(2, 1, 1)"; NULL: none
 } * kernels;
 static size_t kernel_count;
 
@@ -65,13 +66,28 @@ static char* parameter_names(size_t open, size_t close) {
     }
 }
 
+// A kernel returns nothing. What stands in front of __global__ is not read: it may be a macro's.
+static void check_returns_void(size_t global, size_t name) {
+    static const char types[] = "int unsigned float double char short long bool auto size_t";
+    for (size_t i = global; i < name; i = next(i))
+        if (is_one_of(i, types) && !is(next(i), "*"))
+            fail(tokens[name].line,
+                 "%.*s() is a kernel and returns void; what it computes goes to memory that a "
+                 "parameter points at",
+                 (int)tokens[name].length, tokens[name].text);
+}
+
 void note_kernel(size_t global) {
     static const char specifiers[] = "static inline extern void __global__ \"C\"";
+    struct text cluster = {0};
     size_t name = global, i = next(global);
     for (; tokens[i].kind != END && !is(i, ";") && !is(i, "{"); i = next(i)) {
         if (is(i, "<")) return;  // an explicit instance of a template that was declared before
         if (!is(i, "(")) {
             name = i;
+        } else if (is(name, "__cluster_dims__")) {
+            add_tokens(&cluster, i, matching(i) + 1);
+            i = matching(i);
         } else if (is(name, "__launch_bounds__") || is(name, "__attribute__")) {
             i = matching(i);
         } else {
@@ -80,6 +96,7 @@ void note_kernel(size_t global) {
     }
     if (!is(i, "(") || tokens[name].kind != WORD)
         fail(tokens[global].line, "__global__ is not followed by a function");
+    check_returns_void(global, name);
     int parameters = 0;
     size_t before = previous(global);
     while (is_one_of(before, specifiers) && previous(before) != before) before = previous(before);
@@ -93,6 +110,7 @@ void note_kernel(size_t global) {
     struct kernel* known = find_kernel(name);
     char* names = parameter_names(i, matching(i));
     if (known) {
+        if (!known->cluster) known->cluster = cluster.data;
         if (!*known->parameters) {
             free(known->parameters);
             known->parameters = names;
@@ -105,7 +123,7 @@ void note_kernel(size_t global) {
     }
     kernels = checked(realloc(kernels, (kernel_count + 1) * sizeof *kernels));
     kernels[kernel_count++] =
-        (struct kernel){tokens[name].text, tokens[name].length, parameters, names};
+        (struct kernel){tokens[name].text, tokens[name].length, parameters, names, cluster.data};
 }
 
 bool is_kernel(size_t name) {
@@ -148,6 +166,21 @@ const char* parameters_of(size_t last) {
     const struct kernel* k = kernel_at(last);
     if (!k) k = assigned_to(last);
     return k ? k->parameters : "";
+}
+
+void check_cluster(size_t i) {
+    if (!is(i, "__cluster_dims__")) return;
+    size_t before = i;
+    while (previous(before) != before && !is_one_of(before, "; } { __global__"))
+        before = previous(before);
+    if (!is(before, "__global__"))
+        fail(tokens[i].line, "write __cluster_dims__() between __global__ and the kernel's name");
+}
+
+const char* cluster_of(size_t last) {
+    const struct kernel* k = kernel_at(last);
+    if (!k) k = assigned_to(last);
+    return k && k->cluster ? k->cluster : "(1)";
 }
 
 void add_kernel_name(struct text* t, size_t first, size_t last) {

@@ -28,10 +28,17 @@ static size_t expression_start(size_t last) {
     }
 }
 
-// Does `* name` stand anywhere, as in a declaration: kernel* f = ..., void (*f)(int)?
-static bool is_declared_as_pointer(size_t name) {
-    for (size_t i = 0; tokens[i].kind != END; i++)
-        if (same_word(i, name) && is(previous(i), "*")) return true;
+// Is a variable of this name declared anywhere: kernel* f = ..., void (*f)(int), type f = ...,
+// decltype(&kernel) f = ...?
+static bool is_declared_as_variable(size_t name) {
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        if (!same_word(i, name)) continue;
+        size_t before = previous(i);
+        if (is(before, "*")) return true;
+        bool begins = is(next(i), "=") || is(next(i), ";");
+        bool has_type = is(before, ")") || (tokens[before].kind == WORD && !is(before, "return"));
+        if (begins && has_type && before != i) return true;
+    }
     return false;
 }
 
@@ -66,14 +73,18 @@ void rewrite_launch(size_t open, bool in_define) {
     // A variable that holds a kernel is read here, by the host. Another name may be that of a
     // template whose arguments the call says: that is no value.
     bool value = !in_define && !known && !named_at(last) &&
-                 (is_one_of(last, ") ]") || is_declared_as_pointer(last));
+                 (is_one_of(last, ") ]") || is_declared_as_variable(last));
     const char* called = known ? ")>::at("
                          : value
                              ? ")](auto... cudev_arguments) { cudev_kernel(cudev_arguments...); }, "
                              : "(cudev_arguments...); }, ";
-    replace(open, "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, ", called,
-            shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
-            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "");
+    for (size_t k = open; k <= close; k++) tokens[k].hidden = tokens[k].kind != SPACE;
+    replace(open,
+            "%s::cudev::site(CUDEV_TEXT(%s), %s%s%s, %s%s%s, __FILE__, __LINE__, "
+            "::cudev::cluster%s, ",
+            called, shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            known ? "(const void*)(" : "nullptr", known ? kernel.data : "", known ? ")" : "",
+            cluster_of(last));
     replace(close, known ? "))" : ")}");
     replace(first, "%s%.*s",
             known   ? "::cudev::known<("
@@ -100,5 +111,6 @@ void rewrite_launch_call(size_t i) {
     if (!is(open, "(") || !is(cast, "(")) return;
     if (is(word, "const")) word = next(word);
     if (!is(word, "void") || !is(next(word), "*") || !is(next(next(word)), ")")) return;
+    for (size_t k = cast; k <= next(next(word)); k++) tokens[k].hidden = tokens[k].kind != SPACE;
     delete_tokens(cast, next(next(word)) + 1);
 }

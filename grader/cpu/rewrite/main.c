@@ -1,4 +1,4 @@
-// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu]]
+// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
@@ -65,6 +65,17 @@ static void rewrite_noinline(size_t i) {
         replace(i, "__attribute__((noinline))");  // no macro: the C++ library uses that word
 }
 
+// What this device lacks says more than what follows from it. Around #if it may be meant for nvcc
+// alone.
+static void look_for_absent(void) {
+    int conditions = 0;
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        const struct token* t = &tokens[i];
+        if (t->kind == WORD && !conditions) check_absent(i);
+        if (t->kind == SPACE) conditions = check_directives(i, conditions);
+    }
+}
+
 static void rewrite_all(void) {
     int depth = 0, outer_depth = 0;  // braces that are not namespaces; outer: around a #define
     bool in_define = false;
@@ -107,7 +118,7 @@ static void rewrite_all(void) {
             rewrite_launch_call(i);
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
-            if (!conditions) check_absent(i);
+            check_cluster(i);
             if (!conditions) check_retired(i);
             if (!conditions && !in_define) check_call(i);
         }
@@ -133,9 +144,10 @@ static char* read_file(const char* name) {
     }
     add_bytes(&t, "", 0);
     if (memchr(t.data, '\0', t.length)) fail(1, "this is not a text file");
-    // lines may end in \r\n; other control characters are blanks
+    // some editors put a byte order mark in front; lines may end in \r\n; other control characters
+    // are blanks
     size_t kept = 0;
-    for (size_t i = 0; i < t.length; i++) {
+    for (size_t i = strncmp(t.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; i < t.length; i++) {
         bool line_end = t.data[i] == '\r' && t.data[i + 1] == '\n';
         if (line_end) continue;
         t.data[kept++] = strchr("\r\f\v", t.data[i]) ? ' ' : t.data[i];
@@ -145,21 +157,24 @@ static char* read_file(const char* name) {
 }
 
 int main(int argc, char** argv) {
-    if (argc < 4 || argc > 6) {
-        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu]]\n"
+    if (argc < 4 || argc > 7) {
+        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]\n"
                         "UNSET is made, empty, if a warning names an array without values.\n"
-                        "SAME.cu: IN.cu for nvcc, as a text that can be read in one way only.\n");
+                        "SAME.cu: IN.cu for nvcc, as a text that can be read in one way only.\n"
+                        "WORDS.cpp: IN.cu for what a compiler has to say, in lines and columns.\n");
         return EXIT_FAILURE;
     }
     shown_name = argv[3];
     cut(read_file(argv[1]));
+    look_for_absent();
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     read_functions();
     check_variables();
     rewrite_all();
     write_out(argv[2], true);
-    if (argc == 6) write_out(argv[5], false);
+    if (argc >= 6) write_out(argv[5], false);
+    if (argc == 7) write_for_words(argv[6]);
     if (argc >= 5 && unset_array) {
         FILE* note = fopen(argv[4], "w");
         if (!note || fclose(note) != 0) return EXIT_FAILURE;

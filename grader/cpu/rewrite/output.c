@@ -168,6 +168,26 @@ static void write_line(FILE* f, const char* p, size_t n, bool rewritten) {
     fputc('\n', f);
 }
 
+// Writes what is in `out`, behind a line that says whose it is.
+static void write_lines(const char* name, bool rewritten) {
+    FILE* f = fopen(name, "wb");
+    bool failed = !f;
+    if (f) {
+        fprintf(f, "#line 1 \"%s\"\n", shown_name);
+        for (const char* p = out.data; *p;) {
+            size_t n = strcspn(p, "\n");
+            write_line(f, p, n, rewritten);
+            p += n + (p[n] == '\n');
+        }
+        failed = ferror(f);
+        failed = fclose(f) != 0 || failed;
+    }
+    if (failed) {
+        fprintf(stderr, "rewrite: cannot write %s: %s\n", name, strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+}
+
 void write_out(const char* name, bool rewritten) {
     out.length = 0;
     owed = 0;
@@ -185,20 +205,15 @@ void write_out(const char* name, bool rewritten) {
     }
     put_line_end();
     check_out();
-    FILE* f = fopen(name, "wb");
-    bool failed = !f;
-    if (f) {
-        fprintf(f, "#line 1 \"%s\"\n", shown_name);
-        for (const char* p = out.data; *p;) {
-            size_t n = strcspn(p, "\n");
-            write_line(f, p, n, rewritten);
-            p += n + 1;
-        }
-        failed = ferror(f);
-        failed = fclose(f) != 0 || failed;
+    write_lines(name, rewritten);
+}
+
+void write_for_words(const char* name) {
+    out.length = 0;
+    for (size_t i = 0; tokens[i].kind != END; i++) {
+        const struct token* t = &tokens[i];
+        if (!t->hidden) add_bytes(&out, t->text, t->length);
+        for (size_t k = 0; t->hidden && k < t->length; k++) put(' ');
     }
-    if (failed) {
-        fprintf(stderr, "rewrite: cannot write %s: %s\n", name, strerror(errno));
-        exit(EXIT_FAILURE);
-    }
+    write_lines(name, true);
 }

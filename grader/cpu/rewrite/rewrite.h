@@ -17,6 +17,7 @@ struct token {
     size_t length;
     int line;
     char* replacement;  // printed instead of the text unless NULL
+    bool hidden;        // blanks take its place where only the compiler's words are wanted
 };
 
 // A growing string, always terminated.
@@ -75,6 +76,10 @@ bool has_address(size_t last);
 // The parameters of the kernel that the expression up to `last` names, or that a pointer of this
 // name is set to: "out,in,n". Empty if not known.
 const char* parameters_of(size_t last);
+// Refuses __cluster_dims__ where note_kernel() does not read it.
+void check_cluster(size_t i);
+// The blocks of a cluster that the kernel's __cluster_dims__ asks for: "(2, 1, 1)".
+const char* cluster_of(size_t last);
 // Adds the name of the kernel of the expression [first, last].
 void add_kernel_name(struct text* t, size_t first, size_t last);
 
@@ -133,6 +138,9 @@ void rewrite_loop(size_t loop, bool in_define);
 // ---- absent.c: parts of CUDA that this device lacks ----
 
 void check_absent(size_t i);  // fails if the word is of CUDA, but not of the CPU device
+// Fails if a header that the SPACE at `space` includes is not of the CPU device. conditions: of #if
+// around; returns those behind it.
+int check_directives(size_t space, int conditions);
 // Does this device lack the header that an #include names? Then *what says of which library it is,
 // and *use what to take instead.
 bool absent_header(const char* name, const char** what, const char** use);
@@ -142,5 +150,9 @@ bool absent_header(const char* name, const char** what, const char** use);
 // Writes the file with all replacements, or as it was, for nvcc, without its comments; fails if a
 // line could be read in two ways.
 void write_out(const char* name, bool rewritten);
+
+// Writes the file with every character in its own line and column, launches as calls: not to be
+// run, but whatever the compiler says to it is true of the source.
+void write_for_words(const char* name);
 
 #endif

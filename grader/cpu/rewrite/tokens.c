@@ -152,7 +152,7 @@ void cut(const char* source) {
             capacity = capacity ? 2 * capacity : 4096;
             tokens = checked(realloc(tokens, capacity * sizeof *tokens));
         }
-        struct token t = {SPACE, p, length_of_space(p, line, start), line, NULL};
+        struct token t = {SPACE, p, length_of_space(p, line, start), line, NULL, false};
         if (t.length == 0) t.length = *p ? length_of_token(p, line, &t.kind) : 0;
         if (t.length == 0) t.kind = END;
         tokens[token_count++] = t;

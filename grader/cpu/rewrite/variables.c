@@ -146,7 +146,7 @@ static bool is_pointer_declarator(size_t i, size_t end) {
 
 // Notes the variables of the declaration at places [c, end), if it declares variables.
 static void read_declaration(size_t c, size_t end) {
-    static const char others[] = "typedef using static_assert friend return __shared__";
+    static const char others[] = "typedef using namespace static_assert friend return __shared__";
     static const char with_parentheses[] = "__align__ alignas __attribute__ decltype";
     enum owner owner = HOST;
     bool constant = false, value = false, generic = false, variable = false;
@@ -257,7 +257,8 @@ static bool declared_in_function(size_t c) {
 // cudaMemcpyToSymbol(name, ...), sizeof name
 static bool names_only(size_t c) {
     static const char calls[] =
-        "cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaGetSymbolAddress cudaGetSymbolSize sizeof";
+        "cudaMemcpyToSymbol cudaMemcpyFromSymbol cudaMemcpyToSymbolAsync "
+        "cudaMemcpyFromSymbolAsync cudaGetSymbolAddress cudaGetSymbolSize sizeof";
     int depth = 0;
     for (size_t k = c; k-- > 1;) {
         size_t t = code[k];
@@ -318,10 +319,12 @@ static void check_symbol(size_t c) {
     if (!v || v->owner != HOST || is_parameter_here(t) || declared_in_function(c)) return;
     if (!is_one_of(code[c - 1], "( ,") || !is_one_of(code[c + 1], ") ,")) return;
     int argument = argument_of(c, &call);
-    bool first = argument == 1 && is(code[call], "cudaMemcpyToSymbol");
+    bool first =
+        argument == 1 && is_one_of(code[call], "cudaMemcpyToSymbol cudaMemcpyToSymbolAsync");
     bool second =
-        argument == 2 && is_one_of(code[call], "cudaMemcpyFromSymbol cudaGetSymbolAddress "
-                                               "cudaGetSymbolSize");
+        argument == 2 &&
+        is_one_of(code[call], "cudaMemcpyFromSymbol cudaMemcpyFromSymbolAsync cudaGetSymbolAddress "
+                              "cudaGetSymbolSize");
     if (first || second)
         fail(tokens[t].line,
              "%.*s is a variable of the host; %.*s() takes a __device__ or __constant__ variable",

@@ -236,6 +236,90 @@ __global__ void set_last(char* p, size_t n) {
     p[(ptrdiff_t)blockIdx.x - 1] = 1;  // the first one before the array
 }
 
+// Preferences, limits and flags can be read again.
+static void settings(void) {
+    size_t bytes = 0;
+    unsigned flags = 0;
+    int least = 1, greatest = 1, can = 1;
+    cudaFuncCache cache;
+    cudaSharedMemConfig banks;
+    CHECK_CUDA(cudaInitDevice(0, cudaDeviceScheduleSpin, cudaInitDeviceFlagsAreValid));
+    CHECK_CUDA(cudaGetDeviceFlags(&flags));
+    CHECK(flags == (cudaDeviceScheduleSpin | cudaDeviceMapHost));
+    CHECK(cudaSetDeviceFlags(1u << 31) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaDeviceSetLimit(cudaLimitStackSize, 4096));
+    CHECK_CUDA(cudaDeviceGetLimit(&bytes, cudaLimitStackSize));
+    CHECK(bytes == 4096 && cudaDeviceSetLimit((cudaLimit)99, 1) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
+    CHECK_CUDA(cudaDeviceGetCacheConfig(&cache));
+    CHECK(cache == cudaFuncCachePreferL1);
+    CHECK_CUDA(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte));
+    CHECK_CUDA(cudaDeviceGetSharedMemConfig(&banks));
+    CHECK(banks == cudaSharedMemBankSizeEightByte);
+    CHECK_CUDA(cudaFuncSetCacheConfig(nothing, cudaFuncCachePreferShared));
+    CHECK(cudaFuncSetCacheConfig(nothing, (cudaFuncCache)9) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFuncSetSharedMemConfig(nothing, cudaSharedMemBankSizeDefault));
+    CHECK_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CHECK(least == 0 && greatest == 0);
+    CHECK(cudaDeviceCanAccessPeer(&can, 0, 1) == cudaErrorInvalidDevice && can == 0);
+    cudaGetLastError();
+}
+
+static size_t four_bytes(int threads) {
+    return 4 * (size_t)threads;
+}
+
+static void streams_and_occupancy(void) {
+    cudaStream_t one, two;
+    cudaEvent_t event;
+    unsigned long long first = 0, second = 0, usual = 0;
+    unsigned flags = 0;
+    int value = 1, grid = 0;
+    size_t bytes = 0;
+    CHECK_CUDA(cudaStreamCreateWithPriority(&one, cudaStreamNonBlocking, 0));
+    CHECK_CUDA(cudaStreamCreate(&two));
+    CHECK_CUDA(cudaStreamGetFlags(one, &flags));
+    CHECK_CUDA(cudaStreamGetPriority(one, &value));
+    CHECK(flags == cudaStreamNonBlocking && value == 0);
+    CHECK_CUDA(cudaStreamGetId(one, &first));
+    CHECK_CUDA(cudaStreamGetId(two, &second));
+    CHECK_CUDA(cudaStreamGetId(0, &usual));
+    CHECK(first != second && usual != first && usual != second);
+    CHECK_CUDA(cudaStreamGetDevice(one, &value));
+    CHECK_CUDA(cudaEventCreate(&event));
+    CHECK_CUDA(cudaEventRecordWithFlags(event, two, cudaEventRecordDefault));
+    CHECK_CUDA(cudaEventDestroy(event));
+    CHECK_CUDA(cudaStreamDestroy(one));
+    CHECK_CUDA(cudaStreamDestroy(two));
+    CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&value, nothing, 128, 0, 0));
+    CHECK(value == 16);
+    // 228 KB, of which each block leaves 1 KB
+    CHECK_CUDA(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 2, 256));
+    CHECK(bytes == 113 * 1024);
+    CHECK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 3, 1024) ==
+          cudaErrorInvalidValue);
+    CHECK_CUDA(cudaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &value, nothing, four_bytes));
+    CHECK(value == 1024 && grid == 264);
+    cudaGetLastError();
+}
+
+__device__ int symbol;
+__global__ void read_symbol(int* out) {
+    *out = symbol;
+}
+static void asynchronous(void) {
+    int seven = 7, back = 0, *p;
+    CHECK_CUDA(cudaMalloc(&p, sizeof *p));
+    CHECK_CUDA(cudaMemset2DAsync(p, 4, 0, 4, 1));
+    CHECK_CUDA(cudaMemcpyToSymbolAsync(symbol, &seven, sizeof seven, 0, cudaMemcpyHostToDevice));
+    read_symbol<<<1, 1>>>(p);
+    CHECK_CUDA(cudaMemcpyFromSymbolAsync(&back, symbol, sizeof back, 0, cudaMemcpyDeviceToHost));
+    CHECK(back == 7);
+    CHECK_CUDA(cudaMemcpy(&back, p, sizeof back, cudaMemcpyDeviceToHost));
+    CHECK(back == 7);
+    CHECK_CUDA(cudaFree(p));
+}
+
 // Two arrays that this machine does not have.
 static void few_bytes(void) {
     const size_t n = (size_t)100 << 30;
@@ -268,6 +352,9 @@ int main(void) {
     few_bytes();
     limits();
     time_and_device();
+    settings();
+    streams_and_occupancy();
+    asynchronous();
     cudev_stats stats;
     cudev_get_stats(&stats);
     CHECK(stats.launches > 200 && stats.bytes_to_host > 0 && stats.bytes_to_device > 0);

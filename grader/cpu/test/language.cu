@@ -10,7 +10,8 @@
         kernel<<<dim3(1), dim3(32)>>>(p); \
     } while (0)
 
-__global__ void add_one(int* p) {
+#define WHOLE int
+__global__ void add_one(WHOLE* p) {
     if (threadIdx.x == 0) *p += 1;
 }
 
@@ -30,7 +31,14 @@ namespace inner {
 __global__ void add_two(int* p) {
     if (threadIdx.x == 0) *p += 2;
 }
+__device__ int two() {
+    return 2;
+}
 }  // namespace inner
+namespace same = inner;
+__global__ void add_two_more(int* p) {
+    if (threadIdx.x == 0) *p += same::two();
+}
 
 template <int n> __global__ void add_constant(int* p) {
     if (threadIdx.x == 0) *p += n;
@@ -68,6 +76,7 @@ static void launches(void) {
     add_n<int, (7 > 3 ? 7 : 0)><<<1, 32, 0>>>(p, 0);
     add_pair<pair<int, float>><<<1, 32>>>(p, pair<int, float>{1, 2.0f});
     inner::add_two<<<BLOCKS(100, 256), 32, 0, 0>>>(p);
+    add_two_more<<<1, 32>>>(p);
     ::add_three<<<
         dim3(1, 1, 1),  // blocks
         32
@@ -84,15 +93,17 @@ static void launches(void) {
     static void (*one)(int*);
     if (!one) one = kept[1];
     one<<<1, 32>>>(p);
+    static decltype(&inner::add_two) third = inner::add_two;
+    third<<<1, 32>>>(p);
     (text[0] == 'a' ? add_one : inner::add_two)<<<1, 32>>>(p);
     for (int i = 0; i < 2; i++) add_one<<<1, 32>>>(p);
     no_arguments<<<1, launch_from_template<4>(p)>>>();  // launches while it is configured
     add_pair<<<1, launch_from_template<5>(p)>>>(p, pair<int, int>{1, launch_from_template<6>(p) - 32});
-    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 3 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 412);
+    CHECK(int_at(p, 0) == 1 + 1 + 5 + 7 + 3 + 2 + 2 + 3 + 1 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 412);
     void* args[] = {&p};
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
-    CHECK(int_at(p, 0) == 444);
-    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 95);
+    CHECK(int_at(p, 0) == 448);
+    CHECK(strstr(text, "<<< and >>>") && __LINE__ == 106);
     cudaFree(p);
 }
 // clang-format on

@@ -2,8 +2,9 @@
 // behind "ERROR:" on each line that has one, and on no other line.
 // clang-format off
 #define BOTH 1
+#if BOTH
 #include <cooperative_groups.h>  // ERROR: not on the CPU device: cooperative groups, use __syncthreads() and __syncwarp()
-#if 0
+#else
 #include <cublas_v2.h>
 #endif
 

@@ -43,7 +43,7 @@ compile_all() {
     done
 }
 compile_all language threads &
-compile_all api cards numbers diagnoses instructions
+compile_all api cards numbers diagnoses instructions hopper
 wait
 
 compiled() {
@@ -52,7 +52,7 @@ compiled() {
 }
 
 # ---- right programs, also with one worker and with more workers than cores ----
-for name in language threads api numbers instructions; do
+for name in language threads api numbers instructions hopper; do
     for workers in 1 3; do
         compiled "$name" && CUDEV_WORKERS=$workers timeout 60 "$work/$name" > "$work/log" 2>&1
         result "$name, $workers worker(s)" $?
@@ -67,6 +67,11 @@ done
 compiled cards && ! CUDEV_CARD=gtx480 timeout 20 "$work/cards" 48 > "$work/log" 2>&1 &&
     grep -q 'CUDEV_CARD names a card that the CPU device does not know' "$work/log"
 result "cards, one that does not exist" $?
+
+compiled hopper
+CUDEV_CARD=a100 timeout 20 "$work/hopper" refused > "$work/log" 2>&1
+[ $? -eq 86 ] && grep -q 'is an instruction of Hopper GPUs (compute capability 9.0), and this is an NVIDIA A100' "$work/log"
+result "Hopper's instructions, a100" $?
 
 # as in the grader's sandbox: little data, few processes
 compiled threads && (
@@ -120,6 +125,21 @@ for file in "$here"/malformed/*.cu; do
     [ $? -eq 1 ] && grep -F "$name:${want%%:*}: error: " "$work/log" | grep -qF -- "${want#*error: }"
     result "malformed/$name: ${want#*error: }" $?
 done
+
+# ---- each function of CUDA's runtime and mathematics is here, or refused with what to use ----
+printf '#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n' > "$work/all.cpp"
+with_headers "$cxx" $flags -dD -E "$work/all.cpp" 2> "$work/log" | tr -cs 'A-Za-z0-9_' '\n' | sort -u > "$work/words"
+tr ' ' '\n' < "$here/names.txt" | sort -u | comm -23 - "$work/words" > "$work/others"
+while read -r name; do
+    echo "void f() { $name(); }" > "$work/other.cu"
+    said=$("$build/cpu/rewrite" "$work/other.cu" "$work/out.cpp" other.cu 2>&1)
+    case $said in
+    'other.cu:1: error: not on the CPU device: '*', use '*) ;;
+    *) echo "$name: $said" >> "$work/log" ;;
+    esac
+done < "$work/others"
+[ -s "$work/words" ] && [ ! -s "$work/log" ]
+result "no function of CUDA is unknown ($(wc -l < "$work/others") are refused)" $?
 
 # ---- the functions of ptx.h, as a GPU has them ----
 sh "$here/hardware/instructions.sh" check "$build" || failed=1

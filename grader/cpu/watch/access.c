@@ -2,6 +2,7 @@
 // memory it is, and asks the watchers that are on. Other files have the rare cases.
 #include "cpu/watch/access.h"
 #include <string.h>
+#include "cpu/watch/async_finding.h"
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"
@@ -94,7 +95,8 @@ static void check(struct watch* watch, uint64_t offset, unsigned bytes, enum cud
         unsigned part = bytes - done < 4 ? bytes - done : 4, at = (offset + done) % 4;
         unsigned mask = ((1u << part) - 1) << at;
         uint8_t* init = &INIT_SHADOW[(offset + done) >> 2];
-        if ((!write || access == CUDEV_ATOMIC) && (*init & mask) != mask)
+        if ((!write || access == CUDEV_ATOMIC) && (*init & mask) != mask &&
+            !cudev_async_reads_early(watch, offset + done, pc))
             cudev_bounds_uninitialised(watch, offset, bytes, access, pc);
         if (write) *init |= (uint8_t)mask;
         cudev_race_access(watch, offset + done, me | (uint64_t)mask << SLOT_MASK_SHIFT, write);
@@ -196,6 +198,25 @@ void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) 
     if (offset == WATCHED_BYTES) return;
     if (watch->check) check(watch, offset, 16, CUDEV_READ, pc);
     if (watch->profile) log_access(watch, offset, 16, LOG_MATRIX_LOAD, pc);
+}
+
+void cudev_access_matrix_row_stored(struct worker* w, const void* row, const void* pc) {
+    struct watch* watch = w->watch;
+    uint64_t offset = offset_of(watch, row, 16, CUDEV_WRITE, pc);
+    if (offset == WATCHED_BYTES) return;
+    if (watch->check) check(watch, offset, 16, CUDEV_WRITE, pc);
+    if (watch->profile) log_access(watch, offset, 16, LOG_STORE, pc);
+}
+
+void cudev_access_for(struct worker* w, unsigned thread, const void* p, unsigned bytes,
+                      enum cudev_access access, const void* pc) {
+    struct watch* watch = w->watch;
+    const unsigned current = w->current;
+    w->current = thread;
+    uint64_t offset = (uint64_t)((const char*)p - ARENA_BASE);
+    if (offset >= WATCHED_BYTES) offset = outside(watch, p, bytes, access, pc);
+    if (offset < WATCHED_BYTES) check(watch, offset, bytes, access, pc);
+    w->current = current;
 }
 
 // ---- the common case: everything is in order ----------------------------------------------------

@@ -23,7 +23,12 @@ void cudev_access_copy(struct worker* w, const void* to, const void* from, unsig
 // The copy arrives; pc is the address of its issue.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc);
-// A lane loads 16 bytes for its warp.
+// A lane loads, or stores, 16 bytes for its warp.
 void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc);
+void cudev_access_matrix_row_stored(struct worker* w, const void* row, const void* pc);
+// Checks an access of up to 16 bytes, from a multiple of 4 or 2 of them, that is made on behalf of
+// `thread`.
+void cudev_access_for(struct worker* w, unsigned thread, const void* p, unsigned bytes,
+                      enum cudev_access access, const void* pc);
 
 #endif

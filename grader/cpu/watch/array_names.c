@@ -147,7 +147,7 @@ static void name_shared(struct array_name* n, const struct worker* w, uint64_t o
                         size_t bytes) {
     const char* p = ARENA_BASE + offset;
     const struct cudev_shared_array* a = NULL;
-    const struct shared_memory* m = w->shared;
+    const struct shared_memory* m = cudev_shared_around(w, p);
     const char* data = m->window;
     for (unsigned i = 0; i < m->declared_count; i++) {
         const char* d = m->place[cudev_shared_id(m->declared[i])].data;

@@ -4,8 +4,11 @@
 // end. So an access is in bounds if its last byte lies before the end noted for its first byte's
 // page. A second shadow has one bit for every byte that has been written.
 #include "cpu/watch/bounds.h"
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
 #include "cpu/device/worker.h"
@@ -183,14 +186,23 @@ void cudev_bounds_index(long long index, const char* type, const char* file, int
     f->line = line;
 }
 
+// Is anything at this address? A wild index rarely meets memory of the host.
+static bool is_anything_at(uintptr_t address) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident;
+    return mincore((void*)(address / page * page), 1, &resident) == 0 || errno != ENOMEM;
+}
+
 void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t bytes,
                           enum cudev_access access, const void* pc) {
     uintptr_t address = (uintptr_t)p;
     bool shadow =
         (const char*)p + bytes > SHADOW_BASE && (const char*)p < SHADOW_BASE + SHADOW_SIZE;
     bool null = address < 65536, local = (uint64_t)((const char*)p - STACK_BASE) < ALL_STACKS;
-    struct finding* f = found(
-        watch, shadow || null || local ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER, access, pc);
+    const bool nothing = !shadow && !null && !local && !is_anything_at(address);
+    struct finding* f =
+        found(watch, shadow || null || local || nothing ? FOUND_OUT_OF_BOUNDS : FOUND_HOST_POINTER,
+              access, pc);
     if (f && null)
         snprintf(f->what, sizeof f->what, "a NULL pointer%s", address ? " plus an index" : "");
     else if (f && local)
@@ -199,6 +211,7 @@ void cudev_bounds_foreign(struct watch* watch, const volatile void* p, size_t by
     else if (f)
         snprintf(f->what, sizeof f->what, "%#lx, which is %s", (unsigned long)address,
                  shadow                            ? "memory of the device that no kernel may use"
+                 : nothing                         ? "no memory of any kind"
                  : cudev_is_symbol((const char*)p) ? "constant memory: kernels only read it"
                                                    : "host memory");
     if (f) f->bytes = bytes;

@@ -47,7 +47,8 @@ struct counts* cudev_counters_row(struct watch* watch, log_entry e) {
         offset < cache->end)
         return &own->counts[cache->row];
     struct array_name n = {.name = "-", .end = UINT32_MAX};
-    if (log_kind(e) != LOG_MMA) cudev_name_array(&n, watch->worker, offset, log_bytes(e));
+    if (log_kind(e) != LOG_MMA && log_kind(e) != LOG_WGMMA)
+        cudev_name_array(&n, watch->worker, offset, log_bytes(e));
     struct row want = {
         p->current, log_site(e), n.id, log_kind(e), log_bytes(e), offset >= WINDOW_OFFSET, ""};
     snprintf(want.name, sizeof want.name, "%.47s", n.name);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "cpu/device/hopper.h"
 #include "cpu/watch/watch.h"
 
 enum {
@@ -96,6 +97,10 @@ struct request {
 
 // Adds the request to the counters.
 void cudev_request(struct watch* watch, const struct request* q);
+// Adds bytes of a sector, a bit for each of its 32, to the counters of the copy by TMA that is
+// `instruction`, asked for by `warp`.
+void cudev_request_sector(struct watch* watch, log_entry instruction, uint32_t sector,
+                          uint32_t bytes, unsigned warp);
 
 // ---- lockstep.c: from accesses of threads to requests of warps ----------------------------------
 
@@ -113,8 +118,12 @@ void cudev_profile_block_begins(struct watch* watch);
 void cudev_profile_block_ends(struct watch* watch);
 void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
 void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
-// A warp multiplies matrices.
+// A warp multiplies matrices; a warpgroup does.
 void cudev_profile_count_mma(struct watch* watch, const void* pc);
+// Of 64 x n x 16 multiplications: they count as the row's bytes.
+void cudev_profile_count_wgmma(struct watch* watch, const void* pc, int n);
+// A copy by TMA is issued.
+void cudev_profile_bulk(struct watch* watch, const struct bulk_copy* c);
 // An array of shared memory has got its place.
 void cudev_profile_shared_array(struct watch* watch, const char* data, size_t bytes, unsigned id);
 

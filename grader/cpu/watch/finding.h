@@ -19,6 +19,7 @@ enum found {
     FOUND_FREED,
     FOUND_READ_ONLY,  // a write to what cudev_set_read_only() has named
     FOUND_WRAPPED,    // an index has lost its upper bits; see cudev_spread()
+    FOUND_ASYNC,      // order between threads, TMA and wgmma; see async_order.h
 };
 
 // Source lines are looked up when a finding is printed.
@@ -36,6 +37,10 @@ struct finding {
     char detail[80];   // the mistake, where the kind alone does not say it
     char file[200];    // of an index out of bounds: the compiler knows the line
     int line;
+    // of FOUND_ASYNC: who does what ("loads by TMA"), NULL: there is no second; what is wrong; the
+    // advice. Threads from `beyond` on are TMA and the warpgroups.
+    const char *deed, *other_deed, *why, *next;
+    unsigned beyond;
 };
 
 // ---- finding_text.c: the words of a finding -----------------------------------------------------
@@ -62,6 +67,7 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length);
 // already known with a thread that comes before this thread.
 struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
                               unsigned thread);
+void cudev_found(void);  // a breakpoint can be set here (make/debug.gdb)
 // Names the array at `offset` in the finding's what and origin. w: the worker whose block it is in;
 // NULL: host code.
 void cudev_finding_where(struct finding* f, const struct worker* w, uint64_t offset, size_t bytes);

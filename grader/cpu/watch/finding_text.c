@@ -6,7 +6,7 @@
 
 static const char* const kind_name[] = {
     "race",        "out_of_bounds", "uninitialised", "misaligned",    "host_pointer",
-    "host_access", "freed",         "read_only",     "wrapped_index",
+    "host_access", "freed",         "read_only",     "wrapped_index", "async_order",
 };
 
 const char* cudev_finding_kind(const struct finding* f) {
@@ -73,6 +73,10 @@ static void add_deed(const struct source_line* s, enum cudev_access access, cons
     add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
 }
 
+static unsigned threads_of(const struct finding* f) {
+    return f->launch.block[0] * f->launch.block[1] * f->launch.block[2];
+}
+
 static uint3 index_of(const unsigned* size, uint64_t linear) {
     return (uint3){(unsigned)(linear % size[0]), (unsigned)(linear / size[0] % size[1]),
                    (unsigned)(linear / size[0] / size[1])};
@@ -80,7 +84,9 @@ static uint3 index_of(const unsigned* size, uint64_t linear) {
 
 static void add_thread(const struct finding* f, enum cudev_access access, uint64_t block,
                        unsigned thread, const struct source_line* s) {
-    uint3 t = index_of(f->launch.block, thread), b = index_of(f->launch.grid, block);
+    const unsigned of_block = threads_of(f);  // a cluster has more
+    uint3 t = index_of(f->launch.block, thread % of_block);
+    uint3 b = index_of(f->launch.grid, block + thread / of_block);
     add("    %-6s by thread (%u,%u,%u) of block (%u,%u,%u) at ", verb(access), t.x, t.y, t.z, b.x,
         b.y, b.z);
     add_place(s);
@@ -88,16 +94,54 @@ static void add_thread(const struct finding* f, enum cudev_access access, uint64
     add("\n");
 }
 
+// One side of FOUND_ASYNC.
+static void add_agent(const struct finding* f, const char* deed, unsigned thread,
+                      const struct source_line* s) {
+    add("    %s", deed);
+    if (thread > f->beyond + 1) {
+        add(": warpgroup %u", thread - f->beyond - 2);
+    } else if (thread < f->beyond) {
+        uint3 t = index_of(f->launch.block, thread % threads_of(f));
+        add(": thread (%u,%u,%u)", t.x, t.y, t.z);
+        if (f->launch.cluster > 1) add(" of block %u of its cluster", thread / threads_of(f));
+    }
+    add(", ");
+    add_place(s);
+    if (s->line) add(" in %.*s", (int)strcspn(s->function, "("), s->function);
+    add("\n");
+}
+
+// "async_order on K_smem[0]: line 40 loads by TMA, line 55 reads: nobody has waited in between"
+static void add_async(const struct located_finding* r) {
+    const struct finding* f = r->f;
+    const struct source_line *a = cudev_first_line(r), *b = cudev_second_line(r);
+    if (f->what[0]) add(" on %s", f->what);
+    if (!f->other_deed) {
+        add(": %s:%d %s: %s\n", base_name(r->line.file), r->line.line, f->deed, f->why);
+    } else {
+        add(": line %d %s, ", a->line, a == &r->line ? f->deed : f->other_deed);
+        if (strcmp(a->file, b->file) == 0)
+            add("line %d", b->line);
+        else
+            add("%s:%d", base_name(b->file), b->line);
+        add(" %s: %s\n", b == &r->line ? f->deed : f->other_deed, f->why);
+        add_agent(f, f->other_deed, f->other_thread, &r->other);
+    }
+    add_agent(f, f->deed, f->thread, &r->line);
+}
+
 static const char* advice(const struct finding* f) {
     switch (f->kind) {
+    case FOUND_ASYNC:
+        return f->next;
     case FOUND_RACE:
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block
-                   ? "blocks run in any order: use an atomic, or a kernel of its own for the\n"
-                     "        second access"
-                   : "is a __syncthreads() missing between the two, or within a warp a\n"
-                     "        __syncwarp()? (in a loop: also before the next round)";
+                   ? "blocks run in any order: use an atomic, or a kernel of its own for the "
+                     "second access"
+                   : "is a __syncthreads() missing between the two, or within a warp a "
+                     "__syncwarp()? (in a loop: also before the next round)";
     case FOUND_OUT_OF_BOUNDS:
         return "which index gets there? the last block and the last tile are the usual suspects";
     case FOUND_UNINITIALISED:
@@ -134,6 +178,8 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         add("\n");
         add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
         add_thread(f, f->access, f->block, f->thread, &r->line);
+    } else if (f->kind == FOUND_ASYNC) {
+        add_async(r);
     } else {
         add(": %s at ", f->text[0] ? f->text : verb(f->access));
         if (f->launch.name && r->line.line)  // the whole path stands below

@@ -33,6 +33,11 @@ static struct findings* findings(void) {
     return (struct findings*)FINDINGS_BASE;
 }
 
+// For a debugger: the thread that runs does now what a new finding is about.
+__attribute__((noinline)) void cudev_found(void) {
+    __asm__ volatile("");
+}
+
 struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_site, uint64_t block,
                               unsigned thread) {
     struct findings* all = findings();
@@ -53,6 +58,7 @@ struct finding* cudev_finding(enum found kind, unsigned site, unsigned other_sit
     f->block = block;
     f->thread = thread;
     if (cudev_self) f->launch = cudev_self->launch->site;
+    cudev_found();
     return f;
 }
 
@@ -144,7 +150,8 @@ static bool consequence(const struct located_finding* r, const struct located_fi
         bool same_line = o->line.line == r->line.line || o->other.line == r->line.line;
         if (!same_line || o == r) continue;
         if (r->f->kind == FOUND_UNINITIALISED &&
-            (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS))
+            (o->f->kind == FOUND_RACE || o->f->kind == FOUND_OUT_OF_BOUNDS ||
+             o->f->kind == FOUND_ASYNC))
             return true;
         if (r->f->kind == FOUND_OUT_OF_BOUNDS && o->f->kind == FOUND_OUT_OF_BOUNDS &&
             !r->f->file[0] && o->f->file[0])

@@ -87,7 +87,8 @@ static struct kernel_counts kernel_counts(unsigned kernel) {
 
 // ---- table -------------------------------------------------------------------------------------
 
-static const char* const kind_name[] = {"load", "store", "atomic", "copy", "copy", "matrix"};
+static const char* const kind_name[] = {"load",   "store", "atomic", "copy",     "copy",
+                                        "matrix", "",      "",       "TMA load", "TMA store"};
 
 static double ratio(uint64_t a, uint64_t b) {
     return b ? (double)a / (double)b : 0;
@@ -119,8 +120,9 @@ static void print_row(FILE* out, const struct line_row* r) {
     cost(r, &units, &ideal);
     const char* base = strrchr(r->file, '/');
     snprintf(place, sizeof place, "%s:%d", base ? base + 1 : r->file, r->line);
-    if (r->row->kind == LOG_MMA) {
-        fprintf(out, "  %-25s %-12s %-19s %8llu\n", place, r->row->name, "mma m16n8k16",
+    if (r->row->kind == LOG_MMA || r->row->kind == LOG_WGMMA) {
+        fprintf(out, "  %-25s %-12s %-19s %8llu\n", place, r->row->name,
+                r->row->kind == LOG_MMA ? "mma m16n8k16" : "wgmma",
                 (unsigned long long)r->counts.requests);
         return;
     }
@@ -206,11 +208,13 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     const struct kernel* k = &profile()->kernel[kernel];
     struct kernel_counts c = kernel_counts(kernel);
     struct counts load = {0}, store = {0};
-    uint64_t mma = 0, atomics = 0;
+    uint64_t mma = 0, wgmma = 0, atomics = 0;
     for (unsigned i = 0; i < count; i++) {
         enum log_kind kind = rows[i].row->kind;
         if (kind == LOG_MMA)
             mma += rows[i].counts.requests;
+        else if (kind == LOG_WGMMA)
+            wgmma += rows[i].counts.requests;
         else if (!rows[i].row->shared && kind == LOG_ATOMIC)
             atomics += rows[i].counts.lanes;
         else if (!rows[i].row->shared)
@@ -229,6 +233,7 @@ static void print_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     fprintf(out, "  %llu block%s, %llu barrier%s", (unsigned long long)c.blocks,
             c.blocks == 1 ? "" : "s", (unsigned long long)c.barriers, c.barriers == 1 ? "" : "s");
     if (mma) fprintf(out, ", %llu mma", (unsigned long long)mma);
+    if (wgmma) fprintf(out, ", %llu wgmma", (unsigned long long)wgmma);
     fprintf(out, "\n\n");
     fprintf(out, "  %-25s %-12s %-19s %8s   %-14s %5s %6s\n", "line", "array", "what", "requests",
             "each takes", "ideal", "wasted");
@@ -287,6 +292,17 @@ static void write_counts(const struct csv_place* p, enum log_kind kind, bool sha
         metric(p, "sm__inst_executed_pipe_tensor_op_hmma.sum", c->requests);
         return;
     }
+    if (kind == LOG_WGMMA) {
+        metric(p, "cudev__wgmma", c->requests);
+        return;
+    }
+    if (kind == LOG_TMA_LOAD || kind == LOG_TMA_STORE) {
+        metric(p, kind == LOG_TMA_LOAD ? "cudev__tma_load_requests" : "cudev__tma_store_requests",
+               c->requests);
+        metric(p, kind == LOG_TMA_LOAD ? "cudev__tma_load_bytes" : "cudev__tma_store_bytes",
+               c->bytes);
+        return;
+    }
     static const char* const names[] = {"ld", "st", "", "ldgsts", "ldgsts", "ldsm"};
     const char* op = names[kind];
     bool plain = kind == LOG_LOAD || kind == LOG_STORE, matrix = kind == LOG_MATRIX_LOAD;
@@ -336,6 +352,8 @@ static void write_kernel(FILE* out, unsigned kernel, const struct line_row* rows
     write_counts(&whole, LOG_COPY_STORE, true, &sum[LOG_COPY_STORE][1]);
     write_counts(&whole, LOG_MATRIX_LOAD, true, &sum[LOG_MATRIX_LOAD][1]);
     write_counts(&whole, LOG_MMA, false, &sum[LOG_MMA][0]);
+    for (int kind = LOG_WGMMA; kind <= LOG_TMA_STORE; kind++)
+        if (sum[kind][0].requests) write_counts(&whole, (enum log_kind)kind, false, &sum[kind][0]);
     metric(&whole, "cudev__blocks", c.blocks);
     metric(&whole, "cudev__barriers", c.barriers);
     metric(&whole, "cudev__distinct_read_bytes", c.read_bytes);

@@ -5,6 +5,8 @@
 // takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
 // between blocks.
 #include "cpu/watch/races.h"
+#include "cpu/watch/async_finding.h"
+#include "cpu/watch/beyond.h"
 #include "cpu/watch/finding.h"
 
 static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me) {
@@ -35,6 +37,10 @@ static enum cudev_access kind(uint64_t slot, bool writes) {
 
 static void report(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
                    uint64_t me, bool writes) {
+    if (slot_thread(earlier) >= beyond_of(watch)) {
+        cudev_async_race(watch, offset, earlier, earlier_writes, me, writes);
+        return;
+    }
     struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier),
                                       watch->worker->block, slot_thread(me));
     if (!f) return;

@@ -37,6 +37,16 @@ static inline uint64_t cudev_order_known(struct watch* watch, unsigned thread, u
     return known;
 }
 
+// What thread `other` has written up to this time comes, as far as `thread` knows, before a fence
+// between the proxies; and so before what TMA and wgmma do for `thread` from now on.
+uint64_t cudev_order_fenced(struct watch* watch, unsigned thread, unsigned other);
+void cudev_order_fence_proxy(struct watch* watch);  // the running thread calls the fence
+// `thread` learns what `other` did up to this time.
+void cudev_order_learn(struct watch* watch, unsigned thread, unsigned other, uint64_t time);
+// The clock learns what `thread` did up to this time.
+void cudev_order_tell(struct watch* watch, struct cudev_clock* clock, unsigned thread,
+                      uint64_t time);
+
 // ---- fence_order.c: order by way of memory: fences and atomics ----------------------------------
 
 void cudev_order_launch(void);                // a launch begins

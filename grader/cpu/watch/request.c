@@ -47,7 +47,7 @@ static void note_touched(struct watch* watch, const struct sector* s, enum log_k
     uint64_t bits = log_loads(kind) ? (uint64_t)s->bytes : (uint64_t)s->bytes << 32;
     uint64_t before, fresh = touch(&LAUNCH_TOUCHED[s->number], bits, &before);
     if (!fresh) return;
-    if (kind == LOG_STORE) watch->parts.stored |= 1u << warp;
+    if (kind == LOG_STORE || kind == LOG_TMA_STORE) watch->parts.stored |= 1u << warp;
     struct kernel_counts* c = cudev_counters_kernel(watch);
     struct worker_profile* total = &profile()->worker[watch->worker->number];
     c->read_bytes += (unsigned)__builtin_popcount((uint32_t)fresh);
@@ -84,6 +84,15 @@ static uint32_t loaded_before(struct block_read* r, const struct sector* s, unsi
     return again;
 }
 
+// The first load of the sector by this block?
+static void note_block(struct watch* watch, struct counts* c, const struct block_read* r) {
+    struct worker_profile* own = &profile()->worker[watch->worker->number];
+    if (r->part >= watch->parts.first) return;
+    c->block_sectors++;
+    if (++own->block_sectors > own->most_block_sectors)
+        own->most_block_sectors = own->block_sectors;
+}
+
 // When a warp stores results where nothing was stored before, a part of its work has ended, and it
 // may load all anew for the next one: so a few blocks may do the work of many. A barrier takes all
 // warps to the same part. Sums that grow in global memory end nothing.
@@ -91,15 +100,10 @@ static void note_loaded(struct watch* watch, struct counts* c, unsigned warp,
                         const struct sector* s) {
     struct block_read* r = &BLOCK_READ[watch->worker->number][s->number];
     struct parts* p = &watch->parts;
+    note_block(watch, c, r);
     if (p->stored >> warp & 1) {
         p->stored &= ~(1u << warp);
         if (++p->now[warp] > p->last) p->last = p->now[warp];
-    }
-    if (r->part < p->first) {
-        struct worker_profile* own = &profile()->worker[watch->worker->number];
-        c->block_sectors++;
-        if (++own->block_sectors > own->most_block_sectors)
-            own->most_block_sectors = own->block_sectors;
     }
     if (r->part != p->now[warp]) *r = (struct block_read){.part = p->now[warp]};
     unsigned again = (unsigned)__builtin_popcount(loaded_before(r, s, warp));
@@ -235,4 +239,19 @@ void cudev_request(struct watch* watch, const struct request* q) {
         count_shared(c, q);
     else
         count_global(watch, c, q);
+}
+
+// What a block loads again by TMA is no waste: one thread loads for all warps, tile after tile.
+void cudev_request_sector(struct watch* watch, log_entry instruction, uint32_t sector,
+                          uint32_t bytes, unsigned warp) {
+    const struct sector s = {sector, bytes};
+    struct counts* c = cudev_counters_row(watch, instruction);
+    c->bytes += (unsigned)__builtin_popcount(bytes);
+    c->sectors++;
+    c->ideal_sectors++;
+    note_touched(watch, &s, log_kind(instruction), warp);
+    if (!log_loads(log_kind(instruction))) return;
+    struct block_read* r = &BLOCK_READ[watch->worker->number][sector];
+    note_block(watch, c, r);
+    if (r->part < watch->parts.first) *r = (struct block_read){.part = watch->parts.now[warp]};
 }

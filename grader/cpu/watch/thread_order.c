@@ -9,32 +9,78 @@
 // Shuffles and votes order nothing, as CUDA says.
 #include "cpu/watch/races.h"
 #include <string.h>
-
-void cudev_order_barrier(struct watch* watch) {
-    watch->now += ONE_TICK;
-    watch->shared_floor = watch->now;
-    watch->order.by_rows = false;
-    if (watch->fences.last > watch->block_floor) watch->fences.before_barrier = true;
-}
-
-// The row of a thread, empty if it has none in this block yet.
-static uint32_t* row_of(struct watch* watch, unsigned thread) {
-    uint32_t* row = watch->order.row[thread];
-    if (watch->order.row_block[thread] != watch->block_floor) {
-        watch->order.row_block[thread] = watch->block_floor;
-        for (unsigned u = 0; u < watch->worker->launch->threads; u++) row[u] = 0;
-    }
-    return row;
-}
+#include "cpu/watch/beyond.h"
 
 static void join(uint32_t* into, const uint32_t* from, unsigned threads) {
     for (unsigned u = 0; u < threads; u++)
         if (from[u] > into[u]) into[u] = from[u];
 }
 
+// ---- fences between the proxies ----------------------------------------------------------------
+//
+// Order alone is not enough between what threads write and what TMA or wgmma read: a fence has to
+// lie between, in whichever thread. So each thread has a second row: what it knows to lie behind
+// such a fence. It is passed on wherever the first one is.
+
+static uint32_t* fenced_of(struct watch* watch, unsigned thread) {
+    struct thread_order* o = &watch->order;
+    if (o->fenced_block[thread] != watch->block_floor) {
+        o->fenced_block[thread] = watch->block_floor;
+        memset(o->fenced[thread], 0, order_width(watch) * sizeof o->fenced[thread][0]);
+    }
+    return o->fenced[thread];
+}
+
+uint64_t cudev_order_fenced(struct watch* watch, unsigned thread, unsigned other) {
+    if (!watch->order.fences) return 0;
+    uint32_t own = fenced_of(watch, thread)[other], all = watch->order.fenced_all[other];
+    return (uint64_t)(own > all ? own : all) << SLOT_TIME_SHIFT;
+}
+
+void cudev_order_fence_proxy(struct watch* watch) {
+    const unsigned t = watch->worker->current, width = order_width(watch);
+    struct thread_order* o = &watch->order;
+    if (!o->fences) memset(o->fenced_all, 0, sizeof o->fenced_all);
+    o->fences = true;
+    uint32_t* row = fenced_of(watch, t);
+    watch->now += ONE_TICK;
+    for (unsigned u = 0; u < width; u++) {
+        uint64_t known = u == t ? watch->now : cudev_order_known(watch, t, u);
+        if (known >> SLOT_TIME_SHIFT > row[u]) row[u] = (uint32_t)(known >> SLOT_TIME_SHIFT);
+    }
+}
+
+// All threads of the block meet.
+static void join_all_fenced(struct watch* watch) {
+    for (unsigned t = 0; t < watch->worker->launch->threads; t++)
+        if (watch->order.fenced_block[t] == watch->block_floor)
+            join(watch->order.fenced_all, watch->order.fenced[t], order_width(watch));
+}
+
+static void join_lanes_fenced(struct watch* watch, unsigned warp, uint32_t lanes) {
+    const unsigned first = warp * WARP_SIZE, width = order_width(watch);
+    uint32_t* sum = fenced_of(watch, first + (unsigned)__builtin_ctz(lanes));
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        join(sum, fenced_of(watch, first + (unsigned)__builtin_ctz(rest)), width);
+    for (uint32_t rest = lanes & (lanes - 1); rest; rest &= rest - 1)
+        join(fenced_of(watch, first + (unsigned)__builtin_ctz(rest)), sum, width);
+}
+
+// ---- barriers ----------------------------------------------------------------------------------
+
+// The row of a thread, empty if it has none in this block yet.
+static uint32_t* row_of(struct watch* watch, unsigned thread) {
+    uint32_t* row = watch->order.row[thread];
+    if (watch->order.row_block[thread] != watch->block_floor) {
+        watch->order.row_block[thread] = watch->block_floor;
+        memset(row, 0, order_width(watch) * sizeof row[0]);
+    }
+    return row;
+}
+
 // From now on each of the lanes knows what all of them knew and did.
 static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
-    unsigned threads = watch->worker->launch->threads, first = warp * WARP_SIZE;
+    unsigned threads = order_width(watch), first = warp * WARP_SIZE;
     uint32_t* sum = row_of(watch, first + (unsigned)__builtin_ctz(lanes));
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         unsigned t = first + (unsigned)__builtin_ctz(rest);
@@ -45,6 +91,36 @@ static void join_lanes(struct watch* watch, unsigned warp, uint32_t lanes) {
         join(row_of(watch, first + (unsigned)__builtin_ctz(rest)), sum, threads);
 }
 
+// The threads of one block of a cluster meet: each knows what all of them knew and did.
+static void join_block(struct watch* watch, unsigned rank) {
+    const unsigned threads = watch->worker->launch->of_block, first = rank * threads;
+    const size_t bytes = order_width(watch) * sizeof(uint32_t);
+    uint32_t* sum = row_of(watch, first);
+    for (unsigned t = first; t < first + threads; t++) {
+        join(sum, row_of(watch, t), order_width(watch));
+        sum[t] = (uint32_t)(watch->now >> SLOT_TIME_SHIFT);
+    }
+    for (unsigned t = first + 1; t < first + threads; t++) memcpy(row_of(watch, t), sum, bytes);
+    if (!watch->order.fences) return;
+    sum = fenced_of(watch, first);
+    for (unsigned t = first; t < first + threads; t++)
+        join(sum, fenced_of(watch, t), order_width(watch));
+    for (unsigned t = first + 1; t < first + threads; t++) memcpy(fenced_of(watch, t), sum, bytes);
+}
+
+void cudev_order_barrier(struct watch* watch) {
+    watch->now += ONE_TICK;
+    if (watch->fences.last > watch->block_floor) watch->fences.before_barrier = true;
+    if (watch->worker->launch->cluster > 1) {
+        watch->order.by_rows = true;
+        join_block(watch, cudev_rank_of(watch->worker, watch->worker->current));
+        return;
+    }
+    watch->shared_floor = watch->now;
+    watch->order.by_rows = false;
+    if (watch->order.fences) join_all_fenced(watch);
+}
+
 void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes) {
     watch->now += ONE_TICK;
     if (lanes == watch->worker->live[warp])
@@ -52,11 +128,12 @@ void cudev_order_warp_barrier(struct watch* watch, unsigned warp, uint32_t lanes
     else
         watch->order.by_rows = true;
     if (watch->order.by_rows) join_lanes(watch, warp, lanes);
+    if (watch->order.fences) join_lanes_fenced(watch, warp, lanes);
 }
 
 // Puts into the clock all that thread `t` knows, and all that it did.
 static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) {
-    unsigned threads = watch->worker->launch->threads, first = t / WARP_SIZE * WARP_SIZE;
+    unsigned threads = order_width(watch), first = t / WARP_SIZE * WARP_SIZE;
     uint32_t block = (uint32_t)(watch->shared_floor >> SLOT_TIME_SHIFT);
     uint32_t warp = (uint32_t)(watch->order.warp_floor[t / WARP_SIZE] >> SLOT_TIME_SHIFT);
     for (unsigned u = 0; u < threads; u++)
@@ -66,14 +143,21 @@ static void release(struct watch* watch, struct cudev_clock* clock, unsigned t) 
     if (watch->order.row_block[t] == watch->block_floor)
         join(clock->time, watch->order.row[t], threads);
     clock->time[t] = (uint32_t)(watch->now >> SLOT_TIME_SHIFT);
+    if (!watch->order.fences) return;
+    join(clock->fenced, fenced_of(watch, t), threads);
+    join(clock->fenced, watch->order.fenced_all, threads);
+}
+
+static void begin_clock(struct watch* watch, struct cudev_clock* clock) {
+    if (clock->block == watch->block_floor) return;
+    memset(clock->time, 0, sizeof clock->time);
+    memset(clock->fenced, 0, sizeof clock->fenced);
+    clock->block = watch->block_floor;
 }
 
 void cudev_order_release(struct watch* watch, struct cudev_clock* clock, unsigned warp,
                          uint32_t lanes) {
-    if (clock->block != watch->block_floor) {
-        memset(clock->time, 0, sizeof clock->time);
-        clock->block = watch->block_floor;
-    }
+    begin_clock(watch, clock);
     watch->now += ONE_TICK;
     for (; lanes; lanes &= lanes - 1)
         release(watch, clock, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes));
@@ -83,9 +167,23 @@ void cudev_order_acquire(struct watch* watch, const struct cudev_clock* clock, u
                          uint32_t lanes) {
     if (clock->block != watch->block_floor) return;
     watch->order.by_rows = true;
-    for (; lanes; lanes &= lanes - 1)
-        join(row_of(watch, warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes)), clock->time,
-             watch->worker->launch->threads);
+    for (; lanes; lanes &= lanes - 1) {
+        const unsigned t = warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes);
+        join(row_of(watch, t), clock->time, order_width(watch));
+        if (watch->order.fences) join(fenced_of(watch, t), clock->fenced, order_width(watch));
+    }
+}
+
+void cudev_order_learn(struct watch* watch, unsigned thread, unsigned other, uint64_t time) {
+    uint32_t* row = row_of(watch, thread);
+    watch->order.by_rows = true;
+    if (row[other] < time >> SLOT_TIME_SHIFT) row[other] = (uint32_t)(time >> SLOT_TIME_SHIFT);
+}
+
+void cudev_order_tell(struct watch* watch, struct cudev_clock* clock, unsigned thread,
+                      uint64_t time) {
+    begin_clock(watch, clock);
+    clock->time[thread] = (uint32_t)(time >> SLOT_TIME_SHIFT);
 }
 
 static struct watch* checking(void) {

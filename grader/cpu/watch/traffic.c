@@ -7,8 +7,18 @@
 #include "cpu/watch/counters.h"
 
 static void add(struct cudev_traffic* t, const struct row* r, const struct counts* c) {
+    if (r->kind == LOG_TMA_LOAD) {
+        t->tma_load_requests += c->requests;
+        t->tma_load_bytes += c->bytes;
+    } else if (r->kind == LOG_TMA_STORE) {
+        t->tma_store_requests += c->requests;
+        t->tma_store_bytes += c->bytes;
+    }
     if (r->kind == LOG_MMA) {
         t->mma += c->requests;
+    } else if (r->kind == LOG_WGMMA) {
+        t->wgmma += c->requests;
+        t->wgmma_multiplications += c->bytes;
     } else if (r->kind == LOG_ATOMIC) {
         t->atomics += c->lanes;
     } else if (r->shared && log_loads(r->kind)) {

@@ -43,13 +43,17 @@ enum log_kind {
     LOG_COPY_LOAD,  // cp.async is one instruction that loads and stores
     LOG_COPY_STORE,
     LOG_MATRIX_LOAD,
-    LOG_MMA,    // no access to memory: counted in rows of their own
+    LOG_MMA,       // no access to memory: counted in rows of their own
+    LOG_WGMMA,     // likewise
+    LOG_TMA_LOAD,  // a box or a row of bytes; logged nowhere, counted at once
+    LOG_TMA_STORE,
     LOG_ROUND,  // a loop begins its next round: counted nowhere, for lockstep.c
     LOG_KINDS,
 };
 
 static inline bool log_loads(enum log_kind kind) {
-    return kind == LOG_LOAD || kind == LOG_COPY_LOAD || kind == LOG_MATRIX_LOAD;
+    return kind == LOG_LOAD || kind == LOG_COPY_LOAD || kind == LOG_MATRIX_LOAD ||
+           kind == LOG_TMA_LOAD;
 }
 
 // | bytes 8 | kind 8 | site 16 | offset 32 |: the upper half is the instruction, the lower the
@@ -90,6 +94,24 @@ struct thread_order {
     bool by_rows;                     // some threads are ordered by other means: rows are kept
     uint64_t row_block[MAX_THREADS];  // time of the block for which row[t] holds
     uint32_t row[MAX_THREADS][MAX_THREADS];  // row[t][u]: u's accesses up to then come before t's
+    // The same for a fence between the proxies: u's writes up to then, a fence, t's next accesses.
+    // async_order.h.
+    bool fences;                         // somebody has called one in this block
+    uint64_t fenced_block[MAX_THREADS];  // time of the block for which fenced[t] holds
+    uint32_t fenced[MAX_THREADS][MAX_THREADS];
+    uint32_t fenced_all[MAX_THREADS];  // of all threads, at the last __syncthreads()
+};
+
+// Boxes of shared memory that TMA has filled, and how.
+enum { KEPT_BOXES = 64 };
+struct filled_box {
+    const char *begin, *end;
+    unsigned swizzle, site;
+};
+struct async_order {
+    unsigned boxes;  // filled in this block; the last ones are kept
+    struct filled_box box[KEPT_BOXES];
+    uint32_t sector, sector_bytes;  // being counted: profile.c
 };
 
 // By fences and atomics: fence_order.c. Times.
@@ -127,6 +149,7 @@ struct watch {
     bool range;      // the access is part of a structure, which may have padding
     struct fences fences;
     struct thread_order order;
+    struct async_order async;
     warp_log log[MAX_WARPS];
 };
 

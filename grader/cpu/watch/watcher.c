@@ -11,6 +11,7 @@
 #include "cpu/device/symbols.h"
 #include "cpu/watch/access.h"
 #include "cpu/watch/array_names.h"
+#include "cpu/watch/async_order.h"
 #include "cpu/watch/bounds.h"
 #include "cpu/watch/finding.h"
 #include "cpu/watch/counters.h"
@@ -63,7 +64,8 @@ static void block_begins(struct worker* w) {
     struct watch* watch = w->watch;
     watch->now += ONE_TICK;
     watch->block_floor = watch->shared_floor = watch->now;
-    watch->order.by_rows = watch->fences.before_barrier = false;
+    watch->order.by_rows = watch->order.fences = watch->fences.before_barrier = false;
+    watch->async.boxes = 0;
     if (watch->check) cudev_order_block(watch);
     if (watch->profile) cudev_profile_block_begins(watch);
 }
@@ -72,9 +74,11 @@ static void block_ends(struct worker* w) {
     struct watch* watch = w->watch;
     if (watch->profile) cudev_profile_block_ends(watch);
     if (!watch->check) return;
-    uint64_t offset = (uint64_t)(w->shared->window - ARENA_BASE);
-    cudev_bounds_disown(offset, w->shared->used);
-    cudev_bounds_unwritten(offset, w->shared->used);
+    for (unsigned i = 0; i < w->launch->cluster; i++) {
+        uint64_t offset = (uint64_t)(w->shared[i].window - ARENA_BASE);
+        cudev_bounds_disown(offset, w->shared[i].used);
+        cudev_bounds_unwritten(offset, w->shared[i].used);
+    }
 }
 
 static void barrier(struct worker* w) {
@@ -104,10 +108,14 @@ static void multiplies(struct worker* w, const void* pc) {
     if (w->watch->profile) cudev_profile_count_mma(w->watch, pc);
 }
 
+static void proxy_fence(struct worker* w, bool global) {
+    if (w->watch->check && !global) cudev_order_fence_proxy(w->watch);
+}
+
 static void shared_array(struct worker* w, const char* data, size_t bytes) {
     struct watch* watch = w->watch;
     if (watch->check) cudev_bounds_own((uint64_t)(data - ARENA_BASE), bytes);
-    const struct shared_memory* m = w->shared;
+    const struct shared_memory* m = cudev_shared_around(w, data);
     unsigned id = m->declared_count ? cudev_shared_id(m->declared[m->declared_count - 1]) : 0;
     if (watch->profile) cudev_profile_shared_array(watch, data, bytes, id);
 }
@@ -139,6 +147,19 @@ static struct cudev_watcher watcher = {
     .reads_nobody = cudev_findings_note,
     .matrix_row = cudev_access_matrix_row,
     .multiplies = multiplies,
+    .matrix_row_stored = cudev_access_matrix_row_stored,
+    .mbarrier_made = cudev_async_mbarrier_made,
+    .mbarrier_used = cudev_async_mbarrier_used,
+    .bulk_issued = cudev_async_issued,
+    .bulk_lands = cudev_async_lands,
+    .bulk_reads = cudev_async_reads,
+    .bulk_writes = cudev_async_writes,
+    .bulk_left = cudev_async_left,
+    .proxy_fence = proxy_fence,
+    .product_issued = cudev_async_product_issued,
+    .product_computed = cudev_async_product_computed,
+    .products_waited = cudev_async_products_waited,
+    .touched = cudev_async_touched,
     .shared_array = shared_array,
     .argument = cudev_names_argument,
     .report = report,

@@ -2,7 +2,7 @@
 # submissions.sh: makes a class for lesson 05: right, wrong and hostile submissions in every layout,
 # and what each has to get.
 # usage: submissions.sh DIR COUNT     writes DIR/submissions (COUNT of them), DIR/roster.csv (with one more, who
-#        hands in nothing) and DIR/expected: lines of ID POINTS NOTE, sorted by ID; a NOTE ends as the row's does
+#        hands in nothing) and DIR/expected: lines of ID|POINTS|NOTE, sorted by ID; a NOTE ends as the row's does
 # Right ones get 100, exploits 0; what is only costly keeps the other points: 60.
 set -eu
 export LC_ALL=C
@@ -14,7 +14,8 @@ to=$(cd "$dir/submissions" && pwd)
 : >"$dir/expected"
 echo "student,email" >"$dir/roster.csv"
 
-expect() { echo "$1 $2 $3" >>"$dir/expected"; }
+expect() { echo "$1|$2|$3" >>"$dir/expected"; }
+hash() { printf %b "$1" | sha256sum | cut -c 1-8; } # of a name, as an id has it
 
 # archive NAME COMMAND...: COMMAND packs tiled_matmul.cu of the current folder into NAME
 archive() {
@@ -51,9 +52,9 @@ one() { # one NUMBER: its kind is the number modulo 26
     10) ln -s "$(pwd)/$solution" "$to/link$n.cu" && expect "link$n" 0 "not taken: a symbolic link" ;;
     11) mkfifo "$to/fifo$n.cu" && expect "fifo$n" 0 "not taken: not a regular file" ;;
     12) # a name that is no UTF-8, and would like to be two lines
-        cp "$solution" "$to/$(printf 'caf\351%s\nada' "$n").cu" && expect "caf%E9$n%0Aada" 100 "100 of 100"
+        cp "$solution" "$to/$(printf 'caf\351%s\nada' "$n").cu" && expect "café${n}_ada ~$(hash "café$n\nada")" 100 "100 of 100"
         ;;
-    13) cp "$solution" "$to/=HYPERLINK(1)$n.cu" && expect "%3DHYPERLINK%281%29$n" 100 "100 of 100" ;;
+    13) cp "$solution" "$to/=HYPERLINK(1)$n.cu" && expect "'=HYPERLINK(1)$n" 100 "100 of 100" ;;
     14) : >"$to/empty$n.cu" && expect "empty$n" 0 "not taken: an empty file" ;;
     15) head -c 2000000 /dev/zero >"$to/large$n.cu" && expect "large$n" 0 "not taken: larger than 1 MiB" ;;
     16) cp $hostile/endless_output.cu "$to/talks$n.cu" && expect "talks$n" 0 "0 of 100" ;;
@@ -71,7 +72,7 @@ one() { # one NUMBER: its kind is the number modulo 26
     22) # in a folder: the exercise is a folder, a link leads to the solution
         mkdir -p "$to/empty_folder$n/tiled_matmul.cu"
         ln -s "$(pwd)/solutions" "$to/empty_folder$n/solutions"
-        expect "empty_folder$n" 0 "missing"
+        expect "empty_folder$n" 0 "missing; handed in: solutions; wanted: tiled_matmul.cu"
         ;;
     23) cp $hostile/kills_parent.cu "$to/kills$n.cu" && expect "kills$n" 0 "0 of 100" ;;
     24) # what a kernel prints must not be taken for markup by anybody
@@ -81,7 +82,7 @@ one() { # one NUMBER: its kind is the number modulo 26
             sed 's~    if (M < 0 .*~    printf("<script>]]></failure>::set-output::\\033[31m|%%# not ok 1 \\xff \\xef\\xbf\\xbe \\xed\\xa0\\x80 \\xc2\\x9b[m \\xe2\\x80\\xae\\n");\n    if (M >= 0) return 7;~' \
                 "$solution"
         } >"$to/<b>&amp;$n/tiled_matmul.cu"
-        expect "%3Cb%3E%26amp%3B$n" 0 "0 of 100"
+        expect "<b>&amp;$n" 0 "0 of 100"
         ;;
     25) cp $hostile/late_writer.cu "$to/late$n.cu" && expect "late$n" 0 "0 of 100" ;;
     esac
@@ -92,12 +93,12 @@ while [ "$i" -lt "$count" ]; do
     one "$i"
     i=$((i + 1))
 done
-# Twice the same student: the folder comes first in the order of the names. A file of a lesson that
-# is not asked for.
+# Twice the same student: the file is the later one. A file of a lesson that is not asked for.
 mkdir "$to/twice"
-cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice/"
-cp "$solution" "$to/twice.cu"
-expect twice 0 "0 of 100; handed in more than once; the first counts"
+cp "$solution" "$to/twice/"
+touch -d '2026-11-20 12:00' "$to/twice/tiled_matmul.cu"
+cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice.cu"
+expect twice 0 "0 of 100; handed in more than once; the latest counts: twice.cu"
 cp solutions/12_flash_forward/flash_forward.cu "$to/other_12_flash_forward.cu"
 # Archives with a link, and with what is too large.
 archive linked.tar sh -c 'ln -sf /etc/passwd tiled_matmul.cu && tar cf linked.tar tiled_matmul.cu'
@@ -111,13 +112,12 @@ mkdir "$to/besides"
 cp "$solution" "$to/besides/"
 archive besides.zip sh -c 'echo nothing >notes.txt && zip -q besides.zip notes.txt'
 expect besides 100 "100 of 100"
-# Longer than a file's name may be, once encoded; and no character of XML.
+# Long, and no character of XML.
 long=$(printf '\320\226%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30)
 name=$(printf 'x\357\277\277')$long$long
-# As collect.c has it: 150 bytes at most, then the hash of the whole.
+# As names.c has it: what cannot be shown is told by a hash of the whole.
 cp "$solution" "$to/$name.cu"
-id=x%EF%BF%BF$(printf '%%D0%%96%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
-expect "$id%$(printf %s "$name" | sha256sum | cut -c1-16)" 100 "100 of 100"
+expect "x___$(printf %060d 0 | sed 's/0/\xd0\x96/g') ~$(hash "$name")" 100 "100 of 100"
 # The first of each kind is on the roster, and one who hands in nothing.
 echo "absent,absent@example.org" >>"$dir/roster.csv"
 echo "right000,right@example.org" >>"$dir/roster.csv"

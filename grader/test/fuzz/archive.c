@@ -11,12 +11,13 @@
 enum { LIMIT = 1 << 16 };
 
 // Each byte that is handed on must be there to read.
-static void take(void* to, const char* name, const void* data, size_t size) {
+static void take(void* to, enum told kind, const char* name, int64_t time, const void* data,
+                 size_t size) {
     size_t* sum = to;
     const unsigned char* bytes = data;
-    *sum += strlen(name);
-    if (data && size >= SIZE_LIMIT) abort();
-    for (size_t i = 0; data && i < size; i++) *sum += bytes[i];
+    *sum += strlen(name) + (size_t)time;
+    if (size >= SIZE_LIMIT || kind >= TOLD_WHOLE) abort();
+    for (size_t i = 0; i < size; i++) *sum += bytes[i];
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

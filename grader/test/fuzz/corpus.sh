@@ -87,3 +87,10 @@ fi
 printf '\357\273\277student,email\r\nada,ada@example.org\r\n"Lovelace, ""A."" ",\r\n' | keep roster
 printf 'id,days,lesson\n=1+1,3,17\n../../x,2\n\n' | keep roster
 printf 'student,lesson,points,reason\n\303\266zil,*,90,"two\nlines"\n' | keep roster
+
+# Names of what was handed in: the first byte chooses roster and lessons.
+printf '\000ada/gqa.cu\nbob.zip\ncarl_17_gqa (1).cu\nREADME.txt\nlea_x.cu\n' | keep layout
+printf '\001Ada L_1001_assignsubmission_file_/gqa.cu\nParticipant_7_assignsubmission_onlinetext_x.html\n' | keep layout
+printf '\010lovelaceada_LATE_18233_2470112_answers-2.txt\nanon_a1_2_gqa.cu\nx_1_text.html\n' | keep layout
+printf '\014l17-submissions/l17-ada/gqa.cu\nl17-submissions/l17-b/gqa.cu\n' | keep layout
+printf '\000a_export/submission_1/gqa.cu\na_export/submission_metadata.yml\nsubmission_1:\n  :submitters:\n  - :name: A\n    :sid: "1"\n  :created_at: 2026-11-20 1:2:3 Z\n' | keep layout

@@ -127,14 +127,21 @@ function tileWrong(c, traced) {
         || differs("O", numbersOf("O"), traced.O);
 }
 
-// The rows of a Q tile as they are stored: O in fp32 beside the right answer, rounded to fp16
+// To the nearest bf16, ties to even: the upper half of the bits of an fp32.
+function bf16round(x) {
+    const bits = new Uint32Array(Float32Array.of(x).buffer);
+    bits[0] = (bits[0] + 0x7fff + (bits[0] >>> 16 & 1)) & 0xffff0000;
+    return new Float32Array(bits.buffer)[0];
+}
+
+// The rows of a Q tile as they are stored: O in fp32 beside the right answer, rounded to 16 bits
 // beside what the kernel stored.
 function storeWrong(c, right, q) {
     const O = numbersOf("O"), LSE = numbersOf("state").map(row => row[4]);
     for (let r = 0, i = q * c.block_q; r < c.block_q && i < c.N_q; r++, i++) {
         const problem = differs(`O[${i}]`, O[r], right.O[i]) || differs(`LSE[${i}]`, LSE[r], right.LSE[i])
             || differs(`LSE[${i}] of the trace`, LSE[r], c.LSE[i])
-            || differs(`O[${i}] of the trace`, O[r].map(Math.f16round), c.O[i]);
+            || differs(`O[${i}] of the trace`, O[r].map(c.dtype === "bf16" ? bf16round : Math.f16round), c.O[i]);
         if (problem) return problem;
     }
     return "";

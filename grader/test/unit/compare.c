@@ -84,6 +84,18 @@ START_TEST(test_short_write) {
 }
 END_TEST
 
+// What lies between the rows is counted apart, and only if it was written.
+START_TEST(test_gaps) {
+    const double want[] = {1, 2, 0, 3, 4, 0}, got[] = {1, 9, 7, 3, 9, 0};
+    const bool gap[] = {false, false, true, false, false, true};
+    const bool poisoned[] = {false, false, false, false, false, true};
+    struct comparison c = compare(want, got, poisoned, gap, 6, budget_exact());
+    ck_assert_int_eq(c.expected, 4);
+    ck_assert_int_eq(c.touched, 1);
+    ck_assert_int_eq(c.wrong - c.touched, 2);
+}
+END_TEST
+
 START_TEST(test_mean) {
     const double want[] = {0, 0, 0, 0}, got[] = {1, 1, 1, 1};
     struct comparison c = compare(want, got, NULL, NULL, 4, (struct budget){.max = 1, .mean = 0.9});
@@ -130,6 +142,7 @@ int main(void) {
     tcase_add_test(t, test_poison);
     tcase_add_test(t, test_array);
     tcase_add_test(t, test_short_write);
+    tcase_add_test(t, test_gaps);
     tcase_add_test(t, test_bias);
     tcase_add_test(t, test_mean);
     tcase_add_test(t, test_nothing_is_no_pass);
@@ -138,5 +151,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 15 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 16 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -17,13 +17,13 @@
 
 // ---- device helpers ------------------------------------------------------------------------
 
-// Starts to copy tile[n][x] = a[first + n][x], n < 64, x < d; rows from n_rows on become zeros
-// and are not read.
+// tile[n][x] = a[first + n][x], n < 64, x < d; rows from n_rows on become zeros and are not read.
 template <int d> __device__ void copy_rows(bf16* tile, struct array a, int64_t first, int n_rows) {
     for (int e = threadIdx.x * PIECE; e < 64 * d; e += THREADS * PIECE) {
         int n = e / d, x = e % d;
-        cp_async16_zfill(&tile[n * d + x], &a.elements[(first + n) * a.stride.n + x],
-                         n < n_rows ? 16 : 0);
+        uint4 piece = {};
+        if (n < n_rows) piece = *(const uint4*)&a.elements[(first + n) * a.stride.n + x];
+        *(uint4*)&tile[n * d + x] = piece;
     }
 }
 
@@ -58,8 +58,7 @@ template <int d> __global__ void flash_tensor_core_kernel(const struct forward a
     for (int first_key = 0; first_key < end; first_key += BLOCK_K) {
         copy_rows<d>(K_smem, p.K, first_key, p.N_k - first_key);
         copy_rows<d>(V_smem, p.V, first_key, p.N_k - first_key);
-        cp_async_wait_all();
-        __syncthreads();  // the tiles of all threads are here before anybody reads them
+        __syncthreads();  // the tiles are written before anybody reads them
 
         // S = Q K^T: S[n] is the D of keys 8n .. 8n + 7
         float S[BLOCK_K / 8][4] = {};

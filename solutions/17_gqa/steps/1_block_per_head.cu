@@ -1,421 +1,277 @@
-// 1_block_per_head.cu: lesson 13's kernel, with the key head of each query head.
+// 1_block_per_head.cu: lessons 14 and 16, in which query head h reads key head h / group.
 //
-// The smallest change that is right: key head = head / group in the line that moves K and V. But
-// each query head has blocks of its own, and the blocks of a group read the same keys and values,
-// each for itself. With one query (decoding) a tile of 16 rows has 1, and the other 15 wait. The
-// backward pass is gqa.cu's.
+//     O_h  = softmax(scale Q_h K_g^T) V_g       g = h / group
+//     dV_g = sum_h P_h^T dO_h                   the sums run over the query heads of the group
+//     dK_g = scale sum_h dS_h^T Q_h,            dQ_h = scale dS_h K_g
+//
+// What is wrong with it: in the forward pass each query head has blocks of its own, which read the
+// keys of the group again. With one query, when a text is written token by token, these reads are
+// all that costs time, and a tile has one row that does something. The backward pass is that of
+// ../gqa.cu.
+//
+// FlashAttention-2 (Dao 2023), algorithms 1 and 2. Equation numbers are those of the README.
 #include "gqa.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define BLOCK_Q 16                   // rows per tile, B_r in the paper
-#define BLOCK_K 16                   // keys per tile, B_c in the paper
-#define THREADS (BLOCK_Q * BLOCK_K)  // one thread per element of a tile of S
-#define MAX_HEAD 256                 // the largest d
-#define MAX_GRID_Y 65535             // the limit of gridDim.y
-#define WARP 32
-#define WARPS 8              // per block of delta_kernel: rows
-#define CONVERT_THREADS 256  // per block of dq_kernel: elements
+#include "flash_tile.h"
+#include "tile.h"
 
-// Elements added to each row in shared memory: 4 bytes, one bank (lesson 12).
-#define PAD 2
+enum { DELTA_ROWS = 16 };  // per block of delta_kernel
 
-static_assert(BLOCK_Q == BLOCK_K, "a thread's y is a row of S, of dK and dV, and of dQ");
+// BLOCK_Q, BLOCK_K, warps, Q in registers, blocks on a multiprocessor (lesson 14)
+typedef forward_tiles<64, 128, 64, 4, 0, 2> forward_64;
+typedef forward_tiles<128, 128, 64, 4, 0, 2> forward_128;
+// BLOCK_K, TILE_Q, shares, blocks; BLOCK_Q, TILE_K, blocks (lesson 16)
+typedef backward_tiles<64, 128, 32, 1, 2, 128, 64, 2> backward_64;
+typedef backward_tiles<128, 64, 64, 2, 2, 128, 32, 2> backward_128;
+typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 
-// ---- device helpers ------------------------------------------------------------------------
+// ---- heads ---------------------------------------------------------------------------------
 
-// How many keys query i sees: [0, keys_seen). From 0 to N_k, also for an i beyond N_q. (lesson 13,
-// eq. 1)
-__device__ int64_t keys_seen(int64_t i, int N_q, int N_k, int causal) {
-    int64_t seen = causal ? i + 1 + N_k - N_q : N_k;
-    if (seen < 0) seen = 0;
-    if (seen > N_k) seen = N_k;
-    return seen;
+// The inputs of a key head, [0, B * H_k), and those of a query head, [0, B * H_q).
+template <class pass> __device__ __forceinline__ pass of_key_head(pass p, int head, int H_k) {
+    p.K = head_of(p.K, head, H_k), p.V = head_of(p.V, head, H_k);
+    return p;
+}
+__device__ __forceinline__ struct backward of_query_head(struct backward p, int head, int H_q) {
+    p.Q = head_of(p.Q, head, H_q), p.O = head_of(p.O, head, H_q), p.dO = head_of(p.dO, head, H_q);
+    p.LSE += (int64_t)head * p.N_q, p.delta += (int64_t)head * p.N_q;
+    return p;
 }
 
-// The first query that sees key j. From 0 to N_q; N_q for a j beyond N_k (lesson 15, eq. 2)
-__device__ int64_t seen_from(int64_t j, int N_q, int N_k, int causal) {
-    int64_t first = causal ? j - N_k + N_q : 0;
-    if (first < 0) first = 0;
-    if (j >= N_k) first = N_q;
-    return first;
-}
+// ---- GPU kernel: O and LSE -----------------------------------------------------------------
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere     (lesson 13).
-template <int d_tile>
-__device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
-                          int d, int64_t stride_n, int thread) {
-    for (int e = thread; e < size * d_tile; e += THREADS) {
-        int n = e / d_tile;  // [0, size)
-        int x = e % d_tile;  // [0, d_tile)
-        tile[n][x] = n < n_rows && x < d ? rows[n * stride_n + x] : __float2half(0.0f);
-    }
-}
+// Grid (ceil(N_q / BLOCK_Q), B * H_q), block THREADS, a struct buffers of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    forward_kernel(const struct forward all_heads, int H_k, int group) {
+    extern __shared__ uint4 memory[];
+    struct buffers<T>& smem = *(struct buffers<T>*)memory;
+    int block;
+    int head = pick_work(&block, all_heads.causal);                // [0, B * H_q)
+    if (all_heads.causal) block = gridDim.x - 1 - block;           // the last rows see most keys
+    int64_t first_row = (int64_t)block * T::BLOCK_Q;               // [0, N_q)
+    struct forward p = of_key_head(all_heads, head / group, H_k);  // (README eq. 1)
+    p.Q = head_of(p.Q, head, p.H);
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? (int)(p.N_q - first_row) : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * T::ROWS;  // the warp's first row in the block
 
-// Adds to dK and dV of this block's keys what the queries of one head add, and to the head's dQ
-// what these keys add. Thread (x, y) holds element (y, x) of the tiles of S, P and dS; of key y,
-// the columns x, x + BLOCK_K, ...
-// of dK and dV; and the same columns of query y of dQ                                  (lesson 15).
-template <int d_tile>
-__device__ __forceinline__ void walk(float* dK_reg,                // (d_tile / BLOCK_K)
-                                     float* dV_reg,                // (d_tile / BLOCK_K)
-                                     float* dQ_sum,                // (N_q, d), of this head
-                                     fp16 K_smem[][d_tile + PAD],  // (BLOCK_K, d_tile)
-                                     fp16 V_smem[][d_tile + PAD],  // (BLOCK_K, d_tile)
-                                     const fp16* Q,                // (N_q, d), of this head
-                                     const fp16* dO,               // (N_q, d), of this head
-                                     const float* LSE,             // (N_q), of this head
-                                     const float* delta,           // (N_q), of this head
-                                     int N_q, int N_k, int d, int64_t stride_qn, int64_t stride_don,
-                                     float scale, int causal, int64_t first_key) {
-    __shared__ fp16 Q_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 dO_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ float LSE_smem[BLOCK_Q];
-    __shared__ float delta_smem[BLOCK_Q];
-    __shared__ float P_smem[BLOCK_Q][BLOCK_K];
-    __shared__ float dS_smem[BLOCK_Q][BLOCK_K];
-    int x = threadIdx.x;
-    int y = threadIdx.y;
-    int thread = y * BLOCK_K + x;
+    // Tiles [0, whole) are seen by all rows of the block, [whole, tiles) by some in part, the rest
+    // by none.
+    int whole = keys_seen(first_row, p.N_q, p.N_k, p.causal) / T::BLOCK_K;
+    int tiles = CEIL_DIV(keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal), T::BLOCK_K);
 
-    // Queries before `start` see no key of the block; key x is seen from `visible_from` on.
-    int64_t visible_from = seen_from(first_key + x, N_q, N_k, causal);
-    int64_t start = seen_from(first_key, N_q, N_k, causal) / BLOCK_Q * BLOCK_Q;
-    for (int64_t first_row = start; first_row < N_q; first_row += BLOCK_Q) {
-        int64_t n_rows = N_q - first_row;  // in this tile; may be more than fit
-        load_tile<d_tile>(Q_smem, Q + first_row * stride_qn, BLOCK_Q, n_rows, d, stride_qn, thread);
-        load_tile<d_tile>(dO_smem, dO + first_row * stride_don, BLOCK_Q, n_rows, d, stride_don,
-                          thread);
-        if (thread < BLOCK_Q) {
-            LSE_smem[thread] = thread < n_rows ? LSE[first_row + thread] : 0.0f;
-            delta_smem[thread] = thread < n_rows ? delta[first_row + thread] : 0.0f;
-        }
-        __syncthreads();  // the tiles of K, V, Q and dO are written before anybody reads them
-
-        // S = scale Q K^T,  dP = dO V^T                                            (README eq. 5)
-        // S[i][j] = scale * sum_k Q[i][k] K[j][k], dP[i][j] = sum_k dO[i][k] V[j][k]; i = y, j = x
-        float s = 0.0f;
-        float dP = 0.0f;
-        for (int k = 0; k < d_tile; k++) {
-            s += __half2float(Q_smem[y][k]) * __half2float(K_smem[x][k]);
-            dP += __half2float(dO_smem[y][k]) * __half2float(V_smem[x][k]);
+    // The state before any key was seen (lesson 12, eq. 4).
+    struct state<T> warp = {};
+#pragma unroll
+    for (int r = 0; r < T::GROUPS; r++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int64_t row = first_row + warp_row + 16 * r + threadIdx.x % 32 / 4 + 8 * h;
+            warp.m[r][h] = -INFINITY;
+            warp.visible[r][h] = keys_seen(row, p.N_q, p.N_k, p.causal);
         }
 
-        // P = exp(S - LSE), 0 where hidden;  dS = P * (dP - delta)                 (README eq. 5)
-        // P[i][j] = exp(S[i][j] - LSE[i]),  dS[i][j] = P[i][j] * (dP[i][j] - delta[i])
-        bool seen = first_row + y >= visible_from && y < n_rows;
-        float p = seen ? expf(scale * s - LSE_smem[y]) : 0.0f;
-        P_smem[y][x] = p;
-        dS_smem[y][x] = p * (dP - delta_smem[y]);
-        __syncthreads();  // the tiles of P and dS are written before anybody reads them
-
-        // dV += P^T dO,  dK += dS^T Q  (scale comes at the end)                    (README eq. 6)
-        // dV[j][k] += sum_i P[i][j] dO[i][k],  dK[j][k] += sum_i dS[i][j] Q[i][k];  j = y
-        for (int i = 0; i < BLOCK_Q; i++) {
-            float p_iy = P_smem[i][y];
-            float dS_iy = dS_smem[i][y];
-            for (int c = 0; c < d_tile / BLOCK_K; c++) {
-                dV_reg[c] += p_iy * __half2float(dO_smem[i][x + c * BLOCK_K]);
-                dK_reg[c] += dS_iy * __half2float(Q_smem[i][x + c * BLOCK_K]);
-            }
-        }
-
-        // dQ += dS K  (scale comes at the end). Other blocks add to the same row.  (README eq. 7)
-        // dQ[i][k] += sum_j dS[i][j] K[j][k];  i = y
-        for (int c = 0; c < d_tile / BLOCK_K; c++) {
-            int k = x + c * BLOCK_K;
-            float sum = 0.0f;
-            for (int j = 0; j < BLOCK_K; j++) sum += dS_smem[y][j] * __half2float(K_smem[j][k]);
-            if (y < n_rows && k < d) atomicAdd(&dQ_sum[(first_row + y) * d + k], sum);
-        }
-        __syncthreads();  // everybody has read Q, dO, P and dS before the next tile overwrites them
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    cp_async_commit();
+    if (tiles > 0) {
+        int first_key = (tiles - 1) * T::BLOCK_K;
+        copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K[(tiles - 1) % 2], p.K, first_key,
+                                                p.N_k - first_key);
     }
+    cp_async_commit();
+    cp_async_wait<1>();
+    __syncthreads();  // Q of all threads is here before anybody reads it
+    bf16* Q_warp = smem.Q + warp_row * T::d;
+
+    float c = p.scale * LOG2_E;
+    sweep<1>(warp, smem, Q_warp, p, c, tiles - 1, whole);
+    sweep<0>(warp, smem, Q_warp, p, c, whole - 1, 0);
+
+    p.O = head_of(p.O, head, p.H);
+    p.LSE += (int64_t)head * p.N_q;
+    __syncwarp();  // all lanes have read Q before O takes its place
+    store_O(p, warp, Q_warp, first_row + warp_row);
 }
 
-// ---- GPU kernels ---------------------------------------------------------------------------
+// ---- GPU kernel: delta ---------------------------------------------------------------------
 
-// Grid (ceil(N_q / BLOCK_Q), B * H_q), block (BLOCK_K, BLOCK_Q). d_tile is d rounded up to the next
-// size that there is a kernel for; the columns from d on are zeros.
-template <int d_tile>
-__global__ void forward_kernel(fp16* O,                     // (B, N_q, H_q, d)
-                               float* LSE,                  // (B, H_q, N_q)
-                               const fp16* __restrict__ Q,  // (B, N_q, H_q, d)
-                               const fp16* __restrict__ K,  // (B, N_k, H_k, d)
-                               const fp16* __restrict__ V,  // (B, N_k, H_k, d)
-                               int N_q, int N_k, int H_q, int group, int d, struct strides stride_o,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, float scale, int causal) {
-    static_assert(d_tile % BLOCK_K == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 Q_smem[BLOCK_Q][d_tile + PAD];
-    __shared__ fp16 K_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 V_smem[BLOCK_K][d_tile + PAD];
-    __shared__ float S_smem[BLOCK_Q][BLOCK_K];
-    __shared__ float P_smem[BLOCK_Q][BLOCK_K];
-
-    int j = threadIdx.x;           // [0, BLOCK_K): this thread's column of S and P
-    int i = threadIdx.y;           // [0, BLOCK_Q): its row of S, P and O
-    int thread = i * BLOCK_K + j;  // [0, THREADS)
-    int64_t first_row = (int64_t)blockIdx.x * BLOCK_Q;  // [0, N_q)
-
-    // From here on every pointer starts where this block's work starts. K and V are those of the
-    // key head that
-    // this query head shares with others, whose blocks read them as well.            (README eq. 1)
-    int64_t batch = blockIdx.y / H_q;  // [0, B)
-    int64_t head = blockIdx.y % H_q;   // [0, H_q)
-    int64_t key_head = head / group;   // [0, H_k)
-    Q += batch * stride_q.b + head * stride_q.h + first_row * stride_q.n;
-    K += batch * stride_k.b + key_head * stride_k.h;
-    V += batch * stride_v.b + key_head * stride_v.h;
-    O += batch * stride_o.b + head * stride_o.h + first_row * stride_o.n;
-    LSE += (batch * H_q + head) * N_q + first_row;
-
-    // Row i of the tile sees the keys [0, visible), no row any from `end` on.        (README eq. 3)
-    int64_t visible = keys_seen(first_row + i, N_q, N_k, causal);
-    int64_t end = keys_seen(first_row + BLOCK_Q - 1, N_q, N_k, causal);
-
-    float m = -INFINITY;
-    float l = 0.0f;
-    float O_reg[d_tile / BLOCK_K] = {0.0f};  // of the row of O: x = j, j + BLOCK_K, ...
-
-    load_tile<d_tile>(Q_smem, Q, BLOCK_Q, N_q - first_row, d, stride_q.n, thread);
-    for (int64_t first_key = 0; first_key < end; first_key += BLOCK_K) {
-        int64_t n_keys = N_k - first_key;  // in this tile; may be more than fit
-        load_tile<d_tile>(K_smem, K + first_key * stride_k.n, BLOCK_K, n_keys, d, stride_k.n,
-                          thread);
-        load_tile<d_tile>(V_smem, V + first_key * stride_v.n, BLOCK_K, n_keys, d, stride_v.n,
-                          thread);
-        __syncthreads();  // the tiles of Q, K and V are written before anybody reads them
-
-        // S = scale Q K^T, and -infinity where row i does not see key j            (README eq. 3)
-        // S[i][j] = scale * sum_x Q[i][x] K[j][x]
-        float s = 0.0f;
-        for (int x = 0; x < d_tile; x++)
-            s += __half2float(Q_smem[i][x]) * __half2float(K_smem[j][x]);
-        S_smem[i][j] = first_key + j < visible ? s * scale : -INFINITY;
-        __syncthreads();  // row i of S is written before its maximum is taken
-
-        // m_new = max(m, max_j S[i][j]),  alpha = exp(m - m_new),  P[i][j] = exp(S[i][j] - m_new)
-        // While row i has seen no key any finite base will do.                  (lesson 13, eq. 4)
-        float m_new = m;
-        for (int k = 0; k < BLOCK_K; k++) m_new = fmaxf(m_new, S_smem[i][k]);
-        float base = m_new == -INFINITY ? 0.0f : m_new;
-        float alpha = expf(m - base);
-        P_smem[i][j] = expf(S_smem[i][j] - base);
-        m = m_new;
-        __syncthreads();  // row i of P is written before it is summed and multiplied with V
-
-        // l = alpha l + sum_k P[i][k],  O = alpha O + P V                          (README eq. 4)
-        // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],   x = j + c BLOCK_K
-        l *= alpha;
-        for (int c = 0; c < d_tile / BLOCK_K; c++) O_reg[c] *= alpha;
-        for (int k = 0; k < BLOCK_K; k++) {
-            float p = P_smem[i][k];
-            l += p;
-            for (int c = 0; c < d_tile / BLOCK_K; c++)
-                O_reg[c] += p * __half2float(V_smem[k][j + c * BLOCK_K]);
-        }
-        __syncthreads();  // everybody has read K, V, S and P before the next tile overwrites them
-    }
-
-    // O = O / l,  LSE = m + ln l;  0 and -infinity for a row that saw no key         (README eq. 4)
-    if (first_row + i < N_q) {
-        for (int c = 0; c < d_tile / BLOCK_K; c++) {
-            int x = j + c * BLOCK_K;
-            float o = l > 0.0f ? O_reg[c] / l : 0.0f;
-            if (x < d) O[i * stride_o.n + x] = __float2half(o);
-        }
-        if (j == 0) LSE[i] = m + logf(l);
-    }
+// Grid (ceil(N_q / DELTA_ROWS), B * H_q), block 16 DELTA_ROWS: half a warp per query (lesson 16).
+__global__ void delta_kernel(const struct backward all_heads, int H_q, int d) {
+    struct backward p = of_query_head(all_heads, blockIdx.y, H_q);
+    int64_t i = (int64_t)blockIdx.x * DELTA_ROWS + threadIdx.x / 16;
+    float delta = delta_of_row(p, i, d);  // sum_x dO_ix O_ix
+    if (threadIdx.x % 16 == 0 && i < p.N_q) p.delta[i] = delta;
 }
 
-// delta_i = sum_x dO_ix O_ix, and dQ_sum = 0                                      (README eq. 5, 7)
-// Grid (ceil(N_q / WARPS), B * H_q), block (WARP, WARPS): one warp per query.
-__global__ void delta_kernel(float* delta,                 // (B, H_q, N_q)
-                             float* dQ_sum,                // (B, H_q, N_q, d)
-                             const fp16* __restrict__ O,   // (B, N_q, H_q, d)
-                             const fp16* __restrict__ dO,  // (B, N_q, H_q, d)
-                             int N_q, int H_q, int d, struct strides stride_o,
-                             struct strides stride_do) {
-    int lane = threadIdx.x;
-    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y;
-    int64_t batch = blockIdx.y / H_q;  // [0, B)
-    int64_t head = blockIdx.y % H_q;   // [0, H_q)
-    int64_t row = (batch * H_q + head) * N_q + i;
-    if (i >= N_q) return;  // a whole warp
-    O += batch * stride_o.b + head * stride_o.h + i * stride_o.n;
-    dO += batch * stride_do.b + head * stride_do.h + i * stride_do.n;
+// ---- GPU kernel: dK and dV -----------------------------------------------------------------
 
-    float sum = 0.0f;
-    for (int x = lane; x < d; x += WARP) {
-        sum += __half2float(dO[x]) * __half2float(O[x]);
-        dQ_sum[row * d + x] = 0.0f;
+// Grid (ceil(N_k / BLOCK_K), B * H_k), block THREADS, a struct keys_smem of shared memory. A group
+// may have no heads.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dk_dv_kernel(const struct backward all_heads, int H_k, int group) {
+    extern __shared__ uint4 memory[];
+    struct keys_smem<T>& smem = *(struct keys_smem<T>*)memory;
+    int block;                                           // the first keys are seen by most
+    int key_head = pick_work(&block, all_heads.causal);  // [0, B * H_k)
+    struct backward p = of_key_head(all_heads, key_head, H_k);
+    int first_key = block * T::BLOCK_K;  // [0, N_k)
+    int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
+
+    // Tiles of queries of each head: none before `start` sees a key of the block; from `full` on
+    // all see all of its keys.
+    int start = seen_from(first_key, p.N_q, p.N_k, p.causal) / T::TILE_Q;
+    int full = CEIL_DIV(seen_from(first_key + n_keys - 1, p.N_q, p.N_k, p.causal), T::TILE_Q);
+    int tiles = CEIL_DIV(p.N_q, T::TILE_Q);
+
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
+    copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
+
+    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head       (README eq. 6)
+    struct keys_state<T> warp = {};
+    for (int g = 0; g < group && tiles > start; g++) {
+        struct backward one = of_query_head(p, key_head * group + g, H_k * group);
+        __syncthreads();  // all have read the tiles of the head before, P and dS: they are next
+        copy_queries(smem, one, tiles - 1);
+        walk_queries<0>(warp, smem, one, first_key, tiles - 1, full, start);
+        walk_queries<1>(warp, smem, one, first_key, full - 1, start, start);
     }
-    for (int step = WARP / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (lane == 0) delta[row] = sum;
+
+    // dK and dV take the places of K and V.
+    cp_async_wait_all();  // with no tile at all, K and V are still on their way
+    __syncthreads();      // all have read K and V before anybody overwrites them
+    int key = threadIdx.x / 32 % (T::BLOCK_K / ROWS) * ROWS;
+    int column = threadIdx.x / T::BLOCK_K * T::COLUMNS;
+    bf16 *K_rows = smem.K + key * T::d, *V_rows = smem.V + key * T::d;
+    p.dK = head_of(p.dK, key_head, H_k), p.dV = head_of(p.dV, key_head, H_k);
+    store<T::d, T::COLUMNS>(p.dK, first_key + key, p.N_k, column, K_rows, warp.dK, p.scale);
+    store<T::d, T::COLUMNS>(p.dV, first_key + key, p.N_k, column, V_rows, warp.dV, 1.0f);
 }
 
-// Grid (ceil(N_k / BLOCK_K), B * H_k), block (BLOCK_K, BLOCK_Q). d_tile as in forward_kernel.
-template <int d_tile>
-__global__ void dk_dv_kernel(float* dQ_sum,                // (B, H_q, N_q, d)
-                             fp16* dK,                     // (B, N_k, H_k, d)
-                             fp16* dV,                     // (B, N_k, H_k, d)
-                             const fp16* __restrict__ Q,   // (B, N_q, H_q, d)
-                             const fp16* __restrict__ K,   // (B, N_k, H_k, d)
-                             const fp16* __restrict__ V,   // (B, N_k, H_k, d)
-                             const fp16* __restrict__ dO,  // (B, N_q, H_q, d)
-                             const float* LSE,             // (B, H_q, N_q)
-                             const float* delta,           // (B, H_q, N_q)
-                             int N_q, int N_k, int H_k, int group, int d, struct strides stride_dk,
-                             struct strides stride_dv, struct strides stride_q,
-                             struct strides stride_k, struct strides stride_v,
-                             struct strides stride_do, float scale, int causal) {
-    static_assert(d_tile % BLOCK_K == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 K_smem[BLOCK_K][d_tile + PAD];
-    __shared__ fp16 V_smem[BLOCK_K][d_tile + PAD];
+// ---- GPU kernel: dQ ------------------------------------------------------------------------
 
-    int x = threadIdx.x;
-    int y = threadIdx.y;
-    int thread = y * BLOCK_K + x;                       // [0, THREADS)
-    int64_t first_key = (int64_t)blockIdx.x * BLOCK_K;  // [0, N_k)
-    int64_t n_keys = N_k - first_key;                   // in this block; may be more than fit
-    int64_t batch = blockIdx.y / H_k;                   // [0, B)
-    int64_t key_head = blockIdx.y % H_k;                // [0, H_k)
-    K += batch * stride_k.b + key_head * stride_k.h + first_key * stride_k.n;
-    V += batch * stride_v.b + key_head * stride_v.h + first_key * stride_v.n;
-    dK += batch * stride_dk.b + key_head * stride_dk.h + first_key * stride_dk.n;
-    dV += batch * stride_dv.b + key_head * stride_dv.h + first_key * stride_dv.n;
+// Grid (ceil(N_q / BLOCK_Q), B * H_q), block THREADS, a struct queries_smem of shared memory.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
+    dq_kernel(const struct backward all_heads, int H_k, int group) {
+    extern __shared__ uint4 memory[];
+    struct queries_smem<T>& smem = *(struct queries_smem<T>*)memory;
+    int block;  // with a mask the last queries see most keys
+    int head = pick_work(&block, all_heads.causal), key_head = 0;
+    key_head = head / group;
+    struct backward p = of_key_head(all_heads, key_head, H_k);
+    p = of_query_head(p, head, H_k * group);
+    int first_row = (gridDim.x - 1 - block) * T::BLOCK_Q;  // [0, N_q)
+    int n_rows = p.N_q - first_row < T::BLOCK_Q ? p.N_q - first_row : T::BLOCK_Q;
+    int warp_row = threadIdx.x / 32 * ROWS;  // the warp's first row in the block
 
-    float dK_reg[d_tile / BLOCK_K] = {0.0f};  // of key y: x, x + BLOCK_K, ...
-    float dV_reg[d_tile / BLOCK_K] = {0.0f};
-
-    load_tile<d_tile>(K_smem, K, BLOCK_K, n_keys, d, stride_k.n, thread);
-    load_tile<d_tile>(V_smem, V, BLOCK_K, n_keys, d, stride_v.n, thread);
-
-    // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head.     (README eq. 6)
-    for (int g = 0; g < group; g++) {
-        int64_t head = key_head * group + g;               // [0, H_q)
-        int64_t row = (batch * H_k * group + head) * N_q;  // of its first query in LSE and delta
-        walk<d_tile>(dK_reg, dV_reg, dQ_sum + row * d, K_smem, V_smem,
-                     Q + batch * stride_q.b + head * stride_q.h,
-                     dO + batch * stride_do.b + head * stride_do.h, LSE + row, delta + row, N_q,
-                     N_k, d, stride_q.n, stride_do.n, scale, causal, first_key);
+    // Which tiles are seen, as in forward_kernel; here rows are queries.
+    int whole = keys_seen(first_row, p.N_q, p.N_k, p.causal) / T::TILE_K;
+    int tiles = CEIL_DIV(keys_seen(first_row + n_rows - 1, p.N_q, p.N_k, p.causal), T::TILE_K);
+    struct queries_state<T> warp = {};
+#pragma unroll
+    for (int i = 0; i < 2 * GROUPS; i++) {
+        int n = warp_row + threadIdx.x % 32 / 4 + 8 * i;
+        warp.visible[i] = keys_seen(first_row + n, p.N_q, p.N_k, p.causal);
+        warp.base[i] = n < n_rows ? p.LSE[first_row + n] * LOG2_E : 0.0f;
+        warp.delta[i] = n < n_rows ? p.delta[first_row + n] : 0.0f;
     }
 
-    // dK and dV of key y, rounded once. dS^T Q lacks its factor scale.               (README eq. 6)
-    for (int c = 0; c < d_tile / BLOCK_K; c++) {
-        int k = x + c * BLOCK_K;
-        if (y >= n_keys || k >= d) continue;
-        dK[y * stride_dk.n + k] = __float2half(scale * dK_reg[c]);
-        dV[y * stride_dv.n + k] = __float2half(dV_reg[c]);
-    }
-}
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.Q, p.Q, first_row, n_rows);
+    copy_tile<T::d, T::BLOCK_Q, T::THREADS>(smem.dO, p.dO, first_row, n_rows);
+    if (tiles > 0) copy_keys(smem, p, tiles - 1);
+    walk_keys<1>(warp, smem, p, tiles - 1, whole);
+    walk_keys<0>(warp, smem, p, whole - 1, 0);
 
-// dQ = scale * dQ_sum, rounded                                                       (README eq. 7)
-// Grid (ceil(N_q * d / CONVERT_THREADS), B * H_q), block (CONVERT_THREADS): one thread per element.
-__global__ void dq_kernel(fp16* dQ,             // (B, N_q, H_q, d)
-                          const float* dQ_sum,  // (B, H_q, N_q, d)
-                          int N_q, int H_q, int d, struct strides stride_dq, float scale) {
-    int64_t e = (int64_t)blockIdx.x * CONVERT_THREADS + threadIdx.x;
-    int64_t batch = blockIdx.y / H_q;  // [0, B)
-    int64_t head = blockIdx.y % H_q;   // [0, H_q)
-    if (e >= (int64_t)N_q * d) return;
-    int64_t i = e / d;  // [0, N_q)
-    int64_t x = e % d;  // [0, d)
-    dQ += batch * stride_dq.b + head * stride_dq.h + i * stride_dq.n + x;
-    *dQ = __float2half(scale * dQ_sum[(batch * H_q + head) * N_q * d + e]);
+    cp_async_wait_all();  // with no tile at all, Q is still on its way
+    __syncthreads();      // all threads' copies of Q are here before dQ takes its place
+    bf16* Q_rows = smem.Q + warp_row * T::d;
+    p.dQ = head_of(p.dQ, head, H_k * group);
+    store<T::d, T::d>(p.dQ, first_row + warp_row, p.N_q, 0, Q_rows, warp.dQ, p.scale);
 }
 
 // ---- launchers -----------------------------------------------------------------------------
 
-// No stride is negative, and a row is not longer than the way to the next.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
+// H_q is a multiple of H_k, neither is negative.
+static bool are_heads(int H_q, int H_k) {
+    return H_q >= 0 && H_k >= 0 && (H_k > 0 ? H_q % H_k == 0 : H_q == 0);
 }
 
-// What both launchers ask of the sizes.
-static int check_sizes(int B, int N_q, int N_k, int H_q, int H_k, int d) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H_q < 0 || H_k < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (H_k == 0 ? H_q > 0 : H_q % H_k != 0) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H_q > MAX_GRID_Y || (int64_t)B * H_k > MAX_GRID_Y)
-        return COURSE_UNSUPPORTED;
-    return COURSE_OK;
-}
-
-extern "C" int gqa_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_gpu, const fp16* K_gpu,
-                           const fp16* V_gpu, int B, int N_q, int N_k, int H_q, int H_k, int d,
-                           struct strides stride_o, struct strides stride_q,
-                           struct strides stride_k, struct strides stride_v, float scale,
-                           int causal) {
-    int status = check_sizes(B, N_q, N_k, H_q, H_k, d);
-    if (status != COURSE_OK) return status;
-    if (B == 0 || N_q == 0 || H_q == 0) return COURSE_OK;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
-    if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-
-    int group = H_q / H_k;
-    dim3 grid(CEIL_DIV((int64_t)N_q, BLOCK_Q), B * H_q);
-    decltype(&forward_kernel<16>) kernel = d <= 16    ? forward_kernel<16>
-                                           : d <= 64  ? forward_kernel<64>
-                                           : d <= 128 ? forward_kernel<128>
-                                                      : forward_kernel<256>;
-    kernel<<<grid, dim3(BLOCK_K, BLOCK_Q)>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k, H_q,
-                                             group, d, stride_o, stride_q, stride_k, stride_v,
-                                             scale, causal);
+// B batches of H_k key heads.
+template <class T> static int launch_forward(const struct forward* p, int B, int H_k) {
+    void (*kernel)(struct forward, int, int) = forward_kernel<T>;
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    sizeof(struct buffers<T>)));
+    int group = p->H / H_k;
+    dim3 grid(CEIL_DIV((int64_t)p->N_q, T::BLOCK_Q), B * p->H);
+    kernel<<<grid, T::THREADS, sizeof(struct buffers<T>)>>>(*p, H_k, group);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
 
+// The three kernels. A group may have no heads: then there are no queries.
+template <class T> static int launch_backward(const struct backward* p, int B, int H_k, int group) {
+    typedef typename T::keys of_keys;
+    typedef typename T::queries of_queries;
+    const int bytes_k = sizeof(struct keys_smem<of_keys>);
+    const int bytes_q = sizeof(struct queries_smem<of_queries>);
+    void (*dk_dv)(struct backward, int, int) = dk_dv_kernel<of_keys>;
+    void (*dq)(struct backward, int, int) = dq_kernel<of_queries>;
+    enum cudaFuncAttribute limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    COURSE_TRY(cudaFuncSetAttribute(dk_dv, limit, bytes_k));
+    COURSE_TRY(cudaFuncSetAttribute(dq, limit, bytes_q));
+    int H_q = H_k * group;
+    dim3 rows(CEIL_DIV(p->N_q, DELTA_ROWS), B * H_q);
+    dim3 keys(CEIL_DIV(p->N_k, of_keys::BLOCK_K), B * H_k);
+    dim3 queries(CEIL_DIV(p->N_q, of_queries::BLOCK_Q), B * H_q);
+    if (p->N_q > 0) delta_kernel<<<rows, 16 * DELTA_ROWS>>>(*p, H_q, of_keys::d);
+    if (p->N_k > 0) dk_dv<<<keys, of_keys::THREADS, bytes_k>>>(*p, H_k, group);
+    if (p->N_q > 0) dq<<<queries, of_queries::THREADS, bytes_q>>>(*p, H_k, group);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int gqa_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+                           const bf16* V_gpu, int B, int N_q, int N_k, int H_q, int H_k, int d,
+                           struct strides stride_o, struct strides stride_q,
+                           struct strides stride_k, struct strides stride_v, float scale,
+                           int causal) {
+    struct forward p;
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H_q, p.causal = causal, p.scale = scale;
+    if (!are_heads(H_q, H_k)) return COURSE_BAD_ARGUMENT;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_BAD_ARGUMENT && (int64_t)B * H_k > MAX_GRID_Y) return COURSE_UNSUPPORTED;
+    if (status != COURSE_OK || B == 0 || N_q == 0 || H_q == 0) return status;
+    return d == 64 ? launch_forward<forward_64>(&p, B, H_k)
+                   : launch_forward<forward_128>(&p, B, H_k);
+}
+
 extern "C" int
-gqa_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp16* Q_gpu, const fp16* K_gpu,
-             const fp16* V_gpu, const fp16* O_gpu, const float* LSE_gpu, const fp16* dO_gpu, int B,
+gqa_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+             const bf16* V_gpu, const bf16* O_gpu, const float* LSE_gpu, const bf16* dO_gpu, int B,
              int N_q, int N_k, int H_q, int H_k, int d, struct strides stride_dq,
              struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
              struct strides stride_k, struct strides stride_v, struct strides stride_o,
              struct strides stride_do, float scale, int causal, void* workspace_gpu) {
-    int status = check_sizes(B, N_q, N_k, H_q, H_k, d);
-    if (status != COURSE_OK) return status;
-    int has_queries = B > 0 && N_q > 0 && H_q > 0;
-    int has_keys = B > 0 && N_k > 0 && H_k > 0;
-    if (!has_queries && !has_keys) return COURSE_OK;
-    if (!is_valid(stride_dq, d) || !is_valid(stride_dk, d) || !is_valid(stride_dv, d) ||
-        !is_valid(stride_q, d) || !is_valid(stride_k, d) || !is_valid(stride_v, d) ||
-        !is_valid(stride_o, d) || !is_valid(stride_do, d))
-        return COURSE_BAD_ARGUMENT;
-    if (has_queries && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu || !workspace_gpu))
-        return COURSE_BAD_ARGUMENT;
-    if (has_keys && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-
-    // The workspace: the sums of dQ, then delta.
-    float* dQ_sum_gpu = (float*)workspace_gpu;  // (B, H_q, N_q, d)
-    float* delta_gpu =
-        dQ_sum_gpu ? dQ_sum_gpu + (int64_t)B * H_q * N_q * d : NULL;  // (B, H_q, N_q)
-
-    if (has_queries) {
-        dim3 grid(CEIL_DIV((int64_t)N_q, WARPS), B * H_q);
-        delta_kernel<<<grid, dim3(WARP, WARPS)>>>(delta_gpu, dQ_sum_gpu, O_gpu, dO_gpu, N_q, H_q, d,
-                                                  stride_o, stride_do);
-        COURSE_TRY(cudaGetLastError());
-    }
-    if (has_keys) {
-        dim3 grid(CEIL_DIV((int64_t)N_k, BLOCK_K), B * H_k);
-        decltype(&dk_dv_kernel<16>) kernel = d <= 16    ? dk_dv_kernel<16>
-                                             : d <= 64  ? dk_dv_kernel<64>
-                                             : d <= 128 ? dk_dv_kernel<128>
-                                                        : dk_dv_kernel<256>;
-        kernel<<<grid, dim3(BLOCK_K, BLOCK_Q)>>>(dQ_sum_gpu, dK_gpu, dV_gpu, Q_gpu, K_gpu, V_gpu,
-                                                 dO_gpu, LSE_gpu, delta_gpu, N_q, N_k, H_k,
-                                                 H_q / H_k, d, stride_dk, stride_dv, stride_q,
-                                                 stride_k, stride_v, stride_do, scale, causal);
-        COURSE_TRY(cudaGetLastError());
-    }
-    if (has_queries) {
-        dim3 grid(CEIL_DIV((int64_t)N_q * d, CONVERT_THREADS), B * H_q);
-        dq_kernel<<<grid, CONVERT_THREADS>>>(dQ_gpu, dQ_sum_gpu, N_q, H_q, d, stride_dq, scale);
-        COURSE_TRY(cudaGetLastError());
-    }
-    return COURSE_OK;
+    struct backward p;
+    p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
+    p.dQ = array_of(dQ_gpu, stride_dq), p.Q = array_of(Q_gpu, stride_q);
+    p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
+    p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.causal = causal, p.scale = scale;
+    if (!are_heads(H_q, H_k)) return COURSE_BAD_ARGUMENT;
+    p.H = H_q > 0 ? H_q : H_k;
+    if (H_q == 0 && N_q > 0) p.N_q = 0;  // no heads, no queries; dK and dV become 0
+    int status = check_backward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H_k == 0) return status;
+    int group = H_q / H_k;
+    if (d == 64) return launch_backward<backward_64>(&p, B, H_k, group);
+    return block_may_have(sizeof(struct keys_smem<backward_128::keys>))
+               ? launch_backward<backward_128>(&p, B, H_k, group)
+               : launch_backward<backward_128_99KB>(&p, B, H_k, group);
 }

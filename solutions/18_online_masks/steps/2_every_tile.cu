@@ -26,7 +26,7 @@ typedef backward_tiles<128, 32, 64, 4, 2, 128, 32, 2> backward_128_99KB;
 // ---- the mask ------------------------------------------------------------------------------
 
 // What a block of threads has to know of the mask. A score is c S in base 2, S = Q K^T; with a
-// softcap t = tanh(inside S) takes the place of S, inside = scale / softcap. Else inside is 0.
+// softcap t = tanh(inside S) takes the place of S, inside = scale / softcap.
 struct sequence {
     struct online_mask mask;
     int batch, N_q, N_k;
@@ -255,7 +255,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         }
         cp_async_commit();
         multiply_QK(warp, Q_warp, smem.K[n % 2]);
-        if (s.inside != 0.0f) cap_scores(warp, s.inside);
+        if (s.mask.softcap != 0.0f) cap_scores(warp, s.inside);
         hide_keys<T::GROUPS, T::BLOCK_K>(warp.S, seen + warp_row, first_key, -INFINITY);
         rescale<1>(warp, s.c);
         cp_async_wait<1>();
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         multiply_transposed<d, QUERIES>(warp.S, smem.K + key * d, Q_tile + query * d);
         if (tile > 0) copy_queries(smem, p, tile - 1);
         multiply_transposed<d, QUERIES>(warp.dP, smem.V + key * d, dO_tile + query * d);
-        if (s.inside != 0.0f)
+        if (s.mask.softcap != 0.0f)
             weigh_tile_of_queries<1>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
         else
             weigh_tile_of_queries<0>(warp, smem.LSE[half] + query, smem.delta[half] + query, s);
@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
         multiply_transposed<d, TILE_K>(warp.dP, smem.dO + at, smem.V[n % 2]);
         if (n > 0) copy_keys(smem, p, n - 1);
         multiply_transposed<d, TILE_K>(warp.S, smem.Q + at, smem.K[n % 2]);
-        if (s.inside != 0.0f)
+        if (s.mask.softcap != 0.0f)
             weigh_tile_of_keys<1>(warp, s);
         else
             weigh_tile_of_keys<0>(warp, s);

@@ -6,12 +6,12 @@
 // look at the mask; still N_q N_k of them are looked at.
 #include "block_sparse.h"
 
-#include <cuda_fp16.h>
 #include <math.h>
 
-#define THREADS 32        // rows per block
-#define MAX_HEAD 256      // the largest d
-#define MAX_GRID_Y 65535  // the limit of gridDim.y
+#include "tile.h"
+
+#define THREADS 32    // rows per block
+#define MAX_HEAD 128  // the largest d
 
 // ---- device helpers ------------------------------------------------------------------------
 
@@ -19,15 +19,15 @@ __device__ bool is_active(const uint8_t* mask, int64_t i, int64_t j, int N_k) {
     return mask[i / SPARSE_BLOCK * SPARSE_BLOCKS(N_k) + j / SPARSE_BLOCK] != 0;
 }
 
-__device__ float dot(const fp16* a, const fp16* b, int d) {
+__device__ float dot(const bf16* a, const bf16* b, int d) {
     float sum = 0.0f;
-    for (int x = 0; x < d; x++) sum += __half2float(a[x]) * __half2float(b[x]);
+    for (int x = 0; x < d; x++) sum += __bfloat162float(a[x]) * __bfloat162float(b[x]);
     return sum;
 }
 
 // P_ij and dS_ij.                                                              (README eq. 1, 5, 6)
-__device__ void weigh(float* p, float* dS, const fp16* q, const fp16* k, const fp16* v,
-                      const fp16* o, const fp16* g, float LSE, int d, float scale) {
+__device__ void weigh(float* p, float* dS, const bf16* q, const bf16* k, const bf16* v,
+                      const bf16* o, const bf16* g, float LSE, int d, float scale) {
     *p = expf(scale * dot(q, k, d) - LSE);
     *dS = *p * (dot(g, v, d) - dot(g, o, d));
 }
@@ -36,7 +36,7 @@ __device__ void weigh(float* p, float* dS, const fp16* q, const fp16* k, const f
 
 // O_i and LSE_i of one query.                                                  (README eq. 1, 2, 4)
 // Grid (ceil(N_q / THREADS), B * H).
-__global__ void forward_kernel(fp16* O, float* LSE, const fp16* Q, const fp16* K, const fp16* V,
+__global__ void forward_kernel(bf16* O, float* LSE, const bf16* Q, const bf16* K, const bf16* V,
                                const uint8_t* mask, int N_q, int N_k, int H, int d,
                                struct strides stride_o, struct strides stride_q,
                                struct strides stride_k, struct strides stride_v, float scale) {
@@ -63,17 +63,17 @@ __global__ void forward_kernel(fp16* O, float* LSE, const fp16* Q, const fp16* K
         float p = expf(s - m_new);
         l = alpha * l + p;
         for (int x = 0; x < d; x++)
-            sum[x] = alpha * sum[x] + p * __half2float(V[j * stride_v.n + x]);
+            sum[x] = alpha * sum[x] + p * __bfloat162float(V[j * stride_v.n + x]);
         m = m_new;
     }
-    for (int x = 0; x < d; x++) O[x] = __float2half(l > 0.0f ? sum[x] / l : 0.0f);
+    for (int x = 0; x < d; x++) O[x] = __float2bfloat16(l > 0.0f ? sum[x] / l : 0.0f);
     LSE[blockIdx.y * (int64_t)N_q + i] = m + logf(l);
 }
 
 // dK_j and dV_j of one key.                                                       (README eq. 7, 8)
 // Grid (ceil(N_k / THREADS), B * H).
-__global__ void dk_dv_kernel(fp16* dK, fp16* dV, const fp16* Q, const fp16* K, const fp16* V,
-                             const fp16* O, const float* LSE, const fp16* dO, const uint8_t* mask,
+__global__ void dk_dv_kernel(bf16* dK, bf16* dV, const bf16* Q, const bf16* K, const bf16* V,
+                             const bf16* O, const float* LSE, const bf16* dO, const uint8_t* mask,
                              int N_q, int N_k, int H, int d, struct strides stride_dk,
                              struct strides stride_dv, struct strides stride_q,
                              struct strides stride_k, struct strides stride_v,
@@ -92,27 +92,27 @@ __global__ void dk_dv_kernel(fp16* dK, fp16* dV, const fp16* Q, const fp16* K, c
     for (int x = 0; x < d; x++) dK_sum[x] = dV_sum[x] = 0.0f;
     for (int64_t i = 0; i < N_q; i++) {
         if (!is_active(mask, i, j, N_k)) continue;
-        const fp16* q = Q + batch * stride_q.b + head * stride_q.h + i * stride_q.n;
-        const fp16* o = O + batch * stride_o.b + head * stride_o.h + i * stride_o.n;
-        const fp16* g = dO + batch * stride_do.b + head * stride_do.h + i * stride_do.n;
+        const bf16* q = Q + batch * stride_q.b + head * stride_q.h + i * stride_q.n;
+        const bf16* o = O + batch * stride_o.b + head * stride_o.h + i * stride_o.n;
+        const bf16* g = dO + batch * stride_do.b + head * stride_do.h + i * stride_do.n;
         float p;
         float dS;
         weigh(&p, &dS, q, K, V, o, g, LSE[blockIdx.y * (int64_t)N_q + i], d, scale);
         for (int x = 0; x < d; x++) {
-            dK_sum[x] += dS * __half2float(q[x]);
-            dV_sum[x] += p * __half2float(g[x]);
+            dK_sum[x] += dS * __bfloat162float(q[x]);
+            dV_sum[x] += p * __bfloat162float(g[x]);
         }
     }
     for (int x = 0; x < d; x++) {
-        dK[x] = __float2half(scale * dK_sum[x]);
-        dV[x] = __float2half(dV_sum[x]);
+        dK[x] = __float2bfloat16(scale * dK_sum[x]);
+        dV[x] = __float2bfloat16(dV_sum[x]);
     }
 }
 
 // dQ_i of one query.                                                                 (README eq. 9)
 // Grid (ceil(N_q / THREADS), B * H).
-__global__ void dq_kernel(fp16* dQ, const fp16* Q, const fp16* K, const fp16* V, const fp16* O,
-                          const float* LSE, const fp16* dO, const uint8_t* mask, int N_q, int N_k,
+__global__ void dq_kernel(bf16* dQ, const bf16* Q, const bf16* K, const bf16* V, const bf16* O,
+                          const float* LSE, const bf16* dO, const uint8_t* mask, int N_q, int N_k,
                           int H, int d, struct strides stride_dq, struct strides stride_q,
                           struct strides stride_k, struct strides stride_v, struct strides stride_o,
                           struct strides stride_do, float scale) {
@@ -129,36 +129,31 @@ __global__ void dq_kernel(fp16* dQ, const fp16* Q, const fp16* K, const fp16* V,
     for (int x = 0; x < d; x++) sum[x] = 0.0f;
     for (int64_t j = 0; j < N_k; j++) {
         if (!is_active(mask, i, j, N_k)) continue;
-        const fp16* k = K + batch * stride_k.b + head * stride_k.h + j * stride_k.n;
-        const fp16* v = V + batch * stride_v.b + head * stride_v.h + j * stride_v.n;
+        const bf16* k = K + batch * stride_k.b + head * stride_k.h + j * stride_k.n;
+        const bf16* v = V + batch * stride_v.b + head * stride_v.h + j * stride_v.n;
         float p;
         float dS;
         weigh(&p, &dS, Q, k, v, O, dO, LSE[blockIdx.y * (int64_t)N_q + i], d, scale);
-        for (int x = 0; x < d; x++) sum[x] += dS * __half2float(k[x]);
+        for (int x = 0; x < d; x++) sum[x] += dS * __bfloat162float(k[x]);
     }
-    for (int x = 0; x < d; x++) dQ[x] = __float2half(scale * sum[x]);
+    for (int x = 0; x < d; x++) dQ[x] = __float2bfloat16(scale * sum[x]);
 }
 
 // ---- launchers -----------------------------------------------------------------------------
 
-// No stride is negative, and a row is not longer than the way to the next.
-static int is_valid(struct strides stride, int d) {
-    return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
-}
-
-extern "C" int block_sparse_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_gpu,
-                                    const fp16* K_gpu, const fp16* V_gpu, const uint8_t* mask_gpu,
+extern "C" int block_sparse_forward(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu,
+                                    const bf16* K_gpu, const bf16* V_gpu, const uint8_t* mask_gpu,
                                     int B, int N_q, int N_k, int H, int d, struct strides stride_o,
                                     struct strides stride_q, struct strides stride_k,
                                     struct strides stride_v, float scale, void* workspace_gpu) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0 || N_q == 0) return COURSE_OK;
-    if (!O_gpu || !LSE_gpu || !Q_gpu || !workspace_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!K_gpu || !V_gpu || !mask_gpu)) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
-        !is_valid(stride_v, d))
-        return COURSE_BAD_ARGUMENT;
+    struct forward p = {};
+    p.O = array_of(O_gpu, stride_o), p.Q = array_of(Q_gpu, stride_q);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v), p.LSE = LSE_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE is refused without these.
+    if (!workspace_gpu || (N_k > 0 && !mask_gpu)) p.LSE = NULL;
+    int status = check_forward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || N_q == 0) return status;
     dim3 grid(CEIL_DIV((int64_t)N_q, THREADS), B * H);
     forward_kernel<<<grid, THREADS>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, mask_gpu, N_q, N_k, H, d,
                                       stride_o, stride_q, stride_k, stride_v, scale);
@@ -166,26 +161,26 @@ extern "C" int block_sparse_forward(fp16* O_gpu, float* LSE_gpu, const fp16* Q_g
     return COURSE_OK;
 }
 
-extern "C" int block_sparse_backward(fp16* dQ_gpu, fp16* dK_gpu, fp16* dV_gpu, const fp16* Q_gpu,
-                                     const fp16* K_gpu, const fp16* V_gpu, const fp16* O_gpu,
-                                     const float* LSE_gpu, const fp16* dO_gpu,
+extern "C" int block_sparse_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
+                                     const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
+                                     const float* LSE_gpu, const bf16* dO_gpu,
                                      const uint8_t* mask_gpu, int B, int N_q, int N_k, int H, int d,
                                      struct strides stride_dq, struct strides stride_dk,
                                      struct strides stride_dv, struct strides stride_q,
                                      struct strides stride_k, struct strides stride_v,
                                      struct strides stride_o, struct strides stride_do, float scale,
                                      void* workspace_gpu) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
-    if (B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return COURSE_OK;
-    if (!workspace_gpu) return COURSE_BAD_ARGUMENT;
-    if (N_q > 0 && (!dQ_gpu || !Q_gpu || !O_gpu || !LSE_gpu || !dO_gpu)) return COURSE_BAD_ARGUMENT;
-    if (N_k > 0 && (!dK_gpu || !dV_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
-    if (N_q > 0 && N_k > 0 && !mask_gpu) return COURSE_BAD_ARGUMENT;
-    if (!is_valid(stride_dq, d) || !is_valid(stride_dk, d) || !is_valid(stride_dv, d) ||
-        !is_valid(stride_q, d) || !is_valid(stride_k, d) || !is_valid(stride_v, d) ||
-        !is_valid(stride_o, d) || !is_valid(stride_do, d))
-        return COURSE_BAD_ARGUMENT;
+    struct backward p = {};
+    p.dK = array_of(dK_gpu, stride_dk), p.dV = array_of(dV_gpu, stride_dv);
+    p.K = array_of(K_gpu, stride_k), p.V = array_of(V_gpu, stride_v);
+    p.dQ = array_of(dQ_gpu, stride_dq), p.Q = array_of(Q_gpu, stride_q);
+    p.O = array_of(O_gpu, stride_o), p.dO = array_of(dO_gpu, stride_do);
+    p.LSE = LSE_gpu, p.delta = (float*)workspace_gpu;
+    p.N_q = N_q, p.N_k = N_k, p.H = H, p.scale = scale;
+    // What is refused without LSE and K is refused without these.
+    if (!workspace_gpu || (N_q > 0 && N_k > 0 && !mask_gpu)) p.LSE = NULL, p.K.elements = NULL;
+    int status = check_backward(&p, B, d);
+    if (status != COURSE_OK || B == 0 || H == 0 || (N_q == 0 && N_k == 0)) return status;
     if (N_k > 0) {
         dim3 grid(CEIL_DIV((int64_t)N_k, THREADS), B * H);
         dk_dv_kernel<<<grid, THREADS>>>(dK_gpu, dV_gpu, Q_gpu, K_gpu, V_gpu, O_gpu, LSE_gpu, dO_gpu,

@@ -10,13 +10,12 @@
 // 64, has 8 MiB. And the GPU spends its time on writing and reading them.
 #include "pooled_scores.h"
 
-#include <cuda_fp16.h>
+#include <cuda_bf16.h>
 #include <math.h>
 
 #define BLOCK 16          // threads per side of a block
 #define THREADS 256       // threads of a block that has one side
 #define MAX_POOL 128      // the largest pool
-#define MAX_HEAD 128      // the largest d
 #define MAX_GRID_Z 65535  // the limit of gridDim.z
 
 // ---- GPU kernels ---------------------------------------------------------------------------
@@ -24,8 +23,8 @@
 // S, and -infinity where query i does not see key j                                  (README eq. 1)
 // Grid (ceil(N_q / BLOCK), ceil(N_k / BLOCK), B * H).
 __global__ void scores_kernel(float* S,                    // (B, H, N_q, N_k)
-                              const fp16* __restrict__ Q,  // (B, N_q, H, d)
-                              const fp16* __restrict__ K,  // (B, N_k, H, d)
+                              const bf16* __restrict__ Q,  // (B, N_q, H, d)
+                              const bf16* __restrict__ K,  // (B, N_k, H, d)
                               int N_q, int N_k, int H, int d, struct strides stride_q,
                               struct strides stride_k, float scale, int causal) {
     int64_t batch = blockIdx.z / H;                         // [0, B)
@@ -33,10 +32,10 @@ __global__ void scores_kernel(float* S,                    // (B, H, N_q, N_k)
     int64_t i = (int64_t)blockIdx.x * BLOCK + threadIdx.y;  // [0, N_q)
     int64_t j = (int64_t)blockIdx.y * BLOCK + threadIdx.x;  // [0, N_k)
     if (i >= N_q || j >= N_k) return;
-    const fp16* q = Q + batch * stride_q.b + head * stride_q.h + i * stride_q.n;
-    const fp16* k = K + batch * stride_k.b + head * stride_k.h + j * stride_k.n;
+    const bf16* q = Q + batch * stride_q.b + head * stride_q.h + i * stride_q.n;
+    const bf16* k = K + batch * stride_k.b + head * stride_k.h + j * stride_k.n;
     float s = 0.0f;
-    for (int x = 0; x < d; x++) s += __half2float(q[x]) * __half2float(k[x]);
+    for (int x = 0; x < d; x++) s += __bfloat162float(q[x]) * __bfloat162float(k[x]);
     bool seen = !causal || j <= i + N_k - N_q;
     S[((batch * H + head) * N_q + i) * N_k + j] = seen ? scale * s : -INFINITY;
 }
@@ -59,9 +58,9 @@ __global__ void softmax_kernel(float* P,    // in S, out P: (rows, N_k)
 
 // O = P V
 // Grid (ceil(N_q / BLOCK), ceil(d / BLOCK), B * H).
-__global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
+__global__ void output_kernel(bf16* O,                      // (B, N_q, H, d)
                               const float* __restrict__ P,  // (B, H, N_q, N_k)
-                              const fp16* __restrict__ V,   // (B, N_k, H, d)
+                              const bf16* __restrict__ V,   // (B, N_k, H, d)
                               int N_q, int N_k, int H, int d, struct strides stride_o,
                               struct strides stride_v) {
     int64_t batch = blockIdx.z / H;                         // [0, B)
@@ -72,8 +71,8 @@ __global__ void output_kernel(fp16* O,                      // (B, N_q, H, d)
     P += ((batch * H + head) * N_q + i) * N_k;
     V += batch * stride_v.b + head * stride_v.h + x;
     float o = 0.0f;
-    for (int64_t j = 0; j < N_k; j++) o += P[j] * __half2float(V[j * stride_v.n]);
-    O[batch * stride_o.b + head * stride_o.h + i * stride_o.n + x] = __float2half(o);
+    for (int64_t j = 0; j < N_k; j++) o += P[j] * __bfloat162float(V[j * stride_v.n]);
+    O[batch * stride_o.b + head * stride_o.h + i * stride_o.n + x] = __float2bfloat16(o);
 }
 
 // R[I][J] = mean of P[i][j] over the rows i and columns j that the pool has          (README eq. 2)
@@ -101,19 +100,28 @@ static int is_valid(struct strides stride, int d) {
     return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
 }
 
-extern "C" int pooled_scores(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu,
-                             const fp16* K_gpu, const fp16* V_gpu, int B, int N_q, int N_k, int H,
+// Each row begins at a multiple of 16 bytes.
+static int is_aligned(const bf16* rows, struct strides stride) {
+    return (uintptr_t)rows % 16 == 0 && (stride.b | stride.n | stride.h) % 8 == 0;
+}
+
+extern "C" int pooled_scores(bf16* O_gpu, float* LSE_gpu, float* R_gpu, const bf16* Q_gpu,
+                             const bf16* K_gpu, const bf16* V_gpu, int B, int N_q, int N_k, int H,
                              int d, int pool, struct strides stride_o, struct strides stride_q,
                              struct strides stride_k, struct strides stride_v, float scale,
                              int causal) {
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1 || pool < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || pool > MAX_POOL || (int64_t)B * H > MAX_GRID_Z) return COURSE_UNSUPPORTED;
+    if (pool > MAX_POOL || (d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Z || !(scale > 0))
+        return COURSE_UNSUPPORTED;
     if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
     if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
     if (N_k > 0 && (!R_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
     if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
         !is_valid(stride_v, d))
         return COURSE_BAD_ARGUMENT;
+    if (!is_aligned(O_gpu, stride_o) || !is_aligned(Q_gpu, stride_q) ||
+        !is_aligned(K_gpu, stride_k) || !is_aligned(V_gpu, stride_v))
+        return COURSE_UNSUPPORTED;
 
     int64_t rows = (int64_t)B * H * N_q;
     int64_t count = rows * N_k;  // elements of P; 0: the sums below have no terms

@@ -8,13 +8,12 @@
 // sees, to add up zeros.
 #include "pooled_scores.h"
 
-#include <cuda_fp16.h>
+#include <cuda_bf16.h>
 #include <math.h>
 
 #define TILE 16                // queries, and keys, of a tile: BLOCK_Q and BLOCK_K of lesson 13
 #define THREADS (TILE * TILE)  // one thread per element of a tile of S
 #define MAX_POOL 128           // the largest pool
-#define MAX_HEAD 128           // the largest d
 #define MAX_GRID_Y 65535       // the limit of gridDim.y
 
 // Elements added to each row of Q, K and V in shared memory: 4 bytes, one bank (lesson 12).
@@ -35,45 +34,43 @@ __host__ __device__ int pools_in_tile(int pool) {
     return pool < TILE ? TILE / pool : 1;
 }
 
-// tile[n][x] = rows[n * stride_n + x] where n < n_rows and x < d, and 0 elsewhere: nothing else may
-// be read. n_rows may be more than fit. All threads of the block take part.
-template <int d_tile>
-__device__ void load_tile(fp16 tile[][d_tile + PAD], const fp16* rows, int size, int64_t n_rows,
-                          int d, int64_t stride_n, int thread) {
-    for (int e = thread; e < size * d_tile; e += THREADS) {
-        int n = e / d_tile;  // [0, size)
-        int x = e % d_tile;  // [0, d_tile)
-        bool exists = n < n_rows && x < d;
-        tile[n][x] = exists ? rows[n * stride_n + x] : __float2half(0.0f);
+// tile[n][x] = rows[n * stride_n + x] where n < n_rows, and 0 elsewhere: nothing else may be read.
+// n_rows may be more than fit. All threads of the block take part.
+template <int d>
+__device__ void load(bf16 tile[][d + PAD], const bf16* rows, int size, int64_t n_rows,
+                     int64_t stride_n, int thread) {
+    for (int e = thread; e < size * d; e += THREADS) {
+        int n = e / d;  // [0, size)
+        int x = e % d;  // [0, d)
+        tile[n][x] = n < n_rows ? rows[n * stride_n + x] : __float2bfloat16(0.0f);
     }
 }
 
 // S_ij = scale * sum_x Q_ix K_jx of a row of Q and one of K in shared memory.        (README eq. 1)
 // Both kernels call it, so both get the same bits.
-template <int d_tile> __device__ float score(const fp16* q, const fp16* k, float scale) {
+template <int d> __device__ float score(const bf16* q, const bf16* k, float scale) {
     float s = 0.0f;
-    for (int x = 0; x < d_tile; x++) s += __half2float(q[x]) * __half2float(k[x]);
+    for (int x = 0; x < d; x++) s += __bfloat162float(q[x]) * __bfloat162float(k[x]);
     return scale * s;
 }
 
 // ---- GPU kernels ---------------------------------------------------------------------------
 
 // O and LSE, as in lesson 13, the mask in every tile. Grid (ceil(N_q / TILE), B * H), block (TILE,
-// TILE). d_tile is d rounded up to the next size that there is a kernel for; the columns from d on
-// are zeros.
-template <int d_tile>
-__global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
+// TILE).
+template <int d>
+__global__ void forward_kernel(bf16* O,                     // (B, N_q, H, d)
                                float* LSE,                  // (B, H, N_q)
-                               const fp16* __restrict__ Q,  // (B, N_q, H, d)
-                               const fp16* __restrict__ K,  // (B, N_k, H, d)
-                               const fp16* __restrict__ V,  // (B, N_k, H, d)
-                               int N_q, int N_k, int H, int d, struct strides stride_o,
+                               const bf16* __restrict__ Q,  // (B, N_q, H, d)
+                               const bf16* __restrict__ K,  // (B, N_k, H, d)
+                               const bf16* __restrict__ V,  // (B, N_k, H, d)
+                               int N_q, int N_k, int H, struct strides stride_o,
                                struct strides stride_q, struct strides stride_k,
                                struct strides stride_v, float scale, int causal) {
-    static_assert(d_tile % TILE == 0, "the threads of a row share its columns evenly");
-    __shared__ fp16 Q_smem[TILE][d_tile + PAD];
-    __shared__ fp16 K_smem[TILE][d_tile + PAD];
-    __shared__ fp16 V_smem[TILE][d_tile + PAD];
+    static_assert(d % TILE == 0, "the threads of a row share its columns evenly");
+    __shared__ bf16 Q_smem[TILE][d + PAD];
+    __shared__ bf16 K_smem[TILE][d + PAD];
+    __shared__ bf16 V_smem[TILE][d + PAD];
     __shared__ float S_smem[TILE][TILE];
     __shared__ float P_smem[TILE][TILE];
 
@@ -94,16 +91,16 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
         keys_seen(first_row + TILE - 1, N_q, N_k, causal);  // no row sees any from there on
     float m = -INFINITY;
     float l = 0.0f;
-    float O_reg[d_tile / TILE] = {0.0f};  // of the row of O: x = j, j + TILE, ...
-    load_tile<d_tile>(Q_smem, Q, TILE, N_q - first_row, d, stride_q.n, thread);
+    float O_reg[d / TILE] = {0.0f};  // of the row of O: x = j, j + TILE, ...
+    load<d>(Q_smem, Q, TILE, N_q - first_row, stride_q.n, thread);
 
     for (int64_t first_key = 0; first_key < end; first_key += TILE) {
         int64_t n_keys = N_k - first_key;
-        load_tile<d_tile>(K_smem, K + first_key * stride_k.n, TILE, n_keys, d, stride_k.n, thread);
-        load_tile<d_tile>(V_smem, V + first_key * stride_v.n, TILE, n_keys, d, stride_v.n, thread);
+        load<d>(K_smem, K + first_key * stride_k.n, TILE, n_keys, stride_k.n, thread);
+        load<d>(V_smem, V + first_key * stride_v.n, TILE, n_keys, stride_v.n, thread);
         __syncthreads();  // the tiles of Q, K and V are written before anybody reads them
 
-        float s = score<d_tile>(Q_smem[i], K_smem[j], scale);
+        float s = score<d>(Q_smem[i], K_smem[j], scale);
         S_smem[i][j] = first_key + j < visible ? s : -INFINITY;
         __syncthreads();  // row i of S is written before its maximum is taken
 
@@ -120,20 +117,20 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
         // l = alpha l + sum_k P[i][k]
         // O[i][x] = alpha O[i][x] + sum_k P[i][k] V[k][x],  x = j + c TILE
         l *= alpha;
-        for (int c = 0; c < d_tile / TILE; c++) O_reg[c] *= alpha;
+        for (int c = 0; c < d / TILE; c++) O_reg[c] *= alpha;
         for (int k = 0; k < TILE; k++) {
             float p = P_smem[i][k];
             l += p;
-            for (int c = 0; c < d_tile / TILE; c++)
-                O_reg[c] += p * __half2float(V_smem[k][j + c * TILE]);
+            for (int c = 0; c < d / TILE; c++)
+                O_reg[c] += p * __bfloat162float(V_smem[k][j + c * TILE]);
         }
         __syncthreads();  // everybody has read K, V, S and P before the next round overwrites them
     }
 
     if (first_row + i >= N_q) return;  // no barrier below
-    for (int c = 0; c < d_tile / TILE; c++) {
+    for (int c = 0; c < d / TILE; c++) {
         int x = j + c * TILE;
-        if (x < d) O[i * stride_o.n + x] = __float2half(l > 0.0f ? O_reg[c] / l : 0.0f);
+        O[i * stride_o.n + x] = __float2bfloat16(l > 0.0f ? O_reg[c] / l : 0.0f);
     }
     if (j == 0) LSE[i] = m + logf(l);  // -infinity, by itself, if the row saw no key
 }
@@ -142,16 +139,16 @@ __global__ void forward_kernel(fp16* O,                     // (B, N_q, H, d)
 // pool, and goes over all keys in rounds of as many. n_I and n_J count the pools, of the queries
 // and of the keys. Grid (ceil(N_q / (pools * pool)), B * H) with pools = pools_in_tile(pool), block
 // (TILE, TILE).
-template <int d_tile>
+template <int d>
 __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
                             const float* __restrict__ LSE,  // (B, H, N_q)
-                            const fp16* __restrict__ Q,     // (B, N_q, H, d)
-                            const fp16* __restrict__ K,     // (B, N_k, H, d)
-                            int N_q, int N_k, int H, int d, int pool, struct strides stride_q,
+                            const bf16* __restrict__ Q,     // (B, N_q, H, d)
+                            const bf16* __restrict__ K,     // (B, N_k, H, d)
+                            int N_q, int N_k, int H, int pool, struct strides stride_q,
                             struct strides stride_k, float scale, int causal) {
-    __shared__ fp16 Q_smem[MAX_POOL][d_tile + PAD];
+    __shared__ bf16 Q_smem[MAX_POOL][d + PAD];
     __shared__ float LSE_smem[MAX_POOL];
-    __shared__ fp16 K_smem[TILE][d_tile + PAD];
+    __shared__ bf16 K_smem[TILE][d + PAD];
     // One element more in a row: the elements of a column lie in different banks.
     __shared__ float P_smem[TILE][TILE + 1];  // of all tiles of a round, summed
     __shared__ float W_smem[TILE][TILE + 1];  // of P, summed over the keys of a pool
@@ -174,7 +171,7 @@ __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
     int64_t n_I = CEIL_DIV((int64_t)N_q, pool);  // pools of all queries
     R += ((batch * H + head) * n_I + first_row / pool) * n_J;
 
-    load_tile<d_tile>(Q_smem, Q, CEIL_DIV(width, TILE) * TILE, n_rows, d, stride_q.n, thread);
+    load<d>(Q_smem, Q, CEIL_DIV(width, TILE) * TILE, n_rows, stride_q.n, thread);
     for (int n = thread; n < n_rows; n += THREADS) LSE_smem[n] = LSE[n];
 
     for (int64_t first_J = 0; first_J < n_J; first_J += pools) {
@@ -184,14 +181,14 @@ __global__ void pool_kernel(float* R,                       // (B, H, n_I, n_J)
         // Elements (i, j) of all the tiles of this round, one upon the other.        (README eq. 3)
         float sum = 0.0f;
         for (int key = 0; key < n_keys; key += TILE) {
-            load_tile<d_tile>(K_smem, K + (first_key + key) * stride_k.n, TILE, n_keys - key, d,
-                              stride_k.n, thread);
+            load<d>(K_smem, K + (first_key + key) * stride_k.n, TILE, n_keys - key, stride_k.n,
+                    thread);
             // K, and before the first round Q and LSE, are written before they are read
             __syncthreads();
             for (int row = 0; row < n_rows; row += TILE) {
                 int64_t visible = keys_seen(first_row + row + i, N_q, N_k, causal) - first_key;
                 bool seen = row + i < n_rows && key + j < n_keys && key + j < visible;
-                float s = score<d_tile>(Q_smem[row + i], K_smem[j], scale);
+                float s = score<d>(Q_smem[row + i], K_smem[j], scale);
                 if (seen) sum += expf(s - LSE_smem[row + i]);
             }
             __syncthreads();  // everybody has read K before the next tile overwrites it
@@ -229,39 +226,48 @@ static int is_valid(struct strides stride, int d) {
     return stride.b >= 0 && stride.h >= 0 && stride.n >= d;
 }
 
-// Both kernels for heads of up to d_tile elements, one after the other in the default stream.
-template <int d_tile>
-static void launch(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu, const fp16* K_gpu,
-                   const fp16* V_gpu, int B, int N_q, int N_k, int H, int d, int pool,
+// Each row begins at a multiple of 16 bytes.
+static int is_aligned(const bf16* rows, struct strides stride) {
+    return (uintptr_t)rows % 16 == 0 && (stride.b | stride.n | stride.h) % 8 == 0;
+}
+
+// Both kernels for heads of d elements, one after the other in the default stream.
+template <int d>
+static void launch(bf16* O_gpu, float* LSE_gpu, float* R_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+                   const bf16* V_gpu, int B, int N_q, int N_k, int H, int pool,
                    struct strides stride_o, struct strides stride_q, struct strides stride_k,
                    struct strides stride_v, float scale, int causal) {
     int64_t width = (int64_t)pools_in_tile(pool) * pool;
     dim3 block(TILE, TILE);
     dim3 forward_grid(CEIL_DIV((int64_t)N_q, TILE), B * H);
     dim3 pool_grid(CEIL_DIV(N_q, width), B * H);
-    forward_kernel<d_tile><<<forward_grid, block>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k,
-                                                    H, d, stride_o, stride_q, stride_k, stride_v,
-                                                    scale, causal);
-    pool_kernel<d_tile><<<pool_grid, block>>>(R_gpu, LSE_gpu, Q_gpu, K_gpu, N_q, N_k, H, d, pool,
-                                              stride_q, stride_k, scale, causal);
+    forward_kernel<d><<<forward_grid, block>>>(O_gpu, LSE_gpu, Q_gpu, K_gpu, V_gpu, N_q, N_k, H,
+                                               stride_o, stride_q, stride_k, stride_v, scale,
+                                               causal);
+    pool_kernel<d><<<pool_grid, block>>>(R_gpu, LSE_gpu, Q_gpu, K_gpu, N_q, N_k, H, pool, stride_q,
+                                         stride_k, scale, causal);
 }
 
-extern "C" int pooled_scores(fp16* O_gpu, float* LSE_gpu, float* R_gpu, const fp16* Q_gpu,
-                             const fp16* K_gpu, const fp16* V_gpu, int B, int N_q, int N_k, int H,
+extern "C" int pooled_scores(bf16* O_gpu, float* LSE_gpu, float* R_gpu, const bf16* Q_gpu,
+                             const bf16* K_gpu, const bf16* V_gpu, int B, int N_q, int N_k, int H,
                              int d, int pool, struct strides stride_o, struct strides stride_q,
                              struct strides stride_k, struct strides stride_v, float scale,
                              int causal) {
     if (B < 0 || N_q < 0 || N_k < 0 || H < 0 || d < 1 || pool < 1) return COURSE_BAD_ARGUMENT;
-    if (d > MAX_HEAD || pool > MAX_POOL || (int64_t)B * H > MAX_GRID_Y) return COURSE_UNSUPPORTED;
+    if (pool > MAX_POOL || (d != 64 && d != 128) || (int64_t)B * H > MAX_GRID_Y || !(scale > 0))
+        return COURSE_UNSUPPORTED;
     if (B == 0 || N_q == 0 || H == 0) return COURSE_OK;
     if (!O_gpu || !LSE_gpu || !Q_gpu) return COURSE_BAD_ARGUMENT;
     if (N_k > 0 && (!R_gpu || !K_gpu || !V_gpu)) return COURSE_BAD_ARGUMENT;
     if (!is_valid(stride_o, d) || !is_valid(stride_q, d) || !is_valid(stride_k, d) ||
         !is_valid(stride_v, d))
         return COURSE_BAD_ARGUMENT;
+    if (!is_aligned(O_gpu, stride_o) || !is_aligned(Q_gpu, stride_q) ||
+        !is_aligned(K_gpu, stride_k) || !is_aligned(V_gpu, stride_v))
+        return COURSE_UNSUPPORTED;
 
-    decltype(&launch<16>) kernels = d <= 16 ? launch<16> : d <= 64 ? launch<64> : launch<128>;
-    kernels(O_gpu, LSE_gpu, R_gpu, Q_gpu, K_gpu, V_gpu, B, N_q, N_k, H, d, pool, stride_o, stride_q,
+    decltype(&launch<64>) kernels = d == 64 ? launch<64> : launch<128>;
+    kernels(O_gpu, LSE_gpu, R_gpu, Q_gpu, K_gpu, V_gpu, B, N_q, N_k, H, pool, stride_o, stride_q,
             stride_k, stride_v, scale, causal);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;

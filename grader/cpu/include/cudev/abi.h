@@ -31,6 +31,7 @@ struct cudev_launch_site {
     unsigned block[3];
     size_t shared_bytes;
     void* stream;
+    unsigned cluster;  // blocks of a cluster, along x; 0 or 1: none
 };
 
 enum cudev_warp_op {

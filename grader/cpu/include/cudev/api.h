@@ -46,6 +46,16 @@ inline cudaError_t cudaMemcpyFromSymbol(void* dst, const T& symbol, size_t bytes
                                         cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
     return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
 }
+template <class T>
+inline cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* src, size_t bytes,
+                                           size_t offset, cudaMemcpyKind kind, cudaStream_t = 0) {
+    return cudev_to_symbol((void*)&symbol, sizeof symbol, src, bytes, offset, kind);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbolAsync(void* dst, const T& symbol, size_t bytes,
+                                             size_t offset, cudaMemcpyKind kind, cudaStream_t = 0) {
+    return cudev_from_symbol(dst, &symbol, sizeof symbol, bytes, offset, kind);
+}
 template <class T> inline cudaError_t cudaGetSymbolAddress(void** p, const T& symbol) {
     return cudev_symbol_address(p, &symbol);
 }
@@ -69,6 +79,58 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, R 
                                                                  size_t shared_bytes) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (const void*)kernel, block_size,
                                                          shared_bytes);
+}
+template <class R, class... A>
+inline cudaError_t cudaFuncSetCacheConfig(R (*kernel)(A...), cudaFuncCache cache) {
+    return cudaFuncSetCacheConfig((const void*)kernel, cache);
+}
+template <class R, class... A>
+inline cudaError_t cudaFuncSetSharedMemConfig(R (*kernel)(A...), cudaSharedMemConfig banks) {
+    return cudaFuncSetSharedMemConfig((const void*)kernel, banks);
+}
+template <class R, class... A>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, R (*kernel)(A...), int block_size, size_t shared_bytes, unsigned flags) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void*)kernel,
+                                                                  block_size, shared_bytes, flags);
+}
+template <class R, class... A>
+inline cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* shared_bytes,
+                                                             R (*kernel)(A...), int blocks,
+                                                             int block_size) {
+    return cudaOccupancyAvailableDynamicSMemPerBlock(shared_bytes, (const void*)kernel, blocks,
+                                                     block_size);
+}
+template <class R, class... A>
+inline cudaError_t
+cudaOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, R (*kernel)(A...),
+                                            size_t shared_bytes = 0, int most = 0, unsigned = 0) {
+    return cudaOccupancyMaxPotentialBlockSize(grid, block, (const void*)kernel, shared_bytes, most);
+}
+// shared_bytes(threads) is what a block of so many needs: the block with most threads at once.
+template <class F, class R, class... A>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int* block,
+                                                                  R (*kernel)(A...), F shared_bytes,
+                                                                  int most = 0) {
+    int best = 0, count = 0, multiprocessors = 0;
+    cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
+    if (most <= 0 || most > 1024) most = 1024;
+    *grid = *block = 0;
+    for (int size = most / warpSize * warpSize; size > 0; size -= warpSize) {
+        cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &count, (const void*)kernel, size, (size_t)shared_bytes(size));
+        if (error != cudaSuccess) return error;
+        if (count * size <= best) continue;
+        best = count * size;
+        *block = size;
+        *grid = count * multiprocessors;
+    }
+    return cudaSuccess;
+}
+template <class F, class R, class... A>
+inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
+    int* grid, int* block, R (*kernel)(A...), F shared_bytes, int most = 0, unsigned = 0) {
+    return cudaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, shared_bytes, most);
 }
 template <class R, class... A>
 inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, R (*kernel)(A...),
@@ -100,7 +162,7 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
                                     const char* file = __builtin_FILE(),
                                     int line = __builtin_LINE()) {
     const cudev_launch_site site = cudev::site("cudaLaunchKernel", nullptr, (const void*)kernel,
-                                               file, line, grid, block, shared_bytes, stream);
+                                               file, line, 1, grid, block, shared_bytes, stream);
     return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
 }
 

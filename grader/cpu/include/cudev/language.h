@@ -12,9 +12,15 @@
 #define __global__ __attribute__((noinline, flatten))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)  // the rewriter has read it
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // __shared__ is replaced by the rewriter; reaching the compiler means that it was not run
+#ifdef CUDEV_WORDS  // only what the compiler says is wanted
+#define __shared__
+#define __noinline__
+#else
 #define __shared__ CUDEV_SHARED_OUTSIDE_A_FUNCTION_OR_NOT_REWRITTEN
+#endif
 
 // What the rewriter puts in front of variables of the device: sections that host code reaches by
 // the API only (device/symbols.c). ZERO: they begin as zeros. The # or // hides the flags that the

@@ -6,7 +6,7 @@
 //         ::cudev::site("k<T>", (const void*)(k<T>), file, line, g, b))(x, y)
 // and otherwise (deduced template arguments, function pointers, macro parameters)
 //     ::cudev::deduced{[=](auto... a) { k(a...); },
-//                      ::cudev::site("k", nullptr, file, line, g, b)}(x, y)
+//                      ::cudev::site("k", nullptr, file, line, 1, g, b)}(x, y)
 // where the host reads a function pointer before the launch:
 //     ::cudev::deduced{[kernel = (k)](auto... a) { kernel(a...); }, ...
 //
@@ -93,8 +93,13 @@ template <class Call> struct deduced {
 };
 template <class Call> deduced(Call, cudev_launch_site) -> deduced<Call>;
 
+// __cluster_dims__(x, y, z)
+constexpr unsigned cluster(unsigned x, unsigned y = 1, unsigned z = 1) {
+    return y == 1 && z == 1 ? x : ~0u;
+}
+
 inline cudev_launch_site site(const char* name, const char* parameters, const void* address,
-                              const char* file, int line, dim3 grid, dim3 block,
+                              const char* file, int line, unsigned cluster, dim3 grid, dim3 block,
                               size_t shared_bytes = 0, cudaStream_t stream = 0) {
     return {name,
             parameters,
@@ -104,11 +109,12 @@ inline cudev_launch_site site(const char* name, const char* parameters, const vo
             {grid.x, grid.y, grid.z},
             {block.x, block.y, block.z},
             shared_bytes,
-            stream};
+            stream,
+            cluster};
 }
 
 template <class Grid>
-cudev_launch_site site(const char*, const char*, const void*, const char*, int, Grid) {
+cudev_launch_site site(const char*, const char*, const void*, const char*, int, unsigned, Grid) {
     static_assert(sizeof(Grid) == 0,
                   "a launch needs two sizes: kernel<<<blocks, threads_per_block>>>(...)");
     return {};

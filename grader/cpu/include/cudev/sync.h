@@ -122,6 +122,8 @@ inline void __nanosleep(unsigned) {
     cudev_yield();
 }
 CUDEV_FUNCTION(long long, clock64, (), cudev_clock())
-#define __trap() cudev_trap(__FILE__, __LINE__)
+[[noreturn]] inline void __trap(CUDEV_HERE) {
+    cudev_trap(file, line);
+}
 
 #endif

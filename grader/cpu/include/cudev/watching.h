@@ -50,6 +50,7 @@ void cudev_fence(int device);
 struct cudev_clock {
     unsigned long long block;  // which block it belongs to
     unsigned time[1024];       // per thread
+    unsigned fenced[1024];     // likewise, of what a fence between the proxies lies behind
 };
 void cudev_release(struct cudev_clock* clock);
 void cudev_acquire(const struct cudev_clock* clock);

@@ -3,10 +3,10 @@
 # instructions.sh: the functions of ptx.h and of CUDA's mathematics on the CPU device against those
 # of a GPU, word by word.
 #
-#   instructions.sh measure [DIR]   needs a GPU, nvcc, g++ and make, nothing else: builds what is
-#                             missing in build/, runs instructions.cu and functions.cu on both,
-#                             prints a line per function, writes instructions.csv and functions.csv
-#                             into DIR (where this script lies)
+#   instructions.sh measure [DIR [NAME]]   needs a Hopper GPU, nvcc, g++ and make, nothing else:
+#                             builds what is missing in build/, runs instructions.cu, hopper.cu and
+#                             functions.cu (or NAME.cu alone) on both, prints a line per function,
+#                             writes a table of the same name each into DIR (where this script lies)
 #   instructions.sh check BUILD   what `make test` runs: the CPU device gives, where the mathematics
 #                             is exact, the words that the GPU of the tables gave
 # BUILD holds cpu/rewrite and libcpu.a. Runs from anywhere.
@@ -14,7 +14,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 2
 root=$(cd "$here/../../../.." && pwd) || exit 2
 export LC_ALL=C
-usage='usage: instructions.sh measure [DIR] | check BUILD'
+usage='usage: instructions.sh measure [DIR [NAME]] | check BUILD'
 mode=${1:?$usage} build=$root/build
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
@@ -33,8 +33,12 @@ run_cpu() {
 # measure NAME: the same for the GPU; compares, writes the table to $tables/NAME.csv
 measure() {
     run_cpu "$1" || exit 1
-    "$nvcc" -std=c++17 -O3 -gencode "arch=compute_80,code=[sm_80,compute_80]" \
-        -gencode arch=compute_90a,code=sm_90a "-I$root/lessons" "$here/$1.cu" -o "$work/$1-gpu" || exit 1
+    set -- "$1" -gencode arch=compute_90a,code=sm_90a
+    [ "$1" = hopper ] || set -- "$@" -gencode "arch=compute_80,code=[sm_80,compute_80]"
+    name=$1
+    shift
+    "$nvcc" -std=c++17 -O3 "$@" "-I$root/lessons" "$here/$name.cu" -o "$work/$name-gpu" || exit 1
+    set -- "$name"
     "$work/$1-gpu" compare "$work/$1.words" > "$work/$1-gpu.csv" 2> "$work/said"
     status=$?
     cat "$work/said"
@@ -57,7 +61,9 @@ check() {
         sed 's/^/        /' "$work/log"
         return 1
     fi
-    if awk -F, '
+    if [ ! -e "$here/$1.csv" ]; then
+        echo "ok      hardware/$1: $2 do what the definition says; no GPU was asked yet"
+    elif awk -F, '
         FNR == NR { if (FNR > 1) { hash[$1] = $6; wrong[$1] = $4 } next }
         !($1 in hash) { print $1 ": is not in the table: measure again"; bad = 1; next }
         wrong[$1] { print $1 ": differs from the GPU in " wrong[$1] " words"; bad = 1 }
@@ -86,13 +92,15 @@ measure)
     version=$("$nvcc" --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
     machine=$card,$version,$(date -u +%Y-%m-%d)
     failed=0
-    measure instructions || failed=1
-    measure functions || failed=1
+    for name in ${3:-instructions hopper functions}; do
+        measure "$name" || failed=1
+    done
     exit $failed
     ;;
 check)
     build=${2:?$usage} failed=0
     check instructions "the functions of ptx.h" || failed=1
+    check hopper "the functions of hopper.h" || failed=1
     check functions "CUDA's mathematics" || failed=1
     exit $failed
     ;;

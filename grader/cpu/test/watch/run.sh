@@ -38,6 +38,7 @@ compile() {
 found() {
     # not the lines in names of arrays
     sed -n -e 's/^==CPU device== FINDING: race on .*: \(.*\)/race \1/p' \
+        -e 's/^==CPU device== FINDING: async_order on [^:]*: \(.*\)/async_order \1/p' \
         -e 's/^==CPU device== FINDING: \([a-z_]*\): \(.*\)/\1 \2/p' "$1" |
         sed 's/\(\.cu:[0-9]*\) of .*/\1/' | while read -r kind rest; do
         lines=$(printf '%s\n' "$rest" | grep -oE '(\.cu:|line )[0-9]+' | grep -oE '[0-9]+$' | sort -n | tr '\n' ' ')
@@ -82,6 +83,7 @@ one() {
             case $ends in
             "barrier divergence"*) echo barrier_divergence ;;
             deadlock*) echo deadlock ;;
+            ?*) echo diagnosis ;;
             esac
         } | awk '!seen[$0]++' | paste -sd+ - > "$build/test/planted/$name"
         ;;

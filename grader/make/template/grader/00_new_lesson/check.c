@@ -65,6 +65,7 @@ static void arguments(struct check* c) {
         {0},
     };
     struct vectors v = {.n = 256, .factor = 2};
+    check_ordinary(c);
     run(c, WHOLE, 2);
     check_idle_calls(c, calls, declare, &v);
 }

@@ -1,0 +1,240 @@
+// hopper_matmul.cu: C = A B in bfloat16 on a Hopper GPU: copied by TMA, multiplied by wgmma.
+//
+// A block has three warpgroups. One thread of the first asks the copy engine for tiles, and does
+// nothing else. The other two warpgroups multiply: each has 64 rows of the block's tile of C in its
+// registers. They meet at the stages of a ring, and a stage has two barriers:
+//
+//     producer   wait empty[s]  ask for A, B into stage s; their bytes complete full[s]
+//     consumers  wait full[s]   wgmma from stage s;        arrive at empty[s]
+//
+// Blocks stay and take the next tile of C: while the consumers store one, the producer fills the
+// ring for the next.
+//
+// The versions on the way, in steps/:
+//     1_tma_mma_sync.cu    tiles by TMA; lesson 07's ldmatrix and mma.sync
+//     2_wgmma_one_stage.cu wgmma reads the tiles itself: copy, wait, multiply, wait
+//     3_ring.cu            stages: the next tiles are on their way while one is multiplied
+//     4_specialised.cu     a producer and two consumers; a block for each tile of C
+//     5_cluster.cu         pairs of blocks share what they read of B
+#include "hopper_matmul.h"
+
+#include <cuda_bf16.h>
+
+#include "hopper.h"
+
+enum {
+    BLOCK_M = 128,    // rows of a block's tile of C; its columns are a template's parameter, n
+    BLOCK_K = 64,     // of a stage
+    PANEL = 64,       // elements in a swizzled row of 128 bytes
+    CONSUMER_M = 64,  // rows of a consumer's wgmma
+    STEP = 16,        // K of one wgmma
+    WARPGROUP = 128,  // threads
+    CONSUMERS = BLOCK_M / CONSUMER_M,
+    THREADS = WARPGROUP * (1 + CONSUMERS),
+    WARP_ROWS = 16,  // of C, in a consumer's warp
+    GROUP = 16,      // rows of tiles of C that are worked on together
+    // Registers of a thread. The block is launched with 168: 168 * 3 >= 40 + 232 * 2.
+    PRODUCER_REGISTERS = 40,
+    CONSUMER_REGISTERS = 232,
+};
+
+// A tile begins at a multiple of 1024 bytes: eight rows of 128, which is what the swizzle repeats.
+template <int n> struct stage_smem {
+    bf16 A[BLOCK_M * BLOCK_K];
+    bf16 B[BLOCK_K * n];
+};
+template <int n> struct block_smem {
+    enum { STAGES = n > 192 ? 3 : 4 };  // as many as fit into 227 KB beside C
+    struct stage_smem<n> stages[STAGES];
+    bf16 C[CONSUMERS * 4][n / PANEL][WARP_ROWS * PANEL];  // each warp's own rows
+    mbarrier full[STAGES], empty[STAGES];
+};
+
+// What the kernel works on. The maps have to be a kernel's parameter.
+struct product {
+    CUtensorMap A, B, C;
+    int M, N, K;
+};
+
+// ---- device helpers
+
+// Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
+// that run at the same time share few rows of tiles of A and columns of tiles of B, in the L2 cache.
+template <int n>
+__device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
+    int group_tiles = GROUP * CEIL_DIV(p.N, n);
+    int first = t / group_tiles * GROUP;
+    int rows = min((int)GROUP, CEIL_DIV(p.M, BLOCK_M) - first);  // the last group has fewer
+    t %= group_tiles;
+    *row0 = (first + t % rows) * BLOCK_M;
+    *col0 = t / rows * n;
+}
+
+// Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
+// becomes 0. One thread calls it.
+template <int A_major, int B_major, int n>
+__device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
+                                           const struct product& p, int row0, int col0, int k0) {
+    // your code goes here (about 12 lines): announce the bytes, then ask: panels of 64 elements a row
+}
+
+// C_reg = A B (+ C_reg, if add) for a stage: 64 rows of A from row `first` of the tile on.
+template <int A_major, int B_major, int n>
+__device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_smem<n>* stage,
+                                         int first, bool add) {
+    // your code goes here (about 12 lines): descriptors; a wgmma for each 16 of k; commit
+}
+
+// Stores a warp's 16 rows of C, by way of its place in shared memory.
+template <int n>
+__device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
+                                           const float C_reg[n / 2], const struct product& p,
+                                           int row0, int col0) {
+    int lane = threadIdx.x % 32;
+    if (lane == 0) bulk_wait_read<0>();  // the stores of the tile before have read C_smem
+    __syncwarp();                        // ... before any lane writes there
+    int row = lane % 16;                 // of the 8 elements whose address this lane gives
+#pragma unroll
+    for (int col = 0; col < n; col += 16) {
+        const float* c = &C_reg[col / 2];
+        unsigned word[4] = {pack_bf16(c[0], c[1]), pack_bf16(c[2], c[3]), pack_bf16(c[4], c[5]),
+                            pack_bf16(c[6], c[7])};
+        int piece = (col % PANEL / 8 + lane / 16) ^ row % 8;  // as TMA expects it
+        stmatrix_x4(&C_smem[col / PANEL][row * PANEL + piece * 8], word);
+    }
+    fence_proxy_async();  // the lane's stores come before TMA's reads
+    __syncwarp();         // ... all lanes'
+    if (lane == 0) {
+        for (int panel = 0; panel < n / PANEL; panel++)
+            tma_store_2d(&p.C, C_smem[panel], col0 + panel * PANEL, row0);
+        bulk_commit();
+    }
+}
+
+// ---- GPU kernel
+
+// Grid: as many blocks as run at a time, or one for each tile if these are fewer. The majors say
+// which index of A and B runs fastest in memory.
+template <int A_major, int B_major, int n>
+__global__ void __launch_bounds__(THREADS, 1)
+    hopper_matmul_kernel(const __grid_constant__ struct product p) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    struct block_smem<n>& smem = *(struct block_smem<n>*)memory;
+    const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, n);
+    // The same number in all lanes, and the compiler knows it.
+    int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
+
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            mbarrier_init(&smem.full[s], 1);           // the producer, and the bytes
+            mbarrier_init(&smem.empty[s], CONSUMERS);  // a thread of each
+        }
+        fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there before anybody uses them
+
+    int row0, col0;
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        if (threadIdx.x != 0) return;
+        // your code goes here (about 11 lines): for each tile, for each 64 of k: wait, ask, next stage
+        return;
+    }
+
+    setmaxnreg_inc<CONSUMER_REGISTERS>();
+    int consumer = warpgroup - 1, warp = threadIdx.x % WARPGROUP / 32;
+    int first = consumer * CONSUMER_M;  // its rows of the tile
+    float C_reg[n / 2] = {};
+    // your code goes here (about 1 line): the stage, and the parity of its round through the ring
+    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+        // your code goes here (about 8 lines): for each 64 of k: wait, multiply, wait, arrive
+        wgmma_hold<n / 2>(C_reg);
+        place_tile<n>(&row0, &col0, t, p);
+        store_rows<n>(smem.C[consumer * 4 + warp], C_reg, p, row0 + first + warp * WARP_ROWS, col0);
+    }
+    bulk_wait<0>();  // shared memory must live until it is read
+}
+
+// ---- launcher
+
+// The map of a (rows, cols) matrix; TMA moves boxes of `box_rows` rows of a panel.
+static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t cols, int64_t stride,
+                  int box_rows) {
+    const cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
+    const cuuint64_t bytes[1] = {(cuuint64_t)stride * sizeof(bf16)};
+    const cuuint32_t box[2] = {PANEL, (cuuint32_t)box_rows};
+    return tensor_map_encode(map, matrix, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, sizes, bytes, box,
+                             128);
+}
+
+static bool fits_tma(const bf16* matrix, int64_t stride) {
+    return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
+}
+
+// How long the blocks work on tiles of n columns, in columns: a wave after the other, and the last
+// one takes as long as if it were full (lesson 04).
+static int64_t waves_of(const struct product* p, int n, int multiprocessors) {
+    int64_t tiles = (int64_t)CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
+    return CEIL_DIV(tiles, multiprocessors) * n;
+}
+
+template <int A_major, int B_major, int n>
+static int launch(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
+    if (B_major == K_MAJOR ? encode(&p->B, B, p->N, p->K, stride_B, n)
+                           : encode(&p->B, B, p->K, p->N, stride_B, BLOCK_K))
+        return COURSE_CUDA_ERROR;
+    const int bytes = sizeof(struct block_smem<n>);
+    COURSE_TRY(cudaFuncSetAttribute(hopper_matmul_kernel<A_major, B_major, n>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    int tiles = CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
+    int blocks = tiles < multiprocessors ? tiles : multiprocessors;
+    hopper_matmul_kernel<A_major, B_major, n><<<blocks, THREADS, bytes>>>(*p);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+template <int A_major, int B_major>
+static int launch_best(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
+    // Narrow tiles read more for each product: they have to save a 20th.
+    return waves_of(p, 192, multiprocessors) * 20 < waves_of(p, 256, multiprocessors) * 19
+               ? launch<A_major, B_major, 192>(p, B, stride_B, multiprocessors)
+               : launch<A_major, B_major, 256>(p, B, stride_B, multiprocessors);
+}
+
+extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M, int N, int K,
+                             int64_t stride_C, int64_t stride_A, int64_t stride_B, int transpose_A,
+                             int transpose_B) {
+    const int limit = HOPPER_MATMUL_MAX_SIZE;
+    if (M < 0 || N < 0 || K < 0) return COURSE_BAD_ARGUMENT;
+    if ((transpose_A & ~1) || (transpose_B & ~1)) return COURSE_BAD_ARGUMENT;
+    if (M > limit || N > limit || K > limit) return COURSE_UNSUPPORTED;
+    if (M == 0 || N == 0) return COURSE_OK;
+    int A_rows = transpose_A ? K : M, A_cols = transpose_A ? M : K;
+    int B_cols = transpose_B ? K : N;
+    if (C_gpu == NULL || stride_C < N) return COURSE_BAD_ARGUMENT;
+    if (K > 0 && (A_gpu == NULL || B_gpu == NULL || stride_A < A_cols || stride_B < B_cols))
+        return COURSE_BAD_ARGUMENT;
+    if (!fits_tma(C_gpu, stride_C)) return COURSE_UNSUPPORTED;
+    if (K > 0 && (!fits_tma(A_gpu, stride_A) || !fits_tma(B_gpu, stride_B)))
+        return COURSE_UNSUPPORTED;
+    int device, major, multiprocessors;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    if (major != 9) return COURSE_UNSUPPORTED;
+    if (K == 0) {  // no term: a map of an array without elements does not exist
+        COURSE_TRY(cudaMemset2DAsync(C_gpu, stride_C * sizeof(bf16), 0, N * sizeof(bf16), M));
+        return COURSE_OK;
+    }
+
+    struct product p = {};
+    p.M = M, p.N = N, p.K = K;
+    if (encode(&p.C, C_gpu, M, N, stride_C, WARP_ROWS) ||
+        encode(&p.A, A_gpu, A_rows, A_cols, stride_A, transpose_A ? BLOCK_K : BLOCK_M))
+        return COURSE_CUDA_ERROR;
+    if (transpose_A)
+        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
+                           : launch_best<MN_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
+    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
+                       : launch_best<K_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
+}

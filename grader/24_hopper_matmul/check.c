@@ -1,0 +1,345 @@
+// check.c: what lesson 24, hopper_matmul, is graded on.
+//
+// Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size. Strides
+// are always multiples of 8 elements, since TMA takes no others: a matrix of 33 columns has 40.
+#include "check/check.h"
+#include "base/dtype.h"
+#include "check/arguments.h"
+#include "hopper_matmul.h"
+#include "matmul/cases.h"
+#include "mistakes.h"
+#include "wall/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+// Elements: whole tiles for blocks of up to 128 x 256, and 64 along K. TMA_UNIT: what strides are
+// multiples of.
+enum { WHOLE_M = 128, WHOLE_N = 256, WHOLE_K = 64, TMA_UNIT = 8 };
+
+// Numbers of -2 .. 2: with K below 400, 256 is seven standard deviations of a sum away, so that
+// bf16 holds the sums, too.
+static const struct matmul contract = {
+    .dtype = BF16,
+    .strides = true,
+    .transposes = true,
+    .align = TMA_UNIT,
+    .max_size = HOPPER_MATMUL_MAX_SIZE,
+    .whole_M = WHOLE_M,
+    .whole_N = WHOLE_N,
+    .whole_K = WHOLE_K,
+    .largest = 2,
+    .smallest_tile = 8,
+};
+
+static void sizes(struct check* c, int64_t M, int64_t N, int64_t K) {
+    multiply(c, &contract, M, N, K);
+}
+
+// What stands around a matrix is NaN.
+static void surround(const struct matrix* m) {
+    const int64_t rows = m->transposed ? m->cols : m->rows;
+    const int64_t cols = m->transposed ? m->rows : m->cols;
+    for (int64_t e = 0; e < m->t->count; e++) {
+        int64_t at = e - m->first;
+        if (at < 0 || at % m->stride >= cols || at / m->stride >= rows) m->t->value[e] = NAN;
+    }
+}
+
+// The product that has begun, with NaN around A and B.
+static void run_surrounded(struct product* p) {
+    product_declare(p);
+    product_fill(p, -contract.largest, contract.largest);
+    surround(&p->A);
+    surround(&p->B);
+    check_run(p->check);
+    product_compare(p);
+}
+
+static struct product begin(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
+    struct product p = product_of(c, &contract, M, N, K);
+    p.transpose_A = layout & 1;
+    p.transpose_B = layout & 2;
+    check_case(c, "M = %lld, N = %lld, K = %lld%s%s", (long long)M, (long long)N, (long long)K,
+               p.transpose_A ? ", A is (K, M)" : "", p.transpose_B ? ", B is (N, K)" : "");
+    return p;
+}
+
+static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layout) {
+    struct product p = begin(c, M, N, K, layout);
+    run_surrounded(&p);
+}
+
+// ---- items
+
+// More tiles down than across, and the other way round. Then more tiles than the card has
+// multiprocessors, of few columns or of many: blocks that stay take a second one.
+static void many_blocks(struct check* c) {
+    enum { MULTIPROCESSORS = 132, WIDE = 256 };
+    sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
+    sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
+    sizes(c, 9 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
+    sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 8);
+}
+
+// One tile along K, and more than a kernel has stages: twice through the ring, and once more.
+static void many_tiles(struct check* c) {
+    multiply_whole(c, &contract);
+    sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 9, 11));
+    sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
+}
+
+static void transposed(struct check* c) {
+    for (int layout = 1; layout < 4; layout++) {
+        laid_out(c, WHOLE_M, WHOLE_N, 2 * WHOLE_K, layout);
+        laid_out(c, 2 * WHOLE_M, 2 * WHOLE_N, WHOLE_K, layout);
+    }
+    for (int layout = 0; layout < 4; layout++)
+        laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255), check_pick(c, 65, 127),
+                 layout);
+}
+
+static void inner_ragged(struct check* c) {
+    static const int64_t hard[] = {1, 15, 33, 40, 72};
+    for (int i = 0; i < 5; i++) laid_out(c, WHOLE_M, WHOLE_N, hard[i], 0);
+    laid_out(c, WHOLE_M, WHOLE_N, 64 + check_pick(c, 1, 63), (int)check_pick(c, 0, 3));
+    multiply_long(c, &contract, 8, 8, 32768 + 8 * check_pick(c, 9, 15));
+}
+
+static void outer_ragged(struct check* c) {
+    static const int64_t hard[][2] = {{129, 40}, {15, 17}, {70, 264}, {1, 1}, {1, 40}, {40, 1}};
+    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 4);
+    laid_out(c, check_pick(c, 130, 255), check_pick(c, 257, 300), WHOLE_K, 0);
+}
+
+// Columns of wider arrays, each with another stride; then rows that are more than 2^32 elements
+// apart.
+static void strided(struct check* c) {
+    for (int layout = 0; layout < 4; layout += 3) {
+        struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, layout);
+        p.C_part = (struct part){.gap = 8 * check_pick(c, 3, 5), .first = 8};
+        p.A_part = (struct part){.gap = 8 * check_pick(c, 6, 8), .first = 16};
+        p.B_part = (struct part){.gap = 8 * check_pick(c, 9, 11), .first = 24};
+        run_surrounded(&p);
+    }
+    struct product p = begin(c, 100, 200, 72, 0);
+    p.C_part.gap = p.A_part.gap = p.B_part.gap = 8;
+    run_surrounded(&p);
+    if (!check_can_be_far(c)) return;
+    p = product_of(c, &contract, WHOLE_M, WHOLE_N, WHOLE_K);
+    p.far = true;
+    check_case(c, "M = %d, N = %d, K = %d; more than 2^32 elements from row to row", WHOLE_M,
+               WHOLE_N, WHOLE_K);
+    product_declare(&p);
+    product_fill(&p, -contract.largest, contract.largest);
+    check_run(c);
+    product_compare(&p);
+}
+
+// Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.
+static void rounded_once(struct check* c) {
+    enum { SAME = 16, MANY = 65 * WHOLE_K };
+    struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
+    product_declare(&p);
+    product_fill(&p, -16, 16);
+    check_run(c);
+    product_compare(&p);
+
+    // Many tiles along K: a sum that is rounded after some of them is off by a few steps. All tiles
+    // hold the same numbers: to take one for another is the trap of many_tiles().
+    p = begin(c, 16, 64, MANY, 0);
+    product_declare(&p);
+    product_fill(&p, -16, 16);
+    for (int64_t e = 0; e < p.A.t->count; e++)
+        p.A.t->value[e] = p.A.t->value[e - e % p.K + e % SAME];
+    for (int64_t e = SAME * p.N; e < p.B.t->count; e++)
+        p.B.t->value[e] = p.B.t->value[e - SAME * p.N];
+    check_run(c);
+    product_compare(&p);
+}
+
+static void whole_range(struct check* c) {
+    multiply_range(c, &contract);
+}
+
+static void not_finite(struct check* c) {
+    multiply_not_finite(c, &contract, 8 * check_pick(c, 2, 7), 8, false);
+    multiply_not_finite(c, &contract, 8 * check_pick(c, 9, 15), 8, true);
+    multiply_zeros(c, &contract);
+}
+
+static void three_calls(struct check* c) {
+    enum { CALLS = 3 };
+    struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
+    check_rounds(c, CALLS);
+    product_declare(&p);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        product_fill(&p, -contract.largest, contract.largest);
+    }
+    check_run(c);
+    for (int call = 0; call < CALLS; call++) {
+        check_round(c, call);
+        product_compare(&p);
+    }
+    // Calls of other sizes: the smaller one first, then the larger one first.
+    for (int small_first = 0; small_first < 2; small_first++) {
+        p = begin(c, 2 * WHOLE_M, 2 * WHOLE_N, 2 * WHOLE_K, 0);
+        check_rounds(c, 2);
+        product_declare(&p);
+        struct product small =
+            product_smaller(&p, !small_first, WHOLE_M / 2 - 1, WHOLE_N / 2 - 3, WHOLE_K / 2 + 1);
+        const struct product* calls[2] = {small_first ? &small : &p, small_first ? &p : &small};
+        for (int call = 0; call < 2; call++) {
+            check_round(c, call);
+            product_fill(&p, -contract.largest, contract.largest);
+        }
+        check_run(c);
+        for (int call = 0; call < 2; call++) {
+            check_round(c, call);
+            check_describe(c, (void*)calls[call]);
+            product_compare(calls[call]);
+        }
+    }
+}
+
+static void sizes_of_0(struct check* c) {
+    multiply_sizes_of_0(c, &contract);
+}
+
+static void declare(struct check* c, void* product) {
+    (void)c;
+    product_declare(product);
+}
+
+static void bad_arguments(struct check* c) {
+    const struct idle_call tma[] = {
+        {COURSE_BAD_ARGUMENT, {{"transpose_A", 2}}},
+        {COURSE_BAD_ARGUMENT, {{"transpose_B", -1}, {"M", 0}}},
+        {COURSE_UNSUPPORTED, {{"first_C", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_A", 4}}},
+        {COURSE_UNSUPPORTED, {{"first_B", 1}}},
+        {COURSE_UNSUPPORTED, {{"stride_C", WHOLE_N + 4}}},
+        {COURSE_UNSUPPORTED, {{"stride_A", WHOLE_K + 4}}},
+        {COURSE_UNSUPPORTED, {{"stride_B", WHOLE_N + 1}}},
+        {COURSE_UNSUPPORTED, {{"stride_A", (int64_t)1 << 39}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_A", WHOLE_M - 8}, {"transpose_A", 1}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_B", WHOLE_K - 8}, {"transpose_B", 1}}},
+        {COURSE_OK, {{"M", 0}, {"stride_C", 1}, {"stride_A", 1}, {"stride_B", 1}}},
+        {0},
+    };
+    struct product p = product_of(c, &contract, WHOLE_M, WHOLE_N, WHOLE_K);
+    multiply_whole(c, &contract);
+    check_idle_calls(c, tma, declare, &p);
+    check_launches_fail(c, declare, &p);
+}
+
+// Tiles past all edges, more tiles than stages, two tiles of C for a block: once the order between
+// TMA, wgmma and threads, and stray accesses, everywhere.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    for (int layout = 0; layout < 4; layout += 3)
+        laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255),
+                 4 * WHOLE_K + 8 * check_pick(c, 1, 7), layout);
+    sizes(c, 8, 135 * 256, 8);
+}
+
+// ---- costs, of one call each
+
+// Of the large operands of a case, numbers of 8 bits, a run with other products makes other sums:
+// C[i][j] = sum_k altered(A[i][k], B[k][j]), in float, rounded to bf16.
+static void follows_wgmma(struct check* c, const struct product* p) {
+    double* altered = check_allocate(c, 2 * p->C.t->count, sizeof *altered);
+    double* allowed = altered + p->C.t->count;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            const int64_t e = place_in(&p->C, i, j);
+            double size = 0;
+            for (int64_t k = 0; k < p->K; k++) {
+                double product = check_altered(c, p->A.t->value[place_in(&p->A, i, k)],
+                                               p->B.t->value[place_in(&p->B, k, j)]);
+                altered[e] += product;
+                size += fabs(product);
+            }
+            allowed[e] = dtype_ulp(BF16, fabs(altered[e])) + 0x1p-16 * size;
+        }
+    check_follows(c, p->C.t, altered, allowed, "A B");
+    free(altered);
+}
+
+// A case whose products are all made by wgmma; its traffic. Numbers have all 8 bits: a sum of up to
+// 256 of their products is exact in float. In B they are large, and in A from a random row on.
+static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t M, int64_t N,
+                                                       int64_t K, int layout) {
+    struct product p = begin(c, M, N, K, layout);
+    int64_t large = check_pick(c, M / 4, 3 * M / 4);
+    check_watch(c, WATCH_PROFILE);
+    product_declare(&p);
+    fill_digits(c, p.A.t, p.A.t->count, 0x1p-10);
+    fill_digits(c, p.B.t, p.B.t->count, 0x1p4);
+    for (int64_t i = large; i < M; i++)
+        for (int64_t k = 0; k < K; k++) p.A.t->value[place_in(&p.A, i, k)] *= 0x1p14;
+    check_run(c);
+    product_compare(&p);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by wgmma",
+                  1 - (double)t->wgmma_multiplications / ((double)M * (double)N * (double)K), 0);
+    follows_wgmma(c, &p);
+    return t;
+}
+
+// Whole tiles; tiles past every edge, stored transposed.
+static void on_tensor_cores(struct check* c) {
+    multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
+    multiplied_by_wgmma(c, check_pick(c, 66, 127), 8 * check_pick(c, 3, 7), 40, 3);
+}
+
+// All of A, B and C moves by TMA: but for what a launcher may load besides.
+static void moved_by_tma(struct check* c) {
+    const struct arena_traffic* t = multiplied_by_wgmma(c, WHOLE_M, WHOLE_N, 4 * WHOLE_K, 0);
+    check_at_most(c, CAUSE_narrow_access, "part of the loads from global memory not made by TMA",
+                  1 - (double)t->tma_load_bytes / (double)t->global_load_bytes, 0.01);
+}
+
+// Tiles of TILE x TILE of C read every element of A N / TILE times and every element of B M / TILE
+// times (README eq. 2). The budget allows 128 x 128.
+static void read_once_per_tile(struct check* c) {
+    enum { TILE = 128 };
+    const double M = 2 * WHOLE_M, N = 2 * WHOLE_N, K = 2 * WHOLE_K;
+    const struct arena_traffic* t =
+        multiplied_by_wgmma(c, 2 * WHOLE_M, 2 * WHOLE_N, 2 * WHOLE_K, 0);
+    check_at_most(c, CAUSE_too_much_read, "times that an element of A or B is loaded, on average",
+                  (double)t->global_load_bytes / (2 * (M * K + K * N)),
+                  (M * K * N / TILE + K * N * M / TILE) / (M * K + K * N));
+    check_stored_once(c, "C");
+}
+
+static const struct item items[] = {
+    {8, "tiles of C in both directions, more than multiprocessors", many_blocks},
+    {8, "many tiles along K: around the ring", many_tiles},
+    {6, "A and B stored transposed", transposed},
+    {5, "any K: the last tile is partly filled", inner_ragged},
+    {5, "any M and N: tiles reach past the edge", outer_ragged},
+    {4, "strides", strided},
+    {3, "sums are rounded once, at the end", rounded_once},
+    {2, "very large and very small numbers", whole_range},
+    {3, "NaN and infinity stay in their row and column", not_finite},
+    {3, "called again with new data", three_calls},
+    {1, "sizes of 0", sizes_of_0},
+    {2, "bad arguments are refused", bad_arguments},
+    {8, "no races, no stray accesses, order with TMA and wgmma", safe},
+    {24, "wgmma makes every product", on_tensor_cores},
+    {10, "TMA brings every tile", moved_by_tma},
+    {8, "global memory is read once per tile", read_once_per_tile},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "24_hopper_matmul",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .without_exp = true,
+    .idea = {.what = "TMA brings the tiles, and wgmma makes every product from shared memory",
+             .paid_by = {on_tensor_cores, moved_by_tma, read_once_per_tile},
+             .naive = "grader/24_hopper_matmul/naive.cu"},
+    .explain = explain};

@@ -1,0 +1,158 @@
+// mistakes.h: what the known mistakes of lesson 24 make of C. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include <math.h>
+
+#include "base/dtype.h"
+#include "matmul/mistakes.h"
+
+enum { A_PANEL = 64 };  // elements in a swizzled row, and terms of a tile
+
+// ---- terms
+
+// Row r of a panel has its pieces of 8 elements in the order that its map says, and is read in
+// another: as a matrix whose k runs fastest, or whose m or n does.
+static double A_pieces(const struct product* p, struct term at) {
+    return p->transpose_A
+               ? in_tile(&p->A, at.i ^ (at.k & 7) * 8, at.k) * in_tile(&p->B, at.k, at.j)
+               : in_tile(&p->A, at.i, at.k ^ (at.i & 7) * 8) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_pieces(const struct product* p, struct term at) {
+    return p->transpose_B
+               ? in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k ^ (at.j & 7) * 8, at.j)
+               : in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, at.j ^ (at.k & 7) * 8);
+}
+
+// In each step of a tile the first 16 of k come again, of A or of B.
+static double A_first_step(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % A_PANEL + at.k % 16;
+    return in_tile(&p->A, at.i, k) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_first_step(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % A_PANEL + at.k % 16;
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, k, at.j);
+}
+
+// A step of A begins 8 of k behind the one before, not 16.
+static double A_half_steps(const struct product* p, struct term at) {
+    int64_t k = at.k - at.k % A_PANEL + at.k % A_PANEL / 16 * 8 + at.k % 16;
+    return in_tile(&p->A, at.i, k) * in_tile(&p->B, at.k, at.j);
+}
+
+// All rows of A, or columns of B, of a tile are those of its first 64.
+static double A_first_rows(const struct product* p, struct term at) {
+    int64_t row = at.i - at.i % (2 * A_PANEL) + at.i % A_PANEL;
+    return in_tile(&p->A, row, at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_first_columns(const struct product* p, struct term at) {
+    int64_t col = at.j - at.j % (4 * A_PANEL) + at.j % A_PANEL;
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, col);
+}
+
+// The flag is not looked at, or taken for its opposite.
+static double A_not_turned(const struct product* p, struct term at) {
+    int64_t distance = p->transpose_A ? at.i * p->A.stride + at.k : at.k * p->A.stride + at.i;
+    return in_memory(&p->A, distance) * in_tile(&p->B, at.k, at.j);
+}
+
+static double B_not_turned(const struct product* p, struct term at) {
+    int64_t distance = p->transpose_B ? at.k * p->B.stride + at.j : at.j * p->B.stride + at.k;
+    return in_tile(&p->A, at.i, at.k) * in_memory(&p->B, distance);
+}
+
+// ---- extents
+
+static bool of_panels(const struct product* p, const struct sum* sum, int variant,
+                      struct extent* e) {
+    (void)sum, (void)variant;
+    e->terms = CEIL_DIV(p->K, A_PANEL) * A_PANEL;
+    return true;
+}
+
+static bool rounded_on_the_way(const struct product* p, const struct sum* sum, int variant,
+                               struct extent* e) {
+    (void)sum;
+    e->round_every = p->of->smallest_tile << variant;
+    return e->round_every >= 16;
+}
+
+// ---- C
+
+// The pieces of a row of C are stored where those of another row belong.
+static bool C_pieces(const struct suspect* s, const struct hypothesis* h, int variant,
+                     double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            int64_t from = j ^ (i & 7) * 8;
+            guess[place_in(&p->C, i, j)] = from < p->N ? p->C.t->want[place_in(&p->C, i, from)] : 0;
+        }
+    return true;
+}
+
+// Every sum is truncated to bf16, instead of rounded to the nearest.
+static bool truncated(const struct suspect* s, const struct hypothesis* h, int variant,
+                      double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            int64_t e = place_in(&p->C, i, j);
+            double sum = 0;
+            for (int64_t k = 0; k < p->K; k++) sum += right_term(p, (struct term){0, i, k, j});
+            guess[e] = dtype_round(BF16, sum);
+            if (fabs(guess[e]) > fabs(sum)) guess[e] -= copysign(dtype_ulp(BF16, fabs(sum)), sum);
+            if (hypothesis_refuted(s, e, guess[e])) return false;
+        }
+    return true;
+}
+
+// ---- all of them
+
+static const struct hypothesis of_tiles[] = {
+    SUM(inner_tail, TILES, right_term, whole_tiles),
+    SUM(tile_skipped, TILES, later_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, last_tile_term, beyond_a_tile),
+    SUM(tile_skipped, TILES, A_first_again, beyond_a_tile),
+    SUM(tile_skipped, TILES, B_first_again, beyond_a_tile),
+    SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 3),
+    SUM_BACK(inner_tail, TILES, stale_tail, tiles_back, 4),
+    SUM(low_precision, TILES, right_term, rounded_on_the_way),
+    {0},
+};
+
+static const struct hypothesis others[] = {
+    SUM(transposed, 1, A_not_turned, all_terms),
+    SUM(transposed, 1, B_not_turned, all_terms),
+    SUM(swizzle, 1, A_pieces, of_panels),
+    SUM(swizzle, 1, B_pieces, of_panels),
+    SUM(tile_skipped, 1, A_first_step, of_panels),
+    SUM(tile_skipped, 1, B_first_step, of_panels),
+    SUM(tile_twice, 1, A_half_steps, of_panels),
+    SUM(fragment_order, 1, A_first_rows, all_terms),
+    SUM(fragment_order, 1, B_first_columns, all_terms),
+    SUM(stale_state, 1, stale_B, all_terms),
+    {CAUSE_swizzle, C_pieces, 1, NULL},
+    {CAUSE_low_precision, truncated, 1, NULL},
+    {0},
+};
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    const struct product* p = check_description(c);
+    // There is one way to round a sum to bf16: what a mistake gives is exact, whatever is allowed.
+    const struct suspect s = {.tensor = t, .budget = budget_exact(), .problem = p};
+    (void)budget;
+    if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
+    if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
+    enum cause cause = hypothesis_search_variants(&s, of_tiles);
+    if (!cause) cause = hypothesis_search(&s, others);
+    if (!cause) cause = explain_counted(&s);
+    return !cause && nan_leaked(p) ? CAUSE_nan_leak : cause;
+}
+
+#endif

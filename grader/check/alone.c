@@ -1,0 +1,54 @@
+// alone.c: would a later call of a case go wrong by itself, too? Then nothing is to blame that the
+// launcher keeps.
+#include <stdlib.h>
+
+#include "base/dtype.h"
+#include "check/state.h"
+#include "course.h"
+
+// The case whose only call is this one of c's, to be freed. What it points to is c's.
+static struct check* case_of_call(struct check* c, int round) {
+    struct check* one = check_allocate(c, 1, sizeof *one);
+    *one = *c;
+    one->rounds = 1;
+    one->round = 0;
+    for (int i = 0; i < c->scalar_count; i++) {
+        one->scalar[i].integer[0] = c->scalar[i].integer[round];
+        one->scalar[i].real[0] = c->scalar[i].real[round];
+    }
+    for (int i = 0; i < c->tensor_count; i++) {
+        struct tensor_state* s = one->tensor[i].state = &one->state[i];
+        s->nulls = s->nulls >> round & 1;
+        if (s->value) s->value += s->per_round * round;
+    }
+    return one;
+}
+
+static bool is_right(const struct arena* a, int i, const struct tensor* t, double tolerance) {
+    const int size = dtype_size(t->dtype);
+    uint64_t at = a->layout.tensor[i].offset[0];
+    for (int64_t k = 0; k < t->count; k++, at += (uint64_t)size) {
+        bool unwritten = t->state->role != ARENA_IN_PLACE && arena_is_poison(a, at, size);
+        double got = dtype_load(t->dtype, a->bytes + at);
+        if (compare_element(t->want[k], got, unwritten, t->untouched[k], tolerance) != RIGHT)
+            return false;
+    }
+    return true;
+}
+
+bool trial_fails_alone(struct check* c, int round, const struct tensor* t, double tolerance) {
+    struct check* one = case_of_call(c, round);
+    struct arena left;
+    struct wall_result r = trial_run(one, &left);
+    bool right = r.end == WALL_EXITED && r.code == 0 && trial_seal(c, &left);
+    if (right) {
+        const struct arena_answer answer = arena_answer(&left);
+        right = answer.rounds_done == 1 && answer.status[0] == c->expected &&
+                answer.launches[0] > 0 &&
+                (!t || is_right(&left, (int)(t - c->tensor), t, tolerance));
+    }
+    free(r.output);
+    free(one);
+    arena_free(&left);
+    return !right;
+}

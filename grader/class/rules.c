@@ -1,0 +1,214 @@
+// rules.c: the instructor's four tables, and what they do to the points. late.csv is also filled,
+// by the times of the hand-ins and by what platforms say. See class.h.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+#include "base/plain.h"
+#include "class/class.h"
+
+// The instructor's tables, and how they look before anything is in them.
+static const struct {
+    const char *file, *titles;
+    int needed;  // so many of the columns
+} tables[] = {{"weights.csv", "lesson,weight\n", 2},
+              {"late_rules.csv", "lesson,grace_days,percent_per_day,least_percent,due\n", 4},
+              {"late.csv", "student,lesson,days,from\n", 3},
+              {"overrides.csv", "student,lesson,points,reason\n", 4}};
+enum { WEIGHTS, LATE_RULES, LATE, OVERRIDES, COLUMNS = 5 };
+
+// Reads OUT/file, which must have the needed columns; column[] says where each one is, or -1.
+static void read_table(const struct class* class, int which, struct table* t, int column[COLUMNS]) {
+    const char* path = class_path(class, "%s", tables[which].file);
+    char titles[80];
+    struct stat st;
+    if (stat(path, &st) != 0) class_write(path, tables[which].titles, strlen(tables[which].titles));
+    if (!table_read(path, t))
+        class_refuse("%s: %s", path,
+                     errno == EINVAL ? "a line has more fields than the first one has titles"
+                                     : strerror(errno));
+    snprintf(titles, sizeof titles, "%s", tables[which].titles);
+    int c = 0;
+    for (char *save, *title = strtok_r(titles, ",\n", &save); title;
+         title = strtok_r(NULL, ",\n", &save)) {
+        column[c] = table_column(t, title);
+        if (column[c++] < 0 && c <= tables[which].needed)
+            class_refuse("%s: its first line must be: %s", path, tables[which].titles);
+    }
+}
+
+// The number in a field. Ends the program if the text is no number from low to high.
+static double number(const struct class* class, int which, int record, const char* text, double low,
+                     double high) {
+    char *end, plain[64];
+    snprintf(plain, sizeof plain, "%s", text);
+    if (strchr(plain, ',')) *strchr(plain, ',') = '.';  // as some countries write it
+    double value = strtod(plain, &end);
+    if (end == plain || *end || strlen(text) >= sizeof plain || !(value >= low && value <= high))
+        class_refuse("%s, record %d: \"%s\" is no number from %g to %g",
+                     class_path(class, "%s", tables[which].file), record + 1, text, low, high);
+    return value;
+}
+
+static bool is_meant(const char* text, const struct class_lesson* l) {
+    return !strcmp(text, "*") || class_names(text, l->name);
+}
+
+static void warn_unknown(const struct class* class, int which, int record, const char* what,
+                         const char* name) {
+    text_say(stderr, "%s, record %d: there is no %s %s in this run",
+             class_path(class, "%s", tables[which].file), record + 1, what, name);
+}
+
+void rules_weights(struct class* class) {
+    struct table t;
+    int c[COLUMNS];
+    read_table(class, WEIGHTS, &t, c);
+    for (int l = 0; l < class->lessons; l++) class->weight[l] = 1;
+    for (int i = 1; i < t.records; i++)
+        for (int l = 0; l < class->lessons; l++)
+            if (is_meant(t.record[i][c[0]], &class->lesson[l]))
+                class->weight[l] = number(class, WEIGHTS, i, t.record[i][c[1]], 0, 1e6);
+    table_free(&t);
+}
+
+// The percentage of the points that a hand-in keeps when it is so many days late. The last rule for
+// a lesson counts.
+static double left_after(const struct class* class, const struct table* rules, const int* c,
+                         const struct class_lesson* lesson, double days) {
+    double left = 100;
+    for (int i = 1; i < rules->records; i++) {
+        if (!is_meant(rules->record[i][c[0]], lesson)) continue;
+        double grace = number(class, LATE_RULES, i, rules->record[i][c[1]], 0, 1e4),
+               rate = number(class, LATE_RULES, i, rules->record[i][c[2]], 0, 100),
+               least = number(class, LATE_RULES, i, rules->record[i][c[3]], 0, 100);
+        left = fmax(least, 100 - rate * fmax(0, ceil(days - grace)));
+    }
+    return left;
+}
+
+void rules_late(struct class* class) {
+    struct table rules, late;
+    int r[COLUMNS], c[COLUMNS];
+    read_table(class, LATE_RULES, &rules, r);
+    read_table(class, LATE, &late, c);
+    for (int i = 1; i < late.records; i++) {
+        struct row* row = class_row(class, late.record[i][c[0]]);
+        double days = number(class, LATE, i, late.record[i][c[2]], 0, 1e4);
+        if (!row) warn_unknown(class, LATE, i, "student", late.record[i][c[0]]);
+        for (int l = 0; l < class->lessons && row; l++) {
+            struct cell_points* p = &row->cell[l].now;
+            if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
+            double left = left_after(class, &rules, r, &class->lesson[l], days);
+            p->points = p->graded * left / 100;
+            if (left < 100)
+                snprintf(p->note, sizeof p->note, "%d, %g days late: %g %%", p->graded, days, left);
+        }
+    }
+    table_free(&rules);
+    table_free(&late);
+}
+
+void rules_overrides(struct class* class) {
+    struct table t;
+    int c[COLUMNS];
+    read_table(class, OVERRIDES, &t, c);
+    for (int i = 1; i < t.records; i++) {
+        const char *student = t.record[i][c[0]], *reason = t.record[i][c[3]];
+        struct row* row = class_row(class, student);
+        double points = number(class, OVERRIDES, i, t.record[i][c[2]], 0, MOST_POINTS);
+        if (!reason[0])
+            class_refuse("%s, record %d: an override needs a reason",
+                         class_path(class, "overrides.csv"), i + 1);
+        if (!row) warn_unknown(class, OVERRIDES, i, "student", student);
+        for (int l = 0; l < class->lessons && row; l++) {
+            struct cell_points* p = &row->cell[l].now;
+            if (!is_meant(t.record[i][c[1]], &class->lesson[l])) continue;
+            char was[2 * WHY_SIZE];
+            snprintf(was, sizeof was, "%s", p->note);
+            snprintf(p->note, sizeof p->note, "%.190s (instead of: %.190s)", reason, was);
+            plain_line(
+                p->note);  // a spreadsheet may save any bytes, and %.190s may cut a character
+            p->points = points;
+            p->known = true;
+        }
+    }
+    table_free(&t);
+}
+
+// ---- late.csv
+
+// "2026-11-20 23:59", or the end of that day; local time. 0 if nothing is said.
+static time_t due_time(const struct class* class, int record, const char* text) {
+    struct tm t = {.tm_hour = 23, .tm_min = 59, .tm_sec = 59, .tm_isdst = -1};
+    if (!text[0]) return 0;
+    const char* end = strptime(text, "%Y-%m-%d", &t);
+    if (end && *end) t.tm_sec = 0, end = strptime(end + 1, "%H:%M", &t);
+    if (end && *end == ':') end = strptime(end, ":%S", &t);
+    if (!end || *end)
+        class_refuse("%s, record %d: \"%s\" is no time like 2026-11-20 23:59",
+                     class_path(class, "%s", tables[LATE_RULES].file), record + 1, text);
+    return mktime(&t);
+}
+
+// When the lesson was due; 0 if no rule says it.
+static time_t due(const struct class* class, const struct table* rules, const int* c,
+                  const struct class_lesson* l) {
+    time_t when = 0;
+    for (int i = 1; i < rules->records && c[4] >= 0; i++)
+        if (is_meant(rules->record[i][c[0]], l)) when = due_time(class, i, rules->record[i][c[4]]);
+    return when;
+}
+
+static bool has_line(const struct class* class, const struct table* late, const int* c,
+                     const struct row* row, const struct class_lesson* l) {
+    for (int i = 1; i < late->records; i++)
+        if (is_meant(late->record[i][c[1]], l) && class_row(class, late->record[i][c[0]]) == row)
+            return true;
+    return false;
+}
+
+void rules_fill_late(const struct class* class) {
+    struct table rules, late;
+    int r[COLUMNS], c[COLUMNS], added = 0;
+    char *text, days_text[32];
+    size_t size;
+    read_table(class, LATE_RULES, &rules, r);
+    read_table(class, LATE, &late, c);
+    FILE* f = open_memstream(&text, &size);
+    if (!f) class_refuse("no memory for %s", tables[LATE].file);
+    fputs(tables[LATE].titles, f);
+    for (int i = 1; i < late.records; i++)
+        for (int k = 0; k < 4; k++)
+            table_field(f, c[k] < 0 ? "" : table_text(late.record[i][c[k]]), k == 3);
+    for (int i = 0; i < class->rows; i++)
+        for (int l = 0; l < class->lessons; l++) {
+            const struct cell* cell = &class->row[i].cell[l];
+            time_t when = due(class, &rules, r, &class->lesson[l]);
+            double days = when && cell->time > when ? (double)(cell->time - when) / 86400 : 0;
+            if (cell->state != CELL_TAKEN || (days <= 0 && !cell->late)) continue;
+            if (has_line(class, &late, c, &class->row[i], &class->lesson[l])) continue;
+            // Canvas says that it is late, and not how much.
+            snprintf(days_text, sizeof days_text, "%.4g",
+                     days > 0.01  ? ceil(100 * days) / 100
+                     : cell->late ? 1
+                                  : 0.01);
+            table_field(f, class->row[i].id, false);
+            table_field(f, class->lesson[l].name, false);
+            table_field(f, days_text, false);
+            table_field(f, days > 0 ? "its time" : "marked LATE, taken for a day", true);
+            added++;
+        }
+    fclose(f);
+    if (added > 0) class_write(class_path(class, "%s", tables[LATE].file), text, size);
+    if (added > 0 && !class->student)
+        printf("late hand-ins: %d more in %s; look at them\n", added,
+               class_path(class, "%s", tables[LATE].file));
+    free(text);
+    table_free(&rules);
+    table_free(&late);
+}

@@ -1,0 +1,84 @@
+// What include/cudev/hopper.h and the runtime agree on: the instructions of Hopper GPUs. Plain C.
+// Each call ends the program with a diagnosis where the card that the device poses as is no Hopper
+// GPU, and where a GPU would hang or fault. file, line: of the call in the kernel.
+#ifndef CUDEV_HOPPER_ABI_H
+#define CUDEV_HOPPER_ABI_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// ---- mbarriers: mbarriers.c. bar: 8 bytes in the block's shared memory -------------------------
+
+void cudev_mbarrier_init(void* bar, unsigned count, const char* file, int line);
+void cudev_mbarrier_fence_init(void);
+void cudev_mbarrier_inval(void* bar, const char* file, int line);
+// One arrival at the barrier of the cluster's block `rank` (-1: this one), which announces `bytes`.
+void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file, int line);
+// Waits until the phase of this parity is complete.
+void cudev_mbarrier_wait(void* bar, unsigned parity, const char* file, int line);
+
+// ---- TMA: bulk_copies.c, tensor_map.c ----------------------------------------------------------
+
+// See tensor_map_encode() in lessons/hopper.h. map: 128 bytes. Returns a CUresult.
+int cudev_tensor_map_encode(void* map, const void* p, int type, int rank,
+                            const unsigned long long* sizes, const unsigned long long* strides,
+                            const unsigned* box, int swizzle, const char* file, int line);
+
+// A copy between shared and global memory.
+struct cudev_bulk {
+    const char* name;  // of the function, for reports
+    void* shared;
+    const void* map;  // NULL: the bytes lie in a row at `global`
+    int rank;         // of the map that the function wants
+    int c[5];         // where the box begins
+    void* global;
+    unsigned bytes;  // without a map
+    void* bar;       // of a load
+    unsigned mask;   // blocks of the cluster that get it; 0: this one
+    int adds;        // a store that adds floats
+};
+void cudev_bulk_load(const struct cudev_bulk* copy, const char* file, int line);
+void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line);
+void cudev_bulk_commit(void);
+// All groups of the calling thread but its `pending` newest have read their shared memory; with
+// `written`, they have written global memory as well.
+void cudev_bulk_wait(unsigned pending, int written);
+// fence.proxy.async for shared memory, or for global.
+void cudev_fence_proxy(int global);
+
+// ---- wgmma: warpgroup.c -------------------------------------------------------------------------
+
+// One product as the calling lane gives it.
+struct cudev_product {
+    const char* name;
+    float* d;               // n / 2 registers, which live until the wait
+    const unsigned* a;      // 4 registers, likewise; NULL: A is in shared memory
+    unsigned a_low, b_low;  // see cudev_wgmma_descriptor()
+    int n, a_major, b_major, swizzle, add;
+    const void* pc;  // the runtime's
+};
+unsigned cudev_wgmma_descriptor(const void* tile, unsigned panel_bytes, const char* file, int line);
+void cudev_wgmma(struct cudev_product* product, const char* file, int line);
+void cudev_wgmma_fence(const char* file, int line);
+void cudev_wgmma_commit(const char* file, int line);
+void cudev_wgmma_wait(unsigned pending, const char* file, int line);
+
+// ---- the rest -----------------------------------------------------------------------------------
+
+// stmatrix: 2 or 4 matrices of 8 x 8 16-bit numbers, a word of each from the calling lane, to rows
+// that lanes 0..7, 8..15, ... give: matrix.c.
+void cudev_store_matrices(void* row, const unsigned* words, unsigned matrices, int transposed,
+                          const char* file, int line);
+// setmaxnreg: the calling warp goes on with so many registers a thread: registers.c.
+void cudev_set_registers(int increase, unsigned registers, const char* file, int line);
+
+// Clusters: of one block each.
+unsigned cudev_cluster_rank(const char* file, int line);
+void cudev_cluster_sync(const char* file, int line);
+void* cudev_cluster_shared(const void* p, unsigned rank, const char* file, int line);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

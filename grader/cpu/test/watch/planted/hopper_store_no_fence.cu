@@ -1,0 +1,23 @@
+// finds: async_order 9 12
+// says: writes, line 12 stores by TMA: no fence_proxy_async() between
+// A tile is written and stored without a fence.
+#include "hopper_small.h"
+
+__global__ void __launch_bounds__(128, 1) twice(const __grid_constant__ CUtensorMap map) {
+    __shared__ __align__(1024) unsigned C[TILE / 4];
+    for (int i = 0; i < 2; i++) {
+        for (int j = threadIdx.x; j < TILE / 4; j += blockDim.x) C[j] = j + i;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            tma_store_2d(&map, C, 64 * i, 0);
+            bulk_commit();
+            bulk_wait_read<0>();
+        }
+        __syncthreads();
+    }
+}
+
+int main(void) {
+    twice<<<1, 128>>>(matrix(64, 128));
+    return 0;
+}

@@ -1,0 +1,410 @@
+"""layouts.py: makes hand-ins in the layouts in which they come back, and says what has to count.
+
+usage: layouts.py DIR     writes DIR/CASE/submissions (or submissions.zip), DIR/CASE/options for
+make class, and DIR/CASE/expected: what DRY=yes has to print, sorted; where a student's file is
+taken, DIR/CASE/taken/ID/LESSON has what it must be.
+
+The layouts are those of Moodle's mod/assign/classes/downloader.php, Canvas's lib/content_zipper.rb
+and lib/gradebook_exporter.rb, GitHub's gh-classroom (clone student-repos) and Gradescope's export.
+"""
+
+import hashlib
+import io
+import os
+import sys
+import time
+import zipfile
+
+root = sys.argv[1]
+NOON = time.mktime((2026, 11, 20, 12, 0, 0, 0, 0, -1))
+CU, TXT = "vector_add.cu", "answers.txt"
+
+
+class Case:
+    """One SUBMISSIONS folder and what make class has to find in it."""
+
+    def __init__(self, name, lesson="01", roster=None, submissions="submissions", **options):
+        self.dir = os.path.join(root, name)
+        self.to = os.path.join(self.dir, submissions)
+        self.lines = []
+        os.makedirs(self.dir)
+        self.options = {"LESSON": lesson, "SUBMISSIONS": self.to, **options}
+        if roster is not None:
+            self.options["ROSTER"] = os.path.join(self.dir, "roster.csv")
+            with open(self.options["ROSTER"], "wb") as f:
+                f.write(roster if isinstance(roster, bytes) else roster.encode())
+
+    def file(self, path, text="", hours=0):
+        """A file, or bytes, so many hours after noon of 20 November."""
+        whole = os.path.join(os.fsencode(self.to), path if isinstance(path, bytes) else path.encode())
+        os.makedirs(os.path.dirname(whole), exist_ok=True)
+        with open(whole, "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        os.utime(whole, (NOON + hours * 3600,) * 2)
+
+    def taken(self, name, text, lesson="01", note="", id=None, late=False):
+        ending = "txt" if lesson == "21" else "cu"
+        full = {"01": "01_vector_add", "21": "21_flop_counting"}[lesson]
+        path = os.path.join(self.dir, "taken", id or name)
+        os.makedirs(path, exist_ok=True)
+        with open(os.path.join(path, f"{full}.{ending}"), "w") as f:
+            f.write(text)
+        self.line(name, "taken" + (", late" if late else ""), lesson, note)
+
+    def line(self, name, state, lesson="01", note=""):
+        self.lines.append(f"{name}: {lesson} {state}{': ' if note else ''}{note}")
+
+    def missing(self, name, note="", lesson="01"):
+        self.line(name, "missing", lesson, note)
+
+    def close(self):
+        os.makedirs(self.to, exist_ok=True) if not self.to.endswith(".zip") else None
+        with open(os.path.join(self.dir, "expected"), "w") as f:
+            f.write("".join(sorted(line + "\n" for line in self.lines)))
+        with open(os.path.join(self.dir, "options"), "w") as f:
+            f.write("".join(f"{k}={v}\n" for k, v in self.options.items()))
+
+
+class Named(zipfile.ZipInfo):
+    """An entry whose name has these bytes, and is said to be UTF-8 or not."""
+
+    def _encodeFilenameFlags(self):
+        return self.raw, self.flag
+
+
+def zipped(files, flag_utf8=False, charset="cp437", hours=0):
+    """The bytes of a zip. Names are in this charset, and flagged as UTF-8 if flag_utf8."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in files.items():
+            info = Named(name, time.localtime(NOON + hours * 3600)[:6])
+            info.external_attr = 0o100644 << 16
+            info.raw = name.encode("utf-8" if flag_utf8 else charset)
+            info.flag = 0x800 if flag_utf8 else 0
+            z.writestr(info, data)
+    return out.getvalue()
+
+
+def plain():
+    c = Case("plain", roster="student,email\nada,ada@example.org\nabsent,\nlea,\nmax,m@example.org\n")
+    c.file("ada/x/vector_add.cu", "ada")
+    c.taken("ada", "ada")
+    c.missing("absent")
+    wanted = "; wanted: vector_add.cu"
+    # Zips of Windows, macOS and Python: names in UTF-8 and flagged, or in the code page of DOS.
+    for name, options in {"utf8": {"flag_utf8": True}, "dos": {}, "bytes": {"charset": "latin-1"}}.items():
+        c.file(f"{name}.zip", zipped({"Lösung é/vector_add.cu": name}, **options))
+        c.taken(name, name, note="")
+    c.file("named.zip", zipped({"Übung.cu": "x"}, flag_utf8=True))
+    c.missing("named", "handed in: Übung.cu" + wanted)
+    # Archives in folders and in archives
+    inner = zipped({"vector_add.cu": "inner"})
+    c.file("nested/work.zip", inner)
+    c.taken("nested", "inner")
+    c.file("deep.zip", zipped({"a/b.zip": zipped({"c/work.zip": inner})}))
+    c.taken("deep", "inner")
+    c.file("torn/work.zip", "no zip")
+    c.line("torn", "not taken", note="work.zip: no archive, or a broken one")
+    c.file("torninside.zip", zipped({"work.zip": "no zip"}))
+    c.line("torninside", "not taken", note="work.zip: no archive, or a broken one")
+    # What was handed in is said, and what was wanted.
+    c.file("near/vector_add_final (2).cu", "x")
+    c.file("near/notes.pdf", "x")
+    c.missing("near", "handed in: vector_add_final (2).cu" + wanted)
+    c.file("far/report.pdf", "x")
+    c.file("far/a.docx", "x")
+    c.missing("far", "handed in: a.docx, report.pdf" + wanted)
+    c.file("none/.keep", "")
+    c.missing("none", "handed in: nothing that can be read" + wanted)
+    c.file("shout/VECTOR_ADD.CU", "shout")
+    c.taken("shout", "shout", note="handed in as VECTOR_ADD.CU")
+    c.file("copy/vector_add (1).cu", "copy")
+    c.taken("copy", "copy", note="handed in as vector_add (1).cu")
+    c.file("copies/vector_add (1).cu", "one")
+    c.file("copies/vector_add (2).cu", "two")
+    c.line("copies", "not taken", note="two files may be meant; handed in: vector_add (1).cu, "
+           "vector_add (2).cu" + wanted)
+    c.file("windows/vector_add.cu.txt", "windows")
+    c.taken("windows", "windows", note="handed in as vector_add.cu.txt")
+    c.file("twice (1).cu", "old")
+    c.file("twice (2).cu", "new", hours=1)
+    c.taken("twice", "new", note="handed in more than once; the latest counts: twice (2).cu")
+    c.file("worse/vector_add2.cu", "x", hours=1)
+    c.file("worse.zip", "no zip")
+    c.line("worse", "not taken", note="no archive, or a broken one; worse: handed in: "
+           "vector_add2.cu" + wanted)
+    c.file("places/a/vector_add.cu", "old")
+    c.file("places/b/vector_add.cu", "new", hours=1)
+    c.file("places/c/vector_add.cu", "new", hours=1)
+    c.taken("places", "new", note="b/vector_add.cu counts, and not a/vector_add.cu")
+    c.file("both/vector_add (1).cu", "one")
+    c.file("both/vector_add.cu", "right")
+    c.taken("both", "right")
+    c.file("rar.rar", "Rar!")
+    c.line("rar", "not taken", note="rar.rar: a .rar archive cannot be read here; a .zip can")
+    c.file("seven/work.7z", "7z")
+    c.line("seven", "not taken", note="work.7z: a .7z archive cannot be read here; a .zip can")
+    c.file("large/vector_add.cu", "x" * 1100000)
+    c.line("large", "not taken", note="larger than 1 MiB")
+    locked = bytearray(zipped({"vector_add.cu": "x"}))
+    locked[6] |= 1  # the flag of a password, here and in the list at the end
+    locked[locked.index(b"PK\1\2") + 8] |= 1
+    c.file("locked.zip", bytes(locked))
+    c.line("locked", "not taken", note="it is locked with a password")
+    # Of somebody on the roster, whatever it is.
+    c.file("lea_my_kernel (2).cu", "lea")
+    c.file("lea_report.pdf", "x")
+    c.missing("lea", "handed in: lea_my_kernel (2).cu" + wanted)
+    c.file("max.cu", "max")
+    c.taken("max", "max")
+    c.file("max-paul.cu", "max-paul")
+    c.taken("max-paul", "max-paul")
+    # Nobody's files make no students.
+    for name in ["README.txt", "Thumbs.db", "__MACOSX/._ada", ".DS_Store", "notes.pdf", "Makefile",
+                 "vector_add.cu", "bob_12_flash_forward.cu"]:
+        c.file(name, "x")
+    # Names as people write them; two spellings that Unicode holds for one; what cannot be shown.
+    c.file("Zoë Müller.cu", "zoe")
+    c.taken("Zoë Müller", "zoe")
+    c.file("Rene\u0301 O'Neil \"x\"_01_vector_add.cu", "rene")
+    c.taken("Ren\u00e9 O'Neil \"x\"", "rene")
+    c.file(b"caf\xe9.cu", "cafe")
+    c.taken("café", "cafe")
+    c.file("two\nlines.cu", "two")
+    c.taken("two?lines", "two", id="two_lines ~" + hashlib.sha256(b"two\nlines").hexdigest()[:8])
+    c.file("esc/\x1b[31mvector_add.cu\n", "x")
+    c.missing("esc", "handed in: ?[31mvector_add.cu?" + wanted)
+    c.file("kim_vector_add (1).cu", "kim")
+    c.taken("kim", "kim")
+    os.symlink("/etc/passwd", os.path.join(c.to, "link.cu"))
+    c.line("link", "not taken", note="a symbolic link")
+    c.lines = [line if line.startswith(("ada:", "absent:", "lea:", "max:")) else line + " (not on the roster)"
+               for line in c.lines]
+    c.close()
+
+
+def latest():
+    c = Case("latest", lesson="01,21")
+    # The zip came later: it counts, and nothing of the folder.
+    c.file("ada/vector_add.cu", "old")
+    c.file("ada/answers.txt", "old")
+    c.file("ada.zip", zipped({"vector_add.cu": "new"}), hours=5)
+    c.taken("ada", "new", note="handed in more than once; the latest counts: ada.zip")
+    c.missing("ada", "handed in: vector_add.cu; wanted: answers.txt; ada of 2026-11-20 12:00 has it, "
+              "and does not count: the latest counts as a whole", "21")
+    # The folder came later.
+    c.file("bob/vector_add.cu", "new", hours=9)
+    c.file("bob.zip", zipped({"vector_add.cu": "old"}), hours=5)
+    c.taken("bob", "new", note="handed in more than once; the latest counts: bob")
+    c.missing("bob", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    # One file for each lesson is no second hand-in.
+    c.file("carl_01_vector_add.cu", "carl")
+    c.file("carl_21_flop_counting.txt", "carl", hours=50)
+    c.taken("carl", "carl")
+    c.taken("carl", "carl", "21")
+    # A second one that is torn hides nothing.
+    c.file("dora.zip", "no zip", hours=70)
+    c.file("dora/vector_add.cu", "dora")
+    c.taken("dora", "dora", note="dora.zip of 2026-11-23 10:00: no archive, or a broken one")
+    c.missing("dora", "handed in: vector_add.cu; wanted: answers.txt; dora.zip of 2026-11-23 10:00: "
+              "no archive, or a broken one", "21")
+    # No time tells them apart.
+    c.file("eve/vector_add.cu", "first")
+    c.file("eve.zip", zipped({"vector_add.cu": "second"}))
+    c.taken("eve", "first", note="handed in more than once; no time says which is the latest, this counts: eve")
+    c.missing("eve", "handed in: vector_add.cu; wanted: answers.txt", "21")
+    c.close()
+
+
+PEOPLE = [("Ada", "Lovelace", 1001), ("Jürgen", "Weiß", 1002), ("Anna", "Schmidt", 1003),
+          ("Anna", "Schmidt", 1004)]
+
+
+def moodle():
+    worksheet = ('Identifier,"Full name","Email address",Status,Grade,"Maximum Grade",'
+                 '"Grade can be changed","Last modified (submission)","Last modified (grade)",'
+                 '"Feedback comments"\n')
+    for first, last, n in PEOPLE:
+        worksheet += (f'"Participant {n}","{first} {last}",u{n}@example.org,"Submitted for grading",'
+                      f',50.00,Yes,"Friday, 20 November 2026, 11:58 PM",-,"two\nlines, and ""more"""\n')
+    participants = "\ufeff\"First name\",\"Last name\",\"ID number\",\"Email address\"\r\n" + "".join(
+        f"{first},{last},{n + 5000},u{n}@example.org\r\n" for first, last, n in PEOPLE[:3])
+    for name, roster, flat in (("moodle_folders", worksheet, False), ("moodle_flat", worksheet, True),
+                               ("moodle_roster", participants.encode("utf-16"), False)):
+        c = Case(name, roster=roster)
+        mark = "_assignsubmission_file_" + ("" if flat else "/")
+        for first, last, n in PEOPLE[:3]:
+            c.file(f"{first} {last}_{n}{mark}vector_add.cu", f"{n}")
+        c.file(f"Ada Lovelace_1001_assignsubmission_onlinetext{'_' if flat else '/'}onlinetext.html", "x")
+        c.file(f"Anna Schmidt_1004{mark}work.zip", zipped({"vector_add.cu": "1004"}))
+        c.taken("Ada Lovelace", "1001")
+        c.taken("Jürgen Weiß", "1002")
+        if name == "moodle_roster":
+            c.taken("Anna Schmidt", "1003")
+            c.taken("Anna Schmidt (1004)", "1004", note="")
+            c.lines[-1] += " (not on the roster)"
+        else:
+            c.taken("Anna Schmidt", "1003")
+            c.taken("Anna Schmidt (u1004@example.org)", "1004")
+        c.close()
+    # In a download the time of what a student handed in counts, not those of files in it.
+    c = Case("moodle_times", submissions="COURSE-1.zip")
+    with open(c.to, "wb") as f:
+        f.write(zipped({f"Ada Lovelace_1001{mark}work.zip": zipped({"vector_add.cu": "ada"}, hours=90)},
+                       flag_utf8=True, hours=2))
+    os.mkdir(os.path.join(c.dir, "out"), 0o700)
+    with open(os.path.join(c.dir, "out", "late_rules.csv"), "w") as f:
+        f.write("lesson,grace_days,percent_per_day,least_percent,due\n*,0,10,0,2026-11-20 13:00\n")
+    c.taken("Ada Lovelace", "ada", note="")
+    c.lines[-1] = "Ada Lovelace: 01 taken"
+    c.close()
+    # Two downloads as they came, unpacked by nobody; the numbers are others in each.
+    c = Case("moodle_zips", lesson="01,21", roster=participants)
+    mark = "_assignsubmission_file_/"
+    c.file("COURSE-Lesson 1-77.zip", zipped({f"{f} {l}_{n}{mark}vector_add.cu": str(n)
+                                           for f, l, n in PEOPLE[:3]}, flag_utf8=True))
+    c.file("COURSE-Lesson 21-78.zip", zipped({f"{f} {l}_{4000 - n}{mark}answers.txt": str(n)
+                                            for f, l, n in PEOPLE[:2]}, flag_utf8=True))
+    for first, last, n in PEOPLE[:3]:
+        c.taken(f"{first} {last}", str(n))
+        if n < 1003:
+            c.taken(f"{first} {last}", str(n), "21")
+    c.missing("Anna Schmidt", "", "21")
+    c.lines[-1] = "Anna Schmidt: 21 missing: handed in: vector_add.cu; wanted: answers.txt"
+    c.close()
+
+
+def canvas():
+    book = ("Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1: vector add (4711),"
+            "Homework 21 (4712),Final Score\n"
+            "    Points Possible,,,,,10.00,100.00,(read only)\n"
+            '"Lovelace, Ada",18233,s001,ada,Group 1,,,\n'
+            '"Weiß, Jürgen",18234,s002,jw,Group 1,,EX,\n'
+            '"Nobody, Nora",18235,s003,nn,Group 2,3.00,,\n'
+            '"Student, Test",99999,,test,Group 1,,,\n')
+    for name in ("canvas_folder", "canvas_zip"):
+        c = Case(name, lesson="01,21", roster=book,
+                 submissions="submissions" + (".zip" if name == "canvas_zip" else ""))
+        files = {"lovelaceada_18233_2470011_vector_add.cu": "old",
+                 "lovelaceada_18233_2470111_vector_add-1.cu": "ada",
+                 "weißjürgen_18234_2470010_vector_add.cu": "old",
+                 "weißjürgen_18234_2470010_answers.txt": "old",
+                 "lovelaceada_18233_2470112_answers-2.txt": "ada",
+                 "weißjürgen_LATE_18234_2470113_vector_add.cu": "jw",
+                 "weißjürgen_LATE_18234_2470114_notes_1_2.pdf": "x",
+                 "nobodynora_18235_text.html": "x"}
+        if name == "canvas_zip":
+            with open(c.to, "wb") as f:
+                f.write(zipped(files, flag_utf8=True))
+        else:
+            for path, text in files.items():
+                c.file(path, text)
+        c.taken("Ada Lovelace", "ada")
+        c.taken("Ada Lovelace", "ada", "21")
+        c.taken("Jürgen Weiß", "jw", late=True, note="handed in more than once; the latest counts: "
+                "weißjürgen LATE")
+        c.missing("Jürgen Weiß", "handed in: vector_add.cu, notes_1_2.pdf; wanted: answers.txt; weißjürgen "
+                  "has it, and does not count: the latest counts as a whole", "21")
+        for lesson, wanted in (("01", CU), ("21", TXT)):
+            c.missing("Nora Nobody", f"handed in: nobodynora_18235_text.html; wanted: {wanted}", lesson)
+        c.close()
+
+
+def gradescope():
+    meta = ("---\nsubmission_7001:\n  :submitters:\n  - :name: Ada Lovelace\n    :sid: '18233'\n"
+            "    :email: ada@example.org\n  :created_at: 2026-11-20 22:00:00.861687000 Z\n  :score: 0.0\n"
+            "  :results:\n    output: |-\n      ====\n      : x\n"
+            "submission_7002:\n  :submitters:\n  - :name: Jürgen Weiß\n    :sid: '18234'\n"
+            "    :email: jw@example.org\n  - :name: Zoë Müller\n    :sid:\n    :email: zoe@example.org\n"
+            "  :created_at: 2026-11-19 08:00:00.000000000 Z\n")
+    files = {"submission_metadata.yml": meta, "submission_7001/vector_add.cu": "ada",
+             "submission_7002/work/vector_add.cu": "pair"}
+    for name in ("gradescope_folder", "gradescope_zip"):
+        c = Case(name, roster="First Name,Last Name,SID,Email,Sections\nAda,Lovelace,18233,ada@example.org,\n"
+                 "Jürgen,Weiß,18234,jw@example.org,\nZoë,Müller,18235,zoe@example.org,\n")
+        if name == "gradescope_zip":
+            c.file("assignment_123_export.zip",
+                   zipped({"assignment_123_export/" + k: v for k, v in files.items()}, flag_utf8=True))
+        else:
+            for path, text in files.items():
+                c.file(path, text)
+        c.taken("Ada Lovelace", "ada")
+        c.taken("Jürgen Weiß", "pair")
+        c.taken("Zoë Müller", "pair")
+        c.close()
+
+
+def classroom():
+    roster = ('"identifier","github_username","github_id","name"\n"ada@example.org","adal","1","Ada Lovelace"\n'
+              '"jw@example.org","j-w","2",""\n"nn@example.org","","",""\n')
+    for name, folder in (("classroom", "lesson-01-submissions"), ("classroom_other", "clones")):
+        c = Case(name, roster=roster, submissions=folder)
+        for user in ("adal", "j-w"):
+            c.file(f"lesson-01-{user}/.git/HEAD", "x")
+            c.file(f"lesson-01-{user}/exercises/01_vector_add/vector_add.cu", user)
+            c.file(f"lesson-01-{user}/grader/test/vector_add.cu", "the grader's")
+        c.taken("Ada Lovelace", "adal")
+        c.taken("jw@example.org", "j-w")
+        c.missing("nn@example.org")
+        c.close()
+
+
+def twins():
+    # Two of one name: nobody guesses, but what tells them apart is enough.
+    c = Case("twins", roster="Full name,Email address\nAnna Schmidt,a1@example.org\nAnna Schmidt,a2@example.org\n"
+             "Max Weber,mw@example.org\nMax Weber,mw@example.org\n")
+    c.file("Anna Schmidt/vector_add.cu", "unclear")
+    c.file("a2@example.org/vector_add.cu", "a2")
+    c.file("mw.cu", "mw")
+    c.missing("Anna Schmidt", "")
+    c.taken("Anna Schmidt (a2@example.org)", "a2")
+    c.taken("Anna Schmidt (which?)", "unclear")
+    c.lines[-1] += " (not on the roster)"
+    c.taken("Max Weber", "mw")
+    c.close()
+
+
+def mixed():
+    # All at once, in one folder
+    c = Case("mixed")
+    c.file("ada/vector_add.cu", "ada")
+    c.file("Bob B_1001_assignsubmission_file_/vector_add.cu", "bob")
+    c.file("Cy C_1002_assignsubmission_file_vector_add.cu", "cy")
+    c.file("deedora_18233_2470111_vector_add.cu", "dora")
+    c.file("lesson-01-submissions/lesson-01-eve/vector_add.cu", "eve")
+    c.file("assignment_9_export/submission_1/vector_add.cu", "fay")
+    c.file("assignment_9_export/submission_metadata.yml",
+           "submission_1:\n  :submitters:\n  - :name: Fay F\n")
+    c.file("gus.zip", zipped({"vector_add.cu": "gus"}))
+    c.file("hal_01_vector_add.cu", "hal")
+    for name, text in (("ada", "ada"), ("Bob B", "bob"), ("Cy C", "cy"), ("deedora", "dora"), ("eve", "eve"),
+                       ("Fay F", "fay"), ("gus", "gus"), ("hal", "hal")):
+        c.taken(name, text)
+    c.close()
+
+
+def hostile():
+    c = Case("hostile")
+    # A student's archive that looks like a platform's download of others is the student's.
+    c.file("bob.cu", "bob")
+    c.file("mallory.zip", zipped({"bob_18233_1_vector_add.cu": "x", "carl_1_assignsubmission_file_/vector_add.cu": "x",
+                                "submission_metadata.yml": "submission_1:\n  :submitters:\n  - :name: bob\n",
+                                "submission_1/vector_add.cu": "x"}))
+    c.taken("bob", "bob")
+    c.taken("mallory", "x")
+    c.file("assignment_7_export.zip", zipped({"submission_1/vector_add.cu": "x", "submission_metadata.yml":
+                                              "submission_1:\n  :submitters:\n  - :name: bob\n"}))
+    c.taken("assignment_7_export", "x")
+    c.file("moody/bob_18233_1_vector_add.cu", "x")
+    c.line("moody", "missing", note="handed in: bob_18233_1_vector_add.cu; wanted: vector_add.cu")
+    c.file("out.zip", zipped({"../bob/vector_add.cu": "out", "/etc/x/vector_add.cu": "out"}))
+    c.taken("out", "out")
+    c.file("windows.zip", zipped({"work\\vector_add.cu": "windows"}))
+    c.taken("windows", "windows")
+    many = {f"{i}/vector_add.cu": "x" * 900000 for i in range(60)}
+    c.file("many.zip", zipped(many))
+    c.taken("many", "x" * 900000, note="from an archive that cannot be read to its end")
+    c.close()
+
+
+plain(), latest(), moodle(), canvas(), gradescope(), classroom(), twins(), mixed(), hostile()

@@ -1,0 +1,107 @@
+#!/bin/sh
+# uploads.sh: a graded class goes back to where it came from: what Canvas and Moodle import, the
+# days of those who were late, what a student reads. usage: uploads.sh
+. grader/test/tell.sh
+need "uploads" python3
+dir=$(mktemp -d "${TMPDIR:-/tmp}/uploads test.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+solution=solutions/01_vector_add/vector_add.cu
+out=$dir/out
+class() { # class OPTION=VALUE...
+    make -s --no-print-directory class SUBMISSIONS="$dir/submissions" ROSTER="$dir/roster.csv" LESSON=01 OUT="$out" "$@" >"$dir/said" 2>&1
+}
+imports() { # imports KIND WANTED: what the platform would enter
+    file=$out/exports/canvas.csv
+    [ "$1" = canvas ] || file=$out/exports/moodle.csv
+    python3 grader/test/class/imports.py "$1" "$file" >"$dir/entered" && printf %s "$2" | diff - "$dir/entered"
+}
+said() { grep -q "$1" "$dir/said" || { cat "$dir/said" && false; }; }
+quiet_of() { ! grep "$1" "$dir/said"; }
+
+# ---- Canvas: a right kernel; a late one, which does not compile; one with another name; nothing
+mkdir "$dir/submissions"
+cp $solution "$dir/submissions/lovelaceada_18233_2470111_vector_add-1.cu"
+echo 'this is no C' >"$dir/submissions/weißjürgen_LATE_18234_2470113_vector_add.cu"
+cp $solution "$dir/submissions/nobodynora_18235_2470114_my_kernel (2).cu"
+cat >"$dir/roster.csv" <<'CSV'
+Student,ID,SIS User ID,SIS Login ID,Section,Lesson 1: vector add (4711),Lesson 10 (4712),Final Score
+    Points Possible,,,,,10.00,100.00,(read only)
+"Lovelace, Ada",18233,s001,ada,Group 1,,,
+"Weiß, Jürgen",18234,s002,jw,Group 1,,,
+"Nobody, Nora",18235,s003,nn,Group 2,3.00,,
+"Excused, Eve",18236,s004,ee,Group 2,EX,,
+"Student, Test",99999,,test,Group 1,,,
+CSV
+expect "a class from Canvas is graded" class
+expect "Canvas imports it, as points of its assignment" imports canvas '18233 4711 10
+18234 4711 0
+18235 4711 0
+18236 4711 EX
+'
+expect "who is late is in late.csv" grep -q '"Jürgen Weiß","01_vector_add","1","marked LATE' "$out/late.csv"
+near='handed in: my_kernel (2).cu; wanted: vector_add.cu'
+names_it() { for file in gradebook.csv "feedback/Nora Nobody.txt" "exports/gradescope/Nora Nobody.json"; do grep -qF "$near" "$out/$file" || return 1; done; }
+expect "what was handed in under another name is named in all that is read" names_it
+once() { [ "$(grep -c 'error' "$out/feedback/Jürgen Weiß.txt")" -le 3 ] && ! grep FAIL "$out/feedback/Jürgen Weiß.txt"; }
+expect "what does not compile is said once" once
+expect "so are the points" grep -qx 'Lesson 01_vector_add: 100 of 100' "$out/feedback/Ada Lovelace.txt"
+expect "and those of nothing" grep -qx 'Lesson 01_vector_add: 0 of 100' "$out/feedback/Jürgen Weiß.txt"
+no_percent_names() { ! find "$out" -name '*%[0-9A-F]*' | grep . && ! grep '%[0-9A-F][0-9A-F]' "$dir/said" "$out/log.csv"; }
+expect "names are as people write them" no_percent_names
+moves() { said '(about [0-9]* s left)'; }
+expect "what is left of the time is said" moves
+# On a terminal it is counted down while a job runs.
+counts_down() {
+    script -qec "make -s --no-print-directory class SUBMISSIONS='$dir/submissions' ROSTER='$dir/roster.csv' LESSON=01 OUT='$dir/out_tty' JOBS=1" \
+        /dev/null >"$dir/terminal" 2>&1
+    [ "$(tr '\r' '\n' <"$dir/terminal" | grep -o 'about [0-9]* s left' | sort -u | wc -l)" -ge 2 ] || { cat "$dir/terminal" && false; }
+}
+if command -v script >/dev/null; then
+    expect "and counted down on a terminal" counts_down
+else
+    tell skip "the time left on a terminal" "there is no script (bsdutils)"
+fi
+cp "$out/late.csv" "$dir/late.csv"
+echo 'Ada Lovelace,01,115.5,"found a mistake of ours; and mended it"' >>"$out/overrides.csv"
+echo '*,0,50,0,' >>"$out/late_rules.csv"
+expect "an override may be a bonus" class
+expect "which Canvas gets" imports canvas '18233 4711 11.55
+18234 4711 0
+18235 4711 0
+18236 4711 EX
+'
+expect "late.csv is not filled twice" cmp "$dir/late.csv" "$out/late.csv"
+expect "one student" class STUDENT='Ada Lovelace'
+expect "is said" said 'Ada Lovelace'
+expect "and nothing of others" quiet_of 'Nora\|Weiß\|rows\|mean\|look alike\|late hand-ins'
+
+# ---- Moodle: the participants of the course, saved by a spreadsheet; then a grading worksheet
+rm -rf "$dir/submissions" "$out"
+mkdir -p "$dir/submissions/Ada Lovelace_1001_assignsubmission_file_" "$dir/submissions/Jürgen Weiß_1002_assignsubmission_file_"
+(cd "$dir/submissions/Jürgen Weiß_1002_assignsubmission_file_" && echo 'this is no C' >vector_add.cu && touch -d '2026-11-23 06:00' vector_add.cu)
+cp $solution "$dir/submissions/Ada Lovelace_1001_assignsubmission_file_/"
+touch -d '2026-11-20 23:00' "$dir/submissions/Ada Lovelace_1001_assignsubmission_file_/vector_add.cu"
+printf 'First name;Last name;ID number;Email address\r\nAda;Lovelace;18233;ada@example.org\r\nJ\374rgen;Wei\337;18234;jw@example.org\r\nNora;Nobody;;nn@example.org\r\n' >"$dir/roster.csv"
+mkdir "$out"
+printf 'lesson;grace_days;percent_per_day;least_percent;due\n01;0,5;10;0;2026-11-20 23:59\n' >"$out/late_rules.csv"
+expect "a class from Moodle is graded" class
+expect "Moodle's grade import takes it" imports moodle 'ada@example.org 01_vector_add 100
+jw@example.org 01_vector_add 0
+nn@example.org 01_vector_add 0
+'
+expect "days follow from the time and the date that is due" grep -q '"Jürgen Weiß","01_vector_add","2.26","its time"' "$out/late.csv"
+expect "who was in time has none" sh -c "! grep Ada '$out/late.csv'"
+expect "and they count from then on" grep -q '"Jürgen Weiß".*2.26 days late: 80 %' "$out/gradebook.csv"
+cat >"$dir/roster.csv" <<'CSV'
+Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed","Last modified (submission)","Last modified (grade)","Feedback comments"
+"Participant 1001","Ada Lovelace",ada@example.org,"Submitted for grading",,50.00,Yes,"Friday, 20 November 2026, 11:00 PM",-,"- two
+lines, ""quoted"""
+"Participant 1002","Jürgen Weiß",jw@example.org,"Submitted for grading",,50.00,Yes,"Monday, 23 November 2026, 6:00 AM",-,
+CSV
+expect "with its grading worksheet" class
+expect "the assignment takes the worksheet" imports worksheet '1001 grade 50
+1002 grade 0
+'
+as_it_was() { sed 's/"//g' "$dir/roster.csv" | sed 's/,,50.00/,50,50.00/' | sed -n 2,3p >"$dir/was" && sed 's/"//g' "$out/exports/moodle.csv" | sed -n 2,3p | diff "$dir/was" -; }
+expect "which is as it was, but for the grade" as_it_was
+finish
