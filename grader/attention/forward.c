@@ -251,6 +251,19 @@ void forward_case_faint(struct problem p) {
     forward_run(&p, JUDGE_O);
 }
 
+void forward_case_jump(struct problem p, double level) {
+    char what[80];
+    snprintf(what, sizeof what, ", in every other row one key has 2^%g times the weight of another",
+             level);
+    forward_begin(&p, PACKED, what);
+    fill_with_levels(&p, one_above);
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            row_of(&p, ARRAY_K, b, h, KEY_ABOVE)[0] = level * log(2) / p.scale;
+    FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = (double)(i % 2);
+    forward_run(&p, JUDGE_O | JUDGE_LSE);
+}
+
 void forward_case_late_maximum(struct problem p) {
     forward_begin(&p, PACKED, ", the last score 300 in every other row, and 0 in the others");
     set_column(&p, ARRAY_K, 0, 0);

@@ -38,15 +38,14 @@ COURSE_BEGIN_C
 //
 // Memory: all arrays belong to the caller and are in device memory. The tickets are 0 before the
 // first call, and each call leaves them so; calls that may run at the same time have tickets of
-// their own. Nothing is allocated, and
-// each element of O and LSE is stored once. The kernel runs in the default stream; the launcher
-// does not wait for it.
+// their own. Nothing is allocated, and each element of O and LSE is stored once. The kernel runs in
+// the default stream; the launcher does not wait for it.
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size or window; d < 1; H_q no multiple of H_k, or H_k = 0 and
 //                          H_q > 0
-//     COURSE_UNSUPPORTED   d neither 64 nor 128; more than 2^31 - 1 tiles of 64 queries, B * H_q * ceil(N_q / 64); a scale not above 0; a window
-//                          without causal
+//     COURSE_UNSUPPORTED   d neither 64 nor 128; more than 2^31 - 1 tiles of 64 queries, B * H_q *
+//                          ceil(N_q / 64); a scale not above 0; a window without causal
 //     COURSE_OK            B, N_q or H_q is 0: nothing is touched, pointers may be NULL
 //     COURSE_BAD_ARGUMENT  a NULL pointer (with N_k = 0, K_gpu and V_gpu may be NULL); a negative
 //                          stride; a row stride below d

@@ -75,11 +75,16 @@ template <class T> struct block_smem {
     mbarrier V_full[STAGES], V_empty[STAGES];
 };
 
+// An array of rows, where it lies.
+struct rows {
+    const bf16* first;
+    struct strides stride;
+};
+
 // What the kernel works on.
 struct flash {
-    CUtensorMap Q, K, V, O;
-    const bf16 *Q_gpu, *K_gpu;  // for scores that are computed again
-    struct strides stride_q, stride_k;
+    CUtensorMap Q_map, K_map, V_map, O_map;
+    struct rows Q, K, V, O;  // Q and K: for scores that are computed again
     float* LSE;
     int* tickets;  // the next tile that nobody has; how many blocks are done
     int B, N_q, N_k, H_q, H_k, causal, window;
@@ -95,7 +100,7 @@ struct range {
     int from, to;
 };
 template <class T> __device__ __forceinline__ struct range visible(const struct flash& p, int i) {
-    int q = min(i, p.N_q - 1) + p.N_k - p.N_q;
+    int q = min(i, p.N_q - 1) + (p.N_k - p.N_q);
     struct range keys = {0, p.N_k};
     if (p.causal) keys.to = min(p.N_k, q + 1);
     if (T::WINDOW) keys.from = max(0, q - p.window + 1);
@@ -236,6 +241,15 @@ __device__ __forceinline__ void next_tile(struct state<T>& s, struct block_smem<
     s.j = s.place.last;
 }
 
+// S has been multiplied: the stage of K is free, and behind a tile's last block its Q.
+template <class T>
+__device__ __forceinline__ void release_K(const struct state<T>& s, struct block_smem<T>& smem,
+                                          unsigned stage) {
+    if (s.thread != 0) return;
+    mbarrier_arrive(&smem.K_empty[stage]);
+    if (s.j == s.place.first) mbarrier_arrive(&smem.Q_empty[s.tile % STAGES]);
+}
+
 // The rest of what is to be known of it: while the product runs.
 template <class T>
 __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash& p) {
@@ -253,11 +267,16 @@ template <class T>
 __device__ __forceinline__ void first_softmax(struct state<T>& s, const struct flash& p) {
     float alpha[2];
     s.m[0] = s.m[1] = -INFINITY;
-    if ((s.j + 1) * BLOCK_K > min(s.keys[0].to, s.keys[1].to) ||
+    if (s.j * BLOCK_K > min(s.keys[0].to, s.keys[1].to) - BLOCK_K ||
         (T::WINDOW && s.j * BLOCK_K < max(s.keys[0].from, s.keys[1].from)))
         mask<T>(s.S, s.keys, s.j * BLOCK_K + s.thread % 4 * 2);
     raise_maximum(s.S, s.m, alpha, p.c);
     exponentials(s.S, s.m, s.l, p.c, true);
+}
+
+// A head's first row.
+__device__ __forceinline__ const bf16* row_of(struct rows array, int batch, int head) {
+    return array.first + batch * array.stride.b + head * array.stride.h;
 }
 
 // A warp's 16 rows of Q K^T again, from global memory: no other warp takes part.
@@ -265,12 +284,11 @@ template <class T>
 __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct flash& p,
                                              const struct place& place, int row, int first_key) {
     int lane = threadIdx.x % 32;
-    const bf16* Q = p.Q_gpu + place.batch * p.stride_q.b + place.head * p.stride_q.h + lane % 4 * 2;
-    const bf16* K = p.K_gpu + place.batch * p.stride_k.b +
-                    place.head / (p.H_q / p.H_k) * p.stride_k.h + lane % 4 * 2 +
-                    (first_key + lane / 4) * p.stride_k.n;
-    const bf16* Q_row[2] = {Q + min(row, p.N_q - 1) * p.stride_q.n,
-                            Q + min(row + 8, p.N_q - 1) * p.stride_q.n};
+    const bf16* Q = row_of(p.Q, place.batch, place.head) + lane % 4 * 2;
+    const bf16* K = row_of(p.K, place.batch, place.head / (p.H_q / p.H_k)) + lane % 4 * 2 +
+                    (first_key + lane / 4) * p.K.stride.n;
+    const bf16* Q_row[2] = {Q + min(row, p.N_q - 1) * p.Q.stride.n,
+                            Q + min(row + 8, p.N_q - 1) * p.Q.stride.n};
 #pragma unroll
     for (int i = 0; i < BLOCK_K / 2; i++) S[i] = 0.0f;
 #pragma unroll 1
@@ -280,11 +298,16 @@ __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct 
                          *(const unsigned*)(Q_row[1] + x + 8)};
 #pragma unroll
         for (int n = 0; n < BLOCK_K / 8; n++) {
-            const bf16* k = K + 8 * n * p.stride_k.n + x;
+            const bf16* k = K + 8 * n * p.K.stride.n + x;
             unsigned b[2] = {*(const unsigned*)k, *(const unsigned*)(k + 8)};
             mma_m16n8k16_bf16(&S[4 * n], a, b);
         }
     }
+}
+
+// Has a row of the warp outgrown its m?  NaN counts.                              (README eq. 4)
+__device__ __forceinline__ bool are_large(const float sum[2]) {
+    return __any_sync(0xffffffff, !(sum[0] < LARGEST_SUM) || !(sum[1] < LARGEST_SUM));
 }
 
 // One round: S of the next block and O of this one, then the softmax of the next one. In a plain
@@ -293,12 +316,13 @@ __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct 
 template <class T, bool masked>
 __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem,
                                          const struct flash& p) {
+    s.j--;
+    // BEGIN SOLUTION (about 45 lines): both products in turn, the softmax, what is free again
     const int K_BYTES = T::PANELS * BLOCK_K * 128;
     unsigned stage = s.round % STAGES, parity = s.round / STAGES % 2;
     unsigned next = (s.round + 1) % STAGES, next_parity = (s.round + 1) / STAGES % 2;
     float sum[2], alpha[2];
     bool again = false;
-    // BEGIN SOLUTION (about 40 lines): issue both products in turn, softmax, release
     mbarrier_wait(&smem.K_full[next], next_parity);
     named_sync(TURN + s.consumer, TURN_THREADS);
     issue_QK<T>(s.S, s.Q, s.K + next * (K_BYTES / 16));
@@ -307,11 +331,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
     wgmma_hold<BLOCK_K / 2>(s.S);
-    s.j--;
-    if (s.thread == 0) {
-        mbarrier_arrive(&smem.K_empty[next]);
-        if (s.j == s.place.first) mbarrier_arrive(&smem.Q_empty[s.tile % STAGES]);
-    }
+    release_K<T>(s, smem, next);
     if (masked) {
         mask<T>(s.S, s.keys, s.j * BLOCK_K + s.thread % 4 * 2);
         raise_maximum(s.S, s.m, alpha, p.c);
@@ -319,11 +339,10 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     }
     if (T::UNDER_PV) {
         exponentials(s.S, s.m, sum, p.c, masked);
-        if (!masked)
-            again = __any_sync(0xffffffff, !(sum[0] < LARGEST_SUM) || !(sum[1] < LARGEST_SUM));
+        if (!masked) again = are_large(sum);
         // Something that the compiler takes for a use of the sums: else it moves the wait for P V
         // above the exponentials, and nothing runs under it.
-        if (again) asm volatile("nanosleep.u32 20;" ::: "memory");
+        if (again) __nanosleep(20);
         wgmma_hold<BLOCK_K / 2>(s.S);
     }
     wgmma_wait<0>();
@@ -331,8 +350,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     if (s.thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
     if (!T::UNDER_PV) exponentials(s.S, s.m, sum, p.c, masked);
     pack(s.P, s.S);
-    if (!T::UNDER_PV && !masked)
-        again = __any_sync(0xffffffff, !(sum[0] < LARGEST_SUM) || !(sum[1] < LARGEST_SUM));
+    if (!T::UNDER_PV && !masked) again = are_large(sum);
     if (masked) {
         multiply_rows<T>(s.O, alpha);
     } else if (__builtin_expect(again, 0)) {
@@ -389,7 +407,7 @@ __device__ __forceinline__ void store_rows(const struct flash& p, const struct p
     if (lane == 0) {
         if (place.row0 + first < p.N_q)
             for (int panel = 0; panel < T::PANELS; panel++)
-                tma_store_5d(&p.O, smem.O[panel] + first * PANEL, 0, place.row0 + first, panel,
+                tma_store_5d(&p.O_map, smem.O[panel] + first * PANEL, 0, place.row0 + first, panel,
                              place.head, place.batch);
         bulk_commit();
     }
@@ -411,10 +429,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     see_keys<T>(s, p);
     wgmma_wait<0>();
     wgmma_hold<BLOCK_K / 2>(s.S);
-    if (s.thread == 0) {
-        mbarrier_arrive(&smem.K_empty[0]);
-        if (s.j == s.place.first) mbarrier_arrive(&smem.Q_empty[0]);
-    }
+    release_K<T>(s, smem, 0);
     first_softmax<T>(s, p);
     pack(s.P, s.S);
     for (;;) {
@@ -443,10 +458,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             finish_sums<T>(p, done, row, s.m, s.l, factor);
             wgmma_wait<1>();
             wgmma_hold<BLOCK_K / 2>(s.S);
-            if (s.thread == 0) {
-                mbarrier_arrive(&smem.K_empty[next]);
-                if (s.j == s.place.first) mbarrier_arrive(&smem.Q_empty[s.tile % STAGES]);
-            }
+            release_K<T>(s, smem, next);
             first_softmax<T>(s, p);
             wgmma_wait<0>();
             wgmma_hold<T::d / 2>(s.O);
@@ -482,8 +494,8 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
             break;
         }
         mbarrier_arrive_expect(&smem.Q_full[buffer], sizeof smem.Q[0]);
-        tma_load_5d(smem.Q[buffer], &p.Q, &smem.Q_full[buffer], L2_EVICT_FIRST, 0, place.row0, 0,
-                    place.head, place.batch);
+        tma_load_5d(smem.Q[buffer], &p.Q_map, &smem.Q_full[buffer], L2_EVICT_FIRST, 0, place.row0,
+                    0, place.head, place.batch);
         int head = place.head / (p.H_q / p.H_k);
         for (int j = place.last; j >= place.first; j--, round++) {
             unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
@@ -491,12 +503,12 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
             if (j == place.first) t = gridDim.x + atomicAdd(&p.tickets[0], 1);
             mbarrier_wait(&smem.K_empty[stage], parity);
             mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
-            tma_load_5d(smem.K[stage], &p.K, &smem.K_full[stage], L2_EVICT_LAST, 0, row, 0, head,
-                        place.batch);
+            tma_load_5d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, row, 0,
+                        head, place.batch);
             mbarrier_wait(&smem.V_empty[stage], parity);
             mbarrier_arrive_expect(&smem.V_full[stage], sizeof smem.V[0]);
-            tma_load_5d(smem.V[stage], &p.V, &smem.V_full[stage], L2_EVICT_LAST, 0, row, 0, head,
-                        place.batch);
+            tma_load_5d(smem.V[stage], &p.V_map, &smem.V_full[stage], L2_EVICT_LAST, 0, row, 0,
+                        head, place.batch);
         }
     }
     // The last block to be done puts the tickets back: all others have taken theirs.
@@ -505,23 +517,29 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
 
 // ---- GPU kernel
 
+// Who arrives how often in a phase of each barrier.
+template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
+    // BEGIN SOLUTION (about 6 lines): all barriers with their counts, and the fence behind them
+    for (int i = 0; i < STAGES; i++) {
+        mbarrier_init(&smem.Q_full[i], 1), mbarrier_init(&smem.Q_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
+    }
+    fence_mbarrier_init();
+    // END SOLUTION
+}
+
 // Grid: a block for each multiprocessor, or for each tile if these are fewer.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, 1)
     hopper_flash_kernel(const __grid_constant__ struct flash p) {
     extern __shared__ __align__(1024) unsigned char memory[];
     struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
+    if (threadIdx.x == 0) make_barriers<T>(smem);
+    __syncthreads();  // the barriers are there before anybody uses them
+    // BEGIN SOLUTION (about 8 lines): the first warpgroup produces, by one thread; others consume
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(&smem.Q_full[i], 1), mbarrier_init(&smem.Q_empty[i], T::CONSUMERS);
-            mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
-            mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
-        }
-        fence_mbarrier_init();
-    }
-    __syncthreads();  // the barriers are there before anybody uses them
     if (warpgroup == 0) {
         setmaxnreg_dec<T::PRODUCER_REGISTERS>();
         if (threadIdx.x == 0) produce<T>(smem, p);
@@ -529,36 +547,35 @@ __global__ void __launch_bounds__(T::THREADS, 1)
         setmaxnreg_inc<T::CONSUMER_REGISTERS>();
         consume<T>(smem, p, warpgroup - 1);
     }
+    // END SOLUTION
 }
 
 // ---- launcher
 
 // The map of a (B, N, H, d) array, as (B, H, d / 64, N, 64): a box is `rows` rows of one head, in
 // panels.
-static int encode(CUtensorMap* map, const bf16* array, int B, int N, int H, int d,
-                  struct strides stride, int rows, int panels) {
-    const int64_t size = sizeof(bf16);
+static int encode(CUtensorMap* map, struct rows array, int B, int N, int H, int d, int rows,
+                  int panels) {
+    const struct strides stride = array.stride;
+    const cuuint64_t size = sizeof(bf16);
     const cuuint64_t sizes[5] = {PANEL, (cuuint64_t)N, (cuuint64_t)d / PANEL, (cuuint64_t)H,
                                  (cuuint64_t)B};
-    const cuuint64_t bytes[4] = {(cuuint64_t)(stride.n * size), PANEL * sizeof(bf16),
-                                 (cuuint64_t)(stride.h * size), (cuuint64_t)(stride.b * size)};
+    const cuuint64_t bytes[4] = {stride.n * size, PANEL * size, stride.h * size, stride.b * size};
     const cuuint32_t box[5] = {PANEL, (cuuint32_t)rows, (cuuint32_t)panels, 1, 1};
-    return tensor_map_encode(map, array, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 5, sizes, bytes, box,
-                             128);
+    return tensor_map_encode(map, array.first, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 5, sizes, bytes,
+                             box, 128);
 }
 
-template <class T>
-static int launch(struct flash p, bf16* O, const bf16* V, struct strides stride_o,
-                  struct strides stride_v, int multiprocessors) {
+template <class T> static int launch(struct flash p, int multiprocessors) {
     // There is no map of an array without rows. Without a key it is one of a row of Q, and the boxes
     // lie behind it: they are zeros.
     p.behind = p.N_k == 0;
-    if (p.N_k == 0) V = p.K_gpu = p.Q_gpu, stride_v = p.stride_k = p.stride_q;
-    int rows = p.N_k + p.behind;
-    if (encode(&p.Q, p.Q_gpu, p.B, p.N_q, p.H_q, T::d, p.stride_q, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.O, O, p.B, p.N_q, p.H_q, T::d, stride_o, WARP_ROWS, 1) ||
-        encode(&p.K, p.K_gpu, p.B, rows, p.H_k, T::d, p.stride_k, BLOCK_K, T::PANELS) ||
-        encode(&p.V, V, p.B, rows, p.H_k, T::d, stride_v, BLOCK_K, T::PANELS))
+    if (p.N_k == 0) p.K = p.V = p.Q;
+    int rows = p.N_k + p.behind, H_k = p.H_k;
+    if (encode(&p.Q_map, p.Q, p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
+        encode(&p.O_map, p.O, p.B, p.N_q, p.H_q, T::d, WARP_ROWS, 1) ||
+        encode(&p.K_map, p.K, p.B, rows, H_k, T::d, BLOCK_K, T::PANELS) ||
+        encode(&p.V_map, p.V, p.B, rows, H_k, T::d, BLOCK_K, T::PANELS))
         return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
@@ -567,28 +584,22 @@ static int launch(struct flash p, bf16* O, const bf16* V, struct strides stride_
     int64_t bytes_of_head = (int64_t)p.N_k * T::d * 2 * sizeof(bf16) / (p.H_q / p.H_k);
     while (p.causal && p.section * 2 <= p.B * p.H_q && p.section * 2 * bytes_of_head <= SECTION)
         p.section *= 2;
+    void (*kernel)(struct flash) = hopper_flash_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
-    COURSE_TRY(cudaFuncSetAttribute(hopper_flash_kernel<T>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     int blocks = p.tiles < multiprocessors ? p.tiles : multiprocessors;
-    hopper_flash_kernel<T><<<blocks, T::THREADS, bytes>>>(p);
+    kernel<<<blocks, T::THREADS, bytes>>>(p);
     COURSE_TRY(cudaGetLastError());
     return COURSE_OK;
 }
 
-template <bool window>
-static int launch_best(const struct flash& p, int d, bf16* O, const bf16* V,
-                       struct strides stride_o, struct strides stride_v, int multiprocessors) {
+template <bool window> static int launch_best(const struct flash& p, int d, int multiprocessors) {
     bool is_long = p.N_k >= LONG;
     if (d == 128)
-        return is_long ? launch<flash_tiles<128, 2, true, window>>(p, O, V, stride_o, stride_v,
-                                                                   multiprocessors)
-                       : launch<flash_tiles<128, 2, false, window>>(p, O, V, stride_o, stride_v,
-                                                                    multiprocessors);
-    return is_long ? launch<flash_tiles<64, 3, false, window>>(p, O, V, stride_o, stride_v,
-                                                               multiprocessors)
-                   : launch<flash_tiles<64, 2, false, window>>(p, O, V, stride_o, stride_v,
-                                                               multiprocessors);
+        return is_long ? launch<flash_tiles<128, 2, true, window>>(p, multiprocessors)
+                       : launch<flash_tiles<128, 2, false, window>>(p, multiprocessors);
+    return is_long ? launch<flash_tiles<64, 3, false, window>>(p, multiprocessors)
+                   : launch<flash_tiles<64, 2, false, window>>(p, multiprocessors);
 }
 
 static bool is_negative(struct strides s) {
@@ -596,9 +607,10 @@ static bool is_negative(struct strides s) {
 }
 
 // Does every row begin at a multiple of 16 bytes, and can TMA take the strides?
-static bool fits_tma(const bf16* array, struct strides s) {
+static bool fits_tma(struct rows a) {
     const int64_t limit = (int64_t)1 << 39;
-    return ((uintptr_t)array % 16 | (s.b | s.n | s.h) % 8) == 0 && s.b < limit && s.n < limit &&
+    const struct strides s = a.stride;
+    return ((uintptr_t)a.first % 16 | (s.b | s.n | s.h) % 8) == 0 && s.b < limit && s.n < limit &&
            s.h < limit;
 }
 
@@ -616,25 +628,22 @@ extern "C" int hopper_flash(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
     if (B == 0 || N_q == 0 || H_q == 0) return COURSE_OK;
     if (!O_gpu || !LSE_gpu || !Q_gpu || !tickets_gpu || (N_k > 0 && (!K_gpu || !V_gpu)))
         return COURSE_BAD_ARGUMENT;
-    if (is_negative(stride_o) || is_negative(stride_q) || is_negative(stride_k) ||
-        is_negative(stride_v))
-        return COURSE_BAD_ARGUMENT;
-    if (stride_o.n < d || stride_q.n < d || stride_k.n < d || stride_v.n < d)
-        return COURSE_BAD_ARGUMENT;
-    if (!fits_tma(O_gpu, stride_o) || !fits_tma(Q_gpu, stride_q) || !fits_tma(K_gpu, stride_k) ||
-        !fits_tma(V_gpu, stride_v))
-        return COURSE_UNSUPPORTED;
+    struct flash p = {};
+    p.Q = {Q_gpu, stride_q}, p.K = {K_gpu, stride_k};
+    p.V = {V_gpu, stride_v}, p.O = {O_gpu, stride_o};
+    const struct rows arrays[4] = {p.Q, p.K, p.V, p.O};
+    for (int a = 0; a < 4; a++)
+        if (is_negative(arrays[a].stride) || arrays[a].stride.n < d) return COURSE_BAD_ARGUMENT;
+    for (int a = 0; a < 4; a++)
+        if (!fits_tma(arrays[a])) return COURSE_UNSUPPORTED;
     int device, major, multiprocessors;
     COURSE_TRY(cudaGetDevice(&device));
     COURSE_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     if (major != 9) return COURSE_UNSUPPORTED;
-
-    struct flash p = {};
-    p.Q_gpu = Q_gpu, p.K_gpu = K_gpu, p.stride_q = stride_q, p.stride_k = stride_k;
     p.LSE = LSE_gpu, p.tickets = tickets_gpu;
     p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.causal = causal != 0, p.window = window, p.c = scale * LOG2_E;
-    return window ? launch_best<true>(p, d, O_gpu, V_gpu, stride_o, stride_v, multiprocessors)
-                  : launch_best<false>(p, d, O_gpu, V_gpu, stride_o, stride_v, multiprocessors);
+    return window ? launch_best<true>(p, d, multiprocessors)
+                  : launch_best<false>(p, d, multiprocessors);
 }
