@@ -206,8 +206,8 @@ __device__ __forceinline__ void store(const struct decode& p, const struct work&
 // decode_smem.
 template <class T>
 __global__ void __launch_bounds__(T::THREADS, T::BLOCKS) decode_kernel(const struct decode p) {
-    // Aligned, whatever lies before it: a variable of 4 bytes that shifts the tiles by 16 bytes costs
-    // 15 % on an H200 (README, pitfalls).
+    // Aligned, whatever lies before it: a variable of 4 bytes that shifts the tiles by 16 bytes
+    // costs 15 % on an H200 (README, pitfalls).
     extern __shared__ __align__(128) uint4 memory[];
     struct decode_smem<T>& smem = *(struct decode_smem<T>*)memory;
     struct parts_smem<T>& parts = *(struct parts_smem<T>*)memory;

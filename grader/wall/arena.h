@@ -131,8 +131,8 @@ struct arena_traffic {
     // Sectors beyond those that would hold what each request uses, were it side by side.
     int64_t global_load_excess_sectors, global_store_excess_sectors;
     int64_t atomics, barriers, mma;
-    int64_t wgmma_multiplications;            // n 64 16 of each product of a warpgroup
-    int64_t tma_load_bytes, tma_store_bytes;  // also counted as global loads and stores
+    int64_t wgmma_multiplications;                    // n 64 16 of each product of a warpgroup
+    int64_t tma_load_bytes, tma_store_bytes;          // also counted as global loads and stores
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
     int64_t allocated_bytes;                          // by the launcher, at its peak
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills

@@ -28,12 +28,13 @@ COURSE_BEGIN_C
 // Returns, in this order of precedence
 //   COURSE_BAD_ARGUMENT  M, N or K is negative; a flag is neither 0 nor 1
 //   COURSE_UNSUPPORTED   M, N or K is above HOPPER_MATMUL_MAX_SIZE
-//   COURSE_OK            M = 0 or N = 0: C has no elements, and pointers and strides may be anything
+//   COURSE_OK            M = 0 or N = 0: C has no elements, and pointers and strides may be
+//                        anything
 //   COURSE_BAD_ARGUMENT  C is NULL, or stride_C is smaller than N; or K > 0, and A or B is NULL, or
 //                        their stride is smaller than their rows (K or M, N or K)
 //   COURSE_UNSUPPORTED   what TMA cannot copy: a matrix that does not begin at a multiple of 16
-//                        bytes, or a stride that is no multiple of 8 elements or is 2^39 or more. Of
-//                        A and B only if K > 0
+//                        bytes, or a stride that is no multiple of 8 elements or is 2^39 or
+//                        more. Of A and B only if K > 0
 //   COURSE_UNSUPPORTED   the device is no Hopper GPU
 //   COURSE_CUDA_ERROR    the launch failed
 //   COURSE_OK            the launch is on its way. K = 0: C becomes 0

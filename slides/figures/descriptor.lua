@@ -3,7 +3,7 @@ size(1150, 360)
 local function tile(x, title, fill, words)
     text(x, 28, title, {bold = true})
     cells(x + 60, 44, 8, 8, 52, 32, fill)
-    for i, w in ipairs(words) do text(x, 326 + (i - 1) * 24, w, {size = 16}) end
+    for i, w in ipairs(words) do text(x, 326 + (i - 1) * 24, w, {size = 19}) end
 end
 tile(10, "K_MAJOR: a row is 64 of k", function(c, r)
     local step = (c) // 2

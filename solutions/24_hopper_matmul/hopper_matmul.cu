@@ -59,7 +59,7 @@ struct product {
 // ---- device helpers
 
 // Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
-// that run at the same time share few rows of tiles of A and columns of tiles of B, in the L2 cache.
+// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
 template <int n>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);

@@ -15,10 +15,9 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
     if (cublasSetMathMode(cublas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) !=
         CUBLAS_STATUS_SUCCESS)
         return COURSE_CUDA_ERROR;
-    cublasStatus_t status =
-        cublasGemmEx(cublas, transpose_B ? CUBLAS_OP_T : CUBLAS_OP_N,
-                     transpose_A ? CUBLAS_OP_T : CUBLAS_OP_N, N, M, K, &one, B_gpu, CUDA_R_16BF,
-                     (int)stride_B, A_gpu, CUDA_R_16BF, (int)stride_A, &zero, C_gpu, CUDA_R_16BF,
-                     (int)stride_C, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    cublasStatus_t status = cublasGemmEx(
+        cublas, transpose_B ? CUBLAS_OP_T : CUBLAS_OP_N, transpose_A ? CUBLAS_OP_T : CUBLAS_OP_N, N,
+        M, K, &one, B_gpu, CUDA_R_16BF, (int)stride_B, A_gpu, CUDA_R_16BF, (int)stride_A, &zero,
+        C_gpu, CUDA_R_16BF, (int)stride_C, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     return status == CUBLAS_STATUS_SUCCESS ? COURSE_OK : COURSE_CUDA_ERROR;
 }

@@ -38,7 +38,7 @@ struct product {
 // ---- device helpers
 
 // Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
-// that run at the same time share few rows of tiles of A and columns of tiles of B, in the L2 cache.
+// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
 template <int n>
 __device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
     int group_tiles = GROUP * CEIL_DIV(p.N, n);
@@ -69,8 +69,8 @@ __device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier
     }
 }
 
-// Where element (row, col) of a tile of rows of 64 elements is, in panels of `rows` rows: as TMA has
-// laid it. col is a multiple of 8.
+// Where element (row, col) of a tile is: in panels of `rows` rows of 64 elements, as TMA has laid
+// it. col is a multiple of 8.
 __device__ __forceinline__ const bf16* place(const bf16* tile, int rows, int row, int col) {
     return &tile[col / PANEL * (rows * PANEL) + row * PANEL + ((col % PANEL / 8) ^ row % 8) * 8];
 }
@@ -110,7 +110,7 @@ __device__ __forceinline__ void multiply(float C_reg[4][8][4], const struct stag
     }
 }
 
-// Stores the warp's 64 x 64 sums. stride_C is even, so two neighbours are 4 bytes at a multiple of 4.
+// Stores the warp's 64 x 64 sums. stride_C is even: two neighbours are 4 bytes at a multiple of 4.
 __device__ __forceinline__ void store(const struct product& p, const float C_reg[4][8][4], int row0,
                                       int col0) {
     int lane = threadIdx.x % 32;

@@ -1,0 +1,63 @@
+// counted.c: what the instrumented build counted in a case, held against what it must and may be.
+#include <stdlib.h>
+
+#include "base/dtype.h"
+#include "check/state.h"
+
+static int64_t bytes_of(const struct check* c, bool (*has)(uint32_t role)) {
+    int64_t bytes = 0;
+    for (int i = 0; i < c->tensor_count; i++) {
+        const struct tensor* t = &c->tensor[i];
+        const bool* gap = t->state->untouched + t->state->per_round * c->round;
+        if (!has(t->state->role)) continue;
+        for (int64_t k = 0; k < t->count; k++) bytes += gap[k] ? 0 : dtype_size(t->dtype);
+    }
+    return bytes;
+}
+
+// An output that is right was written by kernels that were watched, but for what the launcher may
+// have filled; and what they read was counted.
+void trial_demand(struct check* c, const struct tensor* t) {
+    const struct arena_traffic* traffic = &c->answer.traffic[c->round];
+    int64_t in = 0, out = 0;
+    for (int i = 0; i < c->tensor_count; i++)
+        if (arena_is_read(c->state[i].role)) in += c->tensor[i].count;
+    for (int64_t k = 0; k < t->count; k++) out += !t->untouched[k];
+    if (c->watch != WATCH_CHECK || c->expected != 0 || in == 0 || out == 0) return;
+    if (traffic->launches < 1 || traffic->unique_read_bytes < 1 ||
+        traffic->unique_written_bytes < out * dtype_size(t->dtype) / 2)
+        check_fail(c, CAUSE_no_traffic, "%lld kernels read %lld bytes and wrote %lld; %s has %lld",
+                   (long long)traffic->launches, (long long)traffic->unique_read_bytes,
+                   (long long)traffic->unique_written_bytes, t->name,
+                   (long long)(out * dtype_size(t->dtype)));
+}
+
+bool check_call_failed(const struct check* c) {
+    return c->answer.failed[0];
+}
+
+bool check_error_left(const struct check* c) {
+    return c->answer.error_left[0];
+}
+
+const struct arena_traffic* check_traffic(struct check* c) {
+    const struct arena_traffic* t = &c->answer.traffic[c->round];
+    int64_t in = bytes_of(c, arena_is_read), out = bytes_of(c, arena_is_written);
+    if (c->watch != WATCH_PROFILE || !c->judged)
+        check_error(c, "check_traffic() before check_watch(WATCH_PROFILE) and check_compare()");
+    if (!c->session->judges_costs) return t;
+    if (t->launches < 1 || t->unique_read_bytes < in || t->unique_written_bytes < out)
+        check_fail(c, CAUSE_no_traffic,
+                   "%lld kernels read %lld of %lld bytes of input and wrote %lld of %lld of output",
+                   (long long)t->launches, (long long)t->unique_read_bytes, (long long)in,
+                   (long long)t->unique_written_bytes, (long long)out);
+    return t;
+}
+
+void check_at_most(struct check* c, enum cause cause, const char* what, double value,
+                   double limit) {
+    if (c->session->log) fprintf(c->session->log, "   %s: %g, at most %g\n", what, value, limit);
+    if (value <= limit || !c->session->judges_costs) return;
+    c->record->cost = true;
+    check_fail(c, cause, "%s: %.4g, at most %.4g", what, value, limit);
+}
