@@ -162,13 +162,14 @@ static void hard_scores(struct check* c) {
 static void growing_scores(struct check* c) {
     static const double levels[] = {8, 11.9, 12.1, 30, 126, 129, 1000};
     for (size_t n = 0; n < sizeof levels / sizeof levels[0]; n++)
-        forward_case_jump(all_keys(c, 64, 384), levels[n]);
-    forward_case_jump(with_d(all_keys(c, 128, 384), 128), 1000);
+        forward_case_jump(all_keys(c, 64, 384), levels[n], 1);
+    forward_case_jump(with_d(all_keys(c, 128, 384), 128), 1000, 1);
+    forward_case_jump(all_keys(c, 64, 384), 60, 0x1p80);
     // Forty times the score of the block before, once and again.
     forward_case_growing(all_keys(c, 64, 512), ", scores that grow from the last key on", -128, 40);
     forward_case_growing(causal(c, 384, 512), ", scores that grow from the last key on", -64, 9);
-    forward_case_jump(grouped(with_d(all_keys(c, 64, 384), 128), 2, 2), 200);
-    forward_case_jump(all_keys(c, 192, 2048), 200);  // where tiles may be larger
+    forward_case_jump(grouped(with_d(all_keys(c, 64, 384), 128), 2, 2), 200, 1);
+    forward_case_jump(all_keys(c, 192, 2048), 200, 1);  // where tiles may be larger
 }
 
 // New data in the same arrays, then calls of other sizes; the tickets are zeros again.
@@ -228,7 +229,7 @@ static void safe(struct check* c) {
     judge_O(causal(c, 128 + check_pick(c, 33, 63), 384 + check_pick(c, 33, 63)));
     judge_O(with_d(windowed(c, 65, 300, 140), 128));
     judge_O(with_heads(all_keys(c, 16, 16), 7, 20));
-    forward_case_jump(all_keys(c, 16, 384), 200);
+    forward_case_jump(all_keys(c, 16, 384), 200, 1);
 }
 
 // ---- costs, each of kernels that multiply by wgmma
@@ -266,7 +267,8 @@ static void read_once_per_tile(struct check* c) {
     // A window of 128 keys, aligned to no tile: a tile of 128 queries reads three tiles of keys at
     // most, of four.
     double in_window = forward_loads(windowed(c, 2 * N, 2 * N, 100));
-    check_at_most(c, CAUSE_masked_read, "times that each key is read which a window hides from most",
+    check_at_most(c, CAUSE_masked_read,
+                  "times that each key is read which a window hides from most",
                   in_window / (of_a_key * 2 * N), 2.2);
     forward_kept(all_keys(c, 16, 16));
 }

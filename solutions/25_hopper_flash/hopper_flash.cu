@@ -10,35 +10,32 @@
 //
 //     consumer 0   QK PV |  exp      | QK PV |  exp      |
 //     consumer 1         | QK PV     |  exp  | QK PV     |  exp
-//
-// The versions on the way, in steps/.
 #include "hopper_flash.h"
 
-#include <cuda_bf16.h>
 #include <limits.h>
 #include <math.h>
 
+#include "arrays.h"
 #include "hopper.h"
 
 #define LOG2_E 1.44269504f
 #define LN_2 0.69314718f
 
 enum {
-    BLOCK_K = 128,  // keys of a block
-    PANEL = 64,     // elements in a swizzled row of 128 bytes
-    STAGES = 2,     // of K, of V, and tiles of Q
-    ROWS = 64,      // queries of a consumer: the M of wgmma
+    BLOCK_K = 128,   // keys of a block
+    STAGES = 2,      // of K, of V, and tiles of Q
+    ROWS = 64,       // queries of a consumer: the M of wgmma
+    WARP_ROWS = 16,  // of one of its warps
     WARPGROUP = 128,
-    WARP_ROWS = 16,
     TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
     TURN_THREADS = 256,  // who gives a turn, and who takes it
     SECTION = 16 << 20,  // bytes of K and V of the heads that are worked on together, in L2
     LONG = 2048,         // keys: from here on tiles are large
 };
 
-// The weights of a row in a block may add up to this, though m is not the maximum; then the row gets
-// a new m. O, which sums 2^31 / BLOCK_K blocks times a V of up to 2^80, stays below 2^127; and where
-// one key dominates a row, its weight is 1 again, which bf16 holds exactly.        (README eq. 4)
+// The weights of a row in a block add up to less than this, or the row gets a new m. So O, a sum of
+// at most 2^31 / BLOCK_K blocks times a V of up to 2^80, stays below 2^127; and where one key
+// dominates a row, its weight is near 1 again, which bf16 holds.                   (README eq. 4)
 #define LARGEST_SUM 0x1p12f
 
 // The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.
@@ -49,6 +46,7 @@ template <int head_dim, int consumers, bool under_PV, bool window> struct flash_
         CONSUMERS = consumers,
         BLOCK_Q = ROWS * consumers,
         PANELS = head_dim / PANEL,
+        STAGE = PANELS * BLOCK_K * 128 / 16,  // from stage to stage of K or V, for descriptors
         THREADS = WARPGROUP * (consumers + 1),
         UNDER_PV = under_PV,
         WINDOW = window,
@@ -60,8 +58,7 @@ template <int head_dim, int consumers, bool under_PV, bool window> struct flash_
 // A tile of queries: its first row, its head; the blocks of keys [first, last] that some of its
 // queries see, at least one. live: there is such a tile.
 struct __align__(16) place {
-    int row0, head, batch, live;
-    int first, last;
+    int row0, head, batch, live, first, last;
 };
 
 template <class T> struct block_smem {
@@ -71,14 +68,7 @@ template <class T> struct block_smem {
     bf16 O[T::PANELS][T::BLOCK_Q * PANEL];
     struct place place[STAGES];  // of the tile in Q[...]
     mbarrier Q_full[STAGES], Q_empty[STAGES];
-    mbarrier K_full[STAGES], K_empty[STAGES];
-    mbarrier V_full[STAGES], V_empty[STAGES];
-};
-
-// An array of rows, where it lies.
-struct rows {
-    const bf16* first;
-    struct strides stride;
+    mbarrier K_full[STAGES], K_empty[STAGES], V_full[STAGES], V_empty[STAGES];
 };
 
 // What the kernel works on.
@@ -116,10 +106,9 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
     int section = t / (p.section * p.tiles_of_head) * p.section;  // its first head
     int heads = min(p.section, p.B * p.H_q - section);
     t -= section * p.tiles_of_head;
-    int row_tile = t / heads, head = section + t % heads;
-    place.row0 = (p.tiles_of_head - 1 - row_tile) * T::BLOCK_Q;
-    place.batch = head / p.H_q;
-    place.head = head % p.H_q;
+    int head = section + t % heads;
+    place.row0 = (p.tiles_of_head - 1 - t / heads) * T::BLOCK_Q;
+    place.batch = head / p.H_q, place.head = head % p.H_q;
     place.first = visible<T>(p, place.row0).from / BLOCK_K;
     place.last = max(place.first, (visible<T>(p, place.row0 + T::BLOCK_Q - 1).to - 1) / BLOCK_K);
     return place;
@@ -225,8 +214,8 @@ template <class T> struct state {
     int j;                     // the block of keys that S is of; place.first comes last
     int plain_from, plain_to;  // blocks that all rows of the warpgroup see whole
     unsigned Q, K, V;          // descriptors: of this tile of Q, of the first stages
-    // Blocks of keys so far, in stage round % STAGES, and tiles so far. Unsigned: the remainder of a
-    // signed number takes five instructions more, in front of the wait that begins a round.
+    // Blocks of keys so far, in stage round % STAGES, and tiles so far. Unsigned: a signed number's
+    // remainder takes five instructions more, in front of the wait that begins a round.
     unsigned round, tile;
     int consumer, thread;  // of CONSUMERS, of the 128
 };
@@ -274,18 +263,13 @@ __device__ __forceinline__ void first_softmax(struct state<T>& s, const struct f
     exponentials(s.S, s.m, s.l, p.c, true);
 }
 
-// A head's first row.
-__device__ __forceinline__ const bf16* row_of(struct rows array, int batch, int head) {
-    return array.first + batch * array.stride.b + head * array.stride.h;
-}
-
 // A warp's 16 rows of Q K^T again, from global memory: no other warp takes part.
 template <class T>
 __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct flash& p,
                                              const struct place& place, int row, int first_key) {
     int lane = threadIdx.x % 32;
-    const bf16* Q = row_of(p.Q, place.batch, place.head) + lane % 4 * 2;
-    const bf16* K = row_of(p.K, place.batch, place.head / (p.H_q / p.H_k)) + lane % 4 * 2 +
+    const bf16* Q = head_of(p.Q, place.batch, place.head) + lane % 4 * 2;
+    const bf16* K = head_of(p.K, place.batch, place.head / (p.H_q / p.H_k)) + lane % 4 * 2 +
                     (first_key + lane / 4) * p.K.stride.n;
     const bf16* Q_row[2] = {Q + min(row, p.N_q - 1) * p.Q.stride.n,
                             Q + min(row + 8, p.N_q - 1) * p.Q.stride.n};
@@ -318,16 +302,14 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
                                          const struct flash& p) {
     s.j--;
     // BEGIN SOLUTION (about 45 lines): both products in turn, the softmax, what is free again
-    const int K_BYTES = T::PANELS * BLOCK_K * 128;
-    unsigned stage = s.round % STAGES, parity = s.round / STAGES % 2;
-    unsigned next = (s.round + 1) % STAGES, next_parity = (s.round + 1) / STAGES % 2;
+    unsigned stage = s.round % STAGES, next = (s.round + 1) % STAGES;
     float sum[2], alpha[2];
     bool again = false;
-    mbarrier_wait(&smem.K_full[next], next_parity);
+    mbarrier_wait(&smem.K_full[next], (s.round + 1) / STAGES % 2);
     named_sync(TURN + s.consumer, TURN_THREADS);
-    issue_QK<T>(s.S, s.Q, s.K + next * (K_BYTES / 16));
-    mbarrier_wait(&smem.V_full[stage], parity);
-    issue_PV<T>(s.O, s.P, s.V + stage * (K_BYTES / 16));
+    issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
+    mbarrier_wait(&smem.V_full[stage], s.round / STAGES % 2);
+    issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
     named_arrive(TURN + (s.consumer + 1) % T::CONSUMERS, TURN_THREADS);
     wgmma_wait<1>();
     wgmma_hold<BLOCK_K / 2>(s.S);
@@ -416,7 +398,6 @@ __device__ __forceinline__ void store_rows(const struct flash& p, const struct p
 template <class T>
 __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct flash& p,
                                         int consumer) {
-    const int K_BYTES = T::PANELS * BLOCK_K * 128;
     struct state<T> s;
     s.consumer = consumer, s.thread = threadIdx.x % WARPGROUP, s.round = 0, s.tile = 0;
     s.K = wgmma_descriptor(smem.K[0][0], 0);
@@ -425,7 +406,9 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     next_tile<T>(s, smem);
     // The grid is not larger than the number of tiles: there is a first one.
     mbarrier_wait(&smem.K_full[0], 0);
+    named_sync(TURN + consumer, TURN_THREADS);  // also: all have read smem.place
     issue_QK<T>(s.S, s.Q, s.K);
+    named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
     see_keys<T>(s, p);
     wgmma_wait<0>();
     wgmma_hold<BLOCK_K / 2>(s.S);
@@ -450,9 +433,9 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             unsigned next = s.round % STAGES;
             mbarrier_wait(&smem.K_full[next], s.round / STAGES % 2);
             named_sync(TURN + consumer, TURN_THREADS);
-            issue_QK<T>(s.S, s.Q, s.K + next * (K_BYTES / 16));
+            issue_QK<T>(s.S, s.Q, s.K + next * T::STAGE);
             mbarrier_wait(&smem.V_full[stage], parity);
-            issue_PV<T>(s.O, s.P, s.V + stage * (K_BYTES / 16));
+            issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
             named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
             see_keys<T>(s, p);
             finish_sums<T>(p, done, row, s.m, s.l, factor);
@@ -467,7 +450,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
             pack(s.P, s.S);
         } else {
             mbarrier_wait(&smem.V_full[stage], parity);
-            issue_PV<T>(s.O, s.P, s.V + stage * (K_BYTES / 16));
+            issue_PV<T>(s.O, s.P, s.V + stage * T::STAGE);
             finish_sums<T>(p, done, row, s.m, s.l, factor);
             wgmma_wait<0>();
             wgmma_hold<T::d / 2>(s.O);
@@ -552,23 +535,9 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 
 // ---- launcher
 
-// The map of a (B, N, H, d) array, as (B, H, d / 64, N, 64): a box is `rows` rows of one head, in
-// panels.
-static int encode(CUtensorMap* map, struct rows array, int B, int N, int H, int d, int rows,
-                  int panels) {
-    const struct strides stride = array.stride;
-    const cuuint64_t size = sizeof(bf16);
-    const cuuint64_t sizes[5] = {PANEL, (cuuint64_t)N, (cuuint64_t)d / PANEL, (cuuint64_t)H,
-                                 (cuuint64_t)B};
-    const cuuint64_t bytes[4] = {stride.n * size, PANEL * size, stride.h * size, stride.b * size};
-    const cuuint32_t box[5] = {PANEL, (cuuint32_t)rows, (cuuint32_t)panels, 1, 1};
-    return tensor_map_encode(map, array.first, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 5, sizes, bytes,
-                             box, 128);
-}
-
 template <class T> static int launch(struct flash p, int multiprocessors) {
-    // There is no map of an array without rows. Without a key it is one of a row of Q, and the boxes
-    // lie behind it: they are zeros.
+    // An array without rows has no map. Without a key it is that of a row of Q, and the boxes lie
+    // behind it: they are zeros.
     p.behind = p.N_k == 0;
     if (p.N_k == 0) p.K = p.V = p.Q;
     int rows = p.N_k + p.behind, H_k = p.H_k;
@@ -579,7 +548,7 @@ template <class T> static int launch(struct flash p, int multiprocessors) {
         return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
-    // Without a causal mask all tiles take as long, and one head after the other needs the least L2.
+    // Without a mask all tiles take as long, and one head after the other needs the least L2.
     p.section = 1;
     int64_t bytes_of_head = (int64_t)p.N_k * T::d * 2 * sizeof(bf16) / (p.H_q / p.H_k);
     while (p.causal && p.section * 2 <= p.B * p.H_q && p.section * 2 * bytes_of_head <= SECTION)
@@ -602,18 +571,6 @@ template <bool window> static int launch_best(const struct flash& p, int d, int 
                    : launch<flash_tiles<64, 2, false, window>>(p, multiprocessors);
 }
 
-static bool is_negative(struct strides s) {
-    return s.b < 0 || s.n < 0 || s.h < 0;
-}
-
-// Does every row begin at a multiple of 16 bytes, and can TMA take the strides?
-static bool fits_tma(struct rows a) {
-    const int64_t limit = (int64_t)1 << 39;
-    const struct strides s = a.stride;
-    return ((uintptr_t)a.first % 16 | (s.b | s.n | s.h) % 8) == 0 && s.b < limit && s.n < limit &&
-           s.h < limit;
-}
-
 extern "C" int hopper_flash(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
                             const bf16* V_gpu, int B, int N_q, int N_k, int H_q, int H_k, int d,
                             struct strides stride_o, struct strides stride_q,
@@ -628,19 +585,13 @@ extern "C" int hopper_flash(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
     if (B == 0 || N_q == 0 || H_q == 0) return COURSE_OK;
     if (!O_gpu || !LSE_gpu || !Q_gpu || !tickets_gpu || (N_k > 0 && (!K_gpu || !V_gpu)))
         return COURSE_BAD_ARGUMENT;
+    const struct rows arrays[4] = {
+        {Q_gpu, stride_q}, {K_gpu, stride_k}, {V_gpu, stride_v}, {O_gpu, stride_o}};
+    int status = check_rows(arrays, 4, d), multiprocessors;
+    if (status == COURSE_OK) status = find_hopper(&multiprocessors);
+    if (status != COURSE_OK) return status;
     struct flash p = {};
-    p.Q = {Q_gpu, stride_q}, p.K = {K_gpu, stride_k};
-    p.V = {V_gpu, stride_v}, p.O = {O_gpu, stride_o};
-    const struct rows arrays[4] = {p.Q, p.K, p.V, p.O};
-    for (int a = 0; a < 4; a++)
-        if (is_negative(arrays[a].stride) || arrays[a].stride.n < d) return COURSE_BAD_ARGUMENT;
-    for (int a = 0; a < 4; a++)
-        if (!fits_tma(arrays[a])) return COURSE_UNSUPPORTED;
-    int device, major, multiprocessors;
-    COURSE_TRY(cudaGetDevice(&device));
-    COURSE_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    if (major != 9) return COURSE_UNSUPPORTED;
+    p.Q = arrays[0], p.K = arrays[1], p.V = arrays[2], p.O = arrays[3];
     p.LSE = LSE_gpu, p.tickets = tickets_gpu;
     p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.causal = causal != 0, p.window = window, p.c = scale * LOG2_E;
