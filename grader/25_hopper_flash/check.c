@@ -77,7 +77,7 @@ static void heads(struct check* c) {
     struct problem p = with_heads(all_keys(c, 128, 256), 2, check_pick(c, 2, 3));
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
-    judge_O(with_heads(all_keys(c, 64, 128), 7, 20));
+    judge_O(with_heads(all_keys(c, 16, 16), 7, 20));
 }
 
 static void groups(struct check* c) {
