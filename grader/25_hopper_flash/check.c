@@ -252,9 +252,8 @@ static void moved_by_tma(struct check* c) {
                   1 - (double)t->tma_store_bytes / outputs, 0);
 }
 
-// Every tile of queries reads all keys and values that it sees: with tiles of 128 and a mask 0.75
-// of all, with none left out 1. Tiles of 128 queries at least; where N_k is small no more are asked
-// for.
+// Every tile of queries reads all keys and values that it sees: in tiles of 128 keys 0.75 of what it
+// would read without a mask; 1 if none is left out. Tiles have 64 queries or more.
 static void read_once_per_tile(struct check* c) {
     enum { N = 256, TILE = 64 };
     const double of_a_key = 4.0 * (double)contract.d, of_Q = 2.0 * N * (double)contract.d;
@@ -264,12 +263,12 @@ static void read_once_per_tile(struct check* c) {
     double masked = (double)forward_by_mma(causal(c, N, N))->global_load_bytes - of_Q;
     double more = forward_loads(causal(c, N, N + MORE_KEYS));
     judge_masked_reads(c, N, masked, more, 0.765);
-    // A window of 128 keys, aligned to no tile: a tile of 128 queries reads three tiles of keys at
-    // most, of four.
+    // With a window of 100 of 512 keys 0.7 of what a causal mask alone reads: in tiles of 128 x 128
+    // 7 of 10, of 64 x 128 14 of 20, of 192 x 128 7 of 9; and all where none is left out.
     double in_window = forward_loads(windowed(c, 2 * N, 2 * N, 100));
-    check_at_most(c, CAUSE_masked_read,
-                  "times that each key is read which a window hides from most",
-                  in_window / (of_a_key * 2 * N), 2.2);
+    double all = forward_loads(causal(c, 2 * N, 2 * N));
+    check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
+                  in_window / all, 0.8);
     forward_kept(all_keys(c, 16, 16));
 }
 
