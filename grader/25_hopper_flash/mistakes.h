@@ -48,7 +48,7 @@ static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int
     double m = -INFINITY, l = 0, first_P[WALK_K] = {0};
     for (int64_t x = 0; x < p->d; x++) O[x] = 0;
     for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
-        const bool is_first = j == last / WALK_K, masked = j > whole && !is_first;
+        const bool is_first = j == last / WALK_K, masked = j >= whole && !is_first;
         double S[WALK_K], P[WALK_K], largest = m, sum = 0;
         for (int64_t n = 0; n < WALK_K; n++) {
             const int64_t key = j * WALK_K + n;

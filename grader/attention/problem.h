@@ -191,8 +191,8 @@ void problem_must_return(struct problem p, int status, const char* what);
 // return COURSE_UNSUPPORTED.
 void problem_misaligned_refused(struct problem p);
 
-// problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract has
-// any_heads; and 65536 of 65536 batches, which are 0 in 32 bits.
+// problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract
+// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits.
 void problem_too_many_heads(struct problem p);
 
 // check_large_calls() with packed arrays, whose launch fails.
@@ -224,8 +224,8 @@ void judge_conflicts(struct check* c, double most);
 enum { MORE_KEYS = 128 };
 void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit);
 
-// Fails if mma.sync, or wgmma, has made fewer multiplications than the products of a case need, two of a
-// forward pass or five of a backward pass, without those that the causal mask hides.
+// Fails if mma.sync, or wgmma, has made fewer multiplications than the products of a case need, two
+// of a forward pass or five of a backward pass, without those that the causal mask hides.
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
 
 // The problem of the running case.

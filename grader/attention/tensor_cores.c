@@ -1,6 +1,7 @@
 // tensor_cores.c: cases whose products must come from mma.sync, or from wgmma if the contract says
-// so, each of them. Operands are large: in one more run both instructions take their products 2 to 7 times, and every output must be what follows
-// from that (check_follows()). Large are inputs alone, of which all digits are known.
+// so, each of them. Operands are large: in one more run both instructions take their products 2 to
+// 7 times, and every output must be what follows from that (check_follows()). Large are inputs
+// alone, of which all digits are known.
 #include <stdlib.h>
 
 #include "attention/backward_cases.h"
