@@ -474,8 +474,9 @@ static enum cause explain_pooling(struct check* c, const struct tensor* t, struc
         return cause ? cause : fragment_explain(c, t, budget);
     }
     cause = explain_unseen(&s);
-    if (!cause) cause = explain_second_scale(&s);
     if (!cause) cause = explain_slips(&s);
+    // A wrong scale may make all weights of large scores 0, as other mistakes do.
+    if (!cause) cause = explain_second_scale(&s);
     if (!cause) cause = explain_second_mask(&s);
     return cause ? cause : explain_second_places(&s);
 }

@@ -49,7 +49,7 @@ static double A_first_rows(const struct product* p, struct term at) {
 }
 
 static double B_first_columns(const struct product* p, struct term at) {
-    int64_t col = at.j - at.j % (4 * A_PANEL) + at.j % A_PANEL;
+    int64_t col = at.j - at.j % at.size + at.j % A_PANEL;
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, col);
 }
 
@@ -64,7 +64,28 @@ static double B_not_turned(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_memory(&p->B, distance);
 }
 
+// The rows of A go on behind its last column.
+static double A_past_K(const struct product* p, struct term at) {
+    return in_memory(&p->A, at.i * p->A.stride + at.k) * in_tile(&p->B, at.k, at.j);
+}
+
 // ---- extents
+
+// size = 192, 256: columns of a tile.
+static bool of_wide_tiles(const struct product* p, const struct sum* sum, int variant,
+                          struct extent* e) {
+    (void)p, (void)sum;
+    e->size = 192 + 64 * variant;
+    return true;
+}
+
+static bool of_strides(const struct product* p, const struct sum* sum, int variant,
+                       struct extent* e) {
+    (void)sum;
+    const int64_t strides[] = {p->C.stride, p->A.stride, p->B.stride};
+    e->size = strides[variant];
+    return true;
+}
 
 static bool of_panels(const struct product* p, const struct sum* sum, int variant,
                       struct extent* e) {
@@ -112,6 +133,31 @@ static bool truncated(const struct suspect* s, const struct hypothesis* h, int v
     return true;
 }
 
+// A tile's sums begin with those of the tile before, of the same block: MULTIPROCESSORS tiles
+// before, in a product of few rows.
+static bool sums_go_on(const struct suspect* s, const struct hypothesis* h, int variant,
+                       double* guess) {
+    enum { MULTIPROCESSORS = 132 };
+    const struct product* p = s->problem;
+    const int64_t back = MULTIPROCESSORS * (192 + 64 * variant);
+    (void)h;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = p->N - 1; j >= 0; j--) {
+            int64_t e = place_in(&p->C, i, j);
+            guess[e] =
+                p->C.t->want[e] + (j < back ? 0 : p->C.t->want[place_in(&p->C, i, j - back)]);
+        }
+    return p->M <= A_PANEL && p->N > back;
+}
+
+// All of C is NaN: sums that were not awaited, numbers from outside of the arrays or from between
+// their rows look alike.
+static bool is_all_nan(const struct tensor* C) {
+    for (int64_t e = 0; e < C->count; e++)
+        if (!C->untouched[e] && !isnan(C->got[e])) return false;
+    return true;
+}
+
 // ---- all of them
 
 static const struct hypothesis of_tiles[] = {
@@ -135,8 +181,12 @@ static const struct hypothesis others[] = {
     SUM(tile_skipped, 1, B_first_step, of_panels),
     SUM(tile_twice, 1, A_half_steps, of_panels),
     SUM(fragment_order, 1, A_first_rows, all_terms),
-    SUM(fragment_order, 1, B_first_columns, all_terms),
+    SUM(fragment_order, 2, B_first_columns, of_wide_tiles),
+    SUM(stride_ignored, 3, A_row_length, of_strides),
+    SUM(stride_ignored, 3, B_row_length, of_strides),
+    SUM(nan_leak, 1, A_past_K, of_panels),
     SUM(stale_state, 1, stale_B, all_terms),
+    {CAUSE_accumulates, sums_go_on, 2, NULL},
     {CAUSE_swizzle, C_pieces, 1, NULL},
     {CAUSE_low_precision, truncated, 1, NULL},
     {0},
@@ -149,6 +199,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     (void)budget;
     if (p->K == 0) return CAUSE_NONE;        // nothing was to be multiplied
     if (p->M * p->N < 3) return CAUSE_NONE;  // a few sums are like many a mistake's by chance
+    if (is_all_nan(t)) return CAUSE_NONE;
     enum cause cause = hypothesis_search_variants(&s, of_tiles);
     if (!cause) cause = hypothesis_search(&s, others);
     if (!cause) cause = explain_counted(&s);

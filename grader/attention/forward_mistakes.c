@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-// Other masks of blocks than the right one (lesson 19).
-static enum cause explain_blocks(const struct suspect* s) {
+enum cause explain_forward_blocks(const struct suspect* s) {
     enum cause cause = CAUSE_NONE;
     bool found = false;
     struct forward_mistake w = forward_right(s->problem);
@@ -136,7 +135,8 @@ bool is_lost_below(const struct suspect* s) {
             continue;
         }
         // m is too large, and l is 0.
-        if (isfinite(got) || (O->got[first] != 0 && !isnan(O->got[first]))) return false;
+        if (isfinite(got) || isnan(got) || (O->got[first] != 0 && !isnan(O->got[first])))
+            return false;
         any = true;
     }
     return any;
@@ -206,7 +206,7 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause) cause = explain_scale(&s, right);
     // Where all weights come out as 0, it looks like a tile that was dropped.
     if (!cause) cause = explain_start(&s, right);
-    if (!cause) cause = explain_blocks(&s);
+    if (!cause) cause = explain_forward_blocks(&s);
     if (!cause) cause = explain_group(&s);
     if (!cause) cause = explain_mask(&s);
     for (int q = 0; q < 4; q++)

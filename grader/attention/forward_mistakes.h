@@ -120,6 +120,9 @@ bool is_LSE_right_beside_NaN(const struct suspect* s, bool with_empty_rows);
 // LSE is another function of m and l, or stands in another order.
 enum cause explain_LSE(const struct suspect* s);
 
+// Other masks of blocks than the right one (lesson 19).
+enum cause explain_forward_blocks(const struct suspect* s);
+
 // Rows looked for in wrong places: some of Q, K, V and O have wrong strides, in the same way; or
 // the inputs are those of an earlier call.
 enum cause explain_forward_places(const struct suspect* s);

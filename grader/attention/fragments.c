@@ -72,7 +72,7 @@ static void walk_tile(const struct problem* p, const struct walk* w, int64_t b, 
         for (int64_t j = 0; j < w->block_k; j++) {
             int64_t key = w->flaw == MASK_BY_PAIRS ? (j0 + j) / 2 * 2 : j0 + j;
             bool seen = key < keys_seen(p, i0 + r) && key < p->N_k && i0 + r < p->N_q &&
-                        index_times(p, b, i0 + r, key) != 0;
+                        pair_times(p, blocks_of(p), b, h, i0 + r, key) != 0;
             S[r][j] = seen ? 0 : -INFINITY;
             if (!seen || i0 + r >= p->N_q) continue;
             const double* q = row_of(p, ARRAY_Q, b, h, i0 + r);
@@ -230,7 +230,8 @@ enum cause fragment_explain(struct check* c, const struct tensor* t, struct budg
     const struct suspect s = forward_suspect(c, t, budget);
     if (is_cut_off(&s) || is_too_small(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
-    enum cause cause = explain_scores(&s);
+    enum cause cause = explain_forward_blocks(&s);  // none where there is no mask of blocks
+    if (!cause) cause = explain_scores(&s);
     if (!cause) cause = explain_taken(&s);
     // 0 / 0 in rows that see no key; or V, used before its copy arrived.
     if (!cause && is_O(&s) && is_LSE_right_beside_NaN(&s, true)) {

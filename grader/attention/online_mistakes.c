@@ -197,11 +197,21 @@ static bool is_rounding(const struct suspect* s) {
     return is_O(s) && largest > 32 && worst < 0.02 * largest;
 }
 
+// A scale that fp16 does not hold has made NaN.
+static bool is_scale_lost(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* LSE = p->array[ARRAY_LSE].tensor;
+    bool nan = false;
+    for (int64_t e = 0; e < LSE->count; e++) nan |= isnan(LSE->got[e]) && check_was_written(LSE, e);
+    return nan && fabs(p->scale) > 65504;
+}
+
 enum cause online_explain(struct check* c, const struct tensor* t, struct budget budget) {
     const struct suspect s = forward_suspect(c, t, budget);
     const struct forward_mistake right = online_right(s.problem);
     if (is_cut_off(&s)) return CAUSE_cut_off;
     if (is_lost_below(&s)) return CAUSE_max_init;
+    if (is_scale_lost(&s)) return CAUSE_half_range;
     enum cause cause = explain_LSE(&s);
     if (!cause) cause = explain_scale(&s, right);
     if (!cause && saw_nothing(s.problem)) cause = CAUSE_inner_tail;

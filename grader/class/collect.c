@@ -251,7 +251,7 @@ static void choose(struct class* class, int row_index) {
     struct row* row = &class->row[row_index];
     struct handin** h = calloc((size_t) class->handins + 1, sizeof *h);
     struct cell* cell = calloc(LESSONS, sizeof *cell);
-    struct entry* entry[LESSONS];
+    struct entry* entry[LESSONS] = {NULL};
     const struct handin* counting = NULL;
     int n = 0;
     if (!h || !cell) class_refuse("no memory for hand-ins");

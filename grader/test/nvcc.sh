@@ -7,8 +7,8 @@
 #                                       build/test/LESSON/nvcc.wrong or .other, lines of FILE KEY:
 #                                       all in one program, since most of the time goes to CUDA's
 #                                       headers; one after another if that does not compile
-#        nvcc.sh instructions           all functions of ptx.h; a kernel that calls those of tile.h
-#                                       and flash_tile.h
+#        nvcc.sh instructions           all functions of ptx.h and hopper.h; a kernel that calls
+#                                       those of tile.h and flash_tile.h
 #        nvcc.sh bench LESSON           its bench, which runs on a GPU only
 . grader/test/tell.sh
 . grader/test/ledger.sh
@@ -104,6 +104,7 @@ instructions)
         if ledger_has nvcc "$key"; then tell ok "nvcc $file, as in an earlier run"; else one "$lesson" "$file" "$key"; fi
     done <<'TEXT'
 - grader/cpu/test/hardware/instructions.cu
+- grader/cpu/test/hardware/hopper.cu
 17_gqa grader/test/exploits/control_taught_stages.cu
 TEXT
     ;;

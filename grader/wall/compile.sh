@@ -87,9 +87,9 @@ if [ -n "${NOTE:-}" ] && command -v nvcc >/dev/null 2>&1; then
     {
         # shellcheck disable=SC3045  # dash and bash have it
         ulimit -t 20
-        note=sm_80
-        ! grep -q '"hopper\.h"' "$file" || note=sm_90a
-        nice nvcc -std=c++17 -arch=$note -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
+        note=80
+        ! grep -q '"hopper\.h"' "$file" || note=90a
+        nice nvcc -std=c++17 -gencode "arch=compute_$note,code=sm_$note" -Iinclude -cuda out/source/unit.cu -o out/nvcc.ii >out/nvcc 2>&1
         case $? in [1-9]) ;; *) : >out/nvcc ;; esac # killed, or fine
     } 2>/dev/null &
     nvcc_job=$!

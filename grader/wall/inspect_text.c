@@ -145,7 +145,7 @@ static const char* const builtins[] = {
     "__builtin_assume",   "__builtin_FILE",      "__builtin_LINE",     NULL};
 // What the rewriter and __shared__ put into a line behind ::cudev::, and other words of theirs.
 static const char* const of_cudev[] = {"site",       "known",         "deduced", "unset",
-                                       "next_round", "dynamic_array", NULL};
+                                       "next_round", "dynamic_array", "cluster", NULL};
 static const char* const of_arrays[] = {"element", "extent", NULL};
 // Mathematics whose name is a macro (cpu/include/cudev/math.h): cudev::rsqrtf(x).
 static const char* const of_mathematics[] = {"frexp",    "modf",  "remquo", "sincos",

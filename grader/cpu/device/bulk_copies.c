@@ -229,13 +229,13 @@ static void write_global(struct worker* w, struct bulk_copy* c) {
     free(c->read);
 }
 
-void cudev_bulk_commit(void) {
-    struct worker* w = cudev_in_hopper("bulk_commit()", "?", 0);
+void cudev_bulk_commit(const char* file, int line) {
+    struct worker* w = cudev_in_hopper("bulk_commit()", file, line);
     w->hopper->bulk.groups[cudev_current(w)]++;
 }
 
-void cudev_bulk_wait(unsigned pending, int written) {
-    struct worker* w = cudev_in_hopper(written ? "bulk_wait()" : "bulk_wait_read()", "?", 0);
+void cudev_bulk_wait(unsigned pending, int written, const char* file, int line) {
+    struct worker* w = cudev_in_hopper(written ? "bulk_wait()" : "bulk_wait_read()", file, line);
     struct bulk_copies* all = &w->hopper->bulk;
     const unsigned t = cudev_current(w);
     unsigned left = 0;
@@ -268,8 +268,8 @@ void cudev_bulk_end(struct worker* w) {
     all->loads = all->stores = 0;
 }
 
-void cudev_fence_proxy(int global) {
-    struct worker* w = cudev_in_hopper("fence_proxy_async()", "?", 0);
-    if (!global) cudev_mbarrier_fence_init();
+void cudev_fence_proxy(int global, const char* file, int line) {
+    struct worker* w = cudev_in_hopper("fence_proxy_async()", file, line);
+    if (!global) cudev_mbarrier_fence_init(file, line);
     if (w->watch) cudev_watcher->proxy_fence(w, global != 0);
 }

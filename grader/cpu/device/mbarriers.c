@@ -78,8 +78,8 @@ void cudev_mbarrier_init(void* bar, unsigned count, const char* file, int line) 
     memcpy(bar, &mark, sizeof mark);
 }
 
-void cudev_mbarrier_fence_init(void) {
-    struct worker* w = cudev_in_hopper("fence_mbarrier_init()", "?", 0);
+void cudev_mbarrier_fence_init(const char* file, int line) {
+    struct worker* w = cudev_in_hopper("fence_mbarrier_init()", file, line);
     struct mbarriers* all = &w->hopper->mbarriers;
     for (unsigned i = 0; i < all->count; i++)
         if (all->barrier[i].thread == cudev_current(w)) all->barrier[i].fenced = true;

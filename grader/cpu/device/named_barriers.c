@@ -17,6 +17,7 @@ enum {
 };
 
 struct named_barrier {
+    bool touched;     // by the block that runs
     unsigned wanted;  // threads; 0: nobody has come since it opened
     unsigned arrived;
     unsigned first;               // the thread that came first
@@ -40,7 +41,14 @@ void cudev_named_barriers_create(struct worker* w) {
 
 void cudev_named_barriers_begin(struct worker* w) {
     struct named_barriers* all = w->named_barriers;
-    if (all->used) memset(all->barrier, 0, sizeof all->barrier);
+    for (unsigned i = 0; all->used && i < ALL_BARRIERS; i++) {
+        struct named_barrier* b = &all->barrier[i];
+        if (!b->touched) continue;
+        b->touched = false;
+        b->wanted = b->arrived = 0;
+        memset(b->waiting, 0, sizeof b->waiting);
+        b->clock.block = 0;
+    }
     all->used = false;
 }
 
@@ -118,6 +126,7 @@ static bool arrive(struct worker* w, unsigned warp, uint32_t lanes, bool waits) 
     unsigned t = warp * WARP_SIZE + (unsigned)__builtin_ctz(lanes);
     const struct lane* lane = &w->waiting->lane[t];
     struct named_barrier* b = &w->named_barriers->barrier[lane->arg];
+    b->touched = true;
     if (!b->wanted) {
         b->wanted = lane->width;
         b->first = t;

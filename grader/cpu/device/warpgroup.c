@@ -38,6 +38,7 @@ struct warp_state {
 };
 
 struct warpgroup {
+    bool touched;                           // by the block that runs
     unsigned first;                         // warp
     uint32_t computed, issued;              // products: by all; by at least one warp
     struct product product[MOST_PRODUCTS];  // number i at i % MOST_PRODUCTS
@@ -51,6 +52,8 @@ void cudev_warpgroups_create(struct worker* w) {
 void cudev_warpgroups_begin(struct worker* w) {
     for (unsigned g = 0; g < MAX_WARPGROUPS; g++) {
         struct warpgroup* group = &w->hopper->warpgroup[g];
+        if (!group->touched) continue;  // by the last block
+        group->touched = false;
         group->computed = group->issued = 0;
         for (unsigned i = 0; i < WARPGROUP; i++) {
             struct warp_state* s = &group->warp[i];
@@ -72,6 +75,7 @@ static struct warpgroup* own_group(struct worker* w, unsigned warp) {
     const struct warp_place place = cudev_warp_place(w, warp);
     struct warpgroup* g = &w->hopper->warpgroup[place.warpgroup];
     g->first = place.first;
+    g->touched = true;
     return g;
 }
 

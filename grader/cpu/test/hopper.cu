@@ -103,6 +103,36 @@ static void check_products(void) {
     CHECK(products(d)[1] == 16.0f);
 }
 
+// ---- clusters ----------------------------------------------------------------------------------
+
+// Each thread reads what its like in the other block of the cluster has written.
+template <int n> __global__ void __cluster_dims__(2, 1, 1) neighbours(int* out) {
+    __shared__ int s[n];
+    s[threadIdx.x] = 10 * blockIdx.x + threadIdx.x;
+    cluster_sync();
+    const int* other = (const int*)cluster_shared(s, cluster_rank() ^ 1);
+    out[blockIdx.x * n + threadIdx.x] = other[threadIdx.x] + 1000 * cluster_rank();
+    cluster_sync();
+}
+
+// The barrier of a block is its own, also in a cluster.
+__global__ void __cluster_dims__(4, 1, 1) votes(int* out) {
+    int any = __syncthreads_or(blockIdx.x == 5);
+    if (threadIdx.x == 0) out[blockIdx.x] = 100 * any + cluster_rank();
+}
+
+static void check_clusters(void) {
+    int *out_gpu = new_ints(6 * 64, 0), *votes_gpu = new_ints(8, 0);
+    neighbours<64><<<6, 64>>>(out_gpu);
+    for (int b = 0; b < 6; b++)
+        for (int t = 0; t < 64; t++)
+            CHECK(int_at(out_gpu, 64 * b + t) == 10 * (b ^ 1) + t + 1000 * (b % 2));
+    votes<<<8, 96>>>(votes_gpu);
+    for (int b = 0; b < 8; b++) CHECK(int_at(votes_gpu, b) == b % 4 + (b == 5 ? 100 : 0));
+    votes<<<6, 96>>>(votes_gpu);  // one cluster and a half
+    CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+}
+
 // ---- maps --------------------------------------------------------------------------------------
 
 static void check_maps(void) {
@@ -128,6 +158,7 @@ int main(int argc, char** argv) {
     }
     check_copies();
     check_products();
+    check_clusters();
     check_maps();
     CHECK_CUDA(cudaGetLastError());
     return failures != 0;

@@ -11,8 +11,8 @@
 __forceinline__ void mbarrier_init(mbarrier* bar, unsigned count, CUDEV_HERE) {
     cudev_mbarrier_init(bar, count, file, line);
 }
-__forceinline__ void fence_mbarrier_init() {
-    cudev_mbarrier_fence_init();
+__forceinline__ void fence_mbarrier_init(CUDEV_HERE) {
+    cudev_mbarrier_fence_init(file, line);
 }
 __forceinline__ void mbarrier_inval(mbarrier* bar, CUDEV_HERE) {
     cudev_mbarrier_inval(bar, file, line);
@@ -106,22 +106,22 @@ __forceinline__ void bulk_reduce_add(float* to, const float* from, unsigned byte
     const cudev_bulk copy = {"bulk_reduce_add()", (void*)from, 0, 0, {0}, to, bytes, 0, 0, 1};
     cudev_bulk_store(&copy, file, line);
 }
-__forceinline__ void bulk_commit() {
-    cudev_bulk_commit();
+__forceinline__ void bulk_commit(CUDEV_HERE) {
+    cudev_bulk_commit(file, line);
 }
-template <int pending> __forceinline__ void bulk_wait_read() {
+template <int pending> __forceinline__ void bulk_wait_read(CUDEV_HERE) {
     static_assert(pending >= 0, "bulk_wait_read<n>: n groups may still be on their way");
-    cudev_bulk_wait(pending, 0);
+    cudev_bulk_wait(pending, 0, file, line);
 }
-template <int pending> __forceinline__ void bulk_wait() {
+template <int pending> __forceinline__ void bulk_wait(CUDEV_HERE) {
     static_assert(pending >= 0, "bulk_wait<n>: n groups may still be on their way");
-    cudev_bulk_wait(pending, 1);
+    cudev_bulk_wait(pending, 1, file, line);
 }
-__forceinline__ void fence_proxy_async() {
-    cudev_fence_proxy(0);
+__forceinline__ void fence_proxy_async(CUDEV_HERE) {
+    cudev_fence_proxy(0, file, line);
 }
-__forceinline__ void fence_proxy_async_global() {
-    cudev_fence_proxy(1);
+__forceinline__ void fence_proxy_async_global(CUDEV_HERE) {
+    cudev_fence_proxy(1, file, line);
 }
 
 // ---- wgmma ----

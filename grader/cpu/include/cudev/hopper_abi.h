@@ -11,7 +11,7 @@ extern "C" {
 // ---- mbarriers: mbarriers.c. bar: 8 bytes in the block's shared memory -------------------------
 
 void cudev_mbarrier_init(void* bar, unsigned count, const char* file, int line);
-void cudev_mbarrier_fence_init(void);
+void cudev_mbarrier_fence_init(const char* file, int line);
 void cudev_mbarrier_inval(void* bar, const char* file, int line);
 // One arrival at the barrier of the cluster's block `rank` (-1: this one), which announces `bytes`.
 void cudev_mbarrier_arrive(void* bar, int rank, unsigned bytes, const char* file, int line);
@@ -40,12 +40,12 @@ struct cudev_bulk {
 };
 void cudev_bulk_load(const struct cudev_bulk* copy, const char* file, int line);
 void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line);
-void cudev_bulk_commit(void);
+void cudev_bulk_commit(const char* file, int line);
 // All groups of the calling thread but its `pending` newest have read their shared memory; with
 // `written`, they have written global memory as well.
-void cudev_bulk_wait(unsigned pending, int written);
+void cudev_bulk_wait(unsigned pending, int written, const char* file, int line);
 // fence.proxy.async for shared memory, or for global.
-void cudev_fence_proxy(int global);
+void cudev_fence_proxy(int global, const char* file, int line);
 
 // ---- wgmma: warpgroup.c -------------------------------------------------------------------------
 
