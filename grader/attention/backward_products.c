@@ -148,7 +148,8 @@ static const struct hypothesis in_diagonal[] = {
 static bool is_without_delta(const struct suspect* s) {
     const struct problem* p = s->problem;
     return s->tensor == p->array[ARRAY_dK].tensor &&
-           backward_count_nonfinite(s->tensor) == p->B * p->H * p->N_k * p->d;
+           backward_count_nonfinite(s->tensor) ==
+               p->B * p->H / sharing(p, ARRAY_dK) * p->N_k * p->d;
 }
 
 enum cause backward_explain_products(struct check* c, const struct tensor* t,

@@ -102,6 +102,11 @@ void forward_case_ones(struct problem p);
 // 1e-9, with values of tens of thousands. N_k is 512.
 void forward_case_faint(struct problem p);
 
+// Key 150 has a score of level ln 2 in every other row, and all other scores are 0: whether tiles
+// of 128 keys are walked forwards or backwards, it is not in the first one. N_k is 384 or more. V
+// is normal numbers times `value`.
+void forward_case_jump(struct problem p, double level, double value);
+
 // The last key has a score of 300 in every other row, whose other scores are ordinary; in the other
 // rows all scores are 0. What exp is relative to has to be the maximum of its own tile, too.
 void forward_case_late_maximum(struct problem p);

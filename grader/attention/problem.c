@@ -444,7 +444,7 @@ void problem_too_many_heads(struct problem p) {
         {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
         {0},
     };
-    problem_refused(p, bad);
+    problem_refused(p, p.contract->any_heads ? bad + 1 : bad);
 }
 
 void problem_large(struct problem p, const struct idle_call* good) {

@@ -73,6 +73,8 @@ struct contract {
     bool no_heads;  // arrays are (B, N, d); the names of strides are "stride_qb" and "stride_qn"
     enum dtype dtype;      // of all arrays but LSE, which is F32
     bool rounded_weights;  // P and dS are rounded to dtype before they are multiplied
+    bool any_heads;        // takes more heads than a grid has rows, 65535
+    bool by_wgmma;         // products are to be made by wgmma, not by mma.sync
     int64_t d;             // the usual head dimension
 
     // In layout GAPS an array has gap[] elements after each head, row_gaps * gap[] elements after
@@ -189,8 +191,8 @@ void problem_must_return(struct problem p, int status, const char* what);
 // return COURSE_UNSUPPORTED.
 void problem_misaligned_refused(struct problem p);
 
-// problem_refused() for more heads than a grid has rows: 65536 of one batch; and 65536 of 65536
-// batches, which are 0 in 32 bits.
+// problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract
+// has any_heads; and 65536 of 65536 batches, which are 0 in 32 bits.
 void problem_too_many_heads(struct problem p);
 
 // check_large_calls() with packed arrays, whose launch fails.
@@ -222,8 +224,8 @@ void judge_conflicts(struct check* c, double most);
 enum { MORE_KEYS = 128 };
 void judge_masked_reads(struct check* c, int64_t N, double masked, double more, double limit);
 
-// Fails if mma.sync has made fewer multiplications than the products of a case need, two of a
-// forward pass or five of a backward pass, without those that the causal mask hides.
+// Fails if mma.sync, or wgmma, has made fewer multiplications than the products of a case need, two
+// of a forward pass or five of a backward pass, without those that the causal mask hides.
 void judge_mma_count(const struct problem* p, const struct arena_traffic* t);
 
 // The problem of the running case.

@@ -1,6 +1,7 @@
-// tensor_cores.c: cases whose products must come from mma.sync, each of them. Operands are large:
-// in one more run mma.sync takes their products 2 to 7 times, and every output must be what follows
-// from that (check_follows()). Large are inputs alone, of which all digits are known.
+// tensor_cores.c: cases whose products must come from mma.sync, or from wgmma if the contract says
+// so, each of them. Operands are large: in one more run both instructions take their products 2 to
+// 7 times, and every output must be what follows from that (check_follows()). Large are inputs
+// alone, of which all digits are known.
 #include <stdlib.h>
 
 #include "attention/backward_cases.h"
@@ -12,8 +13,12 @@ void judge_mma_count(const struct problem* p, const struct arena_traffic* t) {
     double seen = 0;
     for (int64_t i = 0; i < p->N_q; i++) seen += (double)keys_seen(p, i);
     seen *= (double)(p->B * p->H);
-    check_at_most(p->check, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
-                  1 - (double)t->mma * of_an_mma / (products * seen * (double)p->d), 0);
+    const bool wgmma = p->contract->by_wgmma;
+    double made = wgmma ? (double)t->wgmma_multiplications : (double)t->mma * of_an_mma;
+    check_at_most(p->check, CAUSE_no_tensor_cores,
+                  wgmma ? "part of the products not made by wgmma"
+                        : "part of the products not made by mma.sync",
+                  1 - made / (products * seen * (double)p->d), 0);
 }
 
 enum { UNIT = 8 };  // fill_digits(): 1024 and more

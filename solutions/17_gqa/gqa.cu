@@ -107,13 +107,13 @@ __device__ __forceinline__ void store_packed(const struct forward& p, const stru
             int n = 16 * r + lane / 4 + 8 * h;
             float sum = quad_sum(warp.l[r][h]);
             float factor = sum > 0.0f ? 1.0f / sum : 0.0f;
-            float LSE = (warp.m[r][h] + log2f(sum)) * LN_2;  // -infinity if the row saw no key
 #pragma unroll
             for (int c = 0; c < T::d / 8; c++)
                 *(unsigned*)&O_smem[swizzled<T::d>(n, 8 * c + lane % 4 * 2)] =
                     pack_bf16(warp.O[r][c][2 * h] * factor, warp.O[r][c][2 * h + 1] * factor);
             if (lane % 4 == 0 && n < n_rows) {
-                // BEGIN SOLUTION (about 2 lines): store LSE, (B, H_q, N_q): where does row n lie?
+                // BEGIN SOLUTION (about 3 lines): store LSE, (B, H_q, N_q): where does row n lie?
+                float LSE = (warp.m[r][h] + log2f(sum)) * LN_2;  // -infinity: the row saw no key
                 struct row row = row_after(first, n, group);
                 p.LSE[row.head * p.N_q + row.query] = LSE;
                 // END SOLUTION
@@ -122,8 +122,8 @@ __device__ __forceinline__ void store_packed(const struct forward& p, const stru
     __syncwarp();  // the warp's rows are in O_smem before other lanes store them
 #pragma unroll
     for (int e = lane * PIECE; e < T::ROWS * T::d; e += 32 * PIECE) {
+        // BEGIN SOLUTION (about 4 lines): store 16 bytes of row n of O, if that row exists
         int n = e / T::d, x = e % T::d;
-        // BEGIN SOLUTION (about 3 lines): store 16 bytes of row n of O, if that row exists
         if (n < n_rows)
             *(uint4*)place(p.O, row_after(first, n, group), x) =
                 *(const uint4*)&O_smem[swizzled<T::d>(n, x)];
@@ -226,18 +226,17 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     int first_key = block * T::BLOCK_K;  // [0, N_k)
     int n_keys = p.N_k - first_key < T::BLOCK_K ? p.N_k - first_key : T::BLOCK_K;
 
-    // Tiles of queries of each head: none before `start` sees a key of the block; from `full` on
-    // all see all of its keys.
-    int start = seen_from(first_key, p.N_q, p.N_k, p.causal) / T::TILE_Q;
-    int full = CEIL_DIV(seen_from(first_key + n_keys - 1, p.N_q, p.N_k, p.causal), T::TILE_Q);
-    int tiles = CEIL_DIV(p.N_q, T::TILE_Q);
-
     copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.K, p.K, first_key, n_keys);
     copy_tile<T::d, T::BLOCK_K, T::THREADS>(smem.V, p.V, first_key, n_keys);
 
     // dV_g = sum_h P_h^T dO_h,  dK_g = sum_h dS_h^T Q_h, on from head to head       (README eq. 6)
     struct keys_state<T> warp = {};
-    // BEGIN SOLUTION (about 6 lines): copy_queries() and walk_queries(), of each head of the group
+    // BEGIN SOLUTION (about 9 lines): copy_queries() and walk_queries(), of each head of the group
+    // Tiles of queries of each head: none before `start` sees a key of the block; from `full` on
+    // all see all of its keys.
+    int start = seen_from(first_key, p.N_q, p.N_k, p.causal) / T::TILE_Q;
+    int full = CEIL_DIV(seen_from(first_key + n_keys - 1, p.N_q, p.N_k, p.causal), T::TILE_Q);
+    int tiles = CEIL_DIV(p.N_q, T::TILE_Q);
     for (int g = 0; g < group && tiles > start; g++) {
         struct backward one = of_query_head(p, key_head * group + g, H_k * group);
         __syncthreads();  // all have read the tiles of the head before, P and dS: they are next

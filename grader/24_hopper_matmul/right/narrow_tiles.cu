@@ -1,0 +1,253 @@
+// narrow_tiles.cu: tiles of 128 x 128 in four stages, whatever the sizes; a stage is given back one
+// round later, when the next products have been issued.
+#include "hopper_matmul.h"
+
+#include <cuda_bf16.h>
+
+#include "hopper.h"
+
+enum {
+    BLOCK_M = 128,    // rows of a block's tile of C; its columns are a template's parameter, n
+    BLOCK_K = 64,     // of a stage
+    PANEL = 64,       // elements in a swizzled row of 128 bytes
+    CONSUMER_M = 64,  // rows of a consumer's wgmma
+    STEP = 16,        // K of one wgmma
+    WARPGROUP = 128,  // threads
+    CONSUMERS = BLOCK_M / CONSUMER_M,
+    THREADS = WARPGROUP * (1 + CONSUMERS),
+    WARP_ROWS = 16,  // of C, in a consumer's warp
+    GROUP = 16,      // rows of tiles of C that are worked on together
+    // Registers of a thread. The block is launched with 168: 168 * 3 >= 40 + 232 * 2.
+    PRODUCER_REGISTERS = 40,
+    CONSUMER_REGISTERS = 232,
+};
+
+// A tile begins at a multiple of 1024 bytes: eight rows of 128, which is what the swizzle repeats.
+template <int n> struct stage_smem {
+    bf16 A[BLOCK_M * BLOCK_K];
+    bf16 B[BLOCK_K * n];
+};
+template <int n> struct block_smem {
+    enum { STAGES = 4 };
+    struct stage_smem<n> stages[STAGES];
+    bf16 C[CONSUMERS * 4][n / PANEL][WARP_ROWS * PANEL];  // each warp's own rows
+    mbarrier full[STAGES], empty[STAGES];
+};
+
+// What the kernel works on. The maps have to be a kernel's parameter.
+struct product {
+    CUtensorMap A, B, C;
+    int M, N, K;
+};
+
+// ---- device helpers
+
+// Where tile t of C begins. Tiles are counted in groups of GROUP rows of tiles, down first: blocks
+// that run at the same time share few rows of tiles of A and columns of tiles of B, in L2.
+template <int n>
+__device__ __forceinline__ void place_tile(int* row0, int* col0, int t, const struct product& p) {
+    int group_tiles = GROUP * CEIL_DIV(p.N, n);
+    int first = t / group_tiles * GROUP;
+    int rows = min((int)GROUP, CEIL_DIV(p.M, BLOCK_M) - first);  // the last group has fewer
+    t %= group_tiles;
+    *row0 = (first + t % rows) * BLOCK_M;
+    *col0 = t / rows * n;
+}
+
+// Asks for the tiles of A and B that begin at row0, col0 and k0. What lies outside of the matrices
+// becomes 0. One thread calls it.
+template <int A_major, int B_major, int n>
+__device__ __forceinline__ void load_stage(struct stage_smem<n>* stage, mbarrier* full,
+                                           const struct product& p, int row0, int col0, int k0) {
+    mbarrier_arrive_expect(full, sizeof(struct stage_smem<n>));
+    if (A_major == K_MAJOR) {  // a row of the matrix has BLOCK_K elements of the tile: one panel
+        tma_load_2d(stage->A, &p.A, full, L2_EVICT_NORMAL, k0, row0);
+    } else {
+        for (int i = 0; i < BLOCK_M; i += PANEL)
+            tma_load_2d(stage->A + i * BLOCK_K, &p.A, full, L2_EVICT_NORMAL, row0 + i, k0);
+    }
+    if (B_major == K_MAJOR) {
+        tma_load_2d(stage->B, &p.B, full, L2_EVICT_NORMAL, k0, col0);
+    } else {
+        for (int j = 0; j < n; j += PANEL)
+            tma_load_2d(stage->B + j * BLOCK_K, &p.B, full, L2_EVICT_NORMAL, col0 + j, k0);
+    }
+}
+
+// C_reg = A B (+ C_reg, if add) for a stage: 64 rows of A from row `first` of the tile on.
+template <int A_major, int B_major, int n>
+__device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_smem<n>* stage,
+                                         int first, bool add) {
+    // 16 more of k: 32 bytes further in each row, or 16 rows of 128 bytes further. In 16 bytes.
+    const int A_step = A_major == K_MAJOR ? STEP * 2 / 16 : STEP * 128 / 16;
+    const int B_step = B_major == K_MAJOR ? STEP * 2 / 16 : STEP * 128 / 16;
+    unsigned A = wgmma_descriptor(stage->A + first * BLOCK_K, 0);
+    unsigned B = wgmma_descriptor(stage->B, PANEL * BLOCK_K * sizeof(bf16));
+    wgmma_fence();
+#pragma unroll
+    for (int i = 0; i < BLOCK_K / STEP; i++)
+        wgmma_bf16<n, A_major, B_major>(C_reg, A + i * A_step, B + i * B_step, add || i > 0);
+    wgmma_commit();
+}
+
+// Stores a warp's 16 rows of C, by way of its place in shared memory.
+template <int n>
+__device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
+                                           const float C_reg[n / 2], const struct product& p,
+                                           int row0, int col0) {
+    int lane = threadIdx.x % 32;
+    if (lane == 0) bulk_wait_read<0>();  // the stores of the tile before have read C_smem
+    __syncwarp();                        // ... before any lane writes there
+    int row = lane % 16;                 // of the 8 elements whose address this lane gives
+#pragma unroll
+    for (int col = 0; col < n; col += 16) {
+        const float* c = &C_reg[col / 2];
+        unsigned word[4] = {pack_bf16(c[0], c[1]), pack_bf16(c[2], c[3]), pack_bf16(c[4], c[5]),
+                            pack_bf16(c[6], c[7])};
+        int piece = (col % PANEL / 8 + lane / 16) ^ row % 8;  // as TMA expects it
+        stmatrix_x4(&C_smem[col / PANEL][row * PANEL + piece * 8], word);
+    }
+    fence_proxy_async();  // the lane's stores come before TMA's reads
+    __syncwarp();         // ... all lanes'
+    if (lane == 0) {
+        for (int panel = 0; panel < n / PANEL; panel++)
+            tma_store_2d(&p.C, C_smem[panel], col0 + panel * PANEL, row0);
+        bulk_commit();
+    }
+}
+
+// ---- GPU kernel
+
+// Grid: as many blocks as run at a time, or one for each tile if these are fewer. The majors say
+// which index of A and B runs fastest in memory.
+template <int A_major, int B_major, int n>
+__global__ void __launch_bounds__(THREADS, 1)
+    hopper_matmul_kernel(const __grid_constant__ struct product p) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    struct block_smem<n>& smem = *(struct block_smem<n>*)memory;
+    const int STAGES = smem.STAGES, tiles = CEIL_DIV(p.M, BLOCK_M) * CEIL_DIV(p.N, n);
+    // The same number in all lanes, and the compiler knows it.
+    int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
+
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; s++) {
+            mbarrier_init(&smem.full[s], 1);           // the producer, and the bytes
+            mbarrier_init(&smem.empty[s], CONSUMERS);  // a thread of each
+        }
+        fence_mbarrier_init();
+    }
+    __syncthreads();  // the barriers are there before anybody uses them
+
+    int row0, col0;
+    if (warpgroup == 0) {
+        setmaxnreg_dec<PRODUCER_REGISTERS>();
+        if (threadIdx.x != 0) return;
+        int s = 0, phase = 0;  // the stage, and the parity of its round through the ring
+        for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+            place_tile<n>(&row0, &col0, t, p);
+            for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
+                mbarrier_wait(&smem.empty[s], phase ^ 1);  // both consumers have read the stage
+                load_stage<A_major, B_major, n>(&smem.stages[s], &smem.full[s], p, row0, col0,
+                                                k * BLOCK_K);
+                if (++s == STAGES) s = 0, phase ^= 1;
+            }
+        }
+        return;
+    }
+
+    setmaxnreg_inc<CONSUMER_REGISTERS>();
+    int consumer = warpgroup - 1, warp = threadIdx.x % WARPGROUP / 32;
+    int first = consumer * CONSUMER_M;  // its rows of the tile
+    float C_reg[n / 2] = {};
+    int s = 0, phase = 0, before = 0;
+    for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+        for (int k = 0; k < CEIL_DIV(p.K, BLOCK_K); k++) {
+            mbarrier_wait(&smem.full[s], phase);  // A and B are here
+            multiply<A_major, B_major, n>(C_reg, &smem.stages[s], first, k > 0);
+            wgmma_wait<1>();  // the products of the stage before are done
+            if (threadIdx.x % WARPGROUP == 0 && k > 0) mbarrier_arrive(&smem.empty[before]);
+            before = s;
+            if (++s == STAGES) s = 0, phase ^= 1;
+        }
+        wgmma_wait<0>();
+        if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&smem.empty[before]);
+        wgmma_hold<n / 2>(C_reg);
+        place_tile<n>(&row0, &col0, t, p);
+        store_rows<n>(smem.C[consumer * 4 + warp], C_reg, p, row0 + first + warp * WARP_ROWS, col0);
+    }
+    bulk_wait<0>();  // shared memory must live until it is read
+}
+
+// ---- launcher
+
+// The map of a (rows, cols) matrix; TMA moves boxes of `box_rows` rows of a panel.
+static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t cols, int64_t stride,
+                  int box_rows) {
+    const cuuint64_t sizes[2] = {(cuuint64_t)cols, (cuuint64_t)rows};
+    const cuuint64_t bytes[1] = {(cuuint64_t)stride * sizeof(bf16)};
+    const cuuint32_t box[2] = {PANEL, (cuuint32_t)box_rows};
+    return tensor_map_encode(map, matrix, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, sizes, bytes, box,
+                             128);
+}
+
+static bool fits_tma(const bf16* matrix, int64_t stride) {
+    return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
+}
+
+template <int A_major, int B_major, int n>
+static int launch(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
+    if (B_major == K_MAJOR ? encode(&p->B, B, p->N, p->K, stride_B, n)
+                           : encode(&p->B, B, p->K, p->N, stride_B, BLOCK_K))
+        return COURSE_CUDA_ERROR;
+    const int bytes = sizeof(struct block_smem<n>);
+    COURSE_TRY(cudaFuncSetAttribute(hopper_matmul_kernel<A_major, B_major, n>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    int tiles = CEIL_DIV(p->M, BLOCK_M) * CEIL_DIV(p->N, n);
+    int blocks = tiles < multiprocessors ? tiles : multiprocessors;
+    hopper_matmul_kernel<A_major, B_major, n><<<blocks, THREADS, bytes>>>(*p);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+template <int A_major, int B_major>
+static int launch_best(struct product* p, const bf16* B, int64_t stride_B, int multiprocessors) {
+    return launch<A_major, B_major, 128>(p, B, stride_B, multiprocessors);
+}
+
+extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, int M, int N, int K,
+                             int64_t stride_C, int64_t stride_A, int64_t stride_B, int transpose_A,
+                             int transpose_B) {
+    const int limit = HOPPER_MATMUL_MAX_SIZE;
+    if (M < 0 || N < 0 || K < 0) return COURSE_BAD_ARGUMENT;
+    if ((transpose_A & ~1) || (transpose_B & ~1)) return COURSE_BAD_ARGUMENT;
+    if (M > limit || N > limit || K > limit) return COURSE_UNSUPPORTED;
+    if (M == 0 || N == 0) return COURSE_OK;
+    int A_rows = transpose_A ? K : M, A_cols = transpose_A ? M : K;
+    int B_cols = transpose_B ? K : N;
+    if (C_gpu == NULL || stride_C < N) return COURSE_BAD_ARGUMENT;
+    if (K > 0 && (A_gpu == NULL || B_gpu == NULL || stride_A < A_cols || stride_B < B_cols))
+        return COURSE_BAD_ARGUMENT;
+    if (!fits_tma(C_gpu, stride_C)) return COURSE_UNSUPPORTED;
+    if (K > 0 && (!fits_tma(A_gpu, stride_A) || !fits_tma(B_gpu, stride_B)))
+        return COURSE_UNSUPPORTED;
+    int device, major, multiprocessors;
+    COURSE_TRY(cudaGetDevice(&device));
+    COURSE_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    COURSE_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    if (major != 9) return COURSE_UNSUPPORTED;
+    if (K == 0) {  // no term: a map of an array without elements does not exist
+        COURSE_TRY(cudaMemset2DAsync(C_gpu, stride_C * sizeof(bf16), 0, N * sizeof(bf16), M));
+        return COURSE_OK;
+    }
+
+    struct product p = {};
+    p.M = M, p.N = N, p.K = K;
+    if (encode(&p.C, C_gpu, M, N, stride_C, WARP_ROWS) ||
+        encode(&p.A, A_gpu, A_rows, A_cols, stride_A, transpose_A ? BLOCK_K : BLOCK_M))
+        return COURSE_CUDA_ERROR;
+    if (transpose_A)
+        return transpose_B ? launch_best<MN_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
+                           : launch_best<MN_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
+    return transpose_B ? launch_best<K_MAJOR, K_MAJOR>(&p, B_gpu, stride_B, multiprocessors)
+                       : launch_best<K_MAJOR, MN_MAJOR>(&p, B_gpu, stride_B, multiprocessors);
+}

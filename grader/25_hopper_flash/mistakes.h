@@ -1,0 +1,149 @@
+// mistakes.h: what is wrong with an output of lesson 25. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "attention/forward_mistakes.h"
+
+enum { TICKETS = 2 };
+
+// Compares the tickets of the selected call: they have to be zeros again.
+static void judge_tickets(struct check* c) {
+    struct tensor* tickets = check_tensor(c, "tickets");
+    for (int64_t e = 0; e < tickets->count; e++) tickets->untouched[e] = false;
+    check_compare(c, tickets, budget_exact());
+}
+
+// ---- a walk from the last block of keys to the first, in which plain rounds have no maximum
+
+enum { WALK_K = 128, WALK_ROWS = 64, WALK_Q = 128 };
+
+struct lazy {
+    enum {
+        MASKED_O_KEPT,   // O is not rescaled in a masked round
+        MASKED_L_KEPT,   // l is not
+        MASKED_M_KEPT,   // m is not raised there
+        AGAIN_O_KEPT,    // O is not rescaled where scores are computed again
+        AGAIN_L_KEPT,    // l is not
+        SUM_OF_FIRST,    // l is that of the first block
+        SUM_OF_MASKED,   // l lacks what plain rounds add
+        V_OF_NEXT,       // the weights of a block multiply the values of the next one
+        LAST_PV_LOST,    // the last block's product with V is left out
+        FIRST_PV_TWICE,  // P is not new: the first block's weights multiply each V
+        LAZY_FLAWS
+    } flaw;
+};
+
+static const double LARGEST_SUM = 4096;
+
+// Row i as the kernel makes it. Keys of a block that it does not see weigh nothing.
+static bool row_of_lazy(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                        double* O, double* LSE) {
+    const int flaw = ((const struct lazy*)how)->flaw;
+    const int64_t tile_end = i / WALK_Q * WALK_Q + WALK_Q - 1, seen = keys_seen(p, i);
+    const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
+    const int64_t whole = (keys_seen(p, i / WALK_ROWS * WALK_ROWS) - 1) / WALK_K;
+    double m = -INFINITY, l = 0, first_P[WALK_K] = {0};
+    for (int64_t x = 0; x < p->d; x++) O[x] = 0;
+    for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
+        const bool is_first = j == last / WALK_K, masked = j >= whole && !is_first;
+        double S[WALK_K], P[WALK_K], largest = m, sum = 0;
+        for (int64_t n = 0; n < WALK_K; n++) {
+            const int64_t key = j * WALK_K + n;
+            S[n] = key < seen && key < p->N_k ? score(p, b, h, i, key) : -INFINITY;
+            largest = fmax(largest, S[n]);
+        }
+        for (int64_t n = 0; n < WALK_K; n++) sum += S[n] > -INFINITY ? exp(S[n] - m) : 0;
+        const bool again = !is_first && !masked && !(sum < LARGEST_SUM);
+        double alpha = 1;
+        if (is_first || again || (masked && flaw != MASKED_M_KEPT)) {
+            alpha = largest > -INFINITY ? exp(m - largest) : 1;
+            m = largest;
+        }
+        if (!(masked && flaw == MASKED_L_KEPT) && !(again && flaw == AGAIN_L_KEPT)) l *= alpha;
+        bool O_kept = (masked && flaw == MASKED_O_KEPT) || (again && flaw == AGAIN_O_KEPT);
+        for (int64_t x = 0; x < p->d && !O_kept; x++) O[x] *= alpha;
+        sum = 0;
+        for (int64_t n = 0; n < WALK_K; n++) {
+            P[n] = S[n] > -INFINITY ? exp(S[n] - m) : 0;
+            sum += P[n];
+            if (is_first) first_P[n] = P[n];
+        }
+        bool added = is_first || (flaw != SUM_OF_FIRST && !(flaw == SUM_OF_MASKED && !masked));
+        if (added) l += sum;
+        if (flaw == LAST_PV_LOST && j == 0) continue;
+        for (int64_t n = 0; n < WALK_K; n++) {
+            const int64_t key = (flaw == V_OF_NEXT && j > 0 ? j - 1 : j) * WALK_K + n;
+            const double weight = flaw == FIRST_PV_TWICE ? first_P[n] : P[n];
+            if (key >= p->N_k || weight == 0) continue;
+            const double* v = row_of(p, ARRAY_V, b, h, key);
+            for (int64_t x = 0; x < p->d; x++) O[x] += weight * v[x];
+        }
+    }
+    for (int64_t x = 0; x < p->d; x++) O[x] = l > 0 ? O[x] / l : 0;
+    *LSE = l > 0 ? m + log(l) : -INFINITY;
+    return true;
+}
+
+static enum cause explain_lazy(const struct suspect* s) {
+    static const enum cause causes[LAZY_FLAWS] = {
+        [MASKED_O_KEPT] = CAUSE_no_rescale_O, [MASKED_L_KEPT] = CAUSE_no_rescale,
+        [MASKED_M_KEPT] = CAUSE_max_stale,    [AGAIN_O_KEPT] = CAUSE_no_rescale_O,
+        [AGAIN_L_KEPT] = CAUSE_no_rescale,    [SUM_OF_FIRST] = CAUSE_sum_short,
+        [SUM_OF_MASKED] = CAUSE_sum_short,    [V_OF_NEXT] = CAUSE_tile_skipped,
+        [LAST_PV_LOST] = CAUSE_tile_skipped,  [FIRST_PV_TWICE] = CAUSE_tile_twice,
+    };
+    const struct problem* p = s->problem;
+    int64_t n_O = p->array[ARRAY_O].tensor->count, n_LSE = p->array[ARRAY_LSE].tensor->count;
+    double* O = check_allocate(p->check, n_O + n_LSE, sizeof *O);
+    enum cause cause = CAUSE_NONE;
+    for (int flaw = 0; flaw < LAZY_FLAWS && !cause; flaw++) {
+        const struct lazy lazy = {flaw};
+        if (!forward_rows_fit(s, row_of_lazy, &lazy)) continue;
+        for (int64_t e = 0; e < n_O + n_LSE; e++) O[e] = NAN;  // what the kernel does not write
+        FOR_EACH_QUERY(p, b, h, i)
+        row_of_lazy(p, &lazy, b, h, i, O + place_in(p, ARRAY_O, b, h, i),
+                    O + n_O + place_in(p, ARRAY_LSE, b, h, i));
+        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes[flaw];
+    }
+    free(O);
+    return cause;
+}
+
+// All wrong rows are not finite, and have scores far above those of the last keys: their weights
+// outgrew the shift, and nobody took another.
+static bool is_outgrown(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    const double far = 40;  // with values of 2^80 fp32 overflows 48 ln 2 above the shift
+    bool any = false;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t seen = keys_seen(p, i), first = place_in(p, a, b, h, i);
+        bool finite = true;
+        for (int64_t e = first; e < first + width_of(p, a); e++) finite &= isfinite(t->got[e]) != 0;
+        if (finite) continue;
+        double last = -INFINITY, all = -INFINITY;
+        for (int64_t j = 0; j < seen; j++) {
+            all = fmax(all, score(p, b, h, i, j));
+            if (j >= (seen - 1) / WALK_K * WALK_K) last = fmax(last, score(p, b, h, i, j));
+        }
+        if (!(all > last + far)) return false;
+        any = true;
+    }
+    return any;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
+    const struct suspect s = forward_suspect(c, t, budget);
+    const struct problem* p = s.problem;
+    if (is_outgrown(&s)) return CAUSE_overflow;
+    enum cause cause = CAUSE_NONE;
+    if (!p->index.used && p->N_k > WALK_K) cause = explain_lazy(&s);
+    return cause ? cause : index_explain(c, t, budget);
+}
+
+#endif
