@@ -70,6 +70,7 @@ slides.forEach((slide, n) => {
                 fault(`words are wider than their box: ${quote(e)}`);
         }
         if (e.matches("span.math") && !e.querySelector("math")) fault(`a formula was not set: ${quote(e)}`);
+        if (has_words && e.closest("p code") && /\binclude="/.test(words)) fault(`a listing was not understood: ${quote(e)}`);
         if (has_words && !e.closest("code") && /\$|\\[a-z]+\{/.test(words)) fault(`raw mathematics: ${quote(e)}`);
     }
 });
