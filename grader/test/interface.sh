@@ -477,7 +477,7 @@ case " $* " in
 *' -s '*) printf 'Inst one\nInst two\n' ;;
 *' install '*)
     printf 'Get:1 one\nGet:2 two\n'
-    sleep 2
+    sleep 6
     printf 'Setting up one\nSetting up two\n'
     printf '#!/bin/sh\n' >"$(dirname "$0")/absent_tool"
     chmod +x "$(dirname "$0")/absent_tool"
