@@ -1,8 +1,8 @@
 # roofline.awk: figures for roofline.gp: FLOPs a byte and TFLOP/s of every step, solution and
 # library's routine that has FLOPs, at one size a lesson: the first of headlines.txt, or the first
 # that its solution has a time for. A lesson whose sizes begin with a word and a semicolon
-# ("forward; ...") has one for each word. Where memory is the bound, the solution's GB/s and its share
-# of the copy rate.
+# ("forward; ...") has one for each word. Where memory is the bound, the solution's GB/s and its
+# share of the copy rate.
 #   awk -f plots/csv.awk -f plots/roofline.awk plots/data/GPU/LESSON.csv...
 FNR == 2 { recorded[files] = lesson }
 of("outcome") == "verified" && of("kind") ~ /^(step|solution|library)$/ {

@@ -1,6 +1,6 @@
 # roofline.gp: the roofs, and below them the points that roofline.awk found. Columns of $points:
-# FLOP/byte, TFLOP/s, kind; of $names: the same two, the height of the name, the name, its colour; of $memory:
-# number, text.
+# FLOP/byte, TFLOP/s, kind; of $names: the same two, the height of the name, the name, its colour;
+# of $memory: number, text.
 set lmargin at screen across(64)
 set rmargin at screen across(width - 20)
 set logscale xy

@@ -117,6 +117,7 @@ seq 1 20 | sed 's/^/- line /' | planted "<ul> leaves the slide"
 printf '    int code = too_wide(%0110d);\n' 0 | planted "<pre> is smaller than what is in it"
 printf '$$ %s x $$\n' "$(seq 1 40 | sed 's/.*/a_{&} +/' | tr '\n' ' ')" | planted "a formula leaves the slide"
 echo "Text." | planted "has no notes"
+# shellcheck disable=SC2016  # pandoc's marks of code
 printf '```{.c include="x.cu" from="a" to="    }"}\n```\n' | planted "a listing was not understood"
 echo "The sum \$ x^2 \$ is not a formula." | planted "raw mathematics"
 echo '<p style="font-size: 12px">Read this.</p>' | planted "letters of 12 pixels"

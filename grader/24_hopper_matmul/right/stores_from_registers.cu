@@ -1,5 +1,5 @@
-// stores_from_registers.cu: sums go to C without shared memory and TMA; the producer is a lane of the
-// last warpgroup, and both consumers arrive with all their threads.
+// stores_from_registers.cu: sums go to C without shared memory and TMA; the producer is a lane of
+// the last warpgroup, and both consumers arrive with all their threads.
 #include "hopper_matmul.h"
 
 #include <cuda_bf16.h>
