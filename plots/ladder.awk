@@ -1,7 +1,8 @@
 # ladder.awk: figures for ladder.gp: a bar for every version of a lesson, at the sizes that
 # headlines.txt has, or at the first of those that most versions have a time for. A size that
-# memory bounds is told in GB/s, the others in TFLOP/s; with both in one ladder the bars are shares
-# of their ceilings. A second file is one's own record (build/bench/LESSON/yours.csv): its solution and yours
+# memory bounds is told in GB/s, the others in TFLOP/s; with both in one ladder the bars are
+# shares of their ceilings.
+# A second file is one's own record (build/bench/LESSON/yours.csv): its solution and yours
 # are drawn in colour, below what is recorded.
 {
     size = of("size")
