@@ -151,8 +151,6 @@ static void judge_unseen(struct check* c, const struct contract* of) {
 
 static void forward_windows(struct check* c) {
     judge_windows(c, &of_forward);
-    struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 5));
-    attention_reaches(with_heads(p, 1, 2), REACH_MOST - check_pick(c, 0, 9));
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);

@@ -334,15 +334,6 @@ __global__ void __launch_bounds__(T::THREADS, T::BLOCKS)
     store<d, COLUMNS>(p.dV, first_key + key, p.N_k, column, smem.V + key * d, warp.dV, 1.0f);
 }
 
-// Starts to copy a tile of keys into its buffers.
-template <class T>
-__device__ __forceinline__ void copy_keys(struct queries_smem<T>& smem, const struct backward& p,
-                                          int tile) {
-    int half = tile % 2, first = tile * T::TILE_K;
-    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.K[half], p.K, first, p.N_k - first);
-    copy_tile<T::d, T::TILE_K, T::THREADS>(smem.V[half], p.V, first, p.N_k - first);
-}
-
 // ---- GPU kernel: dQ ------------------------------------------------------------------------
 
 // Grid (ceil(N_q / BLOCK_Q), B * H), block THREADS_Q; shared memory: a queries_smem, and a struct
