@@ -64,14 +64,6 @@ static void outer_ragged(struct check* c) {
     multiply_reaches(c, &contract);
 }
 
-// Around a matrix stands NaN.
-static void surround(const struct matrix* m) {
-    for (int64_t e = 0; e < m->t->count; e++) {
-        int64_t col = e % m->stride - m->first;
-        if (col < 0 || col >= m->cols) m->t->value[e] = NAN;
-    }
-}
-
 // Matrices that are some columns of wider arrays: the numbers around them do not belong to them.
 static void parts_of(struct check* c, int64_t M, int64_t N, int64_t K, struct part C, struct part A,
                      struct part B) {
@@ -85,8 +77,7 @@ static void parts_of(struct check* c, int64_t M, int64_t N, int64_t K, struct pa
                (int)(K + A.gap), (int)B.first, (int)(N + B.gap));
     product_declare(&p);
     product_fill(&p, -contract.largest, contract.largest);
-    surround(&p.A);
-    surround(&p.B);
+    product_surround(&p);
     check_run(c);
     product_compare(&p);
 }

@@ -9,7 +9,6 @@
 #include "wall/arena.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 // Elements: whole tiles for blocks of up to 128 x 256, and 64 along K.
 enum { WHOLE_M = 128, WHOLE_N = 256, WHOLE_K = 64 };
@@ -158,25 +157,6 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-// Of the large operands of a case, numbers of 8 bits, a run with other products makes other sums:
-// C[i][j] = sum_k altered(A[i][k], B[k][j]), in float, rounded to bf16.
-static void follows_mma(struct check* c, const struct product* p) {
-    double* altered = check_allocate(c, 2 * p->M * p->N, sizeof *altered);
-    double* allowed = altered + p->M * p->N;
-    for (int64_t e = 0; e < p->M * p->N; e++) {
-        double size = 0;
-        for (int64_t k = 0; k < p->K; k++) {
-            double a = p->A.t->value[e / p->N * p->K + k], b = p->B.t->value[k * p->N + e % p->N];
-            double product = check_altered(c, a, b);
-            altered[e] += product;
-            size += fabs(product);
-        }
-        allowed[e] = dtype_ulp(BF16, fabs(altered[e])) + 0x1p-16 * size;
-    }
-    check_follows(c, p->C.t, altered, allowed, "A B");
-    free(altered);
-}
-
 // A case whose products are all made by mma.sync, 16 * 8 * 16 multiplications each; its traffic.
 // Numbers have all 8 bits: a sum of up to 256 of their products is exact in float. In B they are
 // large, and in A from a random row on.
@@ -195,7 +175,7 @@ static const struct arena_traffic* multiplied_by_mma(struct check* c, int64_t M,
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by mma.sync",
                   1 - (double)t->mma * 2048 / ((double)M * (double)N * (double)K), 0);
-    follows_mma(c, &p);
+    multiplied_as_altered(c, &p);
     return t;
 }
 

@@ -2,8 +2,6 @@
 #ifndef MISTAKES_H
 #define MISTAKES_H
 
-#include <math.h>
-
 #include "base/dtype.h"
 #include "matmul/mistakes.h"
 
@@ -96,13 +94,6 @@ static bool whole_mma(const struct product* p, const struct sum* sum, int varian
     return true;
 }
 
-static bool rounded_on_the_way(const struct product* p, const struct sum* sum, int variant,
-                               struct extent* e) {
-    (void)sum;
-    e->round_every = p->of->smallest_tile << variant;
-    return e->round_every >= 16;
-}
-
 // ---- C
 
 // What stands at (i, j) is the element of C at (row, col).
@@ -130,22 +121,6 @@ static bool columns_exchanged(const struct suspect* s, const struct hypothesis* 
     (void)h, (void)variant;
     for (int64_t i = 0; i < p->M; i++)
         for (int64_t j = 0; j < p->N; j++) move(p, i, j, i, j ^ 1, guess);
-    return true;
-}
-
-// Every sum is truncated to bf16, instead of rounded to the nearest.
-static bool truncated(const struct suspect* s, const struct hypothesis* h, int variant,
-                      double* guess) {
-    const struct product* p = s->problem;
-    (void)h, (void)variant;
-    for (int64_t e = 0; e < p->M * p->N; e++) {
-        double sum = 0;
-        for (int64_t k = 0; k < p->K; k++)
-            sum += right_term(p, (struct term){0, e / p->N, k, e % p->N});
-        guess[e] = dtype_round(BF16, sum);
-        if (fabs(guess[e]) > fabs(sum)) guess[e] -= copysign(dtype_ulp(BF16, fabs(sum)), sum);
-        if (hypothesis_refuted(s, e, guess[e])) return false;
-    }
     return true;
 }
 
@@ -181,7 +156,7 @@ static const struct hypothesis others[] = {
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_fragment_order, rows_interleaved, 1, NULL},
     {CAUSE_fragment_order, columns_exchanged, 1, NULL},
-    {CAUSE_low_precision, truncated, 1, NULL},
+    {CAUSE_low_precision, make_truncated, 1, NULL},
     {0},
 };
 

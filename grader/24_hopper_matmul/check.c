@@ -3,15 +3,11 @@
 // Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size. Strides
 // are always multiples of 8 elements, since TMA takes no others: a matrix of 33 columns has 40.
 #include "check/check.h"
-#include "base/dtype.h"
 #include "check/arguments.h"
 #include "hopper_matmul.h"
 #include "matmul/cases.h"
 #include "mistakes.h"
 #include "wall/arena.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 // Elements: whole tiles for blocks of up to 128 x 256, and 64 along K. TMA_UNIT: what strides are
 // multiples of.
@@ -36,22 +32,11 @@ static void sizes(struct check* c, int64_t M, int64_t N, int64_t K) {
     multiply(c, &contract, M, N, K);
 }
 
-// What stands around a matrix is NaN.
-static void surround(const struct matrix* m) {
-    const int64_t rows = m->transposed ? m->cols : m->rows;
-    const int64_t cols = m->transposed ? m->rows : m->cols;
-    for (int64_t e = 0; e < m->t->count; e++) {
-        int64_t at = e - m->first;
-        if (at < 0 || at % m->stride >= cols || at / m->stride >= rows) m->t->value[e] = NAN;
-    }
-}
-
 // The product that has begun, with NaN around A and B.
 static void run_surrounded(struct product* p) {
     product_declare(p);
     product_fill(p, -contract.largest, contract.largest);
-    surround(&p->A);
-    surround(&p->B);
+    product_surround(p);
     check_run(p->check);
     product_compare(p);
 }
@@ -246,27 +231,6 @@ static void safe(struct check* c) {
 
 // ---- costs, of one call each
 
-// Of the large operands of a case, numbers of 8 bits, a run with other products makes other sums:
-// C[i][j] = sum_k altered(A[i][k], B[k][j]), in float, rounded to bf16.
-static void follows_wgmma(struct check* c, const struct product* p) {
-    double* altered = check_allocate(c, 2 * p->C.t->count, sizeof *altered);
-    double* allowed = altered + p->C.t->count;
-    for (int64_t i = 0; i < p->M; i++)
-        for (int64_t j = 0; j < p->N; j++) {
-            const int64_t e = place_in(&p->C, i, j);
-            double size = 0;
-            for (int64_t k = 0; k < p->K; k++) {
-                double product = check_altered(c, p->A.t->value[place_in(&p->A, i, k)],
-                                               p->B.t->value[place_in(&p->B, k, j)]);
-                altered[e] += product;
-                size += fabs(product);
-            }
-            allowed[e] = dtype_ulp(BF16, fabs(altered[e])) + 0x1p-16 * size;
-        }
-    check_follows(c, p->C.t, altered, allowed, "A B");
-    free(altered);
-}
-
 // A case whose products are all made by wgmma; its traffic. Numbers have all 8 bits: a sum of up to
 // 256 of their products is exact in float. In B they are large, and in A from a random row on.
 static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t M, int64_t N,
@@ -284,7 +248,7 @@ static const struct arena_traffic* multiplied_by_wgmma(struct check* c, int64_t 
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_no_tensor_cores, "part of the products not made by wgmma",
                   1 - (double)t->wgmma_multiplications / ((double)M * (double)N * (double)K), 0);
-    follows_wgmma(c, &p);
+    multiplied_as_altered(c, &p);
     return t;
 }
 

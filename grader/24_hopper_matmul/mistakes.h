@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/dtype.h"
 #include "matmul/mistakes.h"
 
 enum { A_PANEL = 64 };  // elements in a swizzled row, and terms of a tile
@@ -94,13 +93,6 @@ static bool of_panels(const struct product* p, const struct sum* sum, int varian
     return true;
 }
 
-static bool rounded_on_the_way(const struct product* p, const struct sum* sum, int variant,
-                               struct extent* e) {
-    (void)sum;
-    e->round_every = p->of->smallest_tile << variant;
-    return e->round_every >= 16;
-}
-
 // ---- C
 
 // The pieces of a row of C are stored where those of another row belong.
@@ -112,23 +104,6 @@ static bool C_pieces(const struct suspect* s, const struct hypothesis* h, int va
         for (int64_t j = 0; j < p->N; j++) {
             int64_t from = j ^ (i & 7) * 8;
             guess[place_in(&p->C, i, j)] = from < p->N ? p->C.t->want[place_in(&p->C, i, from)] : 0;
-        }
-    return true;
-}
-
-// Every sum is truncated to bf16, instead of rounded to the nearest.
-static bool truncated(const struct suspect* s, const struct hypothesis* h, int variant,
-                      double* guess) {
-    const struct product* p = s->problem;
-    (void)h, (void)variant;
-    for (int64_t i = 0; i < p->M; i++)
-        for (int64_t j = 0; j < p->N; j++) {
-            int64_t e = place_in(&p->C, i, j);
-            double sum = 0;
-            for (int64_t k = 0; k < p->K; k++) sum += right_term(p, (struct term){0, i, k, j});
-            guess[e] = dtype_round(BF16, sum);
-            if (fabs(guess[e]) > fabs(sum)) guess[e] -= copysign(dtype_ulp(BF16, fabs(sum)), sum);
-            if (hypothesis_refuted(s, e, guess[e])) return false;
         }
     return true;
 }
@@ -188,7 +163,7 @@ static const struct hypothesis others[] = {
     SUM(stale_state, 1, stale_B, all_terms),
     {CAUSE_accumulates, sums_go_on, 2, NULL},
     {CAUSE_swizzle, C_pieces, 1, NULL},
-    {CAUSE_low_precision, truncated, 1, NULL},
+    {CAUSE_low_precision, make_truncated, 1, NULL},
     {0},
 };
 

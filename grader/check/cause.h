@@ -280,7 +280,7 @@
     COST(too_much_shared,                                                                          \
          "each number from shared memory is used too rarely: let a thread own a block of sums")    \
     COST(narrow_access, "one float at a time where four lie side by side: use float4")             \
-    COST(no_tensor_cores, "products are made one by one, not by mma.sync")                         \
+    COST(no_tensor_cores, "products are made one by one, not by the tensor cores")                 \
     COST(too_much_written, "more is written to global memory than the result")                     \
     COST(too_many_barriers, "the block waits more often than the algorithm needs")                 \
     COST(quadratic_memory, "scratch memory grows with N_q x N_k: nothing of that size is needed")  \

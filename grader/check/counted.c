@@ -1,6 +1,4 @@
 // counted.c: what the instrumented build counted in a case, held against what it must and may be.
-#include <stdlib.h>
-
 #include "base/dtype.h"
 #include "check/state.h"
 

@@ -70,6 +70,10 @@ void multiply_sizes_of_0(struct check* c, const struct matmul* of);
 // strides smaller than a row. Then launches that fail, of aligned matrices and of others.
 void multiply_bad_arguments(struct check* c, const struct matmul* of);
 
+// Of a case with large operands of 8 bits that was right: in a run in which the tensor cores take
+// other products, check_follows(), C is the sum of these.
+void multiplied_as_altered(struct check* c, const struct product* p);
+
 // Of one call: the wavefronts that only bank conflicts make, in parts of the others, of which
 // `most` count: loads that nobody needs could hide the conflicts of others. A few are forgiven.
 void multiplied_without_conflicts(struct check* c, const struct arena_traffic* t, double most);

@@ -97,6 +97,13 @@ bool terms_of_another(const struct product* p, const struct sum* sum, int varian
     return true;
 }
 
+bool rounded_on_the_way(const struct product* p, const struct sum* sum, int variant,
+                        struct extent* e) {
+    (void)sum;
+    e->round_every = tile_of(p, variant);
+    return e->round_every >= 16;
+}
+
 // ---- elements
 
 double in_tile(const struct matrix* m, int64_t row, int64_t col) {
@@ -266,6 +273,23 @@ bool nan_leaked(const struct product* p) {
 }
 
 // If several sums are stored at one place, nobody knows which stays.
+bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
+                    double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            int64_t e = place_in(&p->C, i, j);
+            double sum = 0;
+            for (int64_t k = 0; k < p->K; k++) sum += right_term(p, (struct term){0, i, k, j});
+            guess[e] = dtype_round(p->of->dtype, sum);
+            if (fabs(guess[e]) > fabs(sum))
+                guess[e] -= copysign(dtype_ulp(p->of->dtype, fabs(sum)), sum);
+            if (hypothesis_refuted(s, e, guess[e])) return false;
+        }
+    return true;
+}
+
 bool make_C_rows(const struct suspect* s, const struct hypothesis* h, int variant, double* guess) {
     const struct product* p = s->problem;
     const struct matrix* C = &p->C;

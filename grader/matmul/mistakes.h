@@ -62,6 +62,10 @@ bool size_of_another(const struct product* p, const struct sum* sum, int variant
 bool terms_of_another(const struct product* p, const struct sum* sum, int variant,
                       struct extent* e);
 
+// Rounded after each T terms, of at least 16.
+bool rounded_on_the_way(const struct product* p, const struct sum* sum, int variant,
+                        struct extent* e);
+
 // ---- elements
 
 // By row and column: a tile holds 0 outside its matrix.
@@ -112,6 +116,10 @@ double unguarded(const struct product* p, struct term at);
 
 // A hypothesis' make(): the sum for (i, j) stands at element j * M + i. Of a packed C.
 bool make_turned(const struct suspect* s, const struct hypothesis* h, int variant, double* guess);
+
+// A hypothesis' make(): every sum is truncated to the matrices' dtype, instead of rounded.
+bool make_truncated(const struct suspect* s, const struct hypothesis* h, int variant,
+                    double* guess);
 
 // A hypothesis' make(): rows of C, which is not wider than its array, are M, N, K or a stride of
 // elements long: SIZES variants.

@@ -1,6 +1,7 @@
 // product.c: see product.h.
 #include "matmul/product.h"
 
+#include <math.h>
 #include <stdio.h>
 
 struct product product_of(struct check* c, const struct matmul* of, int64_t M, int64_t N,
@@ -101,14 +102,24 @@ static void want_row(const struct product* p, int64_t i) {
         C[j] = dtype_round(p->of->dtype, C[j]);
 }
 
-// What lies before, between and behind the rows: nobody may write it, and nobody has to read it.
-static void mark_gaps(const struct matrix* m) {
+// Does element e of the array lie before, between or behind the rows of the matrix?
+static bool is_gap(const struct matrix* m, int64_t e) {
     const int64_t rows = m->transposed ? m->cols : m->rows;
     const int64_t cols = m->transposed ? m->rows : m->cols;
-    for (int64_t e = 0; e < m->t->count; e++) {
-        int64_t place = e - m->first;
-        m->t->untouched[e] = place < 0 || place % m->stride >= cols || place / m->stride >= rows;
-    }
+    const int64_t place = e - m->first;
+    return place < 0 || place % m->stride >= cols || place / m->stride >= rows;
+}
+
+// Gaps: nobody may write them, and nobody has to read them.
+static void mark_gaps(const struct matrix* m) {
+    for (int64_t e = 0; e < m->t->count; e++) m->t->untouched[e] = is_gap(m, e);
+}
+
+void product_surround(const struct product* p) {
+    const struct matrix* const of[] = {&p->A, &p->B};
+    for (int i = 0; i < 2; i++)
+        for (int64_t e = 0; e < of[i]->t->count; e++)
+            if (is_gap(of[i], e)) of[i]->t->value[e] = NAN;
 }
 
 void product_want(const struct product* p) {

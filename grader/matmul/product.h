@@ -74,6 +74,9 @@ struct product product_smaller(const struct product* p, int round, int64_t M, in
 // Whole numbers of low .. high in all of A, then in all of B, of the selected round.
 void product_fill(const struct product* p, int64_t low, int64_t high);
 
+// What stands around A and B in their arrays becomes NaN: it belongs to neither.
+void product_surround(const struct product* p);
+
 // Sets want in the selected round to the right C for A and B, rounded once to the contract's dtype
 // if that has 16 bits. The columns around C must stay untouched.
 void product_want(const struct product* p);
