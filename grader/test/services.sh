@@ -134,11 +134,11 @@ if command -v pandoc >/dev/null; then
     deck() { # deck OPTION...: the presenter's deck 8
         OUT="$dir/slides" make -s slides DECK=8 "$@" >"$dir/said" 2>&1 && sed 's/<[^>]*>//g' "$dir/slides/08_variants.html" >"$dir/deck"
     }
-    shows() { for words in 'walk&lt;' 'ballot_sync(' 'five are 10'; do grep -qF "$words" "$dir/deck" || return 1; done; }
+    shows() { for words in 'walk_queries&lt;' 'ballot_sync(' 'five are 10'; do grep -qF "$words" "$dir/deck" || return 1; done; }
     expect "deck 8 is made" deck
     expect "it shows code of lessons 17 and 19, and answers of 21" shows
     expect "deck 8 for graded homework is made" deck GRADED=17,19,21
-    hides() { ! grep -E 'walk&lt;|ballot_sync\(|five are 10' "$dir/deck" && grep -q 'is graded homework' "$dir/deck"; }
+    hides() { ! grep -E 'walk_queries&lt;|ballot_sync\(|five are 10' "$dir/deck" && grep -q 'is graded homework' "$dir/deck"; }
     expect "it shows none" hides
 else
     tell skip "decks for graded homework" "there is no pandoc (sh setup.sh --dev)"

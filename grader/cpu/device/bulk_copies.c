@@ -15,9 +15,8 @@
 
 enum { PIECE = 16 };
 
-static void* memory(void* old, size_t bytes) {
-    void* p = realloc(old, bytes);
-    if (p) return p;
+static void* had(void* memory) {
+    if (memory) return memory;
     perror("CPU device: no memory for copies by TMA");
     exit(EXIT_FAILURE);
 }
@@ -138,7 +137,7 @@ static void issue_load(struct worker* w, struct bulk_copy* c, struct mbarrier* b
     memset(c->want.shared, FRESH_BYTE, c->bytes);
     if (all->loads == all->load_room) {
         all->load_room = all->load_room ? 2 * all->load_room : 64;
-        all->load = memory(all->load, all->load_room * sizeof *all->load);
+        all->load = had(realloc(all->load, all->load_room * sizeof *all->load));
     }
     all->load[all->loads++] = *c;
 }
@@ -175,7 +174,7 @@ void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line)
     if (w->watch) c.time = cudev_watcher->bulk_issued(w, &c);
     if (all->stores == all->store_room) {
         all->store_room = all->store_room ? 2 * all->store_room : 64;
-        all->store = memory(all->store, all->store_room * sizeof *all->store);
+        all->store = had(realloc(all->store, all->store_room * sizeof *all->store));
     }
     all->store[all->stores++] = c;
 }
@@ -219,7 +218,7 @@ const struct bulk_copy* cudev_bulk_load_at(const struct worker* w, const char* p
 
 static void read_shared(struct worker* w, struct bulk_copy* c) {
     if (w->watch) cudev_watcher->bulk_reads(w, c);
-    c->read = memory(NULL, c->bytes);
+    c->read = had(malloc(c->bytes));
     memcpy(c->read, c->want.shared, c->bytes);
 }
 
@@ -260,7 +259,7 @@ void cudev_bulk_end(struct worker* w) {
         struct bulk_copy* c = &all->store[i];
         if (!c->read) {
             if (w->watch) cudev_watcher->bulk_left(w, c);
-            c->read = memory(NULL, c->bytes);
+            c->read = had(malloc(c->bytes));
             memset(c->read, FRESH_BYTE, c->bytes);
         }
         write_global(w, c);
