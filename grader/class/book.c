@@ -49,6 +49,7 @@ void book_points(struct class* class) {
     free(r);
     rules_late(class);
     rules_overrides(class);
+    class->told = true;
     for (int i = 0; i < class->rows; i++) {
         double sum = 0, weights = 0;
         class->row[i].known = true;
@@ -219,7 +220,9 @@ static void say_changes(const struct class* class) {
             char before[32], now[32];
             if (!cell->before || !changed(cell) || !class_asks(class, &class->row[i])) continue;
             if (changes++ == 0) puts("\nChanged since the last run:");
-            printf("  %-24s %-22s %6s -> %-6s %s\n", class->row[i].name, class->lesson[l].name,
+            fputs("  ", stdout);
+            print_wide(class->row[i].name, 24);
+            printf(" %-22s %6s -> %-6s %s\n", class->lesson[l].name,
                    points_text(true, cell->points_before, before),
                    cell->now.known ? points_text(true, cell->now.points, now) : "?",
                    cell->now.note);
@@ -252,7 +255,7 @@ void book_write(struct class* class) {
         for (int i = 0; i < class->rows; i++) {
             const struct row* row = &class->row[i];
             if (!class_asks(class, row)) continue;
-            printf("%-24s", row->name);
+            print_wide(row->name, 24);
             for (int l = 0; l < class->lessons; l++) {
                 const struct cell_points* p = &row->cell[l].now;
                 printf(" %8s", p->known ? points_text(true, p->points, text) : "?");

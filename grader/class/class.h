@@ -3,6 +3,7 @@
 //
 //   refuse.c   the end of a run that cannot go on
 //   names.c    strangers' names: as UTF-8, as file names, as what a person is found by; lessons'
+//   times.c    points in time as platforms write them
 //   folder.c   OUT: its paths, who may enter it
 //   reader.c   `class archive` reads a zip or tar behind the wall, and unpacks nothing
 //   archive.c  the files in it
@@ -32,7 +33,7 @@
 //   results/ID/LESSON.error    why it could not         log.csv         every change of points
 //   results/ID/LESSON.done     the job is over          tasks, slurm    the array in Slurm's queue
 //   gradebook.csv, skipped.csv, similar.txt, feedback/, exports/, replay/
-//   weights.csv, late_rules.csv, late.csv, overrides.csv                the instructor's own
+//   who.csv, weights.csv, late_rules.csv, late.csv, overrides.csv       the instructor's own
 //
 // A grade is decided by a lesson's check alone; nothing here looks at a kernel.
 #ifndef CLASS_H
@@ -64,6 +65,8 @@ struct class_lesson {
     char name[64];         // "17_gqa"
     char file[64];         // what a submission's file is called, "gqa.cu"
     char fingerprint[65];  // of cases, contract and grader
+    char* untouched;       // the exercise as it is handed out, `untouched_size` bytes
+    size_t untouched_size;
     uint64_t seed;         // the same for everyone
 };
 
@@ -80,6 +83,7 @@ struct cell {
     char submission[65];  // SHA-256 of the file
     bool late;            // the platform says so
     int64_t time;         // of the hand-in, seconds since 1970; 0 if nothing says it
+    bool marked;          // the platform marks who is late, and gives no times
     bool before;          // the cell had points before this run:
     double points_before;
     struct cell_points {
@@ -175,6 +179,8 @@ struct class {
     bool has_roster;
     enum roster_kind roster_kind;
     struct table roster_table;
+    struct table who;  // the instructor's who.csv
+    bool told;         // what is wrong with the instructor's tables was said
     struct entry* entry;
     int entries;
     struct handin* handin;
@@ -234,6 +240,19 @@ size_t without_copy(const char* name, size_t n, bool numbered);
 // behind it. What Canvas adds (`numbered`) is not the student's doing.
 enum fit { FIT_NOT, FIT_NEARLY, FIT_EXACT };
 enum fit file_fits(const char* name, const char* wanted, bool numbered);
+
+// How many columns of a terminal the text takes, and the blanks that fill up `wide` of them.
+int text_columns(const char* text);
+void print_wide(const char* text, int wide);
+
+// ---- times.c
+
+// "2026-11-20 17:34:00.861687000 Z", "2026-11-20T17:34Z" or with an offset, "+01:00"; UTC if nothing
+// is said. In seconds since 1970; 0 if it is no time.
+int64_t time_iso(const char* text);
+
+// "Friday, 20 November 2026, 11:58 PM" or "..., 23:58", local time; 0 if it is no such time.
+int64_t time_written_out(const char* text);
 
 // ---- folder.c
 
@@ -342,16 +361,20 @@ void roster_read(struct class* class);
 struct row* class_row_of_id(const struct class* class, const char* id);
 
 // The row that an instructor means by this text: an id, a name, or what else the roster has of a
-// student; NULL if there is none. Ends the program if it may be either of two.
+// student; if none is called just so, the name in another spelling or order; NULL if there is none. Ends the program if it may be either of two.
 struct row* class_row(const struct class* class, const char* text);
 
 // Does STUDENT= mean the row? True of every row without STUDENT=.
 bool class_asks(const struct class* class, const struct row* row);
 
 // The row of who handed in in this place: of the roster if it has one that fits and no second; else
-// a row of that name, which may be new.
+// a row of that name, which may be new, or whose who.csv says that it is.
 enum { ANY_PLACE = -1 };
 struct row* row_of_owner(struct class* class, const struct owner* o, int place);
+
+// When this row's student handed in in the place where the number is hers, by the roster: a
+// worksheet of Moodle, or the grades of a GitHub Classroom. 0 if it does not say.
+int64_t roster_time(const struct class* class, const struct row* row, const char* number);
 
 // The row of the roster whose name, or number, or user name the file's name begins with, in *size
 // bytes; the longest if there are several, NULL if there is none.

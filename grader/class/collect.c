@@ -25,20 +25,36 @@ struct best {
     int good_rank, bad_rank;
     const struct entry* other;  // as good as `good`, and not the same
 };
-enum { EXACT = 500 };  // the rank of an exact name, at least
+
+// Is it the exercise as it was handed out, but for the ends of its lines?
+static bool is_untouched(const struct class_lesson* l, const struct entry* e) {
+    size_t n = 0;
+    if (e->kind != ENTRY_FILE || !l->untouched) return false;
+    for (size_t i = 0; i < e->size; i++) {
+        if (e->data[i] == '\r') continue;
+        if (n == l->untouched_size || e->data[i] != l->untouched[n++]) return false;
+    }
+    return n == l->untouched_size;
+}
+
+static enum fit fit_of(const struct class_lesson* l, const char* name, bool canvas) {
+    char full[160];
+    snprintf(full, sizeof full, "%s%s", l->name, file_ending(l->file));
+    enum fit fit = file_fits(name, l->file, canvas);
+    return fit == FIT_NOT && !strcasecmp(name, full) ? FIT_NEARLY : fit;
+}
 
 // How likely this entry is the one that the student means; 0 if it is not the file of this lesson.
-// The right name counts most, then the folder with the lesson's name, then a place outside of
-// solutions/ and saved/, then few folders above the file.
+// What was worked on counts more than the untouched exercise, and that more than what lies in
+// solutions/ and saved/. Then the right name counts, then the folder with the lesson's name, then
+// few folders above the file.
 static int rank_of(const struct class_lesson* l, const struct entry* e, int lesson, bool canvas) {
     const char* path = e->inside;
-    char place[160], full[160];
+    char place[160];
     if (e->lesson >= 0) return e->lesson == lesson ? 1000 : 0;
     if (e->kind == ENTRY_FOLDER || e->kind == ENTRY_ARCHIVE || !path[0]) return 0;
     if (strstr(path, "__MACOSX/")) return 0;
-    snprintf(full, sizeof full, "%s%s", l->name, file_ending(l->file));
-    enum fit fit = file_fits(base_name(path), l->file, canvas);
-    if (fit == FIT_NOT && !strcasecmp(base_name(path), full)) fit = FIT_NEARLY;
+    enum fit fit = fit_of(l, base_name(path), canvas);
     if (fit == FIT_NOT) return 0;
     int depth = 0;
     for (const char* p = path; *p; p++) depth += *p == '/';
@@ -46,8 +62,10 @@ static int rank_of(const struct class_lesson* l, const struct entry* e, int less
     const char* in = strstr(path, place);
     bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
     bool other = strstr(path, "solutions/") || strstr(path, "saved/");
-    return (fit == FIT_EXACT ? EXACT + 90 : 100) + (own ? 100 : 0) - (other ? 90 : 0) +
-           (depth < 9 ? 9 - depth : 0);
+    int rank = other                 ? (fit == FIT_EXACT ? 40 : 20)
+               : is_untouched(l, e) ? 60
+                                     : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);
+    return rank + (depth < 9 ? 9 - depth : 0);
 }
 
 static void find_best(const struct class* class, int handin, int lesson, struct best* b) {
@@ -138,8 +156,13 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
         struct cell* c = &cell[l];
         memset(c, 0, sizeof *c);
         find_best(class, handin, l, &b);
+        bool canvas = class->handin[handin].canvas;
+        enum fit fit = !b.good ? FIT_NOT
+                       : b.good->lesson >= 0
+                           ? FIT_EXACT
+                           : fit_of(&class->lesson[l], base_name(b.good->inside), canvas);
         // A copy beside a copy: neither is the file that was asked for.
-        bool two = b.other && b.good_rank < EXACT;
+        bool two = b.other && fit == FIT_NEARLY;
         entry[l] = two ? NULL : b.good;
         if (two) {
             c->state = CELL_REFUSED;
@@ -151,17 +174,17 @@ static bool look(const struct class* class, int handin, struct cell cell[LESSONS
         } else if (b.good) {
             c->state = CELL_TAKEN;
             any = true;
-            const char* name = base_name(b.good->inside);
             if (b.bad && b.bad_rank > b.good_rank)
                 snprintf(c->why, sizeof c->why, "beside it another, %.200s", b.bad->why);
-            else if (b.other && !class->handin[handin].canvas)
+            else if (is_untouched(&class->lesson[l], b.good))
+                snprintf(c->why, sizeof c->why, "the exercise as it was handed out");
+            else if (b.other && !canvas)
                 snprintf(c->why, sizeof c->why, "%.100s counts, and not %.100s", b.good->inside,
                          b.other->inside);
             else if (unreadable(class, handin, b.good))
                 snprintf(c->why, sizeof c->why, "from an archive that cannot be read to its end");
-            else if (b.good->lesson < 0 && file_fits(name, class->lesson[l].file,
-                                                     class->handin[handin].canvas) != FIT_EXACT)
-                snprintf(c->why, sizeof c->why, "handed in as %.150s", name);
+            else if (fit == FIT_NEARLY)
+                snprintf(c->why, sizeof c->why, "handed in as %.150s", base_name(b.good->inside));
         } else if (b.bad || unreadable(class, handin, NULL)) {
             c->state = CELL_REFUSED;
             say_bad(b.bad, unreadable(class, handin, NULL), c->why);
@@ -238,9 +261,12 @@ static void count_in(struct class* class, struct row* row, int lesson, const str
     char near[WHY_SIZE];
     memcpy(near, c->why, sizeof near);
     *c = *now;
+    bool named = strcmp(name_before, h->name) != 0;
     if (near[0] && now->state == CELL_REFUSED)
-        add_text(c->why, WHY_SIZE, "; %.100s: %.200s", name_before, near);
+        add_text(c->why, WHY_SIZE, "; %.100s%s%.200s", named ? name_before : "", named ? ": " : "",
+                 near);
     c->time = h->time;
+    c->marked = h->canvas;
     c->late = h->late && now->state != CELL_MISSING;
     if (now->state == CELL_TAKEN) take(class, row, lesson, e);
 }
@@ -282,6 +308,30 @@ static void choose(struct class* class, int row_index) {
 
 // ---- what was not taken
 
+// Why the entry does not count.
+static const char* why_not(const struct class* class, const struct entry* e) {
+    if (e->why[0]) return e->why;
+    if (e->handin < 0) return "nobody's: no student, and no lesson's file";
+    if (e->kind != ENTRY_FILE) return "no lesson's file";
+    const struct handin* h = &class->handin[e->handin];
+    bool fits = false;
+    for (int l = 0; l < class->lessons; l++) {
+        if (rank_of(&class->lesson[l], e, l, h->canvas) == 0) continue;
+        if (is_untouched(&class->lesson[l], e)) return "the exercise as it was handed out";
+        if (class->row[h->row].cell[l].state == CELL_TAKEN) return "another file counts";
+        fits = true;
+        for (int i = first_of(class, e->handin); i >= 0; i = class->entry[i].next) {
+            const struct entry* two = &class->entry[i];
+            bool may_be = two != e && two->kind == ENTRY_FILE && two->size > 0 && e->size > 0;
+            if (may_be && rank_of(&class->lesson[l], two, l, h->canvas) > 0)
+                return "two files may be meant";
+        }
+    }
+    return !fits         ? "not called as a lesson's file"
+           : e->size > 0 ? "a later hand-in counts"
+                         : "an empty file";
+}
+
 static void write_skipped(const struct class* class) {
     enum { SHOWN = 50, SAID = 10 };
     char* text;
@@ -294,10 +344,7 @@ static void write_skipped(const struct class* class) {
         const struct entry* e = &class->entry[i];
         bool whole = e->kind == ENTRY_FOLDER || (e->kind == ENTRY_ARCHIVE && !e->why[0]);
         if (e->taken || whole || !strcmp(base_name(e->path), METADATA_FILE)) continue;
-        const char* why = e->why[0]               ? e->why
-                          : e->handin < 0         ? "nobody's: no student, and no lesson's file"
-                          : e->kind == ENTRY_FILE ? "another file counts"
-                                                  : "no lesson's file";
+        const char* why = why_not(class, e);
         if (e->handin < 0 && !class->student && said++ < SAID)
             text_say(stderr, "skipped: %s (%s)", e->path, why);
         of_handin = e->handin == last ? of_handin + 1 : 0;

@@ -340,8 +340,10 @@ static void say_done(const struct class* class, int n, double seconds, int done,
         snprintf(why, sizeof why, "%3d/%d", r->score, r->max_score);
     else
         snprintf(why, sizeof why, "no result");
-    printf("[%*d/%d] %-24s %-22s %s  %.1f s%s%s%s\n", jobs > 99 ? 3 : 2, done, jobs, id, lesson,
-           why, seconds, left[0] ? "   (" : "", left, left[0] ? ")" : "");
+    printf("[%*d/%d] ", jobs > 99 ? 3 : 2, done, jobs);
+    print_wide(id, 24);
+    printf(" %-22s %s  %.1f s%s%s%s\n", lesson, why, seconds, left[0] ? "   (" : "", left,
+           left[0] ? ")" : "");
     fflush(stdout);
     free(error);
     free(r);

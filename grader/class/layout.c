@@ -310,6 +310,13 @@ static void give(struct class* class, struct entry* e, int handin, const char* i
     if (e->kind != ENTRY_FOLDER && !h->fixed && time > h->time) h->time = time;
 }
 
+// The time of the hand-in is this one, if one is known.
+static void set_time(struct class* class, int handin, int64_t time) {
+    if (!time) return;
+    class->handin[handin].time = time;
+    class->handin[handin].fixed = true;
+}
+
 static int index_of(const struct class* class, const struct row* row) {
     return (int)(row - class->row);
 }
@@ -418,8 +425,10 @@ static void give_named(struct class* class, const struct place* p, struct entry*
             }
     }
     int row = index_of(class, row_of_owner(class, &owner, p->index));
-    give(class, e, handin_of(class, row, p, name, strlen(name)),
-         holds ? path + n + (path[n] == '/') : path, lesson);
+    int h = handin_of(class, row, p, name, strlen(name));
+    set_time(class, h,
+             roster_time(class, &class->row[row], owner.key[0] ? owner.key : owner.name));
+    give(class, e, h, holds ? path + n + (path[n] == '/') : path, lesson);
 }
 
 // Is the folder a place, or has it one?
@@ -462,6 +471,7 @@ void layout(struct class* class) {
             class->handin[h].canvas = s.canvas;
             class->handin[h].fixed = s.canvas;  // its files have the time of the download
             class->handin[h].late |= s.late;
+            set_time(class, h, roster_time(class, &class->row[row], s.owner.number));
             give(class, e, h, s.rest ? s.rest : "", -1);
             if (!s.rest) snprintf(e->why, sizeof e->why, "a text or a link, no file");
         } else if (!is_stray(path)) {

@@ -58,12 +58,15 @@ static void read_options(struct class* class) {
 
 // ---- lessons
 
-// Names the file of a lesson's exercise.
+// Names the file of a lesson's exercise, and reads it as it is handed out.
 static void find_file(struct class_lesson* l) {
     if (build_has_kernel(l->name))
         snprintf(l->file, sizeof l->file, "%.60s.cu", strchr(l->name, '_') + 1);
     else
         snprintf(l->file, sizeof l->file, "answers.txt");
+    char path[200];
+    snprintf(path, sizeof path, "exercises/%s/%s", l->name, l->file);
+    l->untouched = class_read(path, &l->untouched_size);
 }
 
 static void find_lessons(struct class* class, int argc, char** argv) {
@@ -171,7 +174,9 @@ static void choose_isolation(struct class* class) {
 }
 
 static void class_free(struct class* class) {
+    for (int l = 0; l < class->lessons; l++) free(class->lesson[l].untouched);
     table_free(&class->roster_table);
+    table_free(&class->who);
     free(class->row);
 }
 

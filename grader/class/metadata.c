@@ -12,7 +12,6 @@
 //       :created_at: 2026-11-20 17:34:00.861687000 Z
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <yaml.h>
 
 #include "class/class.h"
@@ -38,26 +37,12 @@ static void copy(char* to, size_t size, const char* text) {
     free(utf8);
 }
 
-// "2026-11-20 17:34:00.861687000 Z" or with an offset, "+01:00"; 0 if it is no time.
-static int64_t time_of(const char* text) {
-    struct tm t = {0};
-    const char* end = strptime(text, "%Y-%m-%d", &t);
-    if (end) end = strptime(end + strspn(end, "T "), "%H:%M:%S", &t);
-    if (!end) return 0;
-    end += strspn(end, ".0123456789 ");
-    int hours = 0, minutes = 0;
-    char sign = '+';
-    sscanf(end, "%c%2d:%2d", &sign, &hours, &minutes);
-    int away = sign == '+' || sign == '-' ? hours * 3600 + minutes * 60 : 0;
-    return (int64_t)timegm(&t) - (sign == '-' ? -away : away);
-}
-
 static bool read_submission(yaml_document_t* d, const char* name, const yaml_node_t* s,
                             struct submitters* to) {
     yaml_node_t* list = value_of(d, s, "submitters");
     memset(to, 0, sizeof *to);
     copy(to->folder, sizeof to->folder, name);
-    to->time = time_of(text_of(value_of(d, s, "created_at")));
+    to->time = time_iso(text_of(value_of(d, s, "created_at")));
     if (!list || list->type != YAML_SEQUENCE_NODE) return false;
     for (yaml_node_item_t* i = list->data.sequence.items.start;
          i < list->data.sequence.items.top && to->count < MOST_SUBMITTERS; i++) {

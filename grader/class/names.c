@@ -106,6 +106,23 @@ void name_fold(const char* name, char* key, size_t room) {
     free(wide);
 }
 
+int text_columns(const char* text) {
+    int columns = 0;
+    for (int32_t i = 0, n = (int32_t)strlen(text); i < n;) {
+        UChar32 c;
+        U8_NEXT(text, i, n, c);
+        int type = u_charType(c), wide = u_getIntPropertyValue(c, UCHAR_EAST_ASIAN_WIDTH);
+        bool mark = type == U_NON_SPACING_MARK || type == U_ENCLOSING_MARK;
+        columns += mark ? 0 : wide == U_EA_WIDE || wide == U_EA_FULLWIDTH ? 2 : 1;
+    }
+    return columns;
+}
+
+void print_wide(const char* text, int wide) {
+    int columns = text_columns(text);
+    printf("%s%*s", text, columns < wide ? wide - columns : 0, "");
+}
+
 // ---- file names
 
 // " ~1234abcd" stands behind an id that does not say all of its name.

@@ -8,11 +8,14 @@
 //                 Status, Grade, Maximum grade, ... (mod/assign/feedback/offline)
 //   Canvas        Student or LastName and FirstName, ID, SIS User ID, SIS Login ID, Section, then
 //                 the assignments (lib/gradebook_exporter.rb)
-//   Classroom     identifier, github_username, github_id, name
+//   Classroom     identifier, github_username, github_id, name, or an assignment's grades:
+//                 github_username, roster_identifier, submission_timestamp, ... (REST API,
+//                 assignments/ID/grades)
 //   Gradescope    First Name, Last Name, SID, Email
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/plain.h"
 #include "class/class.h"
@@ -48,12 +51,21 @@ static const char* own_name(const struct class* class, const struct row* row) {
     return count_called(class, row->id) > 1 ? row->name : row->id;
 }
 
+static bool has_fold(const struct row* row, const char* fold) {
+    for (int i = 0; i < FOLDS; i++)
+        if (fold[0] && !strcmp(row->fold[i], fold)) return true;
+    return false;
+}
+
 // One student's id may be what another one is called. Whom an instructor means cannot be guessed.
 struct row* class_row(const struct class* class, const char* text) {
     struct row* found = NULL;
+    char fold[FOLD_SIZE];
+    bool just_so = count_called(class, text) > 0;
+    name_fold(table_text(text), fold, sizeof fold);
     for (int i = 0; i < class->rows; i++) {
         struct row* row = &class->row[i];
-        if (!is_called(row, text)) continue;
+        if (just_so ? !is_called(row, text) : !has_fold(row, fold)) continue;
         if (found)
             class_refuse("\"%s\" may be two students: \"%s\", whose id is %s, and \"%s\", whose id "
                          "is %s. Write \"%s\" for the one, \"%s\" for the other.",
@@ -107,13 +119,38 @@ static bool has_mailbox(const struct row* row, const char* text) {
     return false;
 }
 
-static bool has_fold(const struct row* row, const char* fold) {
-    for (int i = 0; i < FOLDS; i++)
-        if (fold[0] && !strcmp(row->fold[i], fold)) return true;
-    return false;
+// ---- who handed in
+
+// Whose who.csv says that the hand-in of this name is; NULL if it says nothing.
+static struct row* row_by_who(struct class* class, const char* name) {
+    const struct table* t = &class->who;
+    char id[ID_SIZE], wanted[ID_SIZE];
+    name_to_id(name, strlen(name), wanted);
+    for (int i = 1; i < t->records; i++) {
+        const char* student = table_text(t->record[i][table_column(t, "student")]);
+        const char* from = table_text(t->record[i][table_column(t, "handed_in")]);
+        char* utf8 = name_utf8(from, strlen(from), "windows-1252");
+        name_to_id(utf8, strlen(utf8), id);
+        free(utf8);
+        if (strcmp(id, wanted) != 0) continue;
+        struct row* row = class_row(class, student);
+        if (!row && class->has_roster)
+            class_refuse("%s, record %d: the roster has no student %s",
+                         class_path(class, "who.csv"), i + 1, student);
+        name_to_id(student, strlen(student), id);
+        return row ? row : new_row(class, student, id);
+    }
+    return NULL;
 }
 
-// ---- who handed in
+static void read_who(struct class* class) {
+    static const char titles[] = "handed_in,student\n";
+    const char* path = class_path(class, "who.csv");
+    if (access(path, F_OK) != 0) class_write(path, titles, strlen(titles));
+    if (!table_read(path, &class->who) || table_column(&class->who, "handed_in") < 0 ||
+        table_column(&class->who, "student") < 0)
+        class_refuse("%s: its first line must be: %s", path, titles);
+}
 
 // The only row that fits; `how` 0: the key or the address is its own; of the roster 1: a key of it
 // is the name, 2: so is its name, but for case, blanks, marks and the order of first and last name,
@@ -143,7 +180,8 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
     bool two = false;
     name_fold(o->name, fold, sizeof fold);
     name_to_id(o->name, strlen(o->name), id);
-    struct row* row = NULL;
+    struct row* row = row_by_who(class, o->name);
+    if (row) return row;
     // A number that the place of the hand-in gives to its students. A worksheet's are those of one
     // place only, it does not say which.
     for (int i = 0; i < class->rows && o->number[0] && !row; i++) {
@@ -164,9 +202,13 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
         const char* more = o->number[0] ? o->number : o->key[0] ? o->key : "which?";
         snprintf(name, sizeof name, other || two ? "%s (%s)" : "%s", o->name, more);
         name_to_id(name, strlen(name), id);
+        if ((row = row_by_who(class, name))) return row;
         row = class_row_of_id(class, id);
         if (!row && two && !class->student)
-            text_say(stderr, "\"%s\" may be two students, and gets a row of its own", o->name);
+            text_say(stderr,
+                     "\"%s\" may be two students, and gets a row of its own, \"%s\"; who.csv in OUT "
+                     "can say whose it is",
+                     o->name, name);
         if (!row) row = new_row(class, name, id);
     }
     if (o->number[0]) {
@@ -178,6 +220,18 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
     if (!row->email[0]) snprintf(row->email, sizeof row->email, "%s", o->email);
     plain_line(row->email);
     return row;
+}
+
+int64_t roster_time(const struct class* class, const struct row* row, const char* number) {
+    const struct table* t = &class->roster_table;
+    bool worksheet = class->roster_kind == ROSTER_WORKSHEET;
+    int time = table_column(t, worksheet ? "last modified (submission)" : "submission_timestamp");
+    int of = table_column(t, worksheet ? "identifier" : "github_username");
+    if (row->record < 0 || time < 0 || of < 0) return 0;
+    const char* own = t->record[row->record][of];
+    if (worksheet && strrchr(own, ' ')) own = strrchr(own, ' ') + 1;  // Participant 1001
+    if (strcasecmp(own, number) != 0) return 0;
+    return (worksheet ? time_written_out : time_iso)(t->record[row->record][time]);
 }
 
 const struct row* row_before(const struct class* class, const char* name, size_t* size) {
@@ -261,6 +315,10 @@ static struct person person_of(const struct class* class, int record) {
     if (!p.name[0]) copy_name(p.name, field(t, record, table_column(t, "id")));
     if (!p.name[0]) copy_name(p.name, field(t, record, column_of(t, email_titles)));
     const char* space = strrchr(p.name, ' ');
+    if (!p.last[0] && (comma = strchr(p.name, ','))) {
+        snprintf(p.last, sizeof p.last, "%.*s", (int)(comma - p.name), p.name);
+        snprintf(p.first, sizeof p.first, "%s", comma + 1 + strspn(comma + 1, " "));
+    }
     if (!p.first[0] && !p.last[0] && space) {
         snprintf(p.first, sizeof p.first, "%.*s", (int)(space - p.name), p.name);
         snprintf(p.last, sizeof p.last, "%s", space + 1);
@@ -314,7 +372,8 @@ static void add_person(struct class* class, int record) {
         snprintf(row->number, sizeof row->number, "%s", number + 1);
     }
     name_fold(p.name, row->fold[0], FOLD_SIZE);
-    snprintf(both, sizeof both, "%s%s", p.last, p.first);
+    bool turned = strchr(p.name, ',') != NULL;  // Lovelace, Ada
+    snprintf(both, sizeof both, "%s%s", turned ? p.first : p.last, turned ? p.last : p.first);
     name_fold(both, row->fold[1], FOLD_SIZE);
     snprintf(row->first, sizeof row->first, "%s", p.first);
     snprintf(row->last, sizeof row->last, "%s", p.last);
@@ -322,11 +381,35 @@ static void add_person(struct class* class, int record) {
     plain_line(row->last);
     if (strchr(field(t, record, email), '@') || class->roster_kind == ROSTER_OTHER)
         snprintf(row->email, sizeof row->email, "%s", field(t, record, email));
+    for (int k = 0; k < KEYS && !row->email[0]; k++)  // an identifier that is an address
+        if (strchr(row->key[k], '@')) snprintf(row->email, sizeof row->email, "%s", row->key[k]);
     plain_line(row->email);
+}
+
+// The first of several students of one name is told apart as the others are.
+static void tell_apart(struct class* class) {
+    char name[ID_SIZE + KEY_SIZE + 4], id[ID_SIZE];
+    for (int i = 0; i < class->rows; i++) {
+        struct row* row = &class->row[i];
+        size_t n = strlen(row->name);
+        bool shared = false;
+        for (int k = 0; k < class->rows; k++) {
+            const struct row* r = &class->row[k];
+            shared |= k != i && !strcmp(r->fold[0], row->fold[0]) &&
+                      !strncmp(r->name, row->name, n) && !strncmp(r->name + n, " (", 2);
+        }
+        const char* more = row->email[0] ? row->email : row->key[0];
+        snprintf(name, sizeof name, "%s (%.100s)", row->name, more);
+        name_to_id(name, strlen(name), id);
+        if (!shared || !more[0] || class_row_of_id(class, id)) continue;
+        snprintf(row->id, sizeof row->id, "%s", id);
+        snprintf(row->name, sizeof row->name, "%.*s", ID_SIZE - 1, name);
+    }
 }
 
 void roster_read(struct class* class) {
     struct table* t = &class->roster_table;
+    read_who(class);
     if (!class->roster) return;
     if (!table_read(class->roster, t))
         class_refuse("ROSTER=%s: %s", class->roster,
@@ -340,5 +423,6 @@ void roster_read(struct class* class) {
                      class->roster);
     for (int i = 1; i < t->records; i++)
         if (is_student(class, i)) add_person(class, i);
+    tell_apart(class);
     class->has_roster = true;
 }

@@ -58,10 +58,10 @@ static bool is_meant(const char* text, const struct class_lesson* l) {
     return !strcmp(text, "*") || class_names(text, l->name);
 }
 
-static void warn_unknown(const struct class* class, int which, int record, const char* what,
-                         const char* name) {
-    text_say(stderr, "%s, record %d: there is no %s %s in this run",
-             class_path(class, "%s", tables[which].file), record + 1, what, name);
+static void warn_unknown(const struct class* class, int which, int record, const char* name) {
+    if (class->told || class->student) return;
+    text_say(stderr, "%s, record %d: there is no student %s in this run",
+             class_path(class, "%s", tables[which].file), record + 1, name);
 }
 
 void rules_weights(struct class* class) {
@@ -99,14 +99,15 @@ void rules_late(struct class* class) {
     for (int i = 1; i < late.records; i++) {
         struct row* row = class_row(class, late.record[i][c[0]]);
         double days = number(class, LATE, i, late.record[i][c[2]], 0, 1e4);
-        if (!row) warn_unknown(class, LATE, i, "student", late.record[i][c[0]]);
+        if (!row) warn_unknown(class, LATE, i, late.record[i][c[0]]);
         for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
             if (!is_meant(late.record[i][c[1]], &class->lesson[l]) || !p->known) continue;
             double left = left_after(class, &rules, r, &class->lesson[l], days);
             p->points = p->graded * left / 100;
             if (left < 100)
-                snprintf(p->note, sizeof p->note, "%d, %g days late: %g %%", p->graded, days, left);
+                snprintf(p->note, sizeof p->note, "%d, %g day%s late: %g %%", p->graded, days,
+                         days == 1 ? "" : "s", left);
         }
     }
     table_free(&rules);
@@ -124,7 +125,7 @@ void rules_overrides(struct class* class) {
         if (!reason[0])
             class_refuse("%s, record %d: an override needs a reason",
                          class_path(class, "overrides.csv"), i + 1);
-        if (!row) warn_unknown(class, OVERRIDES, i, "student", student);
+        if (!row) warn_unknown(class, OVERRIDES, i, student);
         for (int l = 0; l < class->lessons && row; l++) {
             struct cell_points* p = &row->cell[l].now;
             if (!is_meant(t.record[i][c[1]], &class->lesson[l])) continue;
@@ -173,8 +174,10 @@ static bool has_line(const struct class* class, const struct table* late, const 
 }
 
 void rules_fill_late(const struct class* class) {
+    enum { SEVERAL = 3, MOMENT = 120 };  // hand-ins; seconds
     struct table rules, late;
-    int r[COLUMNS], c[COLUMNS], added = 0;
+    int r[COLUMNS], c[COLUMNS], added = 0, timed = 0, unknown = 0;
+    int64_t first = INT64_MAX, last = 0;
     char *text, days_text[32];
     size_t size;
     read_table(class, LATE_RULES, &rules, r);
@@ -189,9 +192,16 @@ void rules_fill_late(const struct class* class) {
         for (int l = 0; l < class->lessons; l++) {
             const struct cell* cell = &class->row[i].cell[l];
             time_t when = due(class, &rules, r, &class->lesson[l]);
+            bool own = has_line(class, &late, c, &class->row[i], &class->lesson[l]);
+            unknown += when && cell->state == CELL_TAKEN && !cell->time && !cell->marked && !own;
             double days = when && cell->time > when ? (double)(cell->time - when) / 86400 : 0;
             if (cell->state != CELL_TAKEN || (days <= 0 && !cell->late)) continue;
-            if (has_line(class, &late, c, &class->row[i], &class->lesson[l])) continue;
+            if (own) continue;
+            if (days > 0) {
+                timed++;
+                first = cell->time < first ? cell->time : first;
+                last = cell->time > last ? cell->time : last;
+            }
             // Canvas says that it is late, and not how much.
             snprintf(days_text, sizeof days_text, "%.4g",
                      days > 0.01  ? ceil(100 * days) / 100
@@ -208,6 +218,11 @@ void rules_fill_late(const struct class* class) {
     if (added > 0 && !class->student)
         printf("late hand-ins: %d more in %s; look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
+    if (timed >= SEVERAL && last - first <= MOMENT && !class->student)
+        printf("%d of them within two minutes: is it the time of a copy, and not of the hand-ins?\n",
+               timed);
+    if (unknown > 0 && !class->student)
+        printf("nothing says when %d files were handed in, so none of them is late\n", unknown);
     free(text);
     table_free(&rules);
     table_free(&late);

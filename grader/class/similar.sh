@@ -47,4 +47,6 @@ done <"$work/lessons" | sort -rn >"$work/similar"
 } >"$work/report"
 cp "$work/report" "$out/similar.txt"
 pairs=$(wc -l <"$work/similar")
-[ "$pairs" = 0 ] || echo "$pairs pairs of submissions look alike: $out/similar.txt (it informs, nothing is graded by it)"
+look='pairs of submissions look'
+[ "$pairs" != 1 ] || look='pair of submissions looks'
+[ "$pairs" = 0 ] || echo "$pairs $look alike: $out/similar.txt (it informs, nothing is graded by it)"

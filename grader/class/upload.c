@@ -102,7 +102,8 @@ static void canvas(const struct class* class, FILE* f) {
         table_field(f, points(true, possible(class, column[l]), text), l + 1 == class->lessons);
     for (int i = 0; i < class->rows; i++) {
         const struct row* row = &class->row[i];
-        if (own && row->record < 0) continue;  // Canvas does not know who is not on its roster
+        // Canvas does not know who is not on its roster, and would ask whose grades these are.
+        if (class->has_roster && row->record < 0) continue;
         snprintf(name, sizeof name, "%s%s%s", row->last, row->first[0] ? ", " : "", row->first);
         const char* student = field(class, row, "Student");
         table_field(f, own && student[0] ? student : row->last[0] ? name : row->name, false);
@@ -161,7 +162,9 @@ static void moodle(const struct class* class, FILE* f) {
         table_field(f, field(class, row, "ID number"), false);
         table_field(f, row->email, false);
         for (int l = 0; l < class->lessons; l++)
-            table_field(f, points(row->cell[l].now.known, row->cell[l].now.points, text),
+            // Moodle refuses the whole table for one grade above 100: a bonus ends there.
+            table_field(f,
+                        points(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
                         l + 1 == class->lessons);
     }
 }
