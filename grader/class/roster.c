@@ -20,6 +20,15 @@
 #include "base/plain.h"
 #include "class/class.h"
 
+// A field as a name.
+static void copy_name(char to[ID_SIZE], const char* text) {
+    char* utf8 = name_utf8(text, strlen(text), "windows-1252");
+    size_t n = strlen(utf8);
+    while (n > 0 && utf8[n - 1] == ' ') n--;
+    snprintf(to, ID_SIZE, "%.*s", (int)n, utf8);
+    free(utf8);
+}
+
 // ---- rows
 
 struct row* class_row_of_id(const struct class* class, const char* id) {
@@ -127,11 +136,10 @@ static struct row* row_by_who(struct class* class, const char* name) {
     char id[ID_SIZE], wanted[ID_SIZE];
     name_to_id(name, strlen(name), wanted);
     for (int i = 1; i < t->records; i++) {
-        const char* student = table_text(t->record[i][table_column(t, "student")]);
-        const char* from = table_text(t->record[i][table_column(t, "handed_in")]);
-        char* utf8 = name_utf8(from, strlen(from), "windows-1252");
-        name_to_id(utf8, strlen(utf8), id);
-        free(utf8);
+        char student[ID_SIZE], from[ID_SIZE];
+        copy_name(from, table_text(t->record[i][table_column(t, "handed_in")]));
+        copy_name(student, table_text(t->record[i][table_column(t, "student")]));
+        name_to_id(from, strlen(from), id);
         if (strcmp(id, wanted) != 0) continue;
         struct row* row = class_row(class, student);
         if (!row && class->has_roster)
@@ -287,14 +295,6 @@ static const char* const key_titles[] = {
     NULL};
 
 static const char* const identifier_titles[] = {"identifier", "roster_identifier", NULL};
-
-static void copy_name(char to[ID_SIZE], const char* text) {
-    char* utf8 = name_utf8(text, strlen(text), "windows-1252");
-    size_t n = strlen(utf8);
-    while (n > 0 && utf8[n - 1] == ' ') n--;
-    snprintf(to, ID_SIZE, "%.*s", (int)n, utf8);
-    free(utf8);
-}
 
 static struct person person_of(const struct class* class, int record) {
     const struct table* t = &class->roster_table;

@@ -222,7 +222,7 @@ void rules_fill_late(const struct class* class) {
         printf("%d of them within two minutes: is it the time of a copy, and not of the hand-ins?\n",
                timed);
     if (unknown > 0 && !class->student)
-        printf("nothing says when %d files were handed in, so none of them is late\n", unknown);
+        printf("nothing says when %d of the files came in: taken as not late\n", unknown);
     free(text);
     table_free(&rules);
     table_free(&late);

@@ -18,14 +18,31 @@ collect() { # collect CASE: what counts there, sorted, in $dir/said
     grep -Ev '^([0-9]* rows; |late hand-ins: )' "$dir/$case/printed" | LC_ALL=C.UTF-8 sort >"$dir/$case/said"
     LC_ALL=C.UTF-8 sort "$dir/$case/expected" | diff - "$dir/$case/said"
 }
+# Every line of skipped.csv that the case wants
+says_why() {
+    while IFS= read -r line; do
+        grep -qxF "$line" "$dir/$case/out/skipped.csv" || { cat "$dir/$case/out/skipped.csv" && return 1; }
+    done <"$dir/$case/skipped"
+}
 same_files() { diff -r "$dir/$case/taken" "$dir/$case/out/submissions"; }
-for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times canvas_folder canvas_zip \
-    gradescope_folder gradescope_zip classroom classroom_other twins mixed hostile}; do
+for case in ${1:-plain latest moodle_folders moodle_flat moodle_roster moodle_zips moodle_times moodle_copied \
+    moodle_unknown canvas_folder canvas_zip gradescope_folder gradescope_zip classroom classroom_other \
+    classroom_grades untouched accounts accounts_plain twins mixed hostile}; do
     mkdir -p "$dir/$case/taken"
     expect "$case: what counts" collect
     expect "$case: the files" same_files
+    [ ! -s "$dir/$case/skipped" ] || expect "$case: why the others do not count" says_why
 done
-# One hour late, not three days.
-in_time() { grep -q '"Ada Lovelace","01_vector_add","0.05","its time"' "$dir/moodle_times/out/late.csv"; }
-[ -n "${1:-}" ] || expect "moodle_times: days" in_time
+# late CASE STUDENT DAYS: she alone is late, by so much, and not by what the files say.
+late() { [ "$(sed 1d "$dir/$1/out/late.csv")" = "\"$2\",\"01_vector_add\",\"$3\",\"its time\"" ] || { cat "$dir/$1/out/late.csv" && false; }; }
+if [ -z "${1:-}" ]; then
+    expect "moodle_times: days" late moodle_times "Ada Lovelace" 0.05
+    expect "classroom_grades: days" late classroom_grades "Ada Lovelace" 0.05
+    anna='"Anna Schmidt (u1003@example.org)","01_vector_add","0.42","its time"'
+    expect "moodle_copied: days by a clock of 24 hours" grep -qxF "$anna" "$dir/moodle_copied/out/late.csv"
+    sed -i "/^\"Anna/d" "$dir/moodle_copied/out/late.csv"
+    expect "moodle_copied: days" late moodle_copied "Ada Lovelace" 0.01
+    says_who() { grep -qF '"Anna Schmidt" may be two students, and gets a row of its own, "Anna Schmidt (which?)"' "$dir/twins/errors"; }
+    expect "twins: the run says what to write in who.csv" says_who
+fi
 finish

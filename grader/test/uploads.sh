@@ -65,6 +65,7 @@ cp "$out/late.csv" "$dir/late.csv"
 echo 'Ada Lovelace,01,115.5,"found a mistake of ours; and mended it"' >>"$out/overrides.csv"
 echo '*,0,50,0,' >>"$out/late_rules.csv"
 expect "an override may be a bonus" class
+expect "a day is one" grep -q '"0, 1 day late: 50 %' "$out/gradebook.csv"
 expect "which Canvas gets" imports canvas '18233 4711 11.55
 18234 4711 0
 18235 4711 0
@@ -92,6 +93,28 @@ nn@example.org 01_vector_add 0
 expect "days follow from the time and the date that is due" grep -q '"Jürgen Weiß","01_vector_add","2.26","its time"' "$out/late.csv"
 expect "who was in time has none" sh -c "! grep Ada '$out/late.csv'"
 expect "and they count from then on" grep -q '"Jürgen Weiß".*2.26 days late: 80 %' "$out/gradebook.csv"
+printf 'Jürgen Weiß,01,130,bonus\n' >>"$out/overrides.csv"
+expect "a bonus" class
+expect "ends at 100 for Moodle, which would refuse all" imports moodle 'ada@example.org 01_vector_add 100
+jw@example.org 01_vector_add 100
+nn@example.org 01_vector_add 0
+'
+sed -i '$d' "$out/overrides.csv"
+# Who is on no roster is nobody's grade at Canvas. Two of one name: whom an override means is not guessed.
+mkdir "$dir/submissions/Guest_1003_assignsubmission_file_"
+cp $solution "$dir/submissions/Guest_1003_assignsubmission_file_/"
+printf 'Nora;Nobody;;nora2@example.org\r\n' >>"$dir/roster.csv"
+printf 'wei\303\237 jurgen,01,40,by another spelling\n' >>"$out/overrides.csv"
+expect "with a guest" class
+expect "whom Canvas does not get" imports canvas 'by name: Lovelace, Ada new: 01_vector_add 100
+by name: Nobody, Nora new: 01_vector_add 0
+by name: Nobody, Nora new: 01_vector_add 0
+by name: Weiß, Jürgen new: 01_vector_add 40
+'
+printf 'nora nobody,01,50,which?\n' >>"$out/overrides.csv"
+refused() { ! class "$@" && said 'may be two students: "Nora Nobody (nn@example.org)"'; }
+expect "an override of two is refused" refused
+rm -r "$dir/submissions/Guest_1003_assignsubmission_file_" "$out/overrides.csv"
 cat >"$dir/roster.csv" <<'CSV'
 Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed","Last modified (submission)","Last modified (grade)","Feedback comments"
 "Participant 1001","Ada Lovelace",ada@example.org,"Submitted for grading",,50.00,Yes,"Friday, 20 November 2026, 11:00 PM",-,"- two

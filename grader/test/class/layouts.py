@@ -17,6 +17,7 @@ import zipfile
 
 root = sys.argv[1]
 NOON = time.mktime((2026, 11, 20, 12, 0, 0, 0, 0, -1))
+DUE = "lesson,grace_days,percent_per_day,least_percent,due\n*,0,10,0,2026-11-20 13:00\n"
 CU, TXT = "vector_add.cu", "answers.txt"
 
 
@@ -26,7 +27,7 @@ class Case:
     def __init__(self, name, lesson="01", roster=None, submissions="submissions", **options):
         self.dir = os.path.join(root, name)
         self.to = os.path.join(self.dir, submissions)
-        self.lines = []
+        self.lines, self.left_out = [], []
         os.makedirs(self.dir)
         self.options = {"LESSON": lesson, "SUBMISSIONS": self.to, **options}
         if roster is not None:
@@ -54,6 +55,16 @@ class Case:
     def line(self, name, state, lesson="01", note=""):
         self.lines.append(f"{name}: {lesson} {state}{': ' if note else ''}{note}")
 
+    def in_out(self, file, text):
+        """One of the instructor's tables, there before the run."""
+        os.makedirs(os.path.join(self.dir, "out"), 0o700, exist_ok=True)
+        with open(os.path.join(self.dir, "out", file), "w") as f:
+            f.write(text)
+
+    def skipped(self, name, path, why):
+        """What skipped.csv has to say."""
+        self.left_out.append(f'"{name}","{path}","{why}"\n')
+
     def missing(self, name, note="", lesson="01"):
         self.line(name, "missing", lesson, note)
 
@@ -61,6 +72,8 @@ class Case:
         os.makedirs(self.to, exist_ok=True) if not self.to.endswith(".zip") else None
         with open(os.path.join(self.dir, "expected"), "w") as f:
             f.write("".join(sorted(line + "\n" for line in self.lines)))
+        with open(os.path.join(self.dir, "skipped"), "w") as f:
+            f.write("".join(self.left_out))
         with open(os.path.join(self.dir, "options"), "w") as f:
             f.write("".join(f"{k}={v}\n" for k, v in self.options.items()))
 
@@ -111,6 +124,10 @@ def plain():
     c.file("near/vector_add_final (2).cu", "x")
     c.file("near/notes.pdf", "x")
     c.missing("near", "handed in: vector_add_final (2).cu" + wanted)
+    c.skipped("near", "near/vector_add_final (2).cu", "not called as a lesson's file")
+    c.file("empty/vector_add.cu", "")
+    c.line("empty", "not taken", note="an empty file")
+    c.skipped("empty", "empty/vector_add.cu", "an empty file")
     c.file("far/report.pdf", "x")
     c.file("far/a.docx", "x")
     c.missing("far", "handed in: a.docx, report.pdf" + wanted)
@@ -124,11 +141,13 @@ def plain():
     c.file("copies/vector_add (2).cu", "two")
     c.line("copies", "not taken", note="two files may be meant; handed in: vector_add (1).cu, "
            "vector_add (2).cu" + wanted)
+    c.skipped("copies", "copies/vector_add (1).cu", "two files may be meant")
     c.file("windows/vector_add.cu.txt", "windows")
     c.taken("windows", "windows", note="handed in as vector_add.cu.txt")
     c.file("twice (1).cu", "old")
     c.file("twice (2).cu", "new", hours=1)
     c.taken("twice", "new", note="handed in more than once; the latest counts: twice (2).cu")
+    c.skipped("twice", "twice (1).cu", "another file counts")
     c.file("worse/vector_add2.cu", "x", hours=1)
     c.file("worse.zip", "no zip")
     c.line("worse", "not taken", note="no archive, or a broken one; worse: handed in: "
@@ -190,6 +209,7 @@ def latest():
     c.file("ada/answers.txt", "old")
     c.file("ada.zip", zipped({"vector_add.cu": "new"}), hours=5)
     c.taken("ada", "new", note="handed in more than once; the latest counts: ada.zip")
+    c.skipped("ada", "ada/answers.txt", "a later hand-in counts")
     c.missing("ada", "handed in: vector_add.cu; wanted: answers.txt; ada of 2026-11-20 12:00 has it, "
               "and does not count: the latest counts as a whole", "21")
     # The folder came later.
@@ -244,7 +264,7 @@ def moodle():
             c.taken("Anna Schmidt (1004)", "1004", note="")
             c.lines[-1] += " (not on the roster)"
         else:
-            c.taken("Anna Schmidt", "1003")
+            c.taken("Anna Schmidt (u1003@example.org)", "1003")
             c.taken("Anna Schmidt (u1004@example.org)", "1004")
         c.close()
     # In a download the time of what a student handed in counts, not those of files in it.
@@ -252,11 +272,26 @@ def moodle():
     with open(c.to, "wb") as f:
         f.write(zipped({f"Ada Lovelace_1001{mark}work.zip": zipped({"vector_add.cu": "ada"}, hours=90)},
                        flag_utf8=True, hours=2))
-    os.mkdir(os.path.join(c.dir, "out"), 0o700)
-    with open(os.path.join(c.dir, "out", "late_rules.csv"), "w") as f:
-        f.write("lesson,grace_days,percent_per_day,least_percent,due\n*,0,10,0,2026-11-20 13:00\n")
+    c.in_out("late_rules.csv", DUE)
     c.taken("Ada Lovelace", "ada", note="")
-    c.lines[-1] = "Ada Lovelace: 01 taken"
+    c.close()
+    # The worksheet knows when they handed in; the files have the time of a copy.
+    c = Case("moodle_copied", roster=worksheet.replace("11:58 PM", "1:12 PM", 1).replace("11:58 PM", "12:58 PM", 1)
+             .replace("11:58 PM", "23:00", 1))
+    c.in_out("late_rules.csv", DUE)
+    for first, last, n in PEOPLE[:3]:
+        c.file(f"{first} {last}_{n}_assignsubmission_file_/vector_add.cu", f"{n}", hours=90)
+    for name, n in (("Ada Lovelace", 1001), ("Jürgen Weiß", 1002), ("Anna Schmidt (u1003@example.org)", 1003)):
+        c.taken(name, str(n))
+    c.missing("Anna Schmidt (u1004@example.org)")
+    c.close()
+    # Without it nobody knows, and the run asks.
+    c = Case("moodle_unknown", roster=participants)
+    c.in_out("late_rules.csv", DUE)
+    for first, last, n in PEOPLE[:3]:
+        c.file(f"{first} {last}_{n}_assignsubmission_file_/vector_add.cu", f"{n}", hours=90)
+        c.taken(f"{first} {last}", str(n))
+    c.lines.append("3 of them within two minutes: is it the time of a copy, and not of the hand-ins?")
     c.close()
     # Two downloads as they came, unpacked by nobody; the numbers are others in each.
     c = Case("moodle_zips", lesson="01,21", roster=participants)
@@ -349,6 +384,72 @@ def classroom():
         c.close()
 
 
+    # An assignment's grades as roster have the times; the clones have none.
+    grades = ("assignment_name,assignment_url,starter_code_url,github_username,roster_identifier,"
+              "student_repository_name,student_repository_url,submission_timestamp,points_awarded,points_available\n")
+    for user, who, when in (("adal", "Ada Lovelace", NOON + 7200), ("j-w", "jw@example.org", NOON), ("zoe", "Zoë", None)):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(when)) if when else ""
+        grades += f"Lesson 1,u,u,{user},{who},lesson-01-{user},u,{stamp},0,100\n"
+    c = Case("classroom_grades", roster=grades, submissions="lesson-01-submissions")
+    c.in_out("late_rules.csv", DUE)
+    for user, name in (("adal", "Ada Lovelace"), ("j-w", "jw@example.org"), ("zoe", "Zoë")):
+        c.file(f"lesson-01-{user}/.git/HEAD", "x", hours=90)
+        c.file(f"lesson-01-{user}/exercises/01_vector_add/vector_add.cu", user, hours=90)
+        c.taken(name, user)
+    c.lines.append("nothing says when 1 of the files came in: taken as not late")
+    c.close()
+
+
+def untouched():
+    # The exercise as it was handed out hides nothing that was worked on, and is called so.
+    with open("exercises/01_vector_add/vector_add.cu", encoding="utf-8") as f:
+        exercise = f.read()
+    as_it_was = "the exercise as it was handed out"
+    place = "exercises/01_vector_add/vector_add.cu"
+    c = Case("untouched")
+    c.file(f"ada/{place}", exercise)
+    c.file("ada/vector_add.cu", "ada")
+    c.taken("ada", "ada")
+    c.skipped("ada", f"ada/{place}", as_it_was)
+    c.file(f"bob/{place}", exercise)
+    c.file("bob/vector_add (1).cu", "bob")
+    c.taken("bob", "bob", note="handed in as vector_add (1).cu")
+    c.file(f"carl/{place}", exercise)
+    c.file("carl/saved/01_vector_add/vector_add.cu", "carl")
+    c.taken("carl", exercise, note=as_it_was)
+    c.skipped("carl", "carl/saved/01_vector_add/vector_add.cu", "another file counts")
+    c.file("dora/vector_add.cu", exercise.replace("\n", "\r\n"))
+    c.taken("dora", exercise.replace("\n", "\r\n"), note=as_it_was)
+    c.file("eve/vector_add.cu", exercise + "\n")
+    c.taken("eve", exercise + "\n")
+    c.close()
+
+
+def accounts():
+    # Whose a hand-in is that nobody can know, or has come from a second account: who.csv says it.
+    roster = "First name;Last name;ID number;Email address\n" + "".join(
+        f"{first};{last};{n};u{n}@example.org\n" for first, last, n in PEOPLE)
+    c = Case("accounts", roster=roster)
+    for name, n in (("Anna Schmidt", 501), ("Anna Schmidt", 502), ("Ada L.", 503), ("Guest", 504)):
+        c.file(f"{name}_{n}_assignsubmission_file_/vector_add.cu", str(n))
+    c.in_out("who.csv", "handed_in;student\nAnna Schmidt (501);1004\nAnna Schmidt (502);u1003@example.org\n"
+             "Ada L.;\"lovelace, ADA\"\n")
+    c.taken("Anna Schmidt (u1003@example.org)", "502")
+    c.taken("Anna Schmidt (u1004@example.org)", "501")
+    c.taken("Ada Lovelace", "503")
+    c.missing("Jürgen Weiß")
+    c.taken("Guest", "504")
+    c.lines[-1] += " (not on the roster)"
+    c.close()
+    # Without a roster, too: a second zip, with a name of its own.
+    c = Case("accounts_plain")
+    c.file("bob.zip", zipped({"vector_add.cu": "old"}))
+    c.file("bob-1.zip", zipped({"vector_add.cu": "new"}), hours=3)
+    c.in_out("who.csv", "handed_in,student\nbob-1,bob\n")
+    c.taken("bob", "new", note="handed in more than once; the latest counts: bob-1.zip")
+    c.close()
+
+
 def twins():
     # Two of one name: nobody guesses, but what tells them apart is enough.
     c = Case("twins", roster="Full name,Email address\nAnna Schmidt,a1@example.org\nAnna Schmidt,a2@example.org\n"
@@ -356,7 +457,7 @@ def twins():
     c.file("Anna Schmidt/vector_add.cu", "unclear")
     c.file("a2@example.org/vector_add.cu", "a2")
     c.file("mw.cu", "mw")
-    c.missing("Anna Schmidt", "")
+    c.missing("Anna Schmidt (a1@example.org)", "")
     c.taken("Anna Schmidt (a2@example.org)", "a2")
     c.taken("Anna Schmidt (which?)", "unclear")
     c.lines[-1] += " (not on the roster)"
@@ -407,4 +508,5 @@ def hostile():
     c.close()
 
 
-plain(), latest(), moodle(), canvas(), gradescope(), classroom(), twins(), mixed(), hostile()
+plain(), latest(), moodle(), canvas(), gradescope(), classroom(), untouched(), accounts(), twins()
+mixed(), hostile()

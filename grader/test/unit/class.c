@@ -131,6 +131,12 @@ static struct row students[] = {
     {.id = "y", .name = "twin"},
 };
 static const struct class two_alike = {.row = students, .rows = 5};
+static struct row spelled[] = {
+    {.id = "Ada L", .name = "Ada L", .fold = {"adal", "lada"}},
+    {.id = "ada", .name = "ada", .fold = {"ada"}},
+    {.id = "Ada", .name = "Ada", .fold = {"ada"}},
+};
+static const struct class alike_but_for_case = {.row = spelled, .rows = 3};
 
 // An id is exact; a name is one student's, or nobody's.
 START_TEST(test_rows) {
@@ -147,9 +153,18 @@ START_TEST(test_rows) {
 }
 END_TEST
 
-// A name that two have.
+// Another spelling or order is meant if nobody is called just so.
+START_TEST(test_rows_by_spelling) {
+    ck_assert_ptr_eq(class_row(&alike_but_for_case, "L., ADA"), &spelled[0]);
+    ck_assert_ptr_eq(class_row(&alike_but_for_case, "ada"), &spelled[1]);
+    ck_assert_ptr_eq(class_row(&alike_but_for_case, "Ada"), &spelled[2]);
+    ck_assert_ptr_null(class_row(&alike_but_for_case, "..."));
+}
+END_TEST
+
+// A name that two have, and a spelling.
 START_TEST(test_rows_that_may_be_two) {
-    class_row(&two_alike, "twin");
+    class_row(_i ? &alike_but_for_case : &two_alike, _i ? "A.D.A." : "twin");
 }
 END_TEST
 
@@ -287,6 +302,36 @@ START_TEST(test_metadata) {
 }
 END_TEST
 
+// Times as platforms write them; what is none.
+START_TEST(test_times) {
+    static const char* const noon[] = {"2026-11-20 12:00:00.861687000 Z", "2026-11-20T12:00:00Z",
+                                       "2026-11-20 12:00", "2026-11-20T13:30:00+01:30"};
+    static const char* const none[] = {"", "-", "x", "2026-11-20", "Friday, 20 November 2026",
+                                       "Friday, 20 November 2026, 11:58 PM, late"};
+    setenv("TZ", "UTC", 1);
+    for (size_t i = 0; i < sizeof noon / sizeof noon[0]; i++)
+        ck_assert_int_eq(time_iso(noon[i]), 1795176000);
+    ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 12:00 PM"), 1795176000);
+    ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 12:00"), 1795176000);
+    ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 11:58 PM"), 1795219080);
+    ck_assert_int_eq(time_written_out("Friday, 20 November 2026, 23:58"), 1795219080);
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        ck_assert_int_eq(time_iso(none[i]), 0);
+        ck_assert_int_eq(time_written_out(none[i]), 0);
+    }
+}
+END_TEST
+
+// What a terminal shows: an accent on a letter takes no column, a Chinese character two.
+START_TEST(test_columns) {
+    ck_assert_int_eq(text_columns(""), 0);
+    ck_assert_int_eq(text_columns("Zo\xc3\xab"), 3);
+    ck_assert_int_eq(text_columns("Zoe\xcc\x88"), 3);
+    ck_assert_int_eq(text_columns("\xe5\xb0\x8f\xe6\x98\x8e \xe7\x8e\x8b"), 7);
+    ck_assert_int_eq(text_columns("n\xf6"), 2);
+}
+END_TEST
+
 int main(void) {
     Suite* suite = suite_create("class");
     TCase* t = tcase_create("class");
@@ -296,13 +341,16 @@ int main(void) {
     tcase_add_test(t, test_files_that_fit);
     tcase_add_test(t, test_shown_text);
     tcase_add_test(t, test_rows);
-    tcase_add_exit_test(t, test_rows_that_may_be_two, 2);
+    tcase_add_test(t, test_rows_by_spelling);
+    tcase_add_loop_exit_test(t, test_rows_that_may_be_two, 2, 0, 2);
     tcase_add_test(t, test_told);
     tcase_add_test(t, test_names_of_lessons);
     tcase_add_test(t, test_tables);
     tcase_add_test(t, test_charsets_and_delimiters);
     tcase_add_test(t, test_fields);
     tcase_add_test(t, test_metadata);
+    tcase_add_test(t, test_times);
+    tcase_add_test(t, test_columns);
     suite_add_tcase(suite, t);
     SRunner* runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
