@@ -67,7 +67,7 @@ struct class_lesson {
     char fingerprint[65];  // of cases, contract and grader
     char* untouched;       // the exercise as it is handed out, `untouched_size` bytes
     size_t untouched_size;
-    uint64_t seed;         // the same for everyone
+    uint64_t seed;  // the same for everyone
 };
 
 enum cell_state {
@@ -247,8 +247,8 @@ void print_wide(const char* text, int wide);
 
 // ---- times.c
 
-// "2026-11-20 17:34:00.861687000 Z", "2026-11-20T17:34Z" or with an offset, "+01:00"; UTC if nothing
-// is said. In seconds since 1970; 0 if it is no time.
+// "2026-11-20 17:34:00.861687000 Z", "2026-11-20T17:34Z" or with an offset, "+01:00"; UTC if none
+// is given. In seconds since 1970; 0 if it is no time.
 int64_t time_iso(const char* text);
 
 // "Friday, 20 November 2026, 11:58 PM" or "..., 23:58", local time; 0 if it is no such time.
@@ -361,7 +361,8 @@ void roster_read(struct class* class);
 struct row* class_row_of_id(const struct class* class, const char* id);
 
 // The row that an instructor means by this text: an id, a name, or what else the roster has of a
-// student; if none is called just so, the name in another spelling or order; NULL if there is none. Ends the program if it may be either of two.
+// student; if nobody is called just so, the name in another spelling or order. NULL if there is
+// none. Ends the program if it may be either of two.
 struct row* class_row(const struct class* class, const char* text);
 
 // Does STUDENT= mean the row? True of every row without STUDENT=.

@@ -62,9 +62,9 @@ static int rank_of(const struct class_lesson* l, const struct entry* e, int less
     const char* in = strstr(path, place);
     bool own = in && (in == path || in[-1] == '/') && base_name(path) == in + strlen(place);
     bool other = strstr(path, "solutions/") || strstr(path, "saved/");
-    int rank = other                 ? (fit == FIT_EXACT ? 40 : 20)
+    int rank = other                ? (fit == FIT_EXACT ? 40 : 20)
                : is_untouched(l, e) ? 60
-                                     : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);
+                                    : (fit == FIT_EXACT ? 500 : 100) + (own ? 100 : 0);
     return rank + (depth < 9 ? 9 - depth : 0);
 }
 

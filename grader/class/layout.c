@@ -426,8 +426,7 @@ static void give_named(struct class* class, const struct place* p, struct entry*
     }
     int row = index_of(class, row_of_owner(class, &owner, p->index));
     int h = handin_of(class, row, p, name, strlen(name));
-    set_time(class, h,
-             roster_time(class, &class->row[row], owner.key[0] ? owner.key : owner.name));
+    set_time(class, h, roster_time(class, &class->row[row], owner.key[0] ? owner.key : owner.name));
     give(class, e, h, holds ? path + n + (path[n] == '/') : path, lesson);
 }
 

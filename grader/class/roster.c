@@ -213,10 +213,11 @@ struct row* row_of_owner(struct class* class, const struct owner* o, int place) 
         if ((row = row_by_who(class, name))) return row;
         row = class_row_of_id(class, id);
         if (!row && two && !class->student)
-            text_say(stderr,
-                     "\"%s\" may be two students, and gets a row of its own, \"%s\"; who.csv in OUT "
-                     "can say whose it is",
-                     o->name, name);
+            text_say(
+                stderr,
+                "\"%s\" may be two students, and gets a row of its own, \"%s\"; who.csv in OUT "
+                "can say whose it is",
+                o->name, name);
         if (!row) row = new_row(class, name, id);
     }
     if (o->number[0]) {

@@ -219,8 +219,9 @@ void rules_fill_late(const struct class* class) {
         printf("late hand-ins: %d more in %s; look at them\n", added,
                class_path(class, "%s", tables[LATE].file));
     if (timed >= SEVERAL && last - first <= MOMENT && !class->student)
-        printf("%d of them within two minutes: is it the time of a copy, and not of the hand-ins?\n",
-               timed);
+        printf(
+            "%d of them within two minutes: is it the time of a copy, and not of the hand-ins?\n",
+            timed);
     if (unknown > 0 && !class->student)
         printf("nothing says when %d of the files came in: taken as not late\n", unknown);
     free(text);

@@ -163,8 +163,7 @@ static void moodle(const struct class* class, FILE* f) {
         table_field(f, row->email, false);
         for (int l = 0; l < class->lessons; l++)
             // Moodle refuses the whole table for one grade above 100: a bonus ends there.
-            table_field(f,
-                        points(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
+            table_field(f, points(row->cell[l].now.known, fmin(row->cell[l].now.points, 100), text),
                         l + 1 == class->lessons);
     }
 }

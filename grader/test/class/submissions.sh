@@ -39,7 +39,7 @@ one() { # one NUMBER: its kind is the number modulo 26
         expect "folder$n" 100 "100 of 100"
         ;;
     2) cp $hostile/endless_kernel.cu "$to/endless$n.cu" && expect "endless$n" 0 "0 of 100" ;;
-    3) cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/stub$n.cu" && expect "stub$n" 0 "0 of 100" ;;
+    3) cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/stub$n.cu" && expect "stub$n" 0 "0 of 100; the exercise as it was handed out" ;;
     4) cp solutions/05_tiled_matmul/steps/1_coalesced.cu "$to/naive$n.cu" && expect "naive$n" 60 "60 of 100" ;;
     5) cp $hostile/fork_bomb.cu "$to/forks$n.cu" && expect "forks$n" 0 "0 of 100" ;;
     6) sed 's/int K) {/int K) { this is no C;/' "$solution" >"$to/broken$n.cu" && expect "broken$n" 0 "0 of 100" ;;
@@ -98,7 +98,7 @@ mkdir "$to/twice"
 cp "$solution" "$to/twice/"
 touch -d '2026-11-20 12:00' "$to/twice/tiled_matmul.cu"
 cp exercises/05_tiled_matmul/tiled_matmul.cu "$to/twice.cu"
-expect twice 0 "0 of 100; handed in more than once; the latest counts: twice.cu"
+expect twice 0 "0 of 100; the exercise as it was handed out; handed in more than once; the latest counts: twice.cu"
 cp solutions/12_flash_forward/flash_forward.cu "$to/other_12_flash_forward.cu"
 # Archives with a link, and with what is too large.
 archive linked.tar sh -c 'ln -sf /etc/passwd tiled_matmul.cu && tar cf linked.tar tiled_matmul.cu'

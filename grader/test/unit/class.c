@@ -306,7 +306,11 @@ END_TEST
 START_TEST(test_times) {
     static const char* const noon[] = {"2026-11-20 12:00:00.861687000 Z", "2026-11-20T12:00:00Z",
                                        "2026-11-20 12:00", "2026-11-20T13:30:00+01:30"};
-    static const char* const none[] = {"", "-", "x", "2026-11-20", "Friday, 20 November 2026",
+    static const char* const none[] = {"",
+                                       "-",
+                                       "x",
+                                       "2026-11-20",
+                                       "Friday, 20 November 2026",
                                        "Friday, 20 November 2026, 11:58 PM, late"};
     setenv("TZ", "UTC", 1);
     for (size_t i = 0; i < sizeof noon / sizeof noon[0]; i++)
