@@ -4,7 +4,7 @@
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SAMPLE="16 WORD": one in sixteen of
-# the wrong kernels and one in four of the steps and right variants, others with another WORD.
+# the wrong kernels and one in four of the steps and right variants, on one seed, others with another WORD.
 # SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that nothing
 # is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
@@ -94,6 +94,7 @@ fi
 # other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 few=1 some=2 cards=rtx3090
+[ -z "${SAMPLE:-}" ] || some=1
 [ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }' | tail -n +2)
 # What is for Hopper GPUs alone has no other cards.
 ! grep -qs '"hopper\.h"' "$solution" || cards=h100
