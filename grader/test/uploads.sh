@@ -100,7 +100,7 @@ jw@example.org 01_vector_add 100
 nn@example.org 01_vector_add 0
 '
 sed -i '$d' "$out/overrides.csv"
-# Who is on no roster is nobody's grade at Canvas. Two of one name: whom an override means is not guessed.
+# Canvas gets nobody who is on no roster. Whom of two of one name an override means is not guessed.
 mkdir "$dir/submissions/Guest_1003_assignsubmission_file_"
 cp $solution "$dir/submissions/Guest_1003_assignsubmission_file_/"
 printf 'Nora;Nobody;;nora2@example.org\r\n' >>"$dir/roster.csv"
