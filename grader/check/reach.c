@@ -221,3 +221,11 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reac
     }
     if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
 }
+
+void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                         const void* problem) {
+    if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
+    c->brief = true;
+    if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
+    c->brief = false;
+}
