@@ -119,8 +119,7 @@ static void ragged(struct check* c) {
     judge_O(all_keys(c, 1, 4321));
     judge_O(all_keys(c, 200, 2048 + check_pick(c, 3, 60)));  // where tiles may be larger
     judge_O(with_d(all_keys(c, 33, 2048 + check_pick(c, 3, 60)), 128));
-    // A block for each tile; blocks that stay, which begin with the last rows of several heads.
-    attention_reaches(with_heads(all_keys(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
+    // Blocks that stay begin with the last rows of both heads.
     attention_reaches_first(with_heads(causal(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
 }
 

@@ -46,7 +46,7 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
-// The same for a grid that does not grow, since its blocks stay and take one tile after the other:
+// The same where blocks may stay and take one tile after the other, so that the grid does not grow:
 // `reached` sees to it that each ends behind its first tile. Only those can be right then, so the
 // last results have to be among them; where they are not, the kernel is not judged.
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer,
