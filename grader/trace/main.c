@@ -70,7 +70,7 @@ static void fail(const char* what, const char* name) {
 static struct array {
     const char* name;
     void* gpu;
-} arrays[] = {{.name = "Q"},   {.name = "K"},    {.name = "V"},        {.name = "O"},
+} arrays[] = {{.name = "Q"},   {.name = "K"},    {.name = "V"},         {.name = "O"},
               {.name = "LSE"}, {.name = "mask"}, {.name = "workspace"}, {.name = "dO"},
               {.name = "dQ"},  {.name = "dK"},   {.name = "dV"}};
 

@@ -215,8 +215,8 @@ static const char* const allowed_families[] = {
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};
 
 // What the device has and a graded file may not call. On a GPU the runner follows copies of up to
-// two dimensions. A function of the host in a stream runs there when the launcher has returned: what
-// it does to memory that both sides reach, nobody would see. So these belong to ungraded programs.
+// two dimensions. A function of the host in a stream runs there when the launcher has returned:
+// what it does to memory that both sides reach, nobody would see.
 static const struct {
     const char* calls;
     const char* use;

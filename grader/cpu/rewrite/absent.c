@@ -28,8 +28,8 @@ static const struct absent {
          "cudaMemcpy2DToArray* cudaMemcpy2DFromArray* cudaMemcpy2DArrayToArray",
          "arrays for textures", "memory from cudaMalloc"},
         {"cudaMemcpyBatchAsync cudaMemcpy3DBatchAsync cudaMemcpy3DWithAttributesAsync "
-         "cudaMemDiscard* cudaMemPrefetchBatchAsync", "batches of copies",
-         "cudaMemcpy"},
+         "cudaMemDiscard* cudaMemPrefetchBatchAsync",
+         "batches of copies", "cudaMemcpy"},
         {"cudaGraph* cudaUserObject* cudaStreamBeginCapture* cudaStreamEndCapture "
          "cudaStreamIsCapturing cudaStreamGetCaptureInfo* cudaStreamUpdateCaptureDependencies* "
          "cudaThreadExchangeStreamCaptureMode cudaGetCurrentGraphExec cudaDeviceGraphMemTrim "
