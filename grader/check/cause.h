@@ -86,8 +86,8 @@
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
-    CAUSE(rescale_crossed, "when two states are merged, l_a goes with exp(m_a - m), l_b with "     \
-                           "exp(m_b - m), and not the other way round")                            \
+    CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
+                           "not crosswise, and neither is left out")                               \
     CAUSE(sum_init, "the running sum l must start at 0")                                           \
     CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
     CAUSE(small_weights,                                                                           \

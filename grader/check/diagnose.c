@@ -387,6 +387,20 @@ static bool is_made(const unsigned char* bytes, enum dtype dtype) {
     return payload == 0 || payload == (dtype == F16 ? 0x01ff : 0x003f);
 }
 
+bool diagnose_unset(const struct check* c, const struct arena* left) {
+    static const unsigned char ones[] = {0xff, 0xff, 0xff, 0xff};
+    for (int n = 0; n < c->tensor_count; n++) {
+        const struct tensor* t = &c->tensor[n];
+        const bool is_float = t->dtype == F32 || t->dtype == F16 || t->dtype == BF16;
+        const size_t size = (size_t)dtype_size(t->dtype);
+        const unsigned char* bytes = left->bytes + left->layout.tensor[n].offset[c->round];
+        if (arena_is_read(t->state->role) || !is_float) continue;
+        for (int64_t i = 0; i < t->count; i++)
+            if (!t->untouched[i] && memcmp(bytes + (size_t)i * size, ones, size) == 0) return true;
+    }
+    return false;
+}
+
 // What the grader fills memory with are NaNs of no such kind, and so are those in no input: they
 // come from memory that nobody wrote.
 static enum cause from_poison(const struct picture* p) {
@@ -405,9 +419,8 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero,  earlier_round, tail, from_poison, one_batch,
-        nonfinite, exchanged, whole,         lost, transposed,  constant_ratio,
-        imprecise, moved,
+        touched,   all_zero, earlier_round, tail,       from_poison,    one_batch, nonfinite,
+        exchanged, whole,    lost,          transposed, constant_ratio, imprecise, moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);
