@@ -158,7 +158,7 @@ static bool holds(const struct picture* p, int64_t i, const struct tensor* other
     return !p->poison[i] && fabs(p->t->got[i] - other->want[k]) <= p->budget.max;
 }
 
-// Another output of as many elements holds what belongs here, and this one holds what belongs there.
+// Another output has as many elements, and this one holds what belongs there.
 static enum cause exchanged(const struct picture* p) {
     for (int n = 0; n < p->c->tensor_count; n++) {
         const struct tensor* other = &p->c->tensor[n];
@@ -174,8 +174,8 @@ static enum cause exchanged(const struct picture* p) {
     return CAUSE_NONE;
 }
 
-// The column, or row, of what is wanted that stands in column, or row, `at`; -1: in none. A line has
-// `across` elements, `step` apart; lines begin `apart` elements from one another.
+// The column, or row, of what is wanted that stands in column, or row, `at`; -1: in none. A line
+// has `across` elements, `step` apart; lines begin `apart` elements from one another.
 static int64_t line_in(const struct picture* p, int64_t at, int64_t lines, int64_t apart,
                        int64_t across, int64_t step) {
     for (int64_t n = 0; n < lines; n++) {
@@ -272,8 +272,8 @@ static enum cause moved(const struct picture* p) {
 
 // ---- numbers
 
-// Whole numbers, and not only one or two, where others are wanted; or what a NaN or an infinity is as
-// an int, where nothing else is wrong.
+// Whole numbers, and not only one or two, where others are wanted; or what a NaN or an infinity is
+// as an int, where nothing else is wrong.
 static enum cause whole(const struct picture* p) {
     enum { DIFFERENT = 3 };
     const double most = 0x1p31;

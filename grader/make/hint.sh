@@ -62,8 +62,8 @@ show() {
             print chosen
         }' "$hints"
 }
-# As wide as the terminal: the lines of a paragraph are one. Code, lists and tables stay as they are,
-# and so does all where no width is known: who reads in a pipe wraps it.
+# As wide as the terminal: the lines of a paragraph are one. Code, lists and tables stay as they
+# are, and so does all where no width is known: who reads in a pipe wraps it.
 wrap() {
     width=${COLUMNS:-}
     [ -n "$width" ] || [ ! -t 1 ] || width=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2)

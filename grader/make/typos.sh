@@ -1,6 +1,7 @@
 #!/bin/sh
 # typos.sh: says what make would pass over in silence, or call a missing rule: a variable that no
-# command knows, a lesson's number without LESSON=, a command that there is not. Nothing if all is well. usage: typos.sh "GOAL..." "VARIABLE..." EMPTY
+# command knows, a lesson's number without LESSON=, a command that there is not. Nothing if all is
+# well. usage: typos.sh "GOAL..." "VARIABLE..." EMPTY
 # GOAL, VARIABLE: what stands on make's command line; EMPTY: "yes" if LESSON= is there without a
 # value.
 goals=$1 variables=$2 empty=$3
