@@ -154,6 +154,14 @@ static const struct hypothesis of_tiles[] = {
     SUM(transposed, TILES, B_turned, all_tiles),
     SUM(transposed, TILES, A_of_the_column, all_tiles),
     SUM(transposed, TILES, B_of_the_row, all_tiles),
+    SUM(index_mixed, TILES, A_row_as_k, all_tiles),
+    SUM(index_mixed, TILES, A_column_as_i, all_tiles),
+    SUM(index_mixed, TILES, A_column_as_j, all_tiles),
+    SUM(index_mixed, TILES, B_row_as_i, all_tiles),
+    SUM(index_mixed, TILES, B_row_as_j, all_tiles),
+    SUM(index_mixed, TILES, B_column_as_k, all_tiles),
+    SUM(place_in_tile, TILES, A_row_in_tile, all_tiles),
+    SUM(place_in_tile, TILES, B_column_in_tile, all_tiles),
     {0},
 };
 

@@ -66,6 +66,7 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         int flaw;
         double masked;
     } known[] = {
+        {CAUSE_place_in_tile, MASK_BY_COLUMN, -INFINITY},
         {CAUSE_mask_value, TAIL_COUNTS, 0},
         {CAUSE_inner_tail, LAST_TILE_DROPPED, 0},
         {CAUSE_tile_skipped, END_OF_FIRST_ROW, 0},
@@ -82,9 +83,12 @@ static enum cause explain_tiles(const struct suspect* s, int64_t block_q, int64_
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e6},
         {CAUSE_mask_value, MASKED_COUNT, -1e30},
         {CAUSE_mask_value, MASKED_COUNT_TO_N_K, -1e30},
+        {CAUSE_place_in_tile, MASK_BY_ROW, -INFINITY},
     };
     for (size_t n = 0; n < sizeof known / sizeof known[0]; n++) {
         struct forward_mistake w = forward_right(s->problem);
+        // where all see all keys, it is no more than keys of zeros that count
+        if (known[n].cause == CAUSE_place_in_tile && !w.causal) continue;
         w.block_q = block_q;
         w.block_k = block_k;
         w.flaw = known[n].flaw;
@@ -215,6 +219,8 @@ enum cause forward_explain(struct check* c, const struct tensor* t, struct budge
     if (!cause) cause = explain_empty_rows(&s);
     if (!cause) cause = explain_forward_places(&s);
     if (!cause) cause = explain_online(&s, right);
+    if (!cause) cause = explain_square(&s, right);
+    if (!cause && is_l_short(&s)) return CAUSE_sum_short;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     // The NaN came with V, and a weight of 0 did not remove it.
     return !cause && is_LSE_right_beside_NaN(&s, false) ? CAUSE_nan_leak : cause;

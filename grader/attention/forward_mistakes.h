@@ -39,8 +39,15 @@ struct forward_mistake {
         MASKED_COUNT,         // masked keys count with the score `masked`
         MASKED_COUNT_TO_N_K,  // MASKED_COUNT, without skipping tiles
         MASKED_IN_MAXIMUM,    // masked keys have no weight, but count for the maximum
+        MASK_BY_COLUMN,       // the mask takes a key's number in its tile for the key
+        MASK_BY_ROW,          // it takes a query's number in its tile for the query
     } flaw;
     double masked;
+
+    // If not 0, S is made in squares of so many queries and keys, and in a square the query is that
+    // of the key's number, or the key that of the query's.
+    int64_t square;
+    bool query_of_key, key_of_query;
 
     // How query heads that share keys, and the rows of a packed tile, are numbered (lesson 17).
     enum {
@@ -100,6 +107,13 @@ enum cause explain_scale(const struct suspect* s, struct forward_mistake right);
 enum cause explain_scaled_Q(const struct suspect* s, struct forward_mistake right);
 enum cause explain_start(const struct suspect* s, struct forward_mistake right);
 enum cause explain_online(const struct suspect* s, struct forward_mistake right);
+
+// In a square of S, or of what it is made of, an index of the query stands for one of the key.
+enum cause explain_square(const struct suspect* s, struct forward_mistake right);
+
+// O is too large and LSE too small by the same factor, in each row its own: l lacks weights that O
+// has.
+bool is_l_short(const struct suspect* s);
 
 // O has 16 bits, and nearly all its numbers that are not what is wanted, rounded, are what is
 // wanted, cut off; or it is wanted to be 1 everywhere, and is a little smaller.

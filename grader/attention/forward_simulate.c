@@ -59,9 +59,9 @@ static int64_t masked_as(const struct problem* p, const struct forward_mistake* 
 }
 
 // The keys of one row: those of [first, visible) count, those of [visible, loaded) as the flaw
-// says.
+// says; the mask is applied from `unmasked` on.
 struct range {
-    int64_t first, visible, loaded;
+    int64_t first, visible, loaded, unmasked;
 };
 
 static int64_t seen_by(const struct forward_mistake* w, int64_t i) {
@@ -98,32 +98,59 @@ static struct range range_of(const struct problem* p, const struct forward_mista
         break;
     case PART_1_LOST: {
         int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
-        return (struct range){full_end < end ? full_end : 0, visible, visible};  // or no part 2
+        return (struct range){full_end < end ? full_end : 0, visible, visible, 0};  // or no part 2
+    }
+    case MASK_BY_COLUMN:
+    case MASK_BY_ROW: {
+        const int64_t full_end = seen_by(w, first_row) / w->block_k * w->block_k;
+        if (w->flaw == MASK_BY_ROW) visible = seen_by(w, i - first_row);
+        if (w->flaw == MASK_BY_ROW && visible < full_end) visible = full_end;
+        return (struct range){0, visible, round_up(end, w->block_k), full_end};
     }
     case MASKED_COUNT:
     case MASKED_IN_MAXIMUM:
-        return (struct range){0, visible, round_up(end, w->block_k)};
+        return (struct range){0, visible, round_up(end, w->block_k), 0};
     case MASKED_COUNT_TO_N_K:
-        return (struct range){0, visible, round_up(p->N_k, w->block_k)};
+        return (struct range){0, visible, round_up(p->N_k, w->block_k), 0};
     }
-    return (struct range){0, visible, visible};
+    return (struct range){0, visible, visible, 0};
+}
+
+// Of `index`, the number in its square is that of `other` in another square.
+static int64_t in_square(int64_t index, int64_t other, int64_t square) {
+    return index - index % square + other % square;
+}
+
+// S of query i and key j, not scaled.
+static double product(const struct problem* p, const struct forward_mistake* w, int64_t b,
+                      int64_t h, int64_t i, int64_t j) {
+    const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];
+    const int64_t query = w->query_of_key ? in_square(i, j, w->square) : i;
+    const int64_t key = w->key_of_query ? in_square(j, i, w->square) : j;
+    if (query >= p->N_q || key >= p->N_k) return 0;
+    const double* q = Q->value + query_row(p, Q, b, h, query);
+    const double* k = K->value + place(K->stride, b, key_head(p, w, h), key);
+    double sum = 0;
+    for (int64_t x = 0; x < w->columns; x++)
+        sum += w->online.half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
+    return sum;
+}
+
+// Is key j hidden from the query?
+static bool is_hidden(const struct forward_mistake* w, struct range keys, int64_t j) {
+    if (w->flaw == MASKED_IN_MAXIMUM) return false;
+    if (w->flaw == MASK_BY_COLUMN) return j >= keys.unmasked && j % w->block_k >= keys.visible;
+    return j >= keys.visible;
 }
 
 // The scores of query i, to be read from row i of Q, with the keys in range; the mask of row `as`
 // applies.
 static void score_row(const struct problem* p, const struct forward_mistake* w, int64_t b,
                       int64_t h, int64_t i, struct range keys, double* S) {
-    const struct view *Q = &w->view[ARRAY_Q], *K = &w->view[ARRAY_K];
-    const double* q = Q->value + query_row(p, Q, b, h, i);
     for (int64_t j = keys.first; j < keys.loaded; j++) {
-        const double* k = K->value + place(K->stride, b, key_head(p, w, h), j);
-        S[j] = 0;
-        for (int64_t x = 0; x < w->columns && j < p->N_k; x++)
-            S[j] += w->online.half_products ? dtype_round(F16, q[x] * k[x]) : q[x] * k[x];
-        S[j] *= w->scale;
-        S[j] = index_capped(p, S[j]);
+        S[j] = index_capped(p, w->scale * product(p, w, b, h, i, j));
         if (j < p->N_k && !pair_times(p, w->blocks, b, h, i, j)) S[j] = -INFINITY;
-        if (j >= keys.visible && w->flaw != MASKED_IN_MAXIMUM) S[j] = w->masked;
+        if (is_hidden(w, keys, j)) S[j] = w->masked;
     }
 }
 
@@ -383,116 +410,6 @@ bool is_forward(const struct suspect* s, const struct forward_mistake* w) {
                (!w->needs_O || is_O(s) || is_O_like(p, O));
     free(O);
     return yes;
-}
-
-// ---- LSE -----------------------------------------------------------------------------------
-
-enum lse_way {
-    NO_MAX,
-    UNSCALED,
-    BASE2,
-    BASE2_OF_L,
-    BASE2_OF_M,
-    BASE10,
-    LN2_TWICE,  // multiplied by ln 2 once too often: all, the sum, or the maximum
-    LN2_TWICE_OF_L,
-    LN2_TWICE_OF_M,
-    NO_LOGARITHM,
-    EPSILON,           // l is too large by 1e-3, 1e-4 and so on
-    POWERS_OF_2_OF_L,  // ln of the sum of powers of 2
-    ROWS_OUTSIDE
-};
-
-// The LSE of one row, from the right one and the largest score.
-static double lse_of(enum lse_way way, double lse, double m, double scale) {
-    switch (way) {
-    case NO_MAX:
-        return lse - m;
-    case UNSCALED:
-        return m / scale + (lse - m);
-    case BASE2:
-        return lse / log(2);
-    case BASE2_OF_L:
-        return m + (lse - m) / log(2);
-    case BASE2_OF_M:
-        return m / log(2) + (lse - m);
-    case BASE10:
-        return m + (lse - m) / log(10);
-    case LN2_TWICE:
-        return lse * log(2);
-    case LN2_TWICE_OF_L:
-        return m + (lse - m) * log(2);
-    case LN2_TWICE_OF_M:
-        return m * log(2) + (lse - m);
-    case NO_LOGARITHM:
-        return m + exp(lse - m);
-    case EPSILON:
-    case POWERS_OF_2_OF_L:
-    case ROWS_OUTSIDE:
-        break;
-    }
-    return lse;
-}
-
-// ln of the sum of 2^(S - m) over the keys of query i
-static double ln_of_powers(const struct problem* p, int64_t b, int64_t h, int64_t i, double m) {
-    double sum = 0;
-    for (int64_t j = 0; j < keys_seen(p, i); j++)
-        if (pair_times(p, blocks_of(p), b, h, i, j)) sum += exp2(score(p, b, h, i, j) - m);
-    return log(sum);
-}
-
-static bool make_LSE(const struct suspect* s, const struct hypothesis* known, int variant,
-                     double* guess) {
-    const struct problem* p = s->problem;
-    const enum lse_way way = *(const enum lse_way*)known->like;
-    if (way == ROWS_OUTSIDE && p->H == 1) return false;
-    FOR_EACH_QUERY(p, b, h, i) {
-        int64_t to = place_in(p, ARRAY_LSE, b, h, i);
-        double lse = s->tensor->want[to], m = -INFINITY;
-        for (int64_t j = 0; j < keys_seen(p, i) && way != ROWS_OUTSIDE; j++)
-            if (pair_times(p, blocks_of(p), b, h, i, j)) m = fmax(m, score(p, b, h, i, j));
-        if (way == POWERS_OF_2_OF_L) lse = m + ln_of_powers(p, b, h, i, m);
-        if (way == EPSILON && m > -INFINITY) lse += log1p(pow(10, -3 - variant) / exp(lse - m));
-        if (way == ROWS_OUTSIDE) to = (b * p->N_q + i) * p->H + h;  // (B, N_q, H), like O
-        guess[to] = m == -INFINITY ? lse : lse_of(way, lse, m, p->scale);
-    }
-    return true;
-}
-
-#define LSE_WAY(way) make_LSE, .like = (&(const enum lse_way){way})
-
-static const struct hypothesis known_LSE[] = {
-    {CAUSE_lse_no_max, LSE_WAY(NO_MAX)},
-    {CAUSE_lse_unscaled, LSE_WAY(UNSCALED)},
-    {CAUSE_lse_base2, LSE_WAY(BASE2)},
-    {CAUSE_lse_base2, LSE_WAY(BASE2_OF_L)},
-    {CAUSE_lse_base2, LSE_WAY(BASE2_OF_M)},
-    {CAUSE_lse_base2, LSE_WAY(BASE10)},
-    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE)},
-    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_L)},
-    {CAUSE_lse_base2, LSE_WAY(LN2_TWICE_OF_M)},
-    {CAUSE_lse_no_log, LSE_WAY(NO_LOGARITHM)},
-    {CAUSE_exp2_base, LSE_WAY(POWERS_OF_2_OF_L)},
-    {CAUSE_epsilon_added, LSE_WAY(EPSILON), .variants = 5},
-    {CAUSE_transposed, LSE_WAY(ROWS_OUTSIDE)},
-    {0},
-};
-
-// Every LSE should be 0, and is too large by no more than a small number added to l makes it.
-static bool is_slightly_larger(const struct suspect* s) {
-    const struct tensor* t = s->tensor;
-    for (int64_t e = 0; e < t->count; e++) {
-        bool larger = t->want[e] == 0 && t->got[e] > 0 && t->got[e] < 1e-3;
-        if (!t->untouched[e] && !larger) return false;
-    }
-    return true;
-}
-
-enum cause explain_LSE(const struct suspect* s) {
-    if (is_O(s)) return CAUSE_NONE;
-    enum cause cause = hypothesis_search(s, known_LSE);
-    return !cause && is_slightly_larger(s) ? CAUSE_epsilon_added : cause;
 }
 
 // ---- places --------------------------------------------------------------------------------

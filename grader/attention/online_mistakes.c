@@ -176,6 +176,37 @@ enum cause explain_online(const struct suspect* s, struct forward_mistake right)
     return cause;
 }
 
+enum cause explain_square(const struct suspect* s, struct forward_mistake w) {
+    for (w.square = 8; w.square <= 64; w.square *= 2)
+        for (int n = 1; n < 4; n++) {
+            w.query_of_key = n & 1;
+            w.key_of_query = n & 2;
+            if (is_forward(s, &w)) return n == 3 ? CAUSE_transposed : CAUSE_index_mixed;
+        }
+    return CAUSE_NONE;
+}
+
+bool is_l_short(const struct suspect* s) {
+    enum { FEWEST = 4 };  // rows in which it shows
+    const struct problem* p = s->problem;
+    const struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
+    int64_t shown = 0;
+    FOR_EACH_QUERY(p, b, h, i) {
+        const int64_t row = place_in(p, ARRAY_LSE, b, h, i), first = place_in(p, ARRAY_O, b, h, i);
+        if (LSE->want[row] == -INFINITY) continue;
+        const double factor = exp(LSE->want[row] - LSE->got[row]);
+        double largest = 0, off = 0;
+        if (!(factor > 0.999) || !isfinite(factor) || !check_was_written(O, first)) return false;
+        for (int64_t x = first; x < first + p->d; x++) {
+            largest = fmax(largest, factor * fabs(O->want[x]));
+            off = fmax(off, fabs(O->got[x] - factor * O->want[x]));
+        }
+        if (!(off <= largest / 64)) return false;
+        shown += factor > 1.02;
+    }
+    return shown >= FEWEST;
+}
+
 // O is stored in rows of d elements; the first row of each block is where it belongs.
 static bool has_packed_blocks(const struct suspect* s) {
     const struct problem* p = s->problem;
@@ -219,6 +250,8 @@ enum cause online_explain(struct check* c, const struct tensor* t, struct budget
     if (!cause) cause = explain_online(&s, right);
     if (!cause && has_packed_blocks(&s)) cause = CAUSE_stride_ignored;
     if (!cause) cause = explain_forward_places(&s);
+    if (!cause) cause = explain_square(&s, right);
+    if (!cause && is_l_short(&s)) return CAUSE_sum_short;
     if (!cause && is_by_small_weights(&s)) return CAUSE_small_weights;
     return !cause && is_rounding(&s) ? CAUSE_low_precision : cause;
 }

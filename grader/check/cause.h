@@ -42,14 +42,14 @@
     CAUSE(other_operation,                                                                         \
           "the numbers are put together in another way than the contract says: compare your "      \
           "formula with its equation")                                                             \
-    CAUSE(wrong_array, "one array is read where another belongs")                                  \
+    CAUSE(wrong_array, "one array stands where another belongs")                                   \
     CAUSE(swapped_sizes, "M, N and K are mixed up: in a row length, in the grid, or in a loop")    \
     CAUSE(transposed, "the result is right but transposed, or an operand is read transposed")      \
     CAUSE(piece_cut, "of each piece of 16 bytes a part is copied: a copy's size is in bytes")      \
     CAUSE(swizzle, "pieces of a row are stored at one place and read from another")                \
-    CAUSE(                                                                                         \
-        sums_moved,                                                                                \
-        "right sums stand in wrong places: a thread does not store the rows and columns it loads") \
+    CAUSE(sums_moved, "right numbers stand in wrong places: a thread does not store the row and "  \
+                      "column that it has computed")                                               \
+    CAUSE(index_mixed, "in an index of a tile x, y and k, or row and column, are mixed up")        \
     CAUSE(fragment_order,                                                                          \
           "a lane's share of a matrix is in other registers than mma.sync expects")                \
     CAUSE(stale_state, "the second call repeats something of the first: nothing may be kept")      \
@@ -60,6 +60,7 @@
     /* arithmetic */                                                                               \
     CAUSE(low_precision, "right but too inexact: a sum or an operand is kept in too few bits")     \
     CAUSE(half_range, "numbers pass through fp16, which ends at 65504 and at 6e-8")                \
+    CAUSE(whole_numbers, "numbers become whole on their way: an int stands where a float belongs") \
     CAUSE(constant_ratio, "every element is wrong by the same factor")                             \
     CAUSE(not_moved, "an element is computed with on its way: -0 + 0 is 0")                        \
     CAUSE(nan_leak,                                                                                \
@@ -85,6 +86,8 @@
     CAUSE(no_rescale, "the running sum l is not rescaled when the maximum grows")                  \
     CAUSE(no_rescale_O, "the accumulator O is not rescaled when the maximum grows")                \
     CAUSE(rescale_reversed, "alpha is exp(m_old - m_new), not exp(m_new - m_old)")                 \
+    CAUSE(rescale_crossed, "merged, l_a is multiplied with exp(m_a - m), l_b with exp(m_b - m): "  \
+                           "not crosswise, and neither is left out")                               \
     CAUSE(sum_init, "the running sum l must start at 0")                                           \
     CAUSE(epsilon_added, "l is too large by a small number: add none to it, and start it at 0")    \
     CAUSE(small_weights,                                                                           \

@@ -151,6 +151,149 @@ static enum cause nonfinite(const struct picture* p) {
     return CAUSE_NONE;
 }
 
+// ---- right numbers in wrong places
+
+// Is element i what is wanted in element k, of the same output or of another?
+static bool holds(const struct picture* p, int64_t i, const struct tensor* other, int64_t k) {
+    return !p->poison[i] && fabs(p->t->got[i] - other->want[k]) <= p->budget.max;
+}
+
+// Another output has as many elements, and this one holds what belongs there.
+static enum cause exchanged(const struct picture* p) {
+    for (int n = 0; n < p->c->tensor_count; n++) {
+        const struct tensor* other = &p->c->tensor[n];
+        if (other == p->t || arena_is_read(other->state->role) || other->count != p->t->count)
+            continue;
+        bool all = p->found->wrong >= 8;
+        for (int64_t i = 0; i < p->t->count && all; i++)
+            all = p->t->untouched[i] || other->untouched[i] || holds(p, i, other, i);
+        if (!all) continue;
+        record_append(p->c->record, "%s holds what belongs into %s\n", p->t->name, other->name);
+        return CAUSE_wrong_array;
+    }
+    return CAUSE_NONE;
+}
+
+// The column, or row, of what is wanted that stands in column, or row, `at`; -1: in none. A line
+// has `across` elements, `step` apart; lines begin `apart` elements from one another.
+static int64_t line_in(const struct picture* p, int64_t at, int64_t lines, int64_t apart,
+                       int64_t across, int64_t step) {
+    for (int64_t n = 0; n < lines; n++) {
+        int64_t line = (at + n) % lines, k = 0;  // its own one first
+        while (k < across && holds(p, at * apart + k * step, p->t, line * apart + k * step)) k++;
+        if (k == across) return line;
+    }
+    return -1;
+}
+
+// Every line is one of those that are wanted, and several are not where they belong. Lines of a few
+// elements may be alike by chance.
+static bool lines_moved(const struct picture* p, const char* what, int64_t lines, int64_t apart,
+                        int64_t across, int64_t step) {
+    enum { SHORTEST = 8, MOST = 4096 };
+    int64_t moved = 0, first = 0, from = 0;
+    if (across < SHORTEST || lines > MOST) return false;
+    for (int64_t at = 0; at < lines; at++) {
+        int64_t line = line_in(p, at, lines, apart, across, step);
+        if (line < 0) return false;
+        if (line != at && moved++ == 0) first = at, from = line;
+    }
+    if (moved < 2) return false;
+    record_append(p->c->record, "%s %lld of %s holds what belongs into %s %lld\n", what,
+                  (long long)first, p->t->name, what, (long long)from);
+    return true;
+}
+
+static int by_size(const void* a, const void* b) {
+    double x = *(const double*)a, y = *(const double*)b;
+    return (x > y) - (x < y);
+}
+
+// How many numbers within the range of the sorted ones are like one of them, as a share: whether
+// one is met by chance.
+static double share_met(const double* sorted, int64_t n, double tolerance) {
+    double met = 0, range = sorted[n - 1] - sorted[0];
+    bool whole = true;
+    int64_t different = 1;
+    for (int64_t i = 1; i < n; i++) {
+        met += fmin(sorted[i] - sorted[i - 1], 2 * tolerance);
+        different += sorted[i] != sorted[i - 1];
+    }
+    for (int64_t i = 0; i < n; i++) whole &= sorted[i] == rint(sorted[i]);
+    if (whole && tolerance < 0.5) return (double)different / (range + 1);
+    return range > 0 ? met / range : 1;
+}
+
+// Each wrong element is what is wanted in another one, which is no chance.
+static bool elements_moved(const struct picture* p) {
+    enum { FEWEST = 8, MOST = 1 << 20 };
+    const struct tensor* t = p->t;
+    const int64_t n = t->count;
+    if (p->found->wrong < FEWEST || n > MOST) return false;
+    double* sorted = malloc((size_t)n * sizeof *sorted);
+    int64_t finite = 0, first = -1, from = -1;
+    bool all = sorted;
+    for (int64_t i = 0; i < n && all; i++)
+        if (!t->untouched[i] && isfinite(t->want[i])) sorted[finite++] = t->want[i];
+    if (all) qsort(sorted, (size_t)finite, sizeof *sorted, by_size);
+    all = all && finite > 0 && share_met(sorted, finite, p->budget.max) < 0.25;
+    for (int64_t i = 0; i < n && all; i++) {
+        if (!p->wrong[i]) continue;
+        int64_t low = 0, high = finite;  // the first number that is not smaller
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (sorted[middle] < t->got[i] - p->budget.max)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        all = low < finite && !p->poison[i] && fabs(sorted[low] - t->got[i]) <= p->budget.max;
+        if (first < 0) first = i;
+    }
+    free(sorted);
+    if (!all) return false;
+    while (++from < n)
+        if (!t->untouched[from] && holds(p, first, t, from)) break;
+    char here[80], there[80];
+    tensor_index(t, first, here, sizeof here);
+    tensor_index(t, from, there, sizeof there);
+    record_append(p->c->record, "%s%s holds what belongs into %s%s\n", t->name, here, t->name,
+                  there);
+    return true;
+}
+
+static enum cause moved(const struct picture* p) {
+    if (p->found->never_written || p->found->nonfinite) return CAUSE_NONE;
+    return lines_moved(p, "column", p->columns, 1, p->rows, p->columns) ||
+                   lines_moved(p, "row", p->rows, p->columns, p->columns, 1) || elements_moved(p)
+               ? CAUSE_sums_moved
+               : CAUSE_NONE;
+}
+
+// ---- numbers
+
+// Whole numbers, and not only one or two, where others are wanted; or what a NaN or an infinity is
+// as an int, where nothing else is wrong.
+static enum cause whole(const struct picture* p) {
+    enum { DIFFERENT = 3 };
+    const double most = 0x1p31;
+    double seen[DIFFERENT];
+    int64_t broken = 0, lost = 0;
+    int different = 0;
+    for (int64_t i = 0; i < p->t->count; i++) {
+        const double got = p->t->got[i], want = p->t->want[i];
+        if (p->t->untouched[i] || !p->wrong[i]) continue;
+        if (p->poison[i] || got != rint(got) || fabs(got) > most) return CAUSE_NONE;
+        if (isfinite(want) ? want == rint(want) : fabs(got) != most) return CAUSE_NONE;
+        *(isfinite(want) ? &broken : &lost) += 1;
+        int k = 0;
+        while (k < different && seen[k] != got) k++;
+        if (k == different && different < DIFFERENT) seen[different++] = got;
+    }
+    bool only_lost = lost > 0 && broken == 0;
+    return only_lost || (broken >= 8 && different == DIFFERENT) ? CAUSE_whole_numbers : CAUSE_NONE;
+}
+
 // Where NaN or an infinity is wanted a number stands, and nothing else is wrong.
 static enum cause lost(const struct picture* p) {
     bool any = false;
@@ -244,6 +387,20 @@ static bool is_made(const unsigned char* bytes, enum dtype dtype) {
     return payload == 0 || payload == (dtype == F16 ? 0x01ff : 0x003f);
 }
 
+bool diagnose_unset(const struct check* c, const struct arena* left) {
+    static const unsigned char ones[] = {0xff, 0xff, 0xff, 0xff};
+    for (int n = 0; n < c->tensor_count; n++) {
+        const struct tensor* t = &c->tensor[n];
+        const bool is_float = t->dtype == F32 || t->dtype == F16 || t->dtype == BF16;
+        const size_t size = (size_t)dtype_size(t->dtype);
+        const unsigned char* bytes = left->bytes + left->layout.tensor[n].offset[c->round];
+        if (arena_is_read(t->state->role) || !is_float) continue;
+        for (int64_t i = 0; i < t->count; i++)
+            if (!t->untouched[i] && memcmp(bytes + (size_t)i * size, ones, size) == 0) return true;
+    }
+    return false;
+}
+
 // What the grader fills memory with are NaNs of no such kind, and so are those in no input: they
 // come from memory that nobody wrote.
 static enum cause from_poison(const struct picture* p) {
@@ -262,8 +419,8 @@ static enum cause from_poison(const struct picture* p) {
 enum cause diagnose(struct check* c, const struct tensor* t, struct budget budget,
                     const struct comparison* found) {
     static enum cause (*const patterns[])(const struct picture*) = {
-        touched,   all_zero, earlier_round, tail,           from_poison, one_batch,
-        nonfinite, lost,     transposed,    constant_ratio, imprecise,
+        touched,   all_zero, earlier_round, tail,       from_poison,    one_batch, nonfinite,
+        exchanged, whole,    lost,          transposed, constant_ratio, imprecise, moved,
     };
     struct picture p = {.c = c, .t = t, .found = found, .budget = budget};
     p.poison = t->state->poison + (t->got - t->state->got);

@@ -219,7 +219,15 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
             "the warning above the items names a variable that is used before it has a value\n");
         return CAUSE_uninitialised;
     }
+    if (!seen && !nothing && finding->unset) {
+        snprintf(finding->text, sizeof finding->text,
+                 "a local variable or array is used before it has a value: on the CPU device it "
+                 "holds NaN, and that\nNaN has reached an output\n");
+        return CAUSE_uninitialised;
+    }
     if (!nothing) cause = mistake(c, t, budget);
+    // what nobody wrote is NaN of its own accord
+    if (seen == CAUSE_uninitialised && cause == CAUSE_nan_leak) return seen;
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
     // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
     // one: it was made with what the first has left

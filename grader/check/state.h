@@ -152,7 +152,8 @@ enum cause diagnose(struct check* c, const struct tensor* t, struct budget budge
 // first ones; CAUSE_NONE and "" if nothing.
 struct finding {
     enum cause cause;
-    bool note;  // nothing was found; this may explain NaN, and a result may be right all the same
+    bool note;   // nothing was found; this may explain NaN, and a result may be right all the same
+    bool unset;  // an output holds what local variables without a value hold: diagnose_unset()
     char text[sizeof((struct arena_answer*)NULL)->finding_text];
 };
 
@@ -188,6 +189,9 @@ void trial_alter(struct check* c);
 
 // True if most elements of t hold the poison as a sum passes it on: the kernel added to its output.
 bool diagnose_added(struct check* c, const struct tensor* t);
+// True if an output that the instrumented build left holds what its local variables without a value
+// hold: NaN of ones alone.
+bool diagnose_unset(const struct check* c, const struct arena* left);
 
 // t as rows x columns: the last dimension is the columns; a vector is one row per element.
 void tensor_matrix(const struct tensor* t, int64_t* rows, int64_t* columns);

@@ -226,6 +226,7 @@ void trial_find(struct check* c, struct finding* found) {
     *found = (struct finding){.cause = CAUSE_NONE};
     if (is_watched(c)) {
         take_finding(&c->answer, found);
+        found->unset = diagnose_unset(c, &c->arena);
         return;
     }
     struct arena left;
@@ -234,6 +235,7 @@ void trial_find(struct check* c, struct finding* found) {
     if (trial_seal(c, &left)) {
         struct arena_answer answer = arena_answer(&left);
         take_finding(&answer, found);
+        found->unset = diagnose_unset(c, &left);
     }
     arena_free(&left);
 }

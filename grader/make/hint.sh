@@ -62,10 +62,33 @@ show() {
             print chosen
         }' "$hints"
 }
+# As wide as the terminal: the lines of a paragraph are one. Code, lists and tables stay as they
+# are, and so does all where no width is known: who reads in a pipe wraps it.
+wrap() {
+    width=${COLUMNS:-}
+    [ -n "$width" ] || [ ! -t 1 ] || width=$(stty size 2>/dev/null </dev/tty | cut -d' ' -f2)
+    [ "${width:-0}" -ge 40 ] 2>/dev/null || { cat && return; }
+    awk -v width="$width" '
+        function flush(   n, i, word, line) {
+            n = split(text, word, " ")
+            for (i = 1; i <= n; i++) {
+                if (line != "" && length(line) + 1 + length(word[i]) > width) {
+                    print line
+                    line = ""
+                }
+                line = line (line == "" ? "" : " ") word[i]
+            }
+            if (line != "") print line
+            text = ""
+        }
+        /^(    |[-|*] |[|#]|[0-9]+[.])/ || !NF { flush(); print; next }
+        { text = text " " $0 }
+        END { flush() }'
+}
 title=$(sed -n "s/^## $level *//p" "$hints")
 echo "Hint $level of $last_level (${title:-hint})${cause:+, for: $cause}"
 [ -n "$CAUSE" ] || [ -z "$graded" ] || echo "It follows from your last $followed, $graded."
 echo
-show "$level" "$cause"
+show "$level" "$cause" | wrap
 echo
 if [ "$level" = "$last_level" ]; then echo "That was the last one. The text: lessons/$lesson/README.md"; fi

@@ -1,6 +1,7 @@
 #!/bin/sh
-# typos.sh: says what make would pass over in silence: a variable that no command knows, a lesson's
-# number without LESSON=. Nothing if all is well. usage: typos.sh "GOAL..." "VARIABLE..." EMPTY
+# typos.sh: says what make would pass over in silence, or call a missing rule: a variable that no
+# command knows, a lesson's number without LESSON=, a command that there is not. Nothing if all is
+# well. usage: typos.sh "GOAL..." "VARIABLE..." EMPTY
 # GOAL, VARIABLE: what stands on make's command line; EMPTY: "yes" if LESSON= is there without a
 # value.
 goals=$1 variables=$2 empty=$3
@@ -10,9 +11,9 @@ known="$(sed -n 's/^export \([A-Z ]*\)$/\1/p' Makefile)
 LESSON CAUSE DECK SAVE NAME FIGURES BUDGET PYTHON BENCH_ONLY CC CXX CFLAGS CPPFLAGS LDFLAGS STRICT CUDA
 TEST_SEED SAMPLE SOAK KINDS SUITE FUZZ_SECONDS CHROMIUM COLUMNS COURSE_CACHE_MB SHELL"
 
-# nearest WORD: the known variable with the same letters, or with two edits at most.
+# nearest WORD NAMES: the name with the same letters, or with two edits at most.
 nearest() {
-    echo "$known" | tr ' ' '\n' | awk -v word="$1" '
+    echo "$2" | tr ' ' '\n' | awk -v word="$1" '
         function least(a, b) { return a < b ? a : b }
         function distance(a, b,   i, j, d) {
             for (i = 0; i <= length(a); i++) d[i, 0] = i
@@ -23,14 +24,15 @@ nearest() {
                                     d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1)))
             return d[length(a), length(b)]
         }
-        { n = distance(toupper(word), $0) }
+        $0 == "" { next }
+        { n = distance(toupper(word), toupper($0)) }
         n <= 2 && (best == "" || n < fewest) { best = $0; fewest = n }
         END { print best }'
 }
 
 for variable in $variables; do
     case " $(echo "$known" | tr '\n' ' ') " in *" $variable "*) continue ;; esac
-    meant=$(nearest "$variable")
+    meant=$(nearest "$variable" "$known")
     echo "$variable= is nothing that make knows here; ${meant:+did you mean $meant=? }README.md lists what there is"
     exit
 done
@@ -43,5 +45,13 @@ for goal in $goals; do
     command=${goals%% *}
     [ "$command" != "$goal" ] || command=grade
     echo "write LESSON=$goal: make $command LESSON=$goal"
+    exit
+done
+commands=$(sed -n 's/^\([a-z][a-z -]*\):.*/\1/p' Makefile)
+for goal in $goals; do
+    case $goal in */* | *.*) continue ;; esac # a file
+    case " $(echo "$commands" | tr '\n' ' ') " in *" $goal "*) continue ;; esac
+    meant=$(nearest "$goal" "$commands")
+    echo "make $goal: there is no such command; ${meant:+did you mean make $meant? }make alone lists them"
     exit
 done

@@ -209,6 +209,43 @@ double B_turned(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k - y + x, at.j - x + y);
 }
 
+// `other` in place of `index` in its square.
+static int64_t as(int64_t index, int64_t other, int64_t size) {
+    return index - index % size + other % size;
+}
+
+double A_row_as_k(const struct product* p, struct term at) {
+    return in_tile(&p->A, as(at.i, at.k, at.size), at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+double A_column_as_i(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, as(at.k, at.i, at.size)) * in_tile(&p->B, at.k, at.j);
+}
+
+double A_column_as_j(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, as(at.k, at.j, at.size)) * in_tile(&p->B, at.k, at.j);
+}
+
+double B_row_as_i(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, as(at.k, at.i, at.size), at.j);
+}
+
+double B_row_as_j(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, as(at.k, at.j, at.size), at.j);
+}
+
+double B_column_as_k(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, as(at.j, at.k, at.size));
+}
+
+double A_row_in_tile(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i % at.size, at.k) * in_tile(&p->B, at.k, at.j);
+}
+
+double B_column_in_tile(const struct product* p, struct term at) {
+    return in_tile(&p->A, at.i, at.k) * in_tile(&p->B, at.k, at.j % at.size);
+}
+
 double stale_B(const struct product* p, struct term at) {
     return in_tile(&p->A, at.i, at.k) * check_values_of(p->B.t, 0)[place_in(&p->B, at.k, at.j)];
 }

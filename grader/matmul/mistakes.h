@@ -107,6 +107,17 @@ double B_by_columns(const struct product* p, struct term at);
 // Each square of `size` rows and columns of A, or of B, is transposed.
 double A_turned(const struct product* p, struct term at);
 double B_turned(const struct product* p, struct term at);
+// In a square of `size` one index of A, or of B, is another one: its row or its column is the row
+// i, the column j or the k of the term, counted in the square.
+double A_row_as_k(const struct product* p, struct term at);
+double A_column_as_i(const struct product* p, struct term at);
+double A_column_as_j(const struct product* p, struct term at);
+double B_row_as_i(const struct product* p, struct term at);
+double B_row_as_j(const struct product* p, struct term at);
+double B_column_as_k(const struct product* p, struct term at);
+// The block, or the tile, that the row or the column is counted from is left out.
+double A_row_in_tile(const struct product* p, struct term at);
+double B_column_in_tile(const struct product* p, struct term at);
 // B is that of the first call.
 double stale_B(const struct product* p, struct term at);
 // Nobody asks where a row ends.

@@ -43,6 +43,9 @@ const struct result_item* result_first_to_mend(const struct result* r) {
         best = item;
         most = count;
     }
+    // a barrier that is counted wrongly orders nothing
+    for (int i = 0; best && !strcmp(best->cause, "async_order") && i < r->item_count; i++)
+        if (!strcmp(r->item[i].cause, "bad_barrier")) best = &r->item[i];
     return best;
 }
 

@@ -74,7 +74,8 @@ void result_total(struct result* r);
 
 // The item that a student mends first; NULL if none failed. Wrong answers come before costs, and
 // questions that are still without an answer come last; of wrong answers those of which the cause
-// is known come first. Among equals it is the first item with the most frequent cause.
+// is known come first. Among equals it is the first item with the most frequent cause; but a
+// barrier that is counted wrongly comes before what it does not order.
 const struct result_item* result_first_to_mend(const struct result* r);
 
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.

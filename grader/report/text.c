@@ -309,7 +309,8 @@ static void print_summary(const struct result* r, const struct result_item* fail
     if (r->message[0])
         snprintf(text, sizeof text, "none was run");
     else if (fails > 1)
-        snprintf(text, sizeof text, "%s (%d others fail)", failed->name, fails - 1);
+        snprintf(text, sizeof text, "%s (%d other%s)", failed->name, fails - 1,
+                 fails == 2 ? " fails" : "s fail");
     else
         snprintf(text, sizeof text, "%s", failed->name);
     put_labelled("Item:", text);

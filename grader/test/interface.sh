@@ -78,6 +78,8 @@ grade 12|write LESSON=12: make grade LESSON=12
 12|write LESSON=12: make grade LESSON=12
 watch flash_forward|write LESSON=flash_forward: make watch LESSON=flash_forward
 grade LESSON=|LESSON= is empty
+grades LESSON=5|make grades: there is no such command; did you mean make grade?
+zebra|make zebra: there is no such command; make alone lists them
 hint LESSON=5 CAUSE=nonsense|CAUSE=nonsense: there is no such cause. Lesson 05_tiled_matmul has hints
 TYPOS
 # shellcheck disable=SC2016  # a backquote is meant
@@ -340,6 +342,8 @@ make -s grade LESSON=1 >/dev/null 2>&1
 name="first hint" says 0 "Hint 1 of 3" make hint LESSON=1
 make -s hint LESSON=1 >/dev/null
 name="third hint" says 0 "Hint 3 of 3" make hint LESSON=1
+expect "hints are as wide as the terminal" test "$(COLUMNS=60 make -s hint LESSON=5 CAUSE=transposed |
+    awk 'length > longest { longest = length } END { print (longest <= 60) }')" = 1
 name="no fourth hint" says 0 "Hint 3 of 3" make hint LESSON=1
 
 name="of the last whole grade" says 0 "It follows from your last whole grade, 0/100." make -s hint LESSON=1

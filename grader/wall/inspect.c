@@ -165,8 +165,19 @@ static const char* place_of(const char* line, const struct verdict* v) {
     return shown ? shown : tab ? tab + 1 : v->shown_name;
 }
 
+// Does a line of `nm` define a function of the contract?
+static bool defines_contract(const char* symbols, const char* function) {
+    for (const char* line = symbols; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+        char name[512], type;
+        if (sscanf(line, "%511s %c", name, &type) == 2 && type == 'T' &&
+            is_contract_symbol(name, function))
+            return true;
+    }
+    return false;
+}
+
 // A line of `nm -P -l`: name, type, value, size, then a tab and file:line if known.
-static bool bad_symbol(char* line, struct verdict* v) {
+static bool bad_symbol(char* line, bool has_launcher, struct verdict* v) {
     char name[512], type;
     if (sscanf(line, "%511s %c", name, &type) != 2) return false;
     const char* where = place_of(line, v);
@@ -181,6 +192,11 @@ static bool bad_symbol(char* line, struct verdict* v) {
                       "%s: defines main(), which the grader has: it calls %s(); put a main() of "
                       "your own into another file",
                       where, v->function);
+    if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function) && !has_launcher)
+        return refuse(v,
+                      "%s: defines %s(), and the contract's %s() is missing: names are those of "
+                      "the contract",
+                      where, name, v->function);
     if (strncmp(name, "_Z", 2) != 0 && !is_contract_symbol(name, v->function))
         return refuse(v,
                       "%s: defines the C symbol %s; only %s() and functions of its contract may be "
@@ -192,8 +208,9 @@ static bool bad_symbol(char* line, struct verdict* v) {
 }
 
 static bool find_bad_symbol(char* symbols, struct verdict* v) {
+    const bool has_launcher = defines_contract(symbols, v->function);
     for (char* line; (line = next_line(&symbols));)
-        if (bad_symbol(line, v)) return true;
+        if (bad_symbol(line, has_launcher, v)) return true;
     return false;
 }
 

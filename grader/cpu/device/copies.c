@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
+#include "cpu/device/fault.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/watcher.h"
@@ -122,8 +123,10 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
     for (size_t row = 0; cudev_watcher && row < height; row++)
         cudev_watcher->copies(function, (char*)dst + row * dst_pitch,
                               (const char*)src + row * src_pitch, width);
+    cudev_copying = function;
     for (size_t row = 0; row < height; row++)
         move((char*)dst + row * dst_pitch, (const char*)src + row * src_pitch, width);
+    cudev_copying = NULL;
     bool to_device = cudev_is_device_address(dst) || cudev_is_symbol(dst);
     bool from_device = cudev_is_device_address(src) || cudev_is_symbol(src);
     cudev_count_copy(to_device && !from_device ? width * height : 0,

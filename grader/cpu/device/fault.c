@@ -114,6 +114,26 @@ void cudev_report_host_access(const void* address) {
     report_host_access(address, frames, n);
 }
 
+const char* cudev_copying;
+
+// A fault of the host that has nothing to do with the device.
+static void report_host_fault(const void* address, void* const* frames, int n, int signal) {
+    if (cudev_copying)
+        cudev_report_begin("out_of_bounds", "%s reads or writes past the end of the host's array",
+                           cudev_copying);
+    else if (signal == SIGFPE)
+        cudev_report_begin("crash", "integer division by zero in host code");
+    else
+        cudev_report_begin("crash", "segmentation fault: host code uses %#lx, which is no memory",
+                           (unsigned long)(uintptr_t)address);
+    cudev_report_frames(frames, n);
+    cudev_report_add(cudev_copying
+                         ? "  next: how many bytes? n * sizeof(float); sizeof of a pointer is 8\n"
+                     : signal == SIGFPE ? "  next: which divisor at that line can be 0?\n"
+                                        : "  next: is the pointer set, and the index in range?\n");
+    cudev_report_end(EXIT_DIAGNOSIS);
+}
+
 // For a debugger to stop at.
 __attribute__((noinline)) void cudev_unexplained_fault(void) {
     __asm__ volatile("");
@@ -129,7 +149,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
     if (number != SIGFPE && (is_of_device(info->si_addr) || cudev_is_symbol(info->si_addr)))
         report_host_access(info->si_addr, frames, n);
     cudev_unexplained_fault();
-    signal(number, SIG_DFL);  // not ours: let it happen again
+    report_host_fault(info->si_addr, frames, n, number);
 }
 
 static void on_ask(int number) {

@@ -22,4 +22,7 @@ void cudev_report_host_access(const void* address);
 // For a debugger to stop at: a fault that the device does not explain.
 void cudev_unexplained_fault(void);
 
+// The CUDA function that copies or fills just now, "cudaMemcpy"; NULL: none does.
+extern const char* cudev_copying;
+
 #endif
