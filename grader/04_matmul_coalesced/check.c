@@ -119,10 +119,11 @@ static void far_more_blocks(struct check* c) {
 }
 
 // A thousand elements for each block, so that whole rounds of blocks of any usual size end with the
-// last element.
+// last element. M N is a multiple of 2^15: the last index is rounded to M N if it becomes a float.
 static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
     enum { EACH = 1024 };
     N -= N % EACH;
+    M -= M % 32;
     return begin_grid(c, M, N, K, M * N / EACH);
 }
 

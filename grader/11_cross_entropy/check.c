@@ -106,9 +106,9 @@ static void any_width(struct check* c) {
     // Logits that just fit into 48 KB of shared memory, or beside 8 pieces in each of 512 threads
     // into the 227 KB that a block may ask for. Then beside 8 pieces in each of 256, 512 and 1024
     // threads 48 KB and not a byte more: with anything static it has to be asked for.
-    const int64_t limits[] = {
-        48 * 512,           48 * 512 - 8,       227 * 512,         227 * 512 - 8,
-        BESIDE_PIECES(256), BESIDE_PIECES(512), BESIDE_PIECES(1024)};
+    const int64_t limits[] = {48 * 512,           48 * 512 - 8,       227 * 512,
+                              227 * 512 - 8,      BESIDE_PIECES(256), BESIDE_PIECES(512),
+                              BESIDE_PIECES(1024)};
     for (int i = 0; i < 7; i++) {
         struct head h = head_of(c, 1, limits[i]);
         head_begin(&h, "at a limit");
