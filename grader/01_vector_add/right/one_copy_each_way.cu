@@ -1,4 +1,4 @@
-// a and b are put side by side in host memory, so that one copy brings both; one copy brings c back.
+// a and b are put side by side in host memory: one copy brings both, one copy brings c back.
 #include <stdlib.h>
 #include <string.h>
 
