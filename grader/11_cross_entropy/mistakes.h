@@ -22,6 +22,7 @@ struct twist {
     bool half_labels;     // labels are read as numbers of 32 bits
     bool cut_labels;      // a label's upper 32 bits are lost
     bool cut_ignored;     // and those of ignore_index when the two are compared
+    bool cut_index;       // those of ignore_index alone
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
     bool bad_ignored;     // rows with a label that is none do not count
@@ -64,6 +65,7 @@ static int64_t twisted_label(const struct head* h, const struct twist* w, int64_
     }
     if (w->cut_labels) label = (int32_t)(uint32_t)(uint64_t)label;
     *counted = label != h->ignore_index;
+    if (w->cut_index) *counted = label != (int32_t)(uint32_t)h->ignore_index;
     if (w->cut_ignored) *counted = (uint32_t)label != (uint32_t)h->ignore_index;
     if (w->below_zero) *counted = label >= 0;
     if (w->ignored_taken) *counted |= is_token(h, label);
@@ -177,6 +179,7 @@ static const struct hypothesis mistakes[] = {
     TWIST(label_bits, .half_labels = true),
     TWIST(label_bits, .cut_labels = true),
     TWIST(label_bits, .cut_ignored = true),
+    TWIST(label_bits, .cut_index = true),
     TWIST(ignore_index, .below_zero = true),
     TWIST(ignore_index, .below_zero = true, .bad_ignored = true),
     TWIST(ignore_index, .ignored_taken = true),
