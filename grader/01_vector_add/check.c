@@ -173,7 +173,7 @@ static bool call_with_failure(struct check* c, const char* function, int nth) {
     return check_call_failed(c);
 }
 
-// Three arrays cross the bus, so every design makes at least three copies. The number of
+// Three arrays cross the bus, by three copies or, where two lie side by side, by two. The number of
 // allocations is up to the design: only the first is certain. The copies come first, because a
 // kernel that goes on after a failed allocation does not live to return a status.
 static void errors_reported(struct check* c) {

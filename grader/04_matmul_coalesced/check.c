@@ -119,10 +119,11 @@ static void far_more_blocks(struct check* c) {
 }
 
 // A thousand elements for each block, so that whole rounds of blocks of any usual size end with the
-// last element.
+// last element. M N is a multiple of 2^15: the last index is rounded to M N if it becomes a float.
 static struct product begin_thousands(struct check* c, int64_t M, int64_t N, int64_t K) {
     enum { EACH = 1024 };
     N -= N % EACH;
+    M -= M % 32;
     return begin_grid(c, M, N, K, M * N / EACH);
 }
 
@@ -163,6 +164,8 @@ static void precise(struct check* c) {
 static void not_finite(struct check* c) {
     for (int i = 0; i < 2; i++) {
         multiply_not_finite(c, both[i], 2 * WHOLE, 8, true);
+        // Behind the end of a row stands the next one's first element.
+        multiply_not_finite(c, both[i], 2 * WHOLE + check_pick(c, 1, 3), 1, true);
         multiply_zeros(c, both[i]);
     }
 }
@@ -173,6 +176,14 @@ static void three_calls(struct check* c) {
 
 static void sizes_of_0(struct check* c) {
     for (int i = 0; i < 2; i++) multiply_sizes_of_0(c, both[i]);
+    struct product p = begin_grid(c, WHOLE, WHOLE, 0, BLOCKS);
+    check_replace(c, "A", 0);
+    check_replace(c, "B", 0);
+    product_declare(&p);
+    check_expect(c, COURSE_OK, CAUSE_empty_input);
+    check_run(c);
+    product_compare(&p);
+    asked_blocks(c);
 }
 
 static void declare(struct check* c, void* product) {
@@ -300,7 +311,7 @@ static void whole_and_partial_waves(struct check* c) {
     for (int i = 0; card_at(c, i, &card); i++) {
         const struct grid kinds[] = {
             {card, 256, 0, 0, 0},
-            {card, 128, 128, 0, 0},
+            {card, 96, 128, 0, 0},
             {card, 64, 0, (int64_t)card.shared_block / 3, 0},
             {card, 1024, 0, 0, 0},
         };
@@ -322,7 +333,8 @@ static void whole_and_partial_waves(struct check* c) {
                                       ((int64_t)1 << 32) + check_pick(c, 1, 99),
                                       wave * 12345678 + 1,
                                       ((int64_t)1 << 45) + 1,
-                                      ((int64_t)1 << 61) / wave * wave + 1};
+                                      ((int64_t)1 << 61) / wave * wave + 1,
+                                      INT64_MAX};
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 at.blocks = blocks[b];
                 add(g, &at);

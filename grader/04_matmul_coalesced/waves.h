@@ -73,6 +73,7 @@ enum rule {
     IN_UNSIGNED,
     IN_FLOAT,
     IN_DOUBLE,
+    ADDED_FIRST,  // (blocks + wave - 1) / wave
     SHARED_IN_INT,
     CARD_MULTIPROCESSORS,  // of the first card
     CARD_THREADS,
@@ -118,6 +119,7 @@ static const struct {
     {IN_UNSIGNED, CAUSE_count_wraps},
     {IN_FLOAT, CAUSE_count_wraps},
     {IN_DOUBLE, CAUSE_count_wraps},
+    {ADDED_FIRST, CAUSE_count_wraps},
     {SHARED_IN_INT, CAUSE_count_wraps},
     {CARD_MULTIPROCESSORS, CAUSE_card_ignored},
     {CARD_THREADS, CAUSE_card_ignored},
@@ -197,6 +199,8 @@ static struct answer answer_with(const struct grid* g, enum rule r) {
     if (r == ONE_MORE || (r == ONE_MORE_IF_ANY && blocks > 0)) waves = blocks / wave + 1;
     if (r == IN_FLOAT) waves = (int64_t)ceilf((float)blocks / (float)wave);
     if (r == IN_DOUBLE) waves = (int64_t)ceil((double)blocks / (double)wave);
+    if (r == ADDED_FIRST)
+        waves = (int64_t)((uint64_t)blocks + (uint64_t)wave - 1) / wave;  // may wrap
     if (r == ONE_WAVE && waves < 1) waves = 1;
     return (struct answer){per, waves};
 }

@@ -104,6 +104,16 @@ static void strided(struct check* c) {
         parts(c, rows[0], rows[1], rows[2]);
         parts(c, half[0], half[1], half[2]);
     }
+    // None is aligned, and their strides, or beginnings, together are a multiple of 4.
+    struct part begins[3], rows[3];
+    memcpy(begins, aligned, sizeof aligned);
+    memcpy(rows, aligned, sizeof aligned);
+    for (int matrix = 0; matrix < 3; matrix++) {
+        begins[matrix].first += matrix < 2 ? 1 : 2;
+        rows[matrix].gap += matrix < 2 ? 1 : 2;
+    }
+    parts(c, begins[0], begins[1], begins[2]);
+    parts(c, rows[0], rows[1], rows[2]);
     // Rows begin at multiples of 16 bytes, but do not end there: of N, of K, of both.
     for (int ends = 1; ends < 4; ends++) {
         int64_t N = 32 - 2 * (ends % 2), K = 36 - 2 * (ends / 2);
@@ -112,10 +122,12 @@ static void strided(struct check* c) {
     }
     parts_of(c, 37, 35, 33, (struct part){2, 1}, (struct part){5, 2}, (struct part){4, 3});
     if (!check_can_be_far(c)) return;
-    struct product p = product_of(c, &contract, WHOLE, WHOLE, WHOLE_K);
+    // Some tiles along K: from one to the next is far, too.
+    enum { K_TILES = 4 };
+    struct product p = product_of(c, &contract, WHOLE / 2, WHOLE / 2, K_TILES * WHOLE_K);
     p.far = true;
     check_case(c, "M = N = %d, K = %d; more than 2^32 floats from row to row, on the CPU device",
-               WHOLE, WHOLE_K);
+               WHOLE / 2, K_TILES * WHOLE_K);
     product_declare(&p);
     product_fill(&p, -contract.largest, contract.largest);
     check_run(c);

@@ -223,9 +223,10 @@ static bool last_row_reached(struct check* c, const void* unused, int64_t M) {
     return check_end_is_right(l.Y);
 }
 
-// ---- elements beyond 2^34: not even their calls of Philox are counted by 32 bits
+// ---- elements beyond 2^34: not even their calls of Philox are counted by 32 bits. In the backward
+// pass beyond 2^38: no grid has as many blocks of 32 threads with a call each
 
-enum { FAR_N = 140000, FAR_M = FAR_N };
+enum { FAR_N = 140000, FAR_M = FAR_N, MOST_M = FUSED_LINEAR_MAX_SIZE, MOST_N = MOST_M / 2 };
 
 // Would a kernel drop other ones of the last elements, whose index, or that of their call, is kept
 // in 32 bits?
@@ -264,9 +265,9 @@ static bool last_elements_reached(struct check* c, const void* like, int64_t M) 
 static void far_elements(struct check* c, bool backward) {
     enum { BELOW = 1024 };  // of as many rows an index has less than 31 bits
     struct layer l =
-        backward ? backward_of(c, FAR_M, FAR_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
+        backward ? backward_of(c, MOST_M, MOST_N, FUSED_LINEAR_NONE) : layer_of(c, FAR_M, FAR_N, 8);
     l.p = 0.5;
-    check_indexes(c, FAR_M, BELOW, last_elements_reached, &l);
+    check_indexes(c, l.M, BELOW, last_elements_reached, &l);
 }
 
 static void ragged(struct check* c) {
@@ -374,11 +375,13 @@ static void sizes_of_0(struct check* c) {
         {COURSE_OK, {{"M", 0}}},
         {COURSE_OK, {{"N", 0}}},
         {COURSE_OK, {{"M", 0}, {"Y", 0}, {"bias", 0}}},
+        {COURSE_OK, {{"M", 0}, {"first_Y", 4}, {"first_bias", 4}}},
         {0},
     };
     static const struct idle_call backward[] = {
         {COURSE_OK, {{"M", 0}}},
         {COURSE_OK, {{"N", 0}, {"dZ", 0}, {"dY", 0}}},
+        {COURSE_OK, {{"M", 0}, {"first_dZ", 4}, {"first_Z", 4}}},
         {0},
     };
     struct layer l = layer_of(c, HALF_M, WHOLE_N, 0);

@@ -10,6 +10,10 @@
 
 enum { ROWS = 8, FEW = 128, COLS = 1024, VOCABULARY = 50257 };
 
+// The most logits of a row of which 48 KB are left, beside 8 pieces of 8 in each of so many
+// threads; up to 7 pieces' places are lost where the row's first line begins.
+#define BESIDE_PIECES(threads) (8 * (8 * (threads) + 48 * 64 - 7))
+
 // ---- judging
 
 // The first element that is off by more than its own share.
@@ -100,9 +104,12 @@ static void any_width(struct check* c) {
         run(c, &h);
     }
     // Logits that just fit into 48 KB of shared memory, or beside 8 pieces in each of 512 threads
-    // into the 227 KB that a block may ask for.
-    const int64_t limits[] = {48 * 512, 48 * 512 - 8, 227 * 512, 227 * 512 - 8};
-    for (int i = 0; i < 4; i++) {
+    // into the 227 KB that a block may ask for. Then beside 8 pieces in each of 256, 512 and 1024
+    // threads 48 KB and not a byte more: with anything static it has to be asked for.
+    const int64_t limits[] = {48 * 512,           48 * 512 - 8,       227 * 512,
+                              227 * 512 - 8,      BESIDE_PIECES(256), BESIDE_PIECES(512),
+                              BESIDE_PIECES(1024)};
+    for (int i = 0; i < 7; i++) {
         struct head h = head_of(c, 1, limits[i]);
         head_begin(&h, "at a limit");
         head_fill_rising(&h);
@@ -165,6 +172,25 @@ static void strided(struct check* c) {
     run(c, &h);
 }
 
+// Of each three rows at least one counts, and one does not.
+static void ignore_some(struct head* h) {
+    for (int64_t row = 0; row < h->rows; row++)
+        if (row % 3 == 1 || (row % 3 == 2 && check_pick(h->check, 0, 1)))
+            set_label(h, row, h->ignore_index);
+}
+
+// Rows that do not count begin and end anywhere, too.
+static void ignored_anywhere(struct check* c) {
+    const int64_t V[] = {check_pick(c, 2, 7), check_pick(c, 9, 40), COLS + check_pick(c, 1, 7)};
+    for (int i = 0; i < 3; i++) {
+        struct head h = head_of(c, 3 * ROWS, V[i]);
+        head_begin(&h, "rows that do not count");
+        head_fill(&h, -9.0, 1.0);
+        ignore_some(&h);
+        run(c, &h);
+    }
+}
+
 // Some rows do not count, and hold NaN then; ignore_index is any number, also a token.
 static void ignored(struct check* c) {
     const int64_t index[] = {-100, check_pick(c, 0, COLS - 1), -1, (int64_t)5 << 32};
@@ -176,12 +202,14 @@ static void ignored(struct check* c) {
         head_begin(&h, what);
         head_fill(&h, -9.0, 1.0);
         for (int64_t row = 0; row < h.rows; row++) {
-            if (check_pick(c, 0, 2) > 0 && row != 5) continue;
+            if (i == 3 && row == 4) set_label(&h, row, 0);  // the lower half of ignore_index
+            if (check_pick(c, 0, 2) > 0 ? row != 5 : row == 4) continue;
             set_label(&h, row, h.ignore_index);
             for (int64_t j = 0; j < h.V && i > 0; j++) logits_of(&h, row)[j] = NAN;
         }
         run(c, &h);
     }
+    ignored_anywhere(c);
 }
 
 static void none(struct check* c) {
@@ -354,6 +382,9 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"rows", 0}, {"loss", 0}, {"labels", 0}, {"workspace", 0}}},
         {COURSE_BAD_ARGUMENT, {{"rows", -1}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"V", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"stride", FEW - 1}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", 0}, {"smoothing", 1}}},
         {COURSE_BAD_ARGUMENT, {{"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"rows", 1}, {"stride", FEW - 1}}},
         {COURSE_BAD_ARGUMENT, {{"smoothing", -1}}},
@@ -366,6 +397,9 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"rows", (int64_t)1 << 31}}},
         {COURSE_UNSUPPORTED, {{"rows", ((int64_t)1 << 32) + 4}}},
         {COURSE_UNSUPPORTED, {{"V", BEYOND}, {"stride", BEYOND}}},
+        {COURSE_BAD_ARGUMENT, {{"rows", (int64_t)1 << 31}, {"loss", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", BEYOND}, {"stride", BEYOND}, {"labels", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", BEYOND}}},
         {0},
     };
     static const struct idle_call not_a_number[] = {{COURSE_BAD_ARGUMENT, {{"first", 0}}}, {0}};
@@ -410,6 +444,14 @@ static void safe(struct check* c) {
         head_begin(&h, "accesses");
         head_fill(&h, -9.0, 1.0);
         if (i == 3) set_label(&h, 0, h.ignore_index), set_label(&h, 2, odd);
+        check_run(c);
+    }
+    static const char* const later[] = {"workspace", "LSE"};
+    for (int i = 0; i < 2; i++) {
+        struct head h = head_of(c, ROWS, FEW);
+        head_begin(&h, "accesses, one float later");
+        check_begin_later(check_tensor(c, later[i]), 1);
+        head_fill(&h, -9.0, 1.0);
         check_run(c);
     }
     row_after_row(c);

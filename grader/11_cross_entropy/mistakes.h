@@ -21,9 +21,11 @@ struct twist {
     bool packed;          // rows are addressed without their stride
     bool half_labels;     // labels are read as numbers of 32 bits
     bool cut_labels;      // a label's upper 32 bits are lost
+    bool cut_ignored;     // and those of ignore_index when the two are compared
     bool below_zero;      // rows with a label below 0 do not count, whatever ignore_index is
     bool ignored_taken;   // rows with a label that is a token count, also if it is ignore_index
     bool bad_ignored;     // rows with a label that is none do not count
+    bool bad_uncounted;   // they are not in N alone
     bool bad_clamped;     // such a label is taken for the last token
     bool bad_counted;     // such a row counts, with no label at all
     bool V_allowed;       // label V passes for a token
@@ -62,6 +64,7 @@ static int64_t twisted_label(const struct head* h, const struct twist* w, int64_
     }
     if (w->cut_labels) label = (int32_t)(uint32_t)(uint64_t)label;
     *counted = label != h->ignore_index;
+    if (w->cut_ignored) *counted = (uint32_t)label != (uint32_t)h->ignore_index;
     if (w->below_zero) *counted = label >= 0;
     if (w->ignored_taken) *counted |= is_token(h, label);
     if (w->bad_ignored) *counted &= is_token(h, label);
@@ -97,8 +100,8 @@ static void twisted(const struct head* h, const struct twist* w, double* loss, d
     double sum = 0, N = 0;
     bool counted;
     for (int64_t row = 0; row < h->rows; row++) {
-        twisted_label(h, w, row, &counted);
-        N += counted;
+        int64_t label = twisted_label(h, w, row, &counted);
+        N += counted && (is_token(h, label) || !w->bad_uncounted);
     }
     for (int64_t row = 0; row < h->rows; row++) {
         const int64_t stride = w->packed ? h->V : h->stride, at = h->first + row * stride;
@@ -173,10 +176,12 @@ static const struct hypothesis mistakes[] = {
     TWIST(exp2_base, .lse = SCORES_BASE_2),
     TWIST(label_bits, .half_labels = true),
     TWIST(label_bits, .cut_labels = true),
+    TWIST(label_bits, .cut_ignored = true),
     TWIST(ignore_index, .below_zero = true),
     TWIST(ignore_index, .below_zero = true, .bad_ignored = true),
     TWIST(ignore_index, .ignored_taken = true),
     TWIST(label_range, .bad_ignored = true),
+    TWIST(label_range, .bad_uncounted = true),
     TWIST(label_range, .bad_clamped = true),
     TWIST(label_range, .bad_counted = true),
     TWIST(label_range, .V_allowed = true),
@@ -189,7 +194,8 @@ static bool differs(double got, double want, double allowed) {
     return !(got == want || fabs(got - want) <= allowed);
 }
 
-// Rows that do not count: is their LSE or gradient other than 0, and nothing else wrong?
+// Rows that do not count: is their LSE or gradient other than 0, and nothing else wrong, but rows
+// whose label is ignore_index cut to an int?
 static bool ignored_are_wrong(const struct head* h, const struct tensor* t, double allowed) {
     bool any = false;
     for (int64_t row = 0; row < h->rows; row++) {
@@ -197,7 +203,7 @@ static bool ignored_are_wrong(const struct head* h, const struct tensor* t, doub
         const int64_t at = one ? row : place_of(h, row, 0);
         for (int64_t j = 0; j < (one ? 1 : h->V); j++) {
             if (!differs(t->got[at + j], t->want[at + j], allowed)) continue;
-            if (counts(h, row)) return false;
+            if (counts(h, row) && label_of(h, row) != (int32_t)h->ignore_index) return false;
             any = true;
         }
     }

@@ -130,7 +130,8 @@ void check_launches_fail(struct check* c, void (*declare)(struct check* c, void*
                          void* problem) {
     enum { MOST_LAUNCHES = 8 };
     for (int n = 1; n <= MOST_LAUNCHES; n++) {
-        check_case(c, "launch %d of the call fails", n);
+        check_case(c, "launch %d of the call fails%s", n, n == 1 ? ", then none" : "");
+        check_rounds(c, n == 1 ? 2 : 1);
         declare(c, problem);
         check_fail_call(c, "launch", n);
         check_expect(c, COURSE_CUDA_ERROR, CAUSE_error_ignored);

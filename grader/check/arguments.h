@@ -43,8 +43,9 @@ void check_large_calls(struct check* c, const struct idle_call* calls, const cha
                        void (*declare)(struct check* c, void* problem), void* problem);
 
 // One case for each launch of a good call, declared as above: this launch fails. The launcher must
-// return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. Call it in an item that has
-// compared a good call.
+// return COURSE_CUDA_ERROR; otherwise the cause is error_ignored. After the first of them the same
+// call is made again, with inputs of 0: it must return COURSE_OK, or the cause is error_left. Call
+// it in an item that has compared a good call.
 void check_launches_fail(struct check* c, void (*declare)(struct check* c, void* problem),
                          void* problem);
 

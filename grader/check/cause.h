@@ -38,7 +38,8 @@
     CAUSE(stride_ignored, "rows are addressed as if packed, or by another array's stride: each "   \
                           "array has strides of its own")                                          \
     CAUSE(wrapped_index,                                                                           \
-          "an index has 32 bits and wraps: strides and what they multiply are int64_t")            \
+          "an index has too few bits, 32 or a float's 24: strides and what they multiply are "     \
+          "int64_t")                                                                               \
     CAUSE(other_operation,                                                                         \
           "the numbers are put together in another way than the contract says: compare your "      \
           "formula with its equation")                                                             \

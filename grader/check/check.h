@@ -133,9 +133,10 @@ void check_replace(struct check* c, const char* name, int64_t value);
 void check_null_if_empty(struct check* c);
 
 // Make the n-th CUDA call of this kind in the launcher fail (1 = the first): "cudaMalloc",
-// "cudaMemcpy". On both devices the call does nothing and returns an error. For a "launch" (<<<>>>)
-// cudaGetLastError() tells the error, no kernel of the round runs, and what the outputs on the
-// device hold afterwards does not matter: see check_launches_fail() (arguments.h).
+// "cudaMemcpy"; of a case with several rounds, in the first. On both devices the call does nothing
+// and returns an error. For a "launch" (<<<>>>) cudaGetLastError() tells the error, no kernel of
+// the round runs, and what the outputs on the device hold afterwards does not matter: see
+// check_launches_fail() (arguments.h). The later rounds must return COURSE_OK.
 void check_fail_call(struct check* c, const char* function, int n);
 
 // ---- data. Fresh every run, the same for the same seed, item and case.

@@ -346,12 +346,21 @@ static bool no_call_failed(const struct check* c, int round) {
     return c->fail_at > 1 && !c->answer.failed[round];
 }
 
+// The status that the contract asks for: of the call after one of which a CUDA call failed, OK.
+static int expected_of(const struct check* c, int round) {
+    return round > 0 && c->fail_at > 0 ? COURSE_OK : c->expected;
+}
+
 // The message shows the program's output: there the CPU device says why it refused a call.
 static void judge_status(struct check* c, int round, const char* output) {
     char said[2048], returned[16], wanted[16];
-    int status = c->answer.status[round];
-    if (status == c->expected || no_call_failed(c, round)) return;
+    const int status = c->answer.status[round], expected = expected_of(c, round);
+    if (status == expected || no_call_failed(c, round)) return;
     if (c->answer.findings > 0) fail_finding(c);
+    if (expected != c->expected)
+        check_fail(c, CAUSE_error_left,
+                   "after a call whose launch failed the launcher returned %s for a good one\n",
+                   status_name(status, returned));
     if (round > 0 && c->varied && c->expected == 0 && !trial_fails_alone(c, round, NULL, 0))
         check_fail(c, CAUSE_stale_state, "%sthe launcher returned %s in call %d, of other sizes\n",
                    c->answer.refused_text, status_name(status, returned), round + 1);
@@ -532,7 +541,7 @@ void check_run(struct check* c) {
             if (role == ARENA_NULL) continue;
             judge_guards(c, i, round);
             if (role == ARENA_INPUT) judge_input(c, i, round);
-            if (arena_is_written(role) && c->expected != 0) judge_refused(c, i, round);
+            if (arena_is_written(role) && expected_of(c, round) != 0) judge_refused(c, i, round);
         }
     }
     free(r.output);

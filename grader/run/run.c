@@ -417,7 +417,7 @@ static void run_round(uint32_t r) {
     const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS, [ARENA_LAST] = CUDEV_LAST_BLOCK};
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
 #endif
-    meter_start(layout->fail_call, layout->fail_at);
+    meter_start(layout->fail_call, r == 0 ? layout->fail_at : 0);
     close_inputs(true);
     hold(false);
     int status = host_call(call);

@@ -98,7 +98,7 @@ struct arena_layout {
     // enum arena_blocks. few_bytes 1: of large arrays the ends alone are there, and copied. See
     // check_reaches() (reach.h).
     uint32_t few_blocks, few_bytes;
-    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in a round fails; 0: none
+    int32_t fail_at;     // the fail_at-th call (from 1) of fail_call in round 0 fails; 0: none
     char fail_call[32];  // "cudaMalloc", "cudaMemcpy", "launch"
     struct arena_scalar scalar[ARENA_SCALARS];
     struct arena_tensor tensor[ARENA_TENSORS];
