@@ -1,5 +1,4 @@
 // The words of a finding.
-#include "cpu/watch/async_finding.h"
 #include "cpu/watch/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +20,8 @@ static bool is_write(enum cudev_access access) {
 bool cudev_race_of_writes(const struct finding* f) {
     return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
 }
+
+const char cudev_other_swizzle[] = "with another swizzle";
 
 const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
