@@ -307,6 +307,8 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"B", 0}, {"cu_seqlens", 0}, {"stride_q.n", 68}}},
         {0},
     };
+    static const struct idle_call of_backward_alone[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}}, {0}};
     const struct index_mask mask = MASK(.causal = true, .documents = 1);
     struct problem p = sizes(c, &of_forward, 64, 64, mask);
     forward_arguments(p, bad);
@@ -316,6 +318,7 @@ static void arguments(struct check* c) {
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
+    problem_refused(p, of_backward_alone);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);

@@ -174,7 +174,7 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
-    attention_reaches(sizes(c, &of_forward, 2, 1, 1), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(sizes(c, &of_forward, 3, 1, 1), REACH_MOST - check_pick(c, 0, 9));
 }
 
 static void forward_unseen(struct check* c) {
@@ -326,6 +326,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N_k", -1}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
         {COURSE_OK, {{"H", 0}, {"stride_o.n", 68}, {"dK", 0}}},
         {0},
