@@ -88,6 +88,7 @@ static void heads(struct check* c) {
     backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
     backward_case(with_scale(with_heads(all_keys(c, 17, 17), 5, 4), -0.8));
     backward_case(with_scale(all_keys(c, 33, 65), 0));
+    attention_most_heads(causal(c, 16, 16));
 }
 
 static void strides(struct check* c) {

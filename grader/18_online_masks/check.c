@@ -151,6 +151,7 @@ static void judge_unseen(struct check* c, const struct contract* of) {
 
 static void forward_windows(struct check* c) {
     judge_windows(c, &of_forward);
+    attention_most_heads(sizes(c, &of_forward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -186,6 +187,7 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {
     judge_documents(c, &of_backward);

@@ -175,6 +175,7 @@ static void forward_short(struct check* c) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
     attention_reaches(sizes(c, &of_forward, 3, 1, 1), REACH_MOST - check_pick(c, 0, 9));
+    attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
 }
 
 static void forward_unseen(struct check* c) {
@@ -208,6 +209,7 @@ static void short_blocks(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
+    attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
 }
 
 static void unseen(struct check* c) {

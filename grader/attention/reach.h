@@ -13,4 +13,12 @@ enum { REACH_MOST = INT32_MAX };  // queries
 // would take hours: p has a causal mask, and the item has found such kernels before.
 void attention_reaches(struct problem p, int64_t queries);
 
+// check_most() for 65535 heads, with no_heads batches, of p's queries and keys: all that a contract
+// allows. One batch, no group.
+void attention_most_heads(struct problem p);
+
+// Is the last row of an output right to a few bits? A kernel that takes another row, or none, is
+// farther off.
+bool is_last_right(const struct tensor* t, int64_t width);
+
 #endif

@@ -46,6 +46,12 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// The same question of heads, or batches, of which a contract allows `size` and no more: the item
+// fails as grid_limit.
+void check_most(struct check* c, int64_t size, int64_t fewer,
+                bool (*reached)(struct check* c, const void* problem, int64_t size),
+                const void* problem);
+
 // Has a kernel that walks over `size` elements, more than 2^32, counted them in 32 bits? For a walk
 // so long nobody waits: the case is stopped after a moment, and a kernel that is still under way is
 // not judged. The item fails as wrapped_index if it is done by then, and the last element is not in
