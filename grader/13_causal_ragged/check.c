@@ -39,6 +39,7 @@ static void heads(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 260, 2), PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 1, 1030), PACKED, "", JUDGE_O);
+    attention_most_heads(with_d(all_keys(c, 16, 16), 2));
 }
 
 static void strides(struct check* c) {
@@ -57,7 +58,6 @@ static void ragged_queries(struct check* c) {
     forward_case(with_d(all_keys(c, 4321, 16), 8), PACKED, "", JUDGE_O);
     attention_reaches(with_heads(with_d(all_keys(c, 1, 1), 2), 2, 4),
                       REACH_MOST - check_pick(c, 0, 9));
-    attention_most_heads(with_d(all_keys(c, 16, 16), 2));
 }
 
 // A short tail weighs most: zeros that count as keys outnumber it.

@@ -152,6 +152,8 @@ static void judge_unseen(struct check* c, const struct contract* of) {
 static void forward_windows(struct check* c) {
     judge_windows(c, &of_forward);
     attention_most_heads(sizes(c, &of_forward, 16, 16, MASK(.causal = true, .window = 9)));
+    struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 9));
+    attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -334,6 +336,9 @@ static void safe(struct check* c) {
     const struct index_mask mask = MASK(.causal = true, .window = 37, .documents = 3);
     judge(sizes(c, &of_forward, N, N, mask), ends, JUDGE_O);
     judge(sizes(c, &of_backward, N, N, mask), ends, JUDGE_O);
+    // The first 128 queries see nothing: copies for nobody.
+    judge(sizes(c, &of_forward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
+    judge(sizes(c, &of_backward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
 }
 
 // ---- costs ---------------------------------------------------------------------------------

@@ -362,6 +362,9 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(sizes(c, &of_backward, 1, N_q, N_k), 128));
+    // Queries and keys that see nothing: copies for nobody.
+    judge(sizes(c, &of_forward, 1, 16, 16), "0", JUDGE_O);
+    judge(sizes(c, &of_backward, 1, 16, 16), "0", JUDGE_O);
 }
 
 // Whole tiles, tiles that are not full, and the other head dimension.
