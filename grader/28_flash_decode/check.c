@@ -362,8 +362,8 @@ static void enough_blocks(struct check* c) {
 }
 
 // Every key and its value once for all heads of a group, and what is small beside them: Q and the
-// table. Parts of the sums may be half as many bytes; each is stored once and read by the block that
-// merges, by threads in pieces of 4 bytes at least, of which two to eight share a sector.
+// table. Parts of the sums may be half as many bytes; each is stored once and read by the block
+// that merges, by threads in pieces of 4 bytes at least, of which two to eight share a sector.
 static void read_once(struct check* c) {
     check_watch(c, WATCH_PROFILE);
     const int64_t length[] = {pages(c, 60, 80), pages(c, 40, 50)};

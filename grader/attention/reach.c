@@ -37,7 +37,8 @@ static void tell(const struct problem* p, int64_t queries) {
     if (p->contract->show_more) p->contract->show_more(p, queries);
 }
 
-bool is_last_right(const struct tensor* t, int64_t width) {
+// Is the last row right to a few bits? A kernel that takes another row, or none, is farther off.
+static bool is_last_right(const struct tensor* t, int64_t width) {
     double largest = 0, off = 0;
     for (int64_t e = t->count - width; e < t->count; e++) {
         largest = fmax(largest, fabs(t->want[e]));
@@ -86,6 +87,8 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
     return is_backward ? is_backward_right(&p) : is_forward_right(&p);
 }
 
+enum { FEWER = 1 << 12 };
+
 // The launcher is told of `heads`, one behind the other, of which the case has the last ones.
 static bool head_reached(struct check* c, const void* problem, int64_t heads) {
     enum { SHOWN = 2 };
@@ -122,11 +125,14 @@ static bool head_reached(struct check* c, const void* problem, int64_t heads) {
 }
 
 void attention_most_heads(struct problem p) {
-    enum { MOST = 65535, FEWER = 1 << 12 };
+    enum { MOST = 65535 };
     check_most(p.check, MOST, FEWER, head_reached, &p);
 }
 
+void attention_reaches_first(struct problem p, int64_t queries) {
+    check_first_indexes(p.check, queries, FEWER, reached, &p);
+}
+
 void attention_reaches(struct problem p, int64_t queries) {
-    enum { FEWER = 1 << 12 };
     check_indexes(p.check, queries, FEWER, reached, &p);
 }

@@ -5,8 +5,8 @@
 // read *acquires* all entries made so far. An access of block A comes before an access of thread t
 // now if some release of A covers it and t has acquired that release, itself or through releases of
 // other threads. For an ordinary read an acquire counts from the next fence of a thread that knows
-// of it: without one the read may see what a cache has held since before. Volatile reads and atomics
-// pass that cache.
+// of it: without one the read may see what a cache has held since before. Volatile reads and
+// atomics pass that cache.
 #include <string.h>
 #include "cpu/include/cudev.h"
 #include "cpu/include/cudev/watching.h"
