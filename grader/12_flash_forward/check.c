@@ -130,6 +130,7 @@ static void lengths(struct check* c) {
 static void batches(struct check* c) {
     plain(c, check_pick(c, 2, 4), 32, 32, 32);
     plain(c, check_pick(c, 257, 260), 32, 32, 16);
+    attention_most_heads(sizes(c, 1, 16, 16, 16));
     struct problem p = sizes(c, check_pick(c, 2, 3), 32, 32, 16);
     check_case(c, "B = %d heads, N_q = N_k = 32, d = 16, arrays of (N, B, d)", (int)p.B);
     problem_declare(&p, BATCHES_INSIDE);

@@ -39,6 +39,7 @@ static void heads(struct check* c) {
     forward_case(p, PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 260, 2), PACKED, "", JUDGE_O);
     forward_case(with_heads(all_keys(c, 16, 16), 1, 1030), PACKED, "", JUDGE_O);
+    attention_most_heads(with_d(all_keys(c, 16, 16), 2));
 }
 
 static void strides(struct check* c) {

@@ -49,6 +49,7 @@ static void heads(struct check* c) {
     p.scale = (double)(float)(p.scale * factors[check_pick(c, 0, 2)]);
     forward_case(p, PACKED, ", a scale of its own", JUDGE_O);
     forward_case(with_heads(all_keys(c, 64, 64), 34, 2), PACKED, "", JUDGE_O);
+    attention_most_heads(causal(c, 16, 16));
 }
 
 static void strides(struct check* c) {
@@ -66,7 +67,7 @@ static void ragged(struct check* c) {
     forward_case(with_nan_gaps(problem_of(c, &same_gaps, 17, N_k, false)), GAPS, "", JUDGE_O);
     forward_case(all_keys(c, 33, 15), PACKED, "", JUDGE_O);
     forward_case_long(all_keys(c, 1, 4321));
-    attention_reaches(with_heads(all_keys(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(with_heads(all_keys(c, 1, 1), 1, 3), REACH_MOST - check_pick(c, 0, 9));
 }
 
 // More rows than a block of 128 has, so that one wrong block does not look like a mask ignored.

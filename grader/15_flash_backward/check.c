@@ -82,6 +82,7 @@ static void heads(struct check* c) {
     }
     backward_case(with_heads(with_d(causal(c, 17, 17), 4), 34, 2));
     backward_case(with_heads(with_d(all_keys(c, 17, 17), 4), 1, 130));
+    attention_most_heads(with_d(causal(c, 8, 8), 4));
 }
 
 static void strides(struct check* c) {

@@ -88,6 +88,7 @@ static void heads(struct check* c) {
     backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
     backward_case(with_scale(with_heads(all_keys(c, 17, 17), 5, 4), -0.8));
     backward_case(with_scale(all_keys(c, 33, 65), 0));
+    attention_most_heads(causal(c, 16, 16));
 }
 
 static void strides(struct check* c) {
@@ -204,6 +205,7 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(causal(c, N, N), 128));
+    backward_case(causal(c, 160, 24));  // the first 128 queries see nothing: copies for nobody
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores

@@ -93,7 +93,8 @@ static void forward_ragged(struct check* c) {
     for (size_t n = 0; n < sizeof N_k / sizeof N_k[0]; n++)
         judge_O(forward_of(c, 2, 64 + check_pick(c, 1, 3), N_k[n], false));
     judge_O(forward_of(c, 8, 1, 4321, false));
-    attention_reaches(forward_of(c, 2, 1, 1, false), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(forward_of(c, 3, 1, 1, false), REACH_MOST - check_pick(c, 0, 9));
+    attention_most_heads(forward_of(c, 1, 16, 16, true));
 }
 
 static void forward_logsumexp(struct check* c) {

@@ -151,6 +151,9 @@ static void judge_unseen(struct check* c, const struct contract* of) {
 
 static void forward_windows(struct check* c) {
     judge_windows(c, &of_forward);
+    attention_most_heads(sizes(c, &of_forward, 16, 16, MASK(.causal = true, .window = 9)));
+    struct problem p = sizes(c, &of_forward, 1, 1, MASK(.causal = true, .window = 9));
+    attention_reaches(with_heads(p, 1, 3), REACH_MOST - check_pick(c, 0, 9));
 }
 static void forward_documents(struct check* c) {
     judge_documents(c, &of_forward);
@@ -186,6 +189,7 @@ static void windows(struct check* c) {
     judge_windows(c, &of_backward);
     struct problem p = sizes(c, &of_backward, 1, 16, MASK(.causal = true, .window = 9));
     attention_reaches(with_heads(p, 2, 4), (1 << 29) - check_pick(c, 0, 9));
+    attention_most_heads(sizes(c, &of_backward, 16, 16, MASK(.causal = true, .window = 9)));
 }
 static void documents(struct check* c) {
     judge_documents(c, &of_backward);
@@ -307,6 +311,8 @@ static void arguments(struct check* c) {
         {COURSE_OK, {{"B", 0}, {"cu_seqlens", 0}, {"stride_q.n", 68}}},
         {0},
     };
+    static const struct idle_call of_backward_alone[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}}, {0}};
     const struct index_mask mask = MASK(.causal = true, .documents = 1);
     struct problem p = sizes(c, &of_forward, 64, 64, mask);
     forward_arguments(p, bad);
@@ -316,6 +322,7 @@ static void arguments(struct check* c) {
     backward_case(p);
     backward_cases_empty(p);
     problem_refused(p, bad);
+    problem_refused(p, of_backward_alone);
     problem_misaligned_refused(p);
     problem_too_many_heads(p);
     problem_launches_fail(p);
@@ -329,6 +336,9 @@ static void safe(struct check* c) {
     const struct index_mask mask = MASK(.causal = true, .window = 37, .documents = 3);
     judge(sizes(c, &of_forward, N, N, mask), ends, JUDGE_O);
     judge(sizes(c, &of_backward, N, N, mask), ends, JUDGE_O);
+    // The first 128 queries see nothing: copies for nobody.
+    judge(sizes(c, &of_forward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
+    judge(sizes(c, &of_backward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
 }
 
 // ---- costs ---------------------------------------------------------------------------------

@@ -174,7 +174,8 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
-    attention_reaches(sizes(c, &of_forward, 2, 1, 1), REACH_MOST - check_pick(c, 0, 9));
+    attention_reaches(sizes(c, &of_forward, 3, 1, 1), REACH_MOST - check_pick(c, 0, 9));
+    attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
 }
 
 static void forward_unseen(struct check* c) {
@@ -208,6 +209,7 @@ static void short_blocks(struct check* c) {
     backward_case(sizes(c, &of_backward, 1, N_q, N_k));
     N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
+    attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
 }
 
 static void unseen(struct check* c) {
@@ -326,6 +328,7 @@ static void arguments(struct check* c) {
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N_k", -1}}},
         {COURSE_UNSUPPORTED, {{"d", 80}, {"mask", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"B", 0}, {"stride_k.n", 8}}},
         {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
         {COURSE_OK, {{"H", 0}, {"stride_o.n", 68}, {"dK", 0}}},
         {0},
@@ -359,6 +362,9 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(sizes(c, &of_backward, 1, N_q, N_k), 128));
+    // Queries and keys that see nothing: copies for nobody.
+    judge(sizes(c, &of_forward, 1, 16, 16), "0", JUDGE_O);
+    judge(sizes(c, &of_backward, 1, 16, 16), "0", JUDGE_O);
 }
 
 // Whole tiles, tiles that are not full, and the other head dimension.

@@ -398,6 +398,7 @@ void forward_misaligned(struct problem p) {
 void forward_no_keys(struct problem p) {
     p.N_k = 0;
     check_case(p.check, "N_q = %d, N_k = 0, K and V are NULL", (int)p.N_q);
+    check_null_if_empty(p.check);
     problem_declare(&p, PACKED);
     forward_fill(&p);
     check_expect(p.check, COURSE_OK, CAUSE_empty_input);

@@ -436,6 +436,14 @@ void problem_misaligned_refused(struct problem p) {
         p.later = 1u << a;
         problem_must_return(p, COURSE_UNSUPPORTED, "");
     }
+    static const struct idle_call first[] = {
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_OK, {{"B", 0}}},
+        {0},
+    };
+    p.later = (1u << ARRAY_LSE) - 1;
+    problem_refused(p, first);
 }
 
 void problem_too_many_heads(struct problem p) {

@@ -188,7 +188,8 @@ void problem_bad_arguments(struct problem p, struct strides bad);
 void problem_must_return(struct problem p, int status, const char* what);
 
 // A call for each array of rows, in which it begins at no multiple of 16 bytes: the launcher must
-// return COURSE_UNSUPPORTED.
+// return COURSE_UNSUPPORTED. And calls in which all do, and something that comes first in the
+// contract's list is wrong, too, or there is nothing to do.
 void problem_misaligned_refused(struct problem p);
 
 // problem_refused() for more heads than a grid has rows: 65536 of one batch, unless the contract

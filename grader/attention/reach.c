@@ -89,6 +89,46 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
 
 enum { FEWER = 1 << 12 };
 
+// The launcher is told of `heads`, one behind the other, of which the case has the last ones.
+static bool head_reached(struct check* c, const void* problem, int64_t heads) {
+    enum { SHOWN = 2 };
+    struct problem p = *(const struct problem*)problem, told;
+    const bool is_backward = p.contract->backward, no_heads = p.contract->no_heads;
+    *(no_heads ? &p.B : &p.H) = SHOWN;
+    check_case(c, "the last of %d %s, N_q = %d, N_k = %d, d = %d", (int)heads,
+               no_heads ? "batches" : "heads", (int)p.N_q, (int)p.N_k, (int)p.d);
+    problem_declare(&p, no_heads ? PACKED : HEADS_OUTSIDE);
+    check_vary(c, no_heads ? "B" : "H", 0, heads);
+    check_vary(c, "H_k", 0, no_heads ? 1 : heads);
+    for (enum which a = ARRAY_Q; a < ARRAYS; a++) {
+        struct tensor* t = p.array[a].tensor;
+        if (!t) continue;
+        check_ends(c, t, 1, t->count / SHOWN * heads);
+        if (no_heads || a == ARRAY_LSE) continue;
+        struct strides s = p.array[a].stride;
+        s.b = heads * s.h;
+        problem_vary_strides(&p, a, 0, s);
+    }
+    told = p;
+    *(no_heads ? &told.B : &told.H) = heads;
+    if (p.contract->workspace_bytes)
+        check_ends(c, check_tensor(c, "workspace"), 1,
+                   CEIL_DIV(p.contract->workspace_bytes(&told), (int64_t)sizeof(float)));
+    if (p.mask) check_ends(c, p.mask, 1, p.mask->count / SHOWN * heads);
+    if (is_backward)
+        backward_fill(&p), backward_forward(&p);
+    else
+        forward_fill(&p);
+    check_run_few_blocks(c);
+    check_run(c);
+    return is_backward ? is_backward_right(&p) : is_forward_right(&p);
+}
+
+void attention_most_heads(struct problem p) {
+    enum { MOST = 65535 };
+    check_most(p.check, MOST, FEWER, head_reached, &p);
+}
+
 void attention_reaches_first(struct problem p, int64_t queries) {
     check_first_indexes(p.check, queries, FEWER, reached, &p);
 }

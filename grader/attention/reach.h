@@ -13,6 +13,10 @@ enum { REACH_MOST = INT32_MAX };  // queries
 // would take hours: p has a causal mask, and the item has found such kernels before.
 void attention_reaches(struct problem p, int64_t queries);
 
+// check_most() for 65535 heads, with no_heads batches, of p's queries and keys: all that a contract
+// allows. One batch, no group.
+void attention_most_heads(struct problem p);
+
 // check_first_indexes() likewise, of a launcher whose blocks stay: the contract's show_more() has
 // them end behind their first tile.
 void attention_reaches_first(struct problem p, int64_t queries);

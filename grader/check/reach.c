@@ -130,7 +130,7 @@ static void judge_grid_of(struct check* c, reached_fn reached, const void* probl
 // 512, so that a launcher that counts in float ends before it, and none is more aligned than
 // another.
 static void judge_huge(struct check* c, reached_fn reached, const void* problem, int64_t size,
-                       int64_t fewer) {
+                       int64_t fewer, enum cause cause) {
     static const int64_t beyond[] = {56, 40 - 512, 24 - 1024, 8 - 3072};  // odd multiples of 8
     const int64_t aligned = (size - beyond[0]) / 512 * 512 + size % 8;
     for (int i = 0; i < 4; i++) {
@@ -139,13 +139,14 @@ static void judge_huge(struct check* c, reached_fn reached, const void* problem,
         const bool right = reached_beyond(c, reached, problem, huge);
         if (right || (i > 0 && !reached_beyond(c, reached, problem, small))) return;
     }
-    fail_beyond(c, CAUSE_wrapped_index, fewer, size);
+    fail_beyond(c, cause, fewer, size);
 }
 
 static void judge_growing(struct check* c, reached_fn reached, const void* problem, int64_t size) {
     static const int64_t smaller[] = {65504, 60001, 50021};
     enum { LARGE = 65600 };
-    if (is_huge(size)) judge_huge(c, reached, problem, size, BELOW_32_BITS), size = LARGE;
+    if (is_huge(size))
+        judge_huge(c, reached, problem, size, BELOW_32_BITS, CAUSE_wrapped_index), size = LARGE;
     if (reached(c, problem, size)) return;
     for (int i = 0; i < 3; i++)
         if (!reached(c, problem, smaller[i])) return;
@@ -210,19 +211,30 @@ void check_walks(struct check* c, int64_t size, reached_fn reached, const void* 
                    (long long)size);
 }
 
-void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
-                   const void* problem) {
+static void judge_ends(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                       const void* problem, enum cause cause) {
     if (!check_can_be_huge()) return;
     const struct grid half = grid_at(c, reached, problem, size / 2);
     const bool by_the_host = c->answer.mapped[0] >= BELOW_32_BITS;
     const struct grid whole = grid_at(c, reached, problem, size);
     if (by_the_host || whole.launches != half.launches) return;
-    if (whole.blocks < half.blocks) fail_beyond(c, CAUSE_wrapped_index, size / 2, size);
+    if (whole.blocks < half.blocks) fail_beyond(c, cause, size / 2, size);
     if (10 * whole.blocks < 19 * half.blocks) {  // one of several grids may have wrapped
         const struct grid few = grid_at(c, reached, problem, fewer);
         if (few.blocks < 1 || whole.blocks / few.blocks < size / fewer / 4) return;
     }
-    if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
+    if (!reached_beyond(c, reached, problem, size))
+        judge_huge(c, reached, problem, size, fewer, cause);
+}
+
+void check_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                   const void* problem) {
+    judge_ends(c, size, fewer, reached, problem, CAUSE_wrapped_index);
+}
+
+void check_most(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
+                const void* problem) {
+    judge_ends(c, size, fewer, reached, problem, CAUSE_grid_limit);
 }
 
 void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_fn reached,
@@ -230,6 +242,7 @@ void check_first_indexes(struct check* c, int64_t size, int64_t fewer, reached_f
     const double moment = 0.5;  // CPU seconds: for a few tiles. Who walks over all takes hours
     if (!check_can_be_huge() || goes_by_the_host(c, reached, problem)) return;
     c->moment = moment;
-    if (!reached_beyond(c, reached, problem, size)) judge_huge(c, reached, problem, size, fewer);
+    if (!reached_beyond(c, reached, problem, size))
+        judge_huge(c, reached, problem, size, fewer, CAUSE_wrapped_index);
     c->moment = 0;
 }

@@ -46,6 +46,12 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// The same question of heads, or batches, of which a contract allows `size` and no more: the item
+// fails as grid_limit.
+void check_most(struct check* c, int64_t size, int64_t fewer,
+                bool (*reached)(struct check* c, const void* problem, int64_t size),
+                const void* problem);
+
 // The same where blocks may stay and take one tile after the other, so that the grid does not grow:
 // `reached` sees to it that each ends behind its first tile. Only those can be right then, so the
 // last results have to be among them; where they are not, the kernel is not judged.

@@ -206,6 +206,7 @@ static struct arena_traffic traffic(void) {
         .unique_written_bytes = (int64_t)t.unique_written_bytes,
         .local_bytes_per_thread = (int64_t)t.local_bytes_per_thread,
         .shared_bytes_per_block = (int64_t)t.shared_bytes_per_block,
+        .block_read_bytes = (int64_t)t.block_read_bytes,
         .read_bytes_per_block = (int64_t)t.read_bytes_per_block,
         .static_bytes = (int64_t)t.static_bytes,
     };

@@ -139,6 +139,7 @@ struct arena_traffic {
     int64_t to_device_bytes;             // by its copies
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread
     int64_t shared_bytes_per_block;      // of its arrays and its launch, at most, of any block
+    int64_t block_read_bytes;            // of distinct sectors of global memory, summed over blocks
     int64_t read_bytes_per_block;  // of distinct sectors of global memory, at most, of any block
     int64_t static_bytes;  // of __device__ and __constant__ variables that kernels used, distinct
     // Bytes that a warp loads from global memory though it has loaded them before

@@ -45,7 +45,7 @@ struct act {
 
 static bool is_known(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned t) {
     return earlier < cudev_order_known(watch, t, slot_thread(earlier)) ||
-           cudev_order_covers(watch, offset, earlier, t);
+           cudev_order_covers(watch, offset, earlier, t, true);
 }
 
 // The access in slot number i of the word came before, as all threads of the act know; and where

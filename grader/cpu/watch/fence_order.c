@@ -4,7 +4,9 @@
 // Each atomic write after a fence is a *release*: an entry in the list of that address. An atomic
 // read *acquires* all entries made so far. An access of block A comes before an access of thread t
 // now if some release of A covers it and t has acquired that release, itself or through releases of
-// other threads.
+// other threads. For an ordinary read an acquire counts from the next fence of a thread that knows
+// of it: without one the read may see what a cache has held since before. Volatile reads and
+// atomics pass that cache.
 #include <string.h>
 #include "cpu/include/cudev.h"
 #include "cpu/include/cudev/watching.h"
@@ -39,7 +41,7 @@ struct release {
 };
 
 struct acquire {
-    uint64_t time;
+    uint64_t time, fenced;  // fenced: when a fence followed, 0: none yet
     uint32_t thread;
     struct prefix prefix;
 };
@@ -163,13 +165,39 @@ static void acquire(struct watch* watch, uint32_t variable, unsigned thread) {
             o->acquire[i].prefix.count == count)
             return;
     if (o->acquires == MAX_ACQUIRES) merge_acquires(o);
-    o->acquire[o->acquires++] = (struct acquire){watch->now, thread, {variable, count}};
+    o->acquire[o->acquires++] =
+        (struct acquire){.time = watch->now, .thread = thread, .prefix = {variable, count}};
     watch->now += ONE_TICK;
 }
 
 // Was the acquire made by the thread, or handed to it by a barrier since?
 static bool visible(struct watch* watch, const struct acquire* a, unsigned thread) {
     return a->time < cudev_order_known(watch, thread, a->thread);
+}
+
+// And was the fence behind it?
+static bool is_fenced(struct watch* watch, const struct acquire* a, unsigned thread) {
+    return a->fenced && a->fenced < cudev_order_known(watch, thread, a->thread);
+}
+
+// The thread's fence stands behind all acquires that it knows of.
+static void fence_acquires(struct watch* watch, unsigned thread) {
+    struct order* o = order();
+    for (uint32_t i = 0, before = o->acquires; i < before; i++) {
+        struct acquire* a = &o->acquire[i];
+        if (a->fenced && is_fenced(watch, a, thread)) continue;
+        if (!visible(watch, a, thread)) continue;
+        if (a->thread == thread) {
+            a->fenced = watch->now;
+            continue;
+        }
+        struct acquire own = {watch->now, watch->now, thread, a->prefix};
+        if (o->acquires == MAX_ACQUIRES) {  // which moves them: those left count from the next one
+            merge_acquires(o);
+            return;
+        }
+        o->acquire[o->acquires++] = own;
+    }
 }
 
 static uint32_t copy_fences(struct watch* watch) {
@@ -247,6 +275,8 @@ void cudev_fence(int device) {
     if (!watch || !watch->check) return;
     watch->now += ONE_TICK;
     watch->fences.block[w->current] = watch->now;
+    fence_acquires(watch, w->current);
+    watch->now += ONE_TICK;
     if (!device) return;
     watch->fences.device[w->current] = watch->fences.last = watch->now;
     watch->fences.barrier[w->current] = watch->shared_floor;
@@ -286,7 +316,8 @@ static bool reaches(const struct release* r, struct prefix p, int depth, int* st
     return false;
 }
 
-bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread) {
+bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, unsigned thread,
+                        bool strong) {
     struct order* o = order();
     uint64_t block = watch->worker->block;
     if (earlier < watch->block_floor && !cudev_order_block_at(earlier, &block)) return true;
@@ -296,7 +327,7 @@ bool cudev_order_covers(struct watch* watch, uint64_t offset, uint64_t earlier, 
         int steps = 0;
         o->search++;
         for (uint32_t a = o->acquires; a-- > 0;)
-            if (visible(watch, &o->acquire[a], thread) &&
+            if ((strong ? visible : is_fenced)(watch, &o->acquire[a], thread) &&
                 reaches(r, o->acquire[a].prefix, 0, &steps))
                 return true;
     }

@@ -9,14 +9,15 @@
 #include "cpu/watch/beyond.h"
 #include "cpu/watch/finding.h"
 
-static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me) {
+static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me,
+                    bool write) {
     if (earlier < watch->launch_floor) return true;
     if (earlier >= watch->block_floor) {
         if (earlier < cudev_order_known(watch, slot_thread(me), slot_thread(earlier))) return true;
     } else if (offset >= WINDOW_OFFSET) {
         return true;  // shared memory of a block that is gone
     }
-    return cudev_order_covers(watch, offset, earlier, slot_thread(me));
+    return cudev_order_covers(watch, offset, earlier, slot_thread(me), write || me & SLOT_ATOMIC);
 }
 
 // Do the two accesses exclude each other in hardware? Volatile accesses count as exclusive, since
@@ -90,7 +91,7 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
     for (int i = 0; i < (write ? 4 : 2); i++) {
         uint64_t earlier = slot[i];
         if (earlier < floor || !(slot_mask(earlier) & slot_mask(me))) continue;
-        if (both_atomic(watch, offset, earlier, me) || ordered(watch, offset, earlier, me))
+        if (both_atomic(watch, offset, earlier, me) || ordered(watch, offset, earlier, me, write))
             continue;
         report(watch, offset, earlier, i < 2, me, write);
     }

@@ -47,11 +47,12 @@ __device__ float rounded(float x) {
 // ---- GPU kernels ---------------------------------------------------------------------------
 
 // seen[b][i][j] = 1 if query i sees key j, else 0.                                  (README eq. 1)
-// Grid (ceil(N_k / (LANES WARPS)), N_q, B), in as many rows as a grid has; block LANES WARPS.
+// Grid (ceil(N_q / WARPS), ceil(N_k / LANES), B), of keys in as many rows as a grid has; block
+// (LANES, WARPS).
 __global__ void mask_kernel(uint8_t* seen, const struct online_mask mask, int N_q, int N_k) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j >= N_k) return;
-    for (int64_t i = blockIdx.y; i < N_q; i += gridDim.y) {
+    int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.y, first = (int64_t)blockIdx.y * LANES;
+    if (i >= N_q) return;
+    for (int64_t j = first + threadIdx.x; j < N_k; j += (int64_t)gridDim.y * LANES) {
         int64_t q = i + N_k - N_q, start = 0, end = N_k;
         bool in_document = q >= 0;
         if (mask.documents > 0) {
@@ -194,8 +195,9 @@ static bool is_aligned(const bf16* array, struct strides step) {
 // The mask of all batches, which belongs to the caller.
 static int write_mask(uint8_t** seen_gpu, struct online_mask mask, int B, int N_q, int N_k) {
     COURSE_TRY(cudaMallocAsync((void**)seen_gpu, (size_t)B * N_q * N_k + 1, 0));
-    dim3 grid(CEIL_DIV((int64_t)N_k, LANES * WARPS), N_q < MAX_GRID_Y ? N_q : MAX_GRID_Y, B);
-    if (N_q > 0 && N_k > 0) mask_kernel<<<grid, LANES * WARPS>>>(*seen_gpu, mask, N_q, N_k);
+    int64_t key_blocks = CEIL_DIV((int64_t)N_k, LANES);
+    dim3 grid(CEIL_DIV((int64_t)N_q, WARPS), key_blocks < MAX_GRID_Y ? key_blocks : MAX_GRID_Y, B);
+    if (N_q > 0 && N_k > 0) mask_kernel<<<grid, dim3(LANES, WARPS)>>>(*seen_gpu, mask, N_q, N_k);
     return COURSE_OK;
 }
 

@@ -17,6 +17,7 @@ __global__ void hand_over(float* out, float* data, int* flag) {
     if (threadIdx.x == 32) {
         while (atomicAdd(flag, 0) == 0) {
         }
+        __threadfence_block();
         out[0] = data[0];
         data[1] = 2.0f;
         __threadfence_block();
@@ -31,6 +32,7 @@ __global__ void chain(float* sum, int* flag, const float* in) {
     if (blockIdx.x > 0) {
         while (atomicAdd(&flag[blockIdx.x - 1], 0) == 0) {
         }
+        __threadfence();
         before = sum[blockIdx.x - 1];
     }
     sum[blockIdx.x] = before + in[blockIdx.x];
