@@ -229,16 +229,16 @@ static double read_again(struct problem p) {
 
 // Each block of keys reads Q and dO of the queries that see it, and no block reads K and V but its
 // own. Blocks have 64 keys or more; a kernel of its own for dQ, whose blocks have 64 queries or
-// more, reads K and V as often again. With blocks of n keys (N + n) / 2N of the rows are seen: 0.75
+// more, reads K and V as often again; LSE and delta are a thirtieth more. With blocks of n keys (N + n) / 2N of the rows are seen: 0.75
 // for n = 128, 0.87 if one of two kernels leaves nothing out. What is kept for each pair of a
 // query and a key shows, too.
 static void nothing_unseen(struct check* c) {
     enum { N = 256, SMALLEST = 64 };
     const double of_row = 4.0 * (double)contract.d;  // of K and V, or of Q and dO
     check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read again",
-                  read_again(all_keys(c, N, N)) / (2 * of_row * N), (double)N / SMALLEST);
+                  read_again(all_keys(c, N, N)) / (2 * of_row * N), 1.05 * N / SMALLEST);
     const double masked = read_again(causal(c, N, N));
-    judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.77);
+    judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
 }
 
 static const struct item items[] = {
