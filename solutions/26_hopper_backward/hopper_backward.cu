@@ -18,8 +18,8 @@
 //     dK  +=      dS^T   registers        Q      shared          queries
 //     dQ  +=      dS     shared           K      shared          keys
 //
-// dQ of a round is multiplied in the next one. So a consumer waits half a round or more for the
-// other one's dS, and they need not march in step: while one computes, the other one's products run.
+// dQ of a round is multiplied in the next one. So the other consumer has half a round or more to
+// store its dS, and the two need not march in step: while one computes, the other's products run.
 #include "hopper_backward.h"
 
 #include <limits.h>
@@ -129,8 +129,8 @@ __device__ __forceinline__ void issue_scores(float S[T::BLOCK_Q / 2], unsigned A
     wgmma_commit();
 }
 
-// dV += P^T dO or dK += dS^T Q, for 64 of the tile's queries, from 64 half on. A is in registers.
-//                                                                                  (README eq. 5, 6)
+// dV += P^T dO or dK += dS^T Q, for 64 of the tile's queries, from 64 half on. A is in registers,
+// B the tile's rows.                                                            (README eq. 5, 6)
 template <class T>
 __device__ __forceinline__ void issue_keys(float D[T::d / 2], const unsigned A[T::BLOCK_Q / 4],
                                            unsigned B, int half) {

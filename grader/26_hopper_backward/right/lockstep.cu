@@ -1,5 +1,5 @@
-// lockstep.cu: as the solution, but both consumers work on the same round: dQ is multiplied as soon as
-// both have stored dS, behind one barrier of 256 threads, and added in the same round.
+// lockstep.cu: as the solution, but both consumers work on the same round: dQ is multiplied as soon
+// as both have stored dS, behind one barrier of 256 threads, and added in the same round.
 #include "hopper_backward.h"
 
 #include <limits.h>
@@ -106,8 +106,8 @@ __device__ __forceinline__ void issue_scores(float S[T::BLOCK_Q / 2], unsigned A
     wgmma_commit();
 }
 
-// dV += P^T dO or dK += dS^T Q, for 64 of the tile's queries, from 64 half on. A is in registers.
-//                                                                                  (README eq. 5, 6)
+// dV += P^T dO or dK += dS^T Q, for 64 of the tile's queries, from 64 half on. A is in registers,
+// B the tile's rows.                                                            (README eq. 5, 6)
 template <class T>
 __device__ __forceinline__ void issue_keys(float D[T::d / 2], const unsigned A[T::BLOCK_Q / 4],
                                            unsigned B, int half) {

@@ -1,5 +1,5 @@
-// small_blocks.cu: two kernels, blocks of 64 keys or 64 queries, a warpgroup each: many small blocks
-// in the place of few large ones. Nothing waits beside another's work but for what blocks there are.
+// small_blocks.cu: two kernels as in step 1, but blocks of 64 keys or 64 queries, a warpgroup each:
+// many small blocks in the place of few large ones.
 #include "hopper_backward.h"
 
 #include <limits.h>
