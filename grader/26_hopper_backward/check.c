@@ -229,9 +229,9 @@ static double read_again(struct problem p) {
 
 // Each block of keys reads Q and dO of the queries that see it, and no block reads K and V but its
 // own. Blocks have 64 keys or more; a kernel of its own for dQ, whose blocks have 64 queries or
-// more, reads K and V as often again; LSE and delta are a thirtieth more. With blocks of n keys (N +
-// n) / 2N of the rows are seen: 0.75 for n = 128, 0.87 if one of two kernels leaves nothing out.
-// What is kept for each pair of a query and a key shows, too.
+// more, reads K and V as often again; LSE and delta are a thirtieth more. With blocks of n keys a
+// part of (N + n) / 2N of the rows is seen: 0.75 for n = 128, 0.87 if one of two kernels leaves
+// nothing out. What is kept for each pair of a query and a key shows, too.
 static void nothing_unseen(struct check* c) {
     enum { N = 256, SMALLEST = 64 };
     const double of_row = 4.0 * (double)contract.d;  // of K and V, or of Q and dO
