@@ -1,20 +1,7 @@
 """peers.py: PyTorch's attention in bf16 (grader/bench/attention_peers.py); and FlashAttention-3 where FA3=path names the
 folder that its installed Python module flash_attn_interface lies in. Without FA3 there is no row of it."""
 
-import os
-import sys
-
-from attention_peers import BACKENDS, Forward, rows_outside
-
-
-def flash_attention_3():
-    """Its function for (B, N, H, d) tensors, or None."""
-    if not os.environ.get("FA3"):
-        return None
-    sys.path.insert(0, os.environ["FA3"])
-    from flash_attn_interface import flash_attn_func
-
-    return flash_attn_func
+from attention_peers import BACKENDS, Forward, flash_attention_3, rows_outside
 
 
 class Peers(Forward):

@@ -1,4 +1,4 @@
-// arrays.h: the arrays of lesson 25 on the host: which ones TMA can take, and their maps. Given.
+// from lesson 25: arrays.h: arrays on the host: which ones TMA can take, and their maps.
 #ifndef ARRAYS_H
 #define ARRAYS_H
 

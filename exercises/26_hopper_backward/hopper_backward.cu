@@ -1,0 +1,502 @@
+// hopper_backward.cu: the gradients of attention on a Hopper GPU.
+//
+//     P  = exp2(c S - log2(e) LSE)      S = Q K^T,  c = scale log2(e)
+//     dV = P^T dO
+//     dS = P * (dP - delta)             dP = dO V^T,  delta_i = sum_x dO_ix O_ix
+//     dK = scale dS^T Q,                dQ = scale dS K                            (README eq. 1)
+//
+// A block owns 128 keys, each of its two consumers 64 of them, and walks over the queries that see
+// some of them. S and dP are made transposed, keys as rows: so P^T and dS^T leave the tensor cores
+// in the registers that dV and dK want them in. Only dS goes through shared memory, for dQ, which
+// sums over the keys of both consumers. Other blocks own other keys of it: TMA adds it to sums in
+// global memory.
+//
+//                 A                       B                      sums over
+//     S^T  =      K      shared           Q^T    shared          d
+//     dP^T =      V      shared           dO^T   shared          d
+//     dV  +=      P^T    registers        dO     shared          queries
+//     dK  +=      dS^T   registers        Q      shared          queries
+//     dQ  +=      dS     shared           K      shared          keys
+//
+// dQ of a round is multiplied in the next one. So the other consumer has half a round or more to
+// store its dS, and the two need not march in step: while one computes, the other's products run.
+#include "hopper_backward.h"
+
+#include <limits.h>
+#include <math.h>
+
+#include "before_after.h"
+#include "hopper.h"
+
+enum {
+    BLOCK_K = 128,  // keys of a block
+    STAGES = 2,     // of Q and dO, each with its LSE or delta
+    BUFFERS = 3,    // of dS: see round_of()
+    THREADS = WARPGROUP * (CONSUMERS + 1),
+    BOTH = WARPGROUP * CONSUMERS,
+    PRODUCER_REGISTERS = 24,
+    CONSUMER_REGISTERS = 240,
+    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
+};
+
+// The named barriers, of the consumers alone.
+enum {
+    K_READ = 1,    // both have multiplied with K for the last time
+    DQ_READY,      // + w: consumer w's dQ is in shared memory; 128 threads
+    DS_READY = 4,  // + 2 w + turn: consumer w's dS is, of an even or an odd round
+    STARTED = 8,   // consumer 0 is half a round ahead
+};
+
+// The sizes of a kernel. same_bits: what blocks add to dQ is added in their order.
+template <int head_dim, int block_q, bool same_bits> struct backward_tiles {
+    enum {
+        d = head_dim,
+        BLOCK_Q = block_q,  // queries of a round
+        PANELS = head_dim / PANEL,
+        STAGE = PANELS * BLOCK_Q * 128 / 16,            // from stage to stage, for descriptors
+        BUFFER = BLOCK_K / PANEL * BLOCK_Q * 128 / 16,  // from buffer to buffer of dS
+        SAME_BITS = same_bits,
+    };
+    static_assert(BLOCK_Q * d == CONSUMERS * HALF, "32 sums of dQ a thread");
+};
+
+template <class T> struct block_smem {
+    bf16 K[T::PANELS][BLOCK_K * PANEL];
+    bf16 V[T::PANELS][BLOCK_K * PANEL];
+    bf16 Q[STAGES][T::PANELS][T::BLOCK_Q * PANEL];
+    bf16 dO[STAGES][T::PANELS][T::BLOCK_Q * PANEL];
+    bf16 dS[BUFFERS][BLOCK_K / PANEL][T::BLOCK_Q * PANEL];  // rows are queries; panel w: consumer w
+    float dQ[CONSUMERS][HALF];
+    float LSE[STAGES][T::BLOCK_Q], delta[STAGES][T::BLOCK_Q];
+    mbarrier K_full, V_full, Q_full[STAGES], Q_empty[STAGES], dO_full[STAGES], dO_empty[STAGES];
+};
+
+// A block's keys: their first one, their head; the tiles of queries [first, p.tiles_q) that see
+// some of them; those before `plain_from` see not all of them, or not all are there.
+struct place {
+    int block, row0, head, batch, first, plain_from;
+};
+
+// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
+// first keys first: with a causal mask most queries see them, and what comes last should be short.
+template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
+    struct place place;
+    int t = blockIdx.x;
+    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
+    int heads = min(p.section, p.B * p.H_k - section);
+    t -= section * p.tiles_k;
+    int head = section + t % heads;
+    place.block = t / heads, place.row0 = place.block * BLOCK_K;
+    place.batch = head / p.H_k, place.head = head % p.H_k;
+    int ahead = p.causal ? p.N_k - p.N_q : place.row0 + BLOCK_K;  // query i sees keys <= i + ahead
+    place.first = max(0, place.row0 - ahead) / T::BLOCK_Q;
+    place.plain_from = CEIL_DIV(max(0, place.row0 + BLOCK_K - 1 - ahead), (int)T::BLOCK_Q);
+    if (place.row0 + BLOCK_K > p.N_k) place.plain_from = p.tiles_q;
+    return place;
+}
+
+// ---- a consumer
+
+// What a consumer's thread knows. A lane has two rows of S^T and dP^T, keys; number i is of key
+// i / 2 % 2, of query i / 4 * 8 + i % 2 from its first one on.
+template <class T> struct state {
+    float S[T::BLOCK_Q / 2];   // becomes P
+    float dP[T::BLOCK_Q / 2];  // becomes dP - delta
+    float dK[T::d / 2], dV[T::d / 2];
+    struct place place;
+    int hidden[2];  // queries before this one, less the lane's first column, do not see the key
+    int tile;       // of queries in its head, the one that S is of
+    // Numbers of tiles in p.sums: of this round's, the last round's, and the one whose dQ was added
+    // last, or -1.
+    int number, last, added;
+    unsigned K, V, Q, dO, Q_rows, dO_rows;  // descriptors; Q^T and Q, dO^T and dO
+    unsigned dS, K_rows;                    // for dQ
+    unsigned round, buffer;                 // rounds so far; the buffer of dS for this one
+    int w, thread, turn;                    // which consumer; of the 128; round % 2
+};
+
+// S^T = K Q^T or dP^T = V dO^T: 64 rows of A, the columns are the tile's queries.  (README eq. 3)
+template <class T>
+__device__ __forceinline__ void issue_scores(float S[T::BLOCK_Q / 2], unsigned A, unsigned B) {
+    const int IN_PANEL = PANEL / 16;
+    wgmma_fence();
+    wgmma_bf16_first<T::BLOCK_Q, K_MAJOR, K_MAJOR>(S, A, B);
+#pragma unroll
+    for (int x = 1; x < T::d / 16; x++)
+        wgmma_bf16<T::BLOCK_Q, K_MAJOR, K_MAJOR>(
+            S, A + x / IN_PANEL * (BLOCK_K * 128 / 16) + x % IN_PANEL * 2,
+            B + x / IN_PANEL * (T::BLOCK_Q * 128 / 16) + x % IN_PANEL * 2, 1);
+    wgmma_commit();
+}
+
+// dV += P^T dO or dK += dS^T Q, for 64 of the tile's queries, from 64 half on. A is in registers,
+// B the tile's rows.                                                            (README eq. 5, 6)
+template <class T>
+__device__ __forceinline__ void issue_keys(float D[T::d / 2], const unsigned A[T::BLOCK_Q / 4],
+                                           unsigned B, int half) {
+    wgmma_fence();
+#pragma unroll
+    for (int i = 4 * half; i < 4 * half + 4; i++)
+        wgmma_bf16_registers<T::d, MN_MAJOR>(D, &A[4 * i], B + i * (16 * 128 / 16), 1);
+    wgmma_commit();
+}
+
+// dQ = dS K over the block's 128 keys: 64 rows and 64 columns, this consumer's half. (README eq. 7)
+template <class T>
+__device__ __forceinline__ void issue_dQ(float dQ[PANEL / 2], unsigned dS, unsigned K) {
+    const int IN_PANEL = PANEL / 16;
+    wgmma_fence();
+    wgmma_bf16_first<PANEL, K_MAJOR, MN_MAJOR>(dQ, dS, K);
+#pragma unroll
+    for (int n = 1; n < BLOCK_K / 16; n++)
+        wgmma_bf16<PANEL, K_MAJOR, MN_MAJOR>(
+            dQ, dS + n / IN_PANEL * (T::BLOCK_Q * 128 / 16) + n % IN_PANEL * 2,
+            K + n * (16 * 128 / 16), 1);
+    wgmma_commit();
+}
+
+// The numbers that belong to the lane's columns, from place_of_row(): of i in S, [i / 4 * 2 + i %
+// 2].
+template <class T>
+__device__ __forceinline__ void load_columns(float x[T::BLOCK_Q / 4], const float* from) {
+#pragma unroll
+    for (int i = 0; i < T::BLOCK_Q / 4; i += 4)
+        *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
+}
+
+// P_ij = exp2(c S_ij - log2(e) LSE_i), 0 where hidden                              (README eq. 4)
+template <class T, bool masked>
+__device__ __forceinline__ void exponentials(struct state<T>& s, const float LSE[T::BLOCK_Q / 4],
+                                             const struct backward& p) {
+    unsigned any = 0;
+#pragma unroll
+    for (int i = 0; i < T::BLOCK_Q / 2; i++) {
+        s.S[i] = exp2_approx(fmaf(s.S[i], p.c, LSE[i / 4 * 2 + i % 2]));
+        if (masked && i / 4 * 8 + i % 2 + s.tile * T::BLOCK_Q < s.hidden[i / 2 % 2]) s.S[i] = 0.0f;
+        any |= __float_as_uint(s.S[i]);
+    }
+    // A use of every P, which is never taken: else the compiler moves the next wait, for dP, above
+    // the exponentials, and nothing runs under them.
+    if (any == 0xffffffff) __nanosleep(20);
+    wgmma_hold<T::BLOCK_Q / 2>(s.S);
+}
+
+// dP_ij - delta_i
+template <class T>
+__device__ __forceinline__ void subtract_delta(struct state<T>& s,
+                                               const float delta[T::BLOCK_Q / 4]) {
+#pragma unroll
+    for (int i = 0; i < T::BLOCK_Q / 2; i++) s.dP[i] += delta[i / 4 * 2 + i % 2];
+    wgmma_hold<T::BLOCK_Q / 2>(s.dP);
+}
+
+// dS to shared memory, transposed: queries become rows. dS: the lane's part of dS^T, packed.
+template <class T>
+__device__ __forceinline__ void store_dS(const struct state<T>& s, struct block_smem<T>& smem,
+                                         const unsigned dS[T::BLOCK_Q / 4], unsigned buffer) {
+    const int lane = s.thread % 32, row = lane / 16 * 8 + lane % 8;
+    const int piece = (s.thread / 32 * 2 + lane / 8 % 2) ^ row % 8;
+    bf16* to = &smem.dS[buffer][s.w][row * PANEL + piece * 8];
+#pragma unroll
+    for (int j = 0; j < T::BLOCK_Q / 16; j++) stmatrix_x4_trans(to + j * 16 * PANEL, &dS[4 * j]);
+}
+
+template <class T>
+__device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_smem<T>& smem,
+                                         const float dQ[PANEL / 2]) {
+#pragma unroll
+    for (int i = 0; i < PANEL / 2; i += 4)
+        *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
+}
+
+// Thread 0 of a consumer adds dQ of the last round, which is in shared memory, to the sums. With
+// SAME_BITS when the blocks of all smaller keys have: each waits for blocks that came before it.
+template <class T>
+__device__ __forceinline__ void add_dQ(struct state<T>& s, struct block_smem<T>& smem,
+                                       const struct backward& p) {
+    const int64_t half = (int64_t)s.last * CONSUMERS + s.w;
+    if (T::SAME_BITS) {
+        while (atomicAdd(&p.turns[half], 0) != s.place.block) __nanosleep(20);
+        __threadfence();             // what they have added comes first
+        fence_proxy_async_global();  // ... before what TMA adds
+    }
+    bulk_reduce_add(p.sums + half * HALF, smem.dQ[s.w], HALF * sizeof(float), L2_EVICT_LAST);
+    bulk_commit();
+    s.added = s.last;
+}
+
+// Thread 0 of a consumer, before dQ in shared memory is written again: it has been read. With
+// SAME_BITS it has also been added, and the next block has its turn there.
+template <class T>
+__device__ __forceinline__ void finish_dQ(const struct state<T>& s, const struct backward& p) {
+    if (!T::SAME_BITS) {
+        bulk_wait_read<0>();
+    } else if (s.added >= 0) {
+        bulk_wait<0>();
+        __threadfence();  // this block's sums are there before its turn is over
+        atomicAdd(&p.turns[(int64_t)s.added * CONSUMERS + s.w], 1);
+    }
+}
+
+// Is P of the next tile to be masked?
+template <class T>
+__device__ __forceinline__ bool is_masked(const struct state<T>& s, int tiles_q) {
+    int next = s.tile + 1 == tiles_q ? s.place.first : s.tile + 1;
+    return next < s.place.plain_from;
+}
+
+// One round. It begins with P and dP - delta of a tile in registers, and ends with those of the
+// next one; no product is under way there, or the compiler would wait after each one.
+// dS(j) goes where dS(j - 3) was. The other consumer has multiplied that: it waited for its dQ(j -
+// 3) before it said that its dS(j - 2) is there, and round j - 1 waited for that.
+template <class T, bool masked, bool first, bool last>
+__device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem,
+                                         const struct backward& p) {
+    const unsigned stage = s.round % STAGES, next = (s.round + 1) % STAGES;
+    const unsigned parity = (s.round + 1) / STAGES % 2;
+    const unsigned buffer = s.buffer, old = buffer == 0 ? BUFFERS - 1 : buffer - 1;
+    unsigned P[T::BLOCK_Q / 4], dS[T::BLOCK_Q / 4];
+    float dQ[PANEL / 2], columns[T::BLOCK_Q / 4];
+    if (++s.tile == p.tiles_q) s.tile = s.place.first;  // of the group's next head
+    s.buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
+    // your code goes here (about 70 lines): dV, dS, dK and the last round's dQ; the next S, P and dP
+    s.last = s.number, s.number += s.tile == s.place.first ? s.place.first + 1 : 1;
+    s.turn ^= 1, s.round++;
+}
+
+// dQ of the last round, which no other round multiplies.
+template <class T>
+__device__ __forceinline__ void last_dQ(struct state<T>& s, struct block_smem<T>& smem,
+                                        const struct backward& p) {
+    const unsigned old = s.buffer == 0 ? BUFFERS - 1 : s.buffer - 1;
+    float dQ[PANEL / 2];
+    if (s.thread == 0) finish_dQ<T>(s, p);
+    // As in round_of(): the other's dS is there, and dQ in shared memory has been read.
+    named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
+    issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
+    wgmma_wait<0>();
+    wgmma_hold<PANEL / 2>(dQ);
+    store_dQ<T>(s, smem, dQ);
+    fence_proxy_async();                    // this thread's dQ comes before what TMA reads
+    named_sync(DQ_READY + s.w, WARPGROUP);  // ... all 128 threads'
+    if (s.thread == 0) {
+        add_dQ<T>(s, smem, p);
+        finish_dQ<T>(s, p);
+    }
+}
+
+// P and dP - delta of the first tile. Consumer 1 begins when consumer 0 has its own: so one
+// computes while the other's products run, from here on.
+template <class T>
+__device__ __forceinline__ void first_scores(struct state<T>& s, struct block_smem<T>& smem,
+                                             const struct backward& p) {
+    float columns[T::BLOCK_Q / 4];
+    if (s.w == 1) named_sync(STARTED, BOTH);
+    mbarrier_wait(&smem.Q_full[0], 0);
+    load_columns<T>(columns, smem.LSE[0]);
+    mbarrier_wait(&smem.K_full, 0);
+    issue_scores<T>(s.S, s.K, s.Q);
+    mbarrier_wait(&smem.V_full, 0);
+    mbarrier_wait(&smem.dO_full[0], 0);
+    issue_scores<T>(s.dP, s.V, s.dO);
+    wgmma_wait<1>();
+    wgmma_hold<T::BLOCK_Q / 2>(s.S);
+    exponentials<T, true>(s, columns, p);
+    load_columns<T>(columns, smem.delta[0]);
+    wgmma_wait<0>();
+    wgmma_hold<T::BLOCK_Q / 2>(s.dP);
+    subtract_delta<T>(s, columns);
+    if (s.w == 0) named_arrive(STARTED, BOTH);
+    // All 128 threads have read LSE and delta before thread 0 frees them. Later rounds have other
+    // barriers on the way.
+    named_sync(DQ_READY + s.w, WARPGROUP);
+}
+
+template <class T>
+__device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct backward& p,
+                                        int w) {
+    struct state<T> s;
+    s.place = place_of<T>(p);
+    s.w = w, s.thread = threadIdx.x % WARPGROUP, s.turn = 0, s.round = 0, s.buffer = 0;
+    s.K = wgmma_descriptor(smem.K[0] + w * ROWS * PANEL, 0);
+    s.V = wgmma_descriptor(smem.V[0] + w * ROWS * PANEL, 0);
+    s.Q = wgmma_descriptor(smem.Q[0][0], 0);
+    s.dO = wgmma_descriptor(smem.dO[0][0], 0);
+    s.Q_rows = wgmma_descriptor(smem.Q[0][0], T::BLOCK_Q * 128);
+    s.dO_rows = wgmma_descriptor(smem.dO[0][0], T::BLOCK_Q * 128);
+    // Consumer w's half of dQ: of 64 x 128 its columns, of 128 x 64 its rows.
+    const bool by_columns = T::BLOCK_Q == (int)ROWS;
+    s.dS = wgmma_descriptor(smem.dS[0][0] + (by_columns ? 0 : w * ROWS * PANEL), 0);
+    s.K_rows = wgmma_descriptor(smem.K[by_columns ? w : 0], 0);
+    const int warp_row = w * ROWS + s.thread / 32 * WARP_ROWS;  // of the block's keys
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        int key = s.place.row0 + warp_row + s.thread % 32 / 4 + 8 * r;
+        s.hidden[r] = (p.causal ? key - (p.N_k - p.N_q) : 0) - s.thread % 4 * 2;
+        if (key >= p.N_k) s.hidden[r] = INT_MAX;
+    }
+    s.tile = s.place.first, s.last = s.added = -1;
+    s.number = (s.place.batch * p.H_q + s.place.head * p.group) * p.tiles_q + s.tile;
+    int left = p.group * (p.tiles_q - s.place.first) - 1;  // tiles behind the first one
+#pragma unroll
+    for (int i = 0; i < T::d / 2; i++) s.dK[i] = s.dV[i] = 0.0f;
+    wgmma_hold<T::d / 2>(s.dK);  // two arrays: else the compiler takes one for a copy of the other
+    wgmma_hold<T::d / 2>(s.dV);
+    first_scores<T>(s, smem, p);
+    if (left == 0) {
+        round_of<T, false, true, true>(s, smem, p);
+    } else {
+        round_of<T, true, true, false>(s, smem, p);
+        left--;
+        while (left > 0) {
+            // The round computes P of the tile behind s.tile.
+            for (; left > 0 && is_masked<T>(s, p.tiles_q); left--)
+                round_of<T, true, false, false>(s, smem, p);
+            for (; left > 0 && !is_masked<T>(s, p.tiles_q); left--)
+                round_of<T, false, false, false>(s, smem, p);
+        }
+        round_of<T, false, false, true>(s, smem, p);
+    }
+    last_dQ<T>(s, smem, p);
+    store_rows<T::PANELS>(&p.dV_map, smem.V[0] + warp_row * PANEL, BLOCK_K * PANEL, s.dV, 1.0f,
+                          s.place.row0 + warp_row, p.N_k, 0, s.place.head, s.place.batch);
+    named_sync(K_READ, BOTH);  // both have multiplied with K before its place is written
+    store_rows<T::PANELS>(&p.dK_map, smem.K[0] + warp_row * PANEL, BLOCK_K * PANEL, s.dK, p.scale,
+                          s.place.row0 + warp_row, p.N_k, 0, s.place.head, s.place.batch);
+    if (s.thread % 32 == 0) bulk_wait<0>();  // shared memory must live until it is read
+}
+
+// ---- the producer: one thread
+
+// Q, dO and what belongs to their rows, for each tile of each head of the group.
+template <class T>
+__device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct backward& p) {
+    const struct place place = place_of<T>(p);
+    const unsigned bytes = T::BLOCK_Q * T::d * sizeof(bf16) + T::BLOCK_Q * sizeof(float);
+    mbarrier_arrive_expect(&smem.K_full, sizeof smem.K);
+    tma_load_5d(smem.K, &p.K_map, &smem.K_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
+                place.batch);
+    mbarrier_arrive_expect(&smem.V_full, sizeof smem.V);
+    tma_load_5d(smem.V, &p.V_map, &smem.V_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
+                place.batch);
+    unsigned round = 0;
+    for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
+        for (int tile = place.first; tile < p.tiles_q; tile++, round++) {
+            const unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
+            const int row = tile * T::BLOCK_Q;
+            const int64_t at =
+                ((int64_t)(place.batch * p.H_q + head) * p.tiles_q + tile) * T::BLOCK_Q;
+            mbarrier_wait(&smem.Q_empty[stage], parity);
+            mbarrier_arrive_expect(&smem.Q_full[stage], bytes);
+            tma_load_5d(smem.Q[stage], &p.Q_map, &smem.Q_full[stage], L2_EVICT_LAST, 0, row, 0,
+                        head, place.batch);
+            bulk_load(smem.LSE[stage], p.LSE + at, sizeof smem.LSE[0], &smem.Q_full[stage]);
+            mbarrier_wait(&smem.dO_empty[stage], parity);
+            mbarrier_arrive_expect(&smem.dO_full[stage], bytes);
+            tma_load_5d(smem.dO[stage], &p.dO_map, &smem.dO_full[stage], L2_EVICT_LAST, 0, row, 0,
+                        head, place.batch);
+            bulk_load(smem.delta[stage], p.delta + at, sizeof smem.delta[0], &smem.dO_full[stage]);
+        }
+}
+
+// ---- GPU kernel
+
+// Who arrives how often in a phase of each barrier.
+template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
+    // your code goes here (about 6 lines): all barriers with their counts, and the fence behind them
+}
+
+// Grid: a block for each 128 keys of each head of K.
+template <class T>
+__global__ void __launch_bounds__(THREADS, 1)
+    hopper_backward_kernel(const __grid_constant__ struct backward p) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
+    if (threadIdx.x == 0) make_barriers<T>(smem);
+    __syncthreads();  // the barriers are there before anybody uses them
+    // your code goes here (about 8 lines): the first warpgroup produces, by one thread; others consume
+}
+
+// What runs after: dQ, scaled and rounded. Grid: a block for each tile of queries.
+template <class T>
+__global__ void __launch_bounds__(BOTH) after_kernel(const __grid_constant__ struct backward p) {
+    __shared__ __align__(1024) bf16 stage[CONSUMERS * ROWS * PANEL];
+    convert_dQ<T::d, T::BLOCK_Q>(stage, p);
+}
+
+// ---- launcher
+
+template <class T>
+static int launch(struct backward p, const struct rows array[8], void* workspace) {
+    // Q, K, V, O, dO, dQ, dK, dV, as in hopper_backward().
+    if (encode(&p.Q_map, array[0], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
+        encode(&p.K_map, array[1], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
+        encode(&p.V_map, array[2], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
+        encode(&p.dO_map, array[4], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
+        encode(&p.dQ_map, array[5], p.B, p.N_q, p.H_q, T::d, WARP_ROWS, 1) ||
+        encode(&p.dK_map, array[6], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1) ||
+        encode(&p.dV_map, array[7], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1))
+        return COURSE_CUDA_ERROR;
+    p.O = array[3], p.dO = array[4];
+    p.tiles_q = CEIL_DIV(p.N_q, (int)T::BLOCK_Q), p.tiles_k = CEIL_DIV(p.N_k, (int)BLOCK_K);
+    const int tiles = p.B * p.H_q * p.tiles_q;
+    p.sums = (float*)workspace;
+    p.LSE = p.sums + (int64_t)tiles * CONSUMERS * HALF;
+    p.delta = p.LSE + (int64_t)tiles * T::BLOCK_Q;
+    p.turns = (int*)(p.delta + (int64_t)tiles * T::BLOCK_Q);
+    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
+    p.section = 1;
+    const int64_t bytes_of_head = (int64_t)p.group * p.N_q * T::d * 8;  // Q, dO and sums
+    while (p.causal && p.section * 2 <= p.B * p.H_k && p.section * 2 * bytes_of_head <= SECTION)
+        p.section *= 2;
+    void (*kernel)(struct backward) = hopper_backward_kernel<T>;
+    const int bytes = sizeof(struct block_smem<T>);
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    before_kernel<T::d, T::BLOCK_Q><<<tiles, BEFORE_THREADS>>>(p);
+    COURSE_TRY(cudaGetLastError());
+    kernel<<<p.B * p.H_k * p.tiles_k, THREADS, bytes>>>(p);
+    COURSE_TRY(cudaGetLastError());
+    after_kernel<T><<<tiles, BOTH>>>(p);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+// The gradients of what meets nothing: dQ without keys, dK and dV without queries.
+static int store_zeros(bf16* first, struct strides stride, int B, int N, int H, int d) {
+    const struct zeros z = {first, stride, N, H, d, (int64_t)B * N * H * (d / 8)};
+    if (z.pieces == 0) return COURSE_OK;
+    const int64_t blocks = CEIL_DIV(z.pieces, ZERO_THREADS);
+    zero_kernel<<<(unsigned)(blocks < 65535 ? blocks : 65535), ZERO_THREADS>>>(z);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
+                               const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
+                               const float* LSE_gpu, const bf16* dO_gpu, int B, int N_q, int N_k,
+                               int H_q, int H_k, int d, struct strides stride_dq,
+                               struct strides stride_dk, struct strides stride_dv,
+                               struct strides stride_q, struct strides stride_k,
+                               struct strides stride_v, struct strides stride_o,
+                               struct strides stride_do, float scale, int causal, int deterministic,
+                               void* workspace_gpu) {
+    const struct rows array[8] = {{Q_gpu, stride_q},   {K_gpu, stride_k},   {V_gpu, stride_v},
+                                  {O_gpu, stride_o},   {dO_gpu, stride_do}, {dQ_gpu, stride_dq},
+                                  {dK_gpu, stride_dk}, {dV_gpu, stride_dv}};
+    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d);
+    if (status != COURSE_OK) return status;
+    if (B == 0 || H_k == 0) return COURSE_OK;
+    if (N_k == 0) return store_zeros(dQ_gpu, stride_dq, B, N_q, H_q, d);
+    if (N_q == 0 || H_q == 0) {
+        status = store_zeros(dK_gpu, stride_dk, B, N_k, H_k, d);
+        return status ? status : store_zeros(dV_gpu, stride_dv, B, N_k, H_k, d);
+    }
+    struct backward p = {};
+    p.LSE_in = LSE_gpu, p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
+    p.group = H_q / H_k, p.causal = causal != 0, p.scale = scale, p.c = scale * LOG2_E;
+    if (d == 128)
+        return deterministic ? launch<backward_tiles<128, 64, true>>(p, array, workspace_gpu)
+                             : launch<backward_tiles<128, 64, false>>(p, array, workspace_gpu);
+    return deterministic ? launch<backward_tiles<64, 128, true>>(p, array, workspace_gpu)
+                         : launch<backward_tiles<64, 128, false>>(p, array, workspace_gpu);
+}

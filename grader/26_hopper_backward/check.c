@@ -1,0 +1,271 @@
+// check.c: lesson 26, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps: heads share keys
+// in "heads that share keys" alone, keys and queries fill whole tiles of 128 but in "any number of
+// queries and keys" and "no races", `deterministic` is 0 but in "the same bits". d is 64 where
+// nothing is said.
+#include "attention/backward_cases.h"
+#include "attention/backward_mistakes.h"
+#include "hopper_backward.h"
+#include "wall/arena.h"
+
+static int64_t workspace_bytes(const struct problem* p) {
+    return (int64_t)hopper_backward_workspace_bytes((int)p->B, (int)p->N_q, (int)p->H, (int)p->d);
+}
+
+// The launcher's own argument: the problem's `own` points to 1, or is NULL.
+static void declare_more(struct problem* p) {
+    check_int(p->check, "deterministic", p->own ? 1 : 0);
+}
+
+// Rows begin at multiples of 16 bytes: gaps are multiples of 8 elements.
+static const struct contract contract = {.backward = true,
+                                         .dtype = BF16,
+                                         .rounded_weights = true,
+                                         .any_heads = true,
+                                         .by_wgmma = true,
+                                         .d = 64,
+                                         .gap = {16, 24, 40, 48, 8, 56, 32, 64},
+                                         .workspace_bytes = workspace_bytes,
+                                         .declare_more = declare_more};
+
+static struct problem all_keys(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, false);
+}
+
+static struct problem causal(struct check* c, int64_t N_q, int64_t N_k) {
+    return problem_of(c, &contract, N_q, N_k, true);
+}
+
+// H heads, of which `group` share a head of keys.
+static struct problem grouped(struct problem p, int64_t H, int64_t group) {
+    p.H = H;
+    p.group = group;
+    return p;
+}
+
+// The problem with `deterministic`.
+static struct problem same_bits(struct problem p) {
+    static int yes = 1;
+    p.own = &yes;
+    return p;
+}
+
+// ---- items ---------------------------------------------------------------------------------
+
+// One round of a block, and more than its rings have places: Q and dO, and three of dS.
+static void whole_tiles(struct check* c) {
+    backward_case(all_keys(c, 128, 128));
+    backward_case(all_keys(c, 128 * check_pick(c, 5, 6), 128));
+    backward_case(all_keys(c, 128, 256));
+    backward_case(with_d(all_keys(c, 384, 128), 128));
+}
+
+static void heads(struct check* c) {
+    static const double factors[] = {0.45, 0.6};
+    struct problem p = with_heads(all_keys(c, 128, 128), 2, check_pick(c, 2, 3));
+    backward_case(with_scale(p, factors[check_pick(c, 0, 1)]));
+    backward_case(with_scale(with_heads(all_keys(c, 128, 128), 2, 2), -0.8));
+    backward_case(with_scale(all_keys(c, 128, 128), 0));
+}
+
+static void groups(struct check* c) {
+    backward_case(grouped(all_keys(c, 128, 128), 6, 3));
+    backward_case(with_d(grouped(all_keys(c, 64, 128), 4, 2), 128));
+    const int64_t H = check_pick(c, 3, 5);
+    backward_case(grouped(all_keys(c, 128, 128), H, H));
+    backward_case(grouped(causal(c, 256, 256), 2, 2));
+}
+
+static void strides(struct check* c) {
+    const struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
+    backward_case_named(with_nan_gaps(with_d(p, 128)), GAPS, "");
+    backward_case_named(p, SHARED, "");
+    backward_case_named(with_scale(p, 0.6), MIXED, "");
+    backward_case_far(p);
+}
+
+// low..high, but no multiple of 8
+static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
+    int64_t n = check_pick(c, low, high);
+    return n % 8 ? n : n - 1;
+}
+
+static void any_length(struct check* c) {
+    // No single key: then dP is delta, whatever O's rounding, and dS what two sums differ in.
+    static const int64_t lengths[][2] = {{1, 65}, {2, 2}, {5, 5}, {17, 17}};
+    backward_case(all_keys(c, 72 + 16 * check_pick(c, 0, 1), 128 + 8 * check_pick(c, 1, 3)));
+    backward_case(all_keys(c, 128 + pick_ragged(c, 2, 31), 128 + pick_ragged(c, 2, 31)));
+    for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
+        backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
+    }
+    backward_case_named(with_nan_gaps(all_keys(c, 17, 130)), GAPS, "");
+    backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
+}
+
+// N_q and N_k differ by two at least: so an index off by one differs from a wrong corner.
+static void masked(struct check* c) {
+    backward_case_growing(causal(c, 256, 256));
+    backward_case_named(with_flag(causal(c, 128, 256 + 128 * check_pick(c, 0, 1)), -256), PACKED,
+                        "");
+    backward_case(with_d(causal(c, 256, 384), 128));
+    backward_case(with_d(causal(c, 192, 128 + 2 * check_pick(c, 33, 62)), 128));
+    backward_case_named(causal(c, 1, 35), PACKED, ": one query sees all");
+    backward_case(with_heads(causal(c, 16, 16), 5, 3));
+}
+
+static void unseen(struct check* c) {
+    backward_case(causal(c, 384, check_pick(c, 33, 62)));
+    backward_case(with_d(causal(c, 128, check_pick(c, 33, 62)), 128));
+}
+
+static void extreme(struct check* c) {
+    backward_case_large_scores(causal(c, 128, 128));
+    backward_case_level(all_keys(c, 64, 71), 120);
+    backward_case_level(all_keys(c, 64, 71), -130);
+    backward_case_level(all_keys(c, 70, 64), -130);
+    backward_case_level(all_keys(c, 64, 71), 6000);
+}
+
+static void gradients_of_any_size(struct check* c) {
+    backward_case_large_dP(all_keys(c, 128, 128));
+    backward_case_cancel(all_keys(c, 256, 128), 128, 0, 128, 64, 0);
+    backward_case_cancel_keys(all_keys(c, 128, 256), 64, 0);
+    backward_case_rounded_once(all_keys(c, 128, 128));
+    backward_case_alike(all_keys(c, 128, 255));  // bf16 rounds 1 / 255 up by 0.4 %
+    backward_case_rounded_once(with_d(causal(c, 64, 128), 128));
+}
+
+// Each query sees the keys of several blocks, whose terms cancel: the order of the sum shows. dK
+// and dV have one order whatever `deterministic` is.
+static void repeatable(struct check* c) {
+    backward_case_repeatable(same_bits(with_heads(all_keys(c, 64, 384), 1, 6)));
+    backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
+}
+
+static void again(struct check* c) {
+    backward_case_again(all_keys(c, 128, 128), 3, NULL);
+    // Each kernel needs more shared memory than others may have unasked.
+    backward_case_after(with_d(all_keys(c, 64, 128), 128), causal(c, 64, 128));
+}
+
+static void arguments(struct check* c) {
+    static const int64_t too_far = (int64_t)1 << 39, too_many = ((int64_t)1 << 30) + 1;
+    // What comes first in the contract's list counts.
+    const struct idle_call others[] = {
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"N_q", too_many}}},
+        {COURSE_UNSUPPORTED, {{"N_k", too_many}}},
+        {COURSE_UNSUPPORTED, {{"stride_k.n", too_far}}},
+        {COURSE_UNSUPPORTED, {{"stride_dv.h", too_far}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N_k", -1}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"stride_q.n", 68}, {"Q", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
+        {COURSE_OK, {{"B", 0}, {"stride_k.n", 8}, {"dQ", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V", 0}, {"stride_k.n", 68}}},
+        {COURSE_OK, {{"H", 0}, {"H_k", 0}, {"stride_o.n", 68}, {"dK", 0}}},
+        {0},
+    };
+    const struct problem p = all_keys(c, 128, 128);
+    check_ordinary(c);
+    backward_case(p);
+    backward_cases_empty(with_heads(p, 2, 2));
+    problem_bad_arguments(p, (struct strides){.n = 56, .h = -64, .b = -64});
+    problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
+    problem_refused(p, others);
+    problem_misaligned_refused(p);
+    problem_launches_fail(p);
+}
+
+// Every array ends in a tile that is not full; around the rings more than once, and two blocks that
+// add to the same sums, in any order and in their own.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    backward_case(causal(c, 512 + pick_ragged(c, 33, 63), 128 + pick_ragged(c, 33, 63)));
+    backward_case(same_bits(with_d(all_keys(c, 65 + 128, 130), 128)));
+    backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
+}
+
+// ---- costs, each of kernels that multiply by wgmma
+
+// Whole tiles, tiles that are not full, and the other head dimension.
+static void by_wgmma(struct check* c) {
+    const int64_t N = 64 + pick_ragged(c, 2, 29);
+    const struct problem cases[] = {all_keys(c, N, N + 2), causal(c, 128, 128),
+                                    with_d(all_keys(c, 64, 128), 128)};
+    for (int n = 0; n < 3; n++) {
+        backward_by_mma(cases[n]);
+        backward_by_mma_of_dO(cases[n]);
+    }
+}
+
+// What threads load themselves is read once: O and dO for delta, LSE, the sums of dQ; and LSE and
+// delta again, if a kernel makes dQ by itself. All of Q, K, V and dO that the products are made of
+// comes by TMA.
+static void moved_by_tma(struct check* c) {
+    const struct problem p = all_keys(c, 128, 256);
+    const struct arena_traffic* t = backward_by_mma(p);
+    const double once = (4.0 + 4.0) * (double)(p.N_q * p.d) + 12.0 * (double)p.N_q;
+    check_at_most(c, CAUSE_narrow_access, "times that O, dO, LSE and sums are loaded, not by TMA",
+                  (double)(t->global_load_bytes - t->tma_load_bytes) / once, 1.01);
+    const double needed = 4.0 * (double)((p.N_q + p.N_k) * p.d);
+    check_at_most(c, CAUSE_narrow_access, "part of Q, K, V and dO not loaded by TMA",
+                  1 - (double)t->tma_load_bytes / needed, 0);
+}
+
+// The bytes of a judged case but for what a kernel reads once: K and V, O and dO for delta, and the
+// sums of dQ in fp32.
+static double read_again(struct problem p) {
+    check_watch(p.check, WATCH_PROFILE);
+    backward_case(p);
+    const struct arena_traffic* t = problem_traffic(&p);
+    judge_mma_count(&p, t);
+    const double once = 4.0 * (double)p.d * (double)(p.N_k + 2 * p.N_q);
+    return (double)t->global_load_bytes - once;
+}
+
+// Each block of keys reads Q and dO of the queries that see it, and no block reads K and V but its
+// own. Blocks have 64 keys or more; a kernel of its own for dQ, whose blocks have 64 queries or
+// more, reads K and V as often again; LSE and delta are a thirtieth more. With blocks of n keys a
+// part of (N + n) / 2N of the rows is seen: 0.75 for n = 128, 0.87 if one of two kernels leaves
+// nothing out. What is kept for each pair of a query and a key shows, too.
+static void nothing_unseen(struct check* c) {
+    enum { N = 256, SMALLEST = 64 };
+    const double of_row = 4.0 * (double)contract.d;  // of K and V, or of Q and dO
+    check_at_most(c, CAUSE_too_much_read, "times that Q, K, V and dO are read again",
+                  read_again(all_keys(c, N, N)) / (2 * of_row * N), 1.05 * N / SMALLEST);
+    const double masked = read_again(causal(c, N, N));
+    judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
+}
+
+static const struct item items[] = {
+    {8, "whole tiles, around the rings", whole_tiles},
+    {4, "heads and batches, any scale", heads},
+    {5, "heads that share keys", groups},
+    {4, "strides", strides},
+    {5, "any number of queries and keys", any_length},
+    {6, "causal", masked},
+    {3, "queries that see no key", unseen},
+    {4, "large and very negative scores", extreme},
+    {3, "gradients of any size", gradients_of_any_size},
+    {8, "the same bits, if asked for", repeatable},
+    {2, "called again with new data", again},
+    {2, "empty inputs and bad arguments", arguments},
+    {6, "no races, no stray accesses, order with TMA and wgmma", safe},
+    {24, "wgmma makes all five products", by_wgmma},
+    {8, "TMA brings every tile", moved_by_tma},
+    {8, "nothing read that is not seen", nothing_unseen},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "26_hopper_backward",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .idea = {.what = "TMA brings the tiles, and wgmma makes all five products",
+             .paid_by = {by_wgmma, moved_by_tma, nothing_unseen},
+             .naive = "grader/26_hopper_backward/naive.cu"},
+    .explain = backward_explain_products};

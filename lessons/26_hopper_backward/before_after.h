@@ -1,0 +1,183 @@
+// before_after.h: what runs before and after the five products of lesson 26. Given.
+//
+//     delta_i = sum_x dO_ix O_ix,  -LSE_i log2(e)                          before   (README eq. 2)
+//     dQ = scale * (sum of dS K), rounded                                  after    (README eq. 7)
+#ifndef BEFORE_AFTER_H
+#define BEFORE_AFTER_H
+
+#include <cuda_bf16.h>
+#include <limits.h>
+#include <math.h>
+
+#include "arrays.h"
+#include "course.h"
+#include "hopper.h"
+
+#define LOG2_E 1.44269504f
+
+enum {
+    ROWS = 64,        // keys of a consumer: the M of wgmma
+    WARP_ROWS = 16,   // of one of its warps
+    WARPGROUP = 128,  // threads
+    CONSUMERS = 2,
+    HALF = 4096,  // sums of dQ that a consumer makes in a round: 32 of each thread
+    BEFORE_THREADS = 256,
+    ZERO_THREADS = 256,
+};
+
+// What the kernels work on. A head of queries has `tiles_q` tiles of BLOCK_Q rows, the last one
+// filled up; a tile's number is (batch * H_q + head) * tiles_q + its place in the head. For
+// a tile there are
+//
+//     sums       [CONSUMERS][8][128 threads][4]: what consumer w's thread has of dQ / scale, its
+//                numbers 4 i ... 4 i + 3 at [w][i][thread]. So 128 threads move 2048 bytes in a row
+//     LSE, delta [BLOCK_Q]: -LSE log2(e), which is -infinity for rows that see no key or are none;
+//                and -delta. Row i is at place_of_row(i)
+//     turns      [CONSUMERS]: how many blocks of keys have been added, for the same bits
+struct backward {
+    CUtensorMap Q_map, K_map, V_map, dO_map, dQ_map, dK_map, dV_map;
+    struct rows O, dO;
+    const float* LSE_in;
+    float *sums, *LSE, *delta;
+    int* turns;
+    int B, N_q, N_k, H_q, H_k, group, causal;
+    int tiles_q, tiles_k;  // of a head
+    int section;           // heads of keys that are worked on together
+    float scale, c;        // c = scale log2(e)
+};
+
+// The rows of a tile as a thread wants them: in a product with queries as columns, thread t of four
+// has columns 2 t, 2 t + 1, 2 t + 8, 2 t + 9 of each 16. They are 16 bytes in a row.
+__device__ __forceinline__ int place_of_row(int i) {
+    return i / 16 * 16 + i % 8 / 2 * 4 + i % 16 / 8 * 2 + i % 2;
+}
+
+// Before: delta and LSE of a tile of queries, its sums cleared, its turns too.
+// delta_i = sum_x dO_ix O_ix: d / 8 lanes share a row, 16 bytes each.
+template <int d, int BLOCK_Q>
+__global__ void __launch_bounds__(BEFORE_THREADS)
+    before_kernel(const __grid_constant__ struct backward p) {
+    const int LANES = d / 8, STEP = BEFORE_THREADS / LANES, TURNS = BLOCK_Q / STEP;
+    const int64_t tile = blockIdx.x, head = tile / p.tiles_q;
+    const int first_row = (int)(tile % p.tiles_q) * BLOCK_Q;
+    const int batch = (int)(head / p.H_q), h = (int)(head % p.H_q);
+    const bf16* O = head_of(p.O, batch, h);
+    const bf16* dO = head_of(p.dO, batch, h);
+    float4* sums = (float4*)(p.sums + tile * (BLOCK_Q * d));
+#pragma unroll
+    for (int i = threadIdx.x; i < BLOCK_Q * d / 4; i += BEFORE_THREADS)
+        sums[i] = make_float4(0, 0, 0, 0);
+    if (threadIdx.x < CONSUMERS) p.turns[tile * CONSUMERS + threadIdx.x] = 0;
+#pragma unroll
+    for (int turn = 0; turn < TURNS; turn++) {
+        const int i = turn * STEP + threadIdx.x / LANES, row = first_row + i;
+        float sum = 0.0f;
+        if (row < p.N_q) {
+            const int x = threadIdx.x % LANES * 8;
+            const uint4 o8 = *(const uint4*)&O[row * p.O.stride.n + x];
+            const uint4 g8 = *(const uint4*)&dO[row * p.dO.stride.n + x];
+#pragma unroll
+            for (int pair = 0; pair < 4; pair++) {
+                const float2 o = __bfloat1622float2(((const __nv_bfloat162*)&o8)[pair]);
+                const float2 g = __bfloat1622float2(((const __nv_bfloat162*)&g8)[pair]);
+                sum += o.x * g.x + o.y * g.y;
+            }
+        }
+#pragma unroll
+        for (int step = LANES / 2; step > 0; step /= 2)
+            sum += __shfl_xor_sync(0xffffffff, sum, step);
+        if (threadIdx.x % LANES == 0) {
+            const float LSE = row < p.N_q ? p.LSE_in[head * p.N_q + row] : -INFINITY;
+            const int64_t at = tile * BLOCK_Q + place_of_row(i);
+            p.delta[at] = -sum;
+            p.LSE[at] = LSE == -INFINITY ? -INFINITY : -LSE * LOG2_E;
+        }
+    }
+}
+
+// 16 rows of a warp times a factor, as bf16, through shared memory to the tensor: row r of `tile`,
+// whose panels are `panel_bytes` apart, becomes row row0 + r of the head. acc: the warp's part of a
+// D of wgmma with 64 * PANELS columns. Nobody else uses these rows of the tile.
+template <int PANELS>
+__device__ __forceinline__ void store_rows(const CUtensorMap* map, bf16* tile, int panel_elements,
+                                           const float acc[PANELS * PANEL / 2], float factor,
+                                           int row0, int N, int first_panel, int head, int batch) {
+    const int lane = threadIdx.x % 32, row = lane % WARP_ROWS;
+#pragma unroll
+    for (int x = 0; x < PANELS * PANEL; x += 16) {
+        const float* a = &acc[x / 2];
+        const unsigned word[4] = {
+            pack_bf16(a[0] * factor, a[1] * factor), pack_bf16(a[2] * factor, a[3] * factor),
+            pack_bf16(a[4] * factor, a[5] * factor), pack_bf16(a[6] * factor, a[7] * factor)};
+        const int piece = (x % PANEL / 8 + lane / 16) ^ row % 8;
+        stmatrix_x4(&tile[x / PANEL * panel_elements + row * PANEL + piece * 8], word);
+    }
+    fence_proxy_async();  // the lane's stores come before TMA's reads
+    __syncwarp();         // ... all lanes'
+    if (lane == 0 && row0 < N)
+        for (int panel = 0; panel < PANELS; panel++)
+            tma_store_5d(map, tile + panel * panel_elements, 0, row0, first_panel + panel, head,
+                         batch);
+    if (lane == 0) bulk_commit();
+}
+
+// After: dQ of tile blockIdx.x. Warpgroup w has what consumer w has added up: with BLOCK_Q = 64 its
+// 64 of 128 columns, with 128 its 64 of 128 rows. stage: CONSUMERS * ROWS * PANEL elements of
+// shared memory, at a multiple of 1024 bytes.
+template <int d, int BLOCK_Q>
+__device__ __forceinline__ void convert_dQ(bf16* stage, const struct backward& p) {
+    const int64_t tile = blockIdx.x, head = tile / p.tiles_q;
+    const int w = threadIdx.x / WARPGROUP, thread = threadIdx.x % WARPGROUP;
+    const int warp_row = thread / 32 * WARP_ROWS, row_of_w = BLOCK_Q == ROWS ? 0 : w * ROWS;
+    const float4* sums = (const float4*)(p.sums + (tile * CONSUMERS + w) * HALF) + thread;
+    float dQ[PANEL / 2];
+#pragma unroll
+    for (int i = 0; i < PANEL / 2; i += 4) *(float4*)&dQ[i] = sums[i / 4 * WARPGROUP];
+    store_rows<1>(&p.dQ_map, stage + (w * ROWS + warp_row) * PANEL, 0, dQ, p.scale,
+                  (int)(tile % p.tiles_q) * BLOCK_Q + row_of_w + warp_row, p.N_q,
+                  BLOCK_Q == ROWS ? w : 0, (int)(head % p.H_q), (int)(head / p.H_q));
+    if (threadIdx.x % 32 == 0) bulk_wait<0>();  // shared memory must live until it is read
+}
+
+// Zeros in a (B, N, H, d) array, 16 bytes a thread: dQ without keys, dK and dV without queries.
+struct zeros {
+    bf16* first;
+    struct strides stride;
+    int N, H, d;
+    int64_t pieces;
+};
+static __global__ void zero_kernel(struct zeros z) {
+    const int64_t step = (int64_t)gridDim.x * ZERO_THREADS;
+    for (int64_t e = (int64_t)blockIdx.x * ZERO_THREADS + threadIdx.x; e < z.pieces; e += step) {
+        const int64_t row = e / (z.d / 8), head = row / z.N;
+        bf16* to = z.first + head / z.H * z.stride.b + head % z.H * z.stride.h +
+                   row % z.N * z.stride.n + e % (z.d / 8) * 8;
+        *(uint4*)to = make_uint4(0, 0, 0, 0);
+    }
+}
+
+// What the contract says of the arguments, in its order: COURSE_OK, or what the launcher returns.
+// array: Q, K, V, O, dO, dQ, dK, dV.
+static inline int check_backward(const struct rows array[8], const float* LSE,
+                                 const void* workspace, int B, int N_q, int N_k, int H_q, int H_k,
+                                 int d) {
+    const int64_t limit = INT_MAX, heads_q = (int64_t)B * H_q, heads_k = (int64_t)B * H_k;
+    if (B < 0 || N_q < 0 || N_k < 0 || H_q < 0 || H_k < 0 || d < 1) return COURSE_BAD_ARGUMENT;
+    if (H_k == 0 ? H_q > 0 : H_q % H_k != 0) return COURSE_BAD_ARGUMENT;
+    if ((d != 64 && d != 128) || N_q > 1 << 30 || N_k > 1 << 30) return COURSE_UNSUPPORTED;
+    // Quotients, not products: these could pass 2^63.
+    if ((N_q && heads_q > limit / CEIL_DIV(N_q, ROWS)) ||
+        (N_k && heads_k > limit / CEIL_DIV(N_k, ROWS)))
+        return COURSE_UNSUPPORTED;
+    if (B == 0 || H_k == 0) return COURSE_OK;
+    const bool keys = N_k > 0, queries = N_q > 0 && H_q > 0;
+    for (int a = 0; a < 8; a++) {
+        const bool is_of_keys = a == 1 || a == 2 || a == 6 || a == 7;
+        if (!array[a].first && (is_of_keys ? keys : queries)) return COURSE_BAD_ARGUMENT;
+    }
+    if (queries && (!LSE || !workspace)) return COURSE_BAD_ARGUMENT;
+    int status = check_rows(array, 8, d), multiprocessors;
+    return status == COURSE_OK ? find_hopper(&multiprocessors) : status;
+}
+
+#endif
