@@ -8,5 +8,6 @@ int call(void) {
                         (int)run_int("H"), (int)run_int("H_k"), (int)run_int("d"), run_strides("o"),
                         run_strides("q"), run_strides("k"), run_strides("v"),
                         (float)run_real("scale"), (int)run_int("causal"), (int)run_int("window"),
+                        (int)run_int("documents"), run_gpu("cu_seqlens"), run_gpu("lists"),
                         run_gpu("tickets"));
 }

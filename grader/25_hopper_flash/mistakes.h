@@ -142,7 +142,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct problem* p = s.problem;
     if (is_outgrown(&s)) return CAUSE_overflow;
     enum cause cause = CAUSE_NONE;
-    if (!p->index.used && p->N_k > WALK_K) cause = explain_lazy(&s);
+    if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
     return cause ? cause : index_explain(c, t, budget);
 }
 
