@@ -4,7 +4,8 @@
 #include "attention/bench.h"
 #include "online_masks.h"
 
-// n; one batch of HEADS heads, arrays of (N, H, d). DOCUMENTS: attention_documents[], or none. PASS is the last: 0 forward, 1 backward.
+// n; one batch of HEADS heads, arrays of (N, H, d). DOCUMENTS: attention_documents[], or none. PASS
+// is the last: 0 forward, 1 backward.
 enum { HEADS, N, D, CAUSAL, WINDOW, SINKS, DOCUMENTS, PASS = BENCH_NUMBERS - 1 };
 
 static const struct bench_size sizes[] = {

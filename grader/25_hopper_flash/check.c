@@ -1,11 +1,11 @@
 // check.c: lesson 25, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps: heads share keys
-// in "heads that share keys" and "lists of blocks" alone, only "any number of queries and keys" has tiles of keys that
-// are not full where no mask hides their end, only "rows that see no key" has more queries than
-// keys, and so on. Scores are ordinary except in "hard scores" and "scores that outgrow the shift".
-// LSE is compared in "LSE" and the costs, and where no key is seen at all; the tickets in "called
-// again" alone.
+// in "heads that share keys" and "lists of blocks" alone, tiles of keys that are not full where no
+// mask hides their end are in "any number of queries and keys" and "lists of blocks", more queries
+// than keys in "rows that see no key", and so on. Scores are ordinary except in "hard scores" and
+// "scores that outgrow the shift". LSE is compared in "LSE" and the costs, and where no key is seen
+// at all; the tickets in "called again" alone.
 #include <stdio.h>
 
 #include "25_hopper_flash/mistakes.h"
@@ -203,8 +203,8 @@ static void windows(struct check* c) {
     judge_O(with_d(windowed(c, 65, 300, 140), 128));
 }
 
-// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in one
-// case a query's number is not its position.
+// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in
+// one case a query's number is not its position.
 static void documents(struct check* c) {
     const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 200, 230);
     const int64_t two[] = {0, a, a, a + 1, e, 320, 0, b, b + 1, b + 1, 270, 320};
@@ -412,9 +412,9 @@ static void moved_by_tma(struct check* c) {
                   1 - (double)t->tma_store_bytes / outputs, 0);
 }
 
-// Two documents that end where tiles of 64, 128 and 192 rows do, so that each tile reads half of the
-// keys; and rows behind the last document, which read none. Not counted are 32 numbers of cu_seqlens
-// for each row: a few bounds, in several lanes.
+// Two documents that end where tiles of 64, 128 and 192 rows do, so that each tile reads half of
+// the keys; and rows behind the last document, which read none. Not counted are 32 numbers of
+// cu_seqlens for each row: a few bounds, in several lanes.
 static void read_of_documents(struct check* c) {
     enum { N = 768 };
     static const int64_t halves[] = {0, N / 2, N}, half[] = {0, N / 2};

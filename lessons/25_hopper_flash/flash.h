@@ -226,8 +226,8 @@ __device__ __forceinline__ void multiply_rows(float O[T::d / 2], const float fac
     for (int i = 0; i < T::d / 2; i++) O[i] *= factor[i / 2 % 2];
 }
 
-// What is left to do for a warp's 16 rows of the tile, from its row `first` on, in a block that ends
-// with them: LSE, and O / l by way of shared memory.                              (README eq. 5)
+// What is left to do for a warp's 16 rows of the tile, from its row `first` on, in a block that
+// ends with them: LSE, and O / l by way of shared memory.                         (README eq. 5)
 //     LSE = m scale + ln l;  O = 0 and LSE = -infinity for a row that sees no key
 template <class T>
 __device__ __forceinline__ void finish_rows(const struct flash& p, const struct place& place,

@@ -9,7 +9,8 @@ COURSE_BEGIN_C
 enum { LIST_BLOCK = 128 };  // queries that share a list; keys of a block that it names
 
 // The attention of lesson 14 for Hopper GPUs (sm_90), with heads that share keys (lesson 17), with
-// a window and documents (lesson 18), or with lists of blocks (lesson 19). For every batch and head h of Q, which reads head h / (H_q / H_k) of K and V:
+// a window and documents (lesson 18), or with lists of blocks (lesson 19). For every batch and head
+// h of Q, which reads head h / (H_q / H_k) of K and V:
 //
 //     S = scale * Q K^T,    P = softmax(S) row by row,    O = P V,    LSE_i = ln sum_j exp(S_ij)
 //
@@ -46,8 +47,8 @@ enum { LIST_BLOCK = 128 };  // queries that share a list; keys of a block that i
 // Rows of O do not overlap, and O and LSE do not overlap the inputs.
 //
 // Alignment: every row of Q, K, V and O begins at a multiple of 16 bytes. That is: these four
-// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4
-// bytes.
+// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE, cu_seqlens and
+// lists are aligned to 4 bytes.
 //
 // Memory: all arrays belong to the caller and are in device memory. The tickets are 0 before the
 // first call, and each call leaves them so; calls that may run at the same time have tickets of
@@ -55,8 +56,8 @@ enum { LIST_BLOCK = 128 };  // queries that share a list; keys of a block that i
 // the default stream; the launcher does not wait for it.
 //
 // Returns, in this order
-//     COURSE_BAD_ARGUMENT  a negative size, window or number of documents; d < 1; H_q no multiple of
-//                          H_k, or H_k = 0 and H_q > 0
+//     COURSE_BAD_ARGUMENT  a negative size, window or number of documents; d < 1; H_q no multiple
+//                          of H_k, or H_k = 0 and H_q > 0
 //     COURSE_UNSUPPORTED   d neither 64 nor 128; more than 2^31 - 1 tiles of 64 queries, B * H_q *
 //                          ceil(N_q / 64); a scale not above 0; a window without causal; lists
 //                          with causal or with documents

@@ -55,8 +55,8 @@ template <class T> struct state {
     struct range keys[2];  // of the thread's two rows
 };
 
-// m follows the maximum of S, of block j of the walk; all that is relative to it is to be multiplied
-// by alpha.
+// m follows the maximum of S, of block j of the walk; all that is relative to it is to be
+// multiplied by alpha.
 template <class T>
 __device__ __forceinline__ void find_maximum(struct state<T>& s, const struct flash& p,
                                              const struct place& place, int j, float alpha[2]) {
