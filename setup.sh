@@ -172,12 +172,11 @@ as_root_apt() {
         >>"$log" 2>&1 </dev/null
 }
 
-# progress TOTAL: once a second, on a terminal, how many packages apt-get has fetched and set up
-# since now, read from what it says.
+# progress TOTAL BEFORE: once a second, on a terminal, how many packages apt-get has fetched, beyond
+# those that it had said before, and set up.
 progress() {
-    before=$(grep -c '^Get:' "$log")
     while sleep 1; do
-        printf '\r  %d of %d packages fetched, %d set up ' $(($(grep -c '^Get:' "$log") - before)) "$1" \
+        printf '\r  %d of %d packages fetched, %d set up ' $(($(grep -c '^Get:' "$log") - $2)) "$1" \
             "$(grep -c '^Setting up ' "$log")"
     done
 }
@@ -189,7 +188,7 @@ install_all() {
     say "  $total packages, with what they need themselves"
     watcher=
     if [ -t 1 ]; then
-        progress "$total" &
+        progress "$total" "$(grep -c '^Get:' "$log")" &
         watcher=$!
     fi
     # shellcheck disable=SC2086

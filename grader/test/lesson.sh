@@ -3,9 +3,10 @@
 # usage: lesson.sh plan LESSON     tests what needs no run; prints a line for each test, and writes
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
-# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="8 WORD": one in eight of the
-# wrong kernels, others with another WORD. SOAK=1: as many fresh seeds as a finished kernel must
-# have seen; else enough to show that nothing is broken. Runs that the ledger has are left out.
+# KINDS="wrong right" in the environment: these kernels alone. SAMPLE="16 WORD": one in sixteen of
+# the wrong kernels and one in four of the steps and right variants, on one seed; others with another
+# WORD. SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that
+# nothing is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh
 . grader/test/ledger.sh
 . grader/make/file.sh
@@ -93,6 +94,7 @@ fi
 # other levels.
 quickest=$("$build/doctor" | awk '/^(bubblewrap|userid|limits)\tyes/ { level = $1 } END { print level }')
 few=1 some=2 cards=rtx3090
+[ -z "${SAMPLE:-}" ] || some=1
 [ -z "${SOAK:-}" ] || few=20 some=100 cards=$("$build/doctor" | awk -F '\t' '$1 == "card" { print $2 }' | tail -n +2)
 # What is for Hopper GPUs alone has no other cards.
 ! grep -qs '"hopper\.h"' "$solution" || cards=h100
@@ -103,9 +105,9 @@ few=1 some=2 cards=rtx3090
     # their limits. An RTX 3090's are the strictest.
     [ "$ending" != cu ] || echo "$cards" | sed "s|.*|$solution right:& 1 $quickest|"
     [ "$naive" = - ] || echo "$naive naive $few $quickest"
-    kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sed "s/\$/ step $few $quickest/"
+    kernels "solutions/$lesson/steps" | grep -vxF "$naive" | sample steps 4 | sed "s/\$/ step $few $quickest/"
     sed "s/\$/ wrong $few $quickest/" "$wrong"
-    kernels "grader/$lesson/right" | sed "s/\$/ right $some $quickest/"
+    kernels "grader/$lesson/right" | sample right 4 | sed "s/\$/ right $some $quickest/"
 } | awk -v kinds="${KINDS:-stub right naive step wrong}" '
     { kind = $2; sub(/:.*/, "", kind) }
     index(" " kinds " ", " " kind " ")' >"$out/kernels"

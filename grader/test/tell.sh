@@ -50,11 +50,18 @@ need() {
     exit 77
 }
 
-# sample WHAT: with SAMPLE="8 WORD", one in eight of the lines of stdin, drawn by WORD and WHAT.
+# sample WHAT [PART]: with SAMPLE="16 WORD", one in sixteen of the lines of stdin, drawn by WORD and
+# WHAT; with PART 4 one in 16 / 4; all of them without SAMPLE.
 sample() {
+    [ -n "${SAMPLE:-}" ] || {
+        cat
+        return
+    }
     while read -r line; do
         echo "$(echo "$SAMPLE $1 $line" | sha256sum | cut -c 1-16) $line"
-    done | sort | awk -v n="${SAMPLE%% *}" 'NR % n == 1 % n { print $2 }'
+    done | sort | awk -v n="${SAMPLE%% *}" -v part="${2:-1}" '
+        BEGIN { n = n > part ? int(n / part) : 1 }
+        NR % n == 1 % n { print $2 }'
 }
 
 # survivors: how many processes run a graded program without the check that graded it.
