@@ -57,13 +57,13 @@ static void laid_out(struct check* c, int64_t M, int64_t N, int64_t K, int layou
 
 // ---- items
 
-// More tiles down than across, and the other way round. Then more tiles than the card has
-// multiprocessors, of few columns or of many: blocks that stay take a second one.
+// More tiles down than across, and the other way round; more than a group has, and the last group
+// has few. Then more tiles than the card has multiprocessors: blocks that stay take a second one.
 static void many_blocks(struct check* c) {
     enum { MULTIPROCESSORS = 132, WIDE = 256 };
     sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
     sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
-    sizes(c, 9 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
+    sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
     sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 8);
 }
 

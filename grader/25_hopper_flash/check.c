@@ -10,6 +10,7 @@
 
 #include "25_hopper_flash/mistakes.h"
 #include "attention/forward.h"
+#include "attention/reach.h"
 #include "hopper_flash.h"
 #include "wall/arena.h"
 
@@ -83,6 +84,12 @@ static void declare_more(struct problem* p) {
     for (int64_t e = 0; e < tickets->count; e++) tickets->untouched[e] = true;
 }
 
+// So many tickets as if all later tiles were taken: who draws one is done with its first tile.
+static void take_tickets(const struct problem* p, int64_t queries) {
+    (void)queries;
+    check_tensor(p->check, "tickets")->value[0] = 1 << 30;
+}
+
 // A block's last thread may set them back.
 static int64_t bytes_of_tickets(const struct problem* p) {
     (void)p;
@@ -99,6 +106,7 @@ static const struct contract contract = {
     .gap = {[ARRAY_O] = 8, [ARRAY_Q] = 16, [ARRAY_K] = 24, [ARRAY_V] = 40},
     .row_gaps = 2,
     .declare_more = declare_more,
+    .show_more = take_tickets,
     .more_bytes = bytes_of_tickets,
 };
 
@@ -134,7 +142,7 @@ static void whole_tiles(struct check* c) {
     judge_O(all_keys(c, 128, 128));
     judge_O(all_keys(c, 128, 128 * check_pick(c, 5, 6)));
     judge_O(with_d(all_keys(c, 128, 384), 128));
-    judge_O(with_d(all_keys(c, 64, 2048), 128));  // where another kernel may be the faster one
+    judge_O(all_keys(c, 192, 2048));  // from just so many on another kernel may be the faster one
 }
 
 // More tiles than the card has multiprocessors: blocks that stay take a second one. What a block
@@ -175,7 +183,8 @@ static void ragged(struct check* c) {
     judge_O(all_keys(c, 1, 4321));
     judge_O(all_keys(c, 200, 2048 + check_pick(c, 3, 60)));  // where tiles may be larger
     judge_O(with_d(all_keys(c, 33, 2048 + check_pick(c, 3, 60)), 128));
-    forward_no_keys(all_keys(c, 16, 0));
+    // Blocks that stay begin with the last rows of both heads.
+    attention_reaches_first(with_heads(causal(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
 }
 
 // The diagonal crosses tiles at their corner, and in their middle.
@@ -261,6 +270,7 @@ static void empty_rows(struct check* c) {
     judge_O(causal(c, 200, check_pick(c, 17, 31)));
     judge_O(causal(c, 300, check_pick(c, 140, 160)));
     judge_O(windowed(c, 160, 40, 64));
+    forward_no_keys(all_keys(c, 16, 0));
     forward_no_keys(causal(c, 130, 0));
 }
 
@@ -276,7 +286,7 @@ static void hard_scores(struct check* c) {
     struct problem p = all_keys(c, 64, 384);
     forward_case_large(p, ", scores of 30 times the usual size");
     forward_case_integers(p, ", scores around -20000", -128, 1024);
-    forward_case_below(causal(c, 64, 256), -0x1p127);
+    forward_case_products_below(causal(c, 64, 256));
     forward_case_exact(all_keys(c, 64, 512));
     forward_case_tail(all_keys(c, 64, 1024));
     forward_case_divided(all_keys(c, 64, 256));
@@ -290,20 +300,24 @@ static void growing_scores(struct check* c) {
     static const double levels[] = {8, 11.72, 12.1, 30, 126, 129, 1000};
     for (size_t n = 0; n < sizeof levels / sizeof levels[0]; n++)
         forward_case_jump(all_keys(c, 64, 384), levels[n], 1);
-    forward_case_jump(with_d(all_keys(c, 128, 384), 128), 1000, 1);
     forward_case_jump(all_keys(c, 64, 384), 60, 0x1p80);
-    // Forty times the score of the block before, once and again.
-    forward_case_growing(all_keys(c, 64, 512), ", scores that grow from the last key on", -128, 40);
-    forward_case_growing(causal(c, 384, 512), ", scores that grow from the last key on", -64, 9);
-    forward_case_jump(grouped(with_d(all_keys(c, 64, 384), 128), 2, 2), 200, 1);
-    forward_case_jump(all_keys(c, 192, 2048), 200, 1);  // where tiles may be larger
-    forward_case_jump(with_d(all_keys(c, 64, 2048), 128), 200, 1);
+    // Scores of 40 or 200 more than in the block before, once and again. What is computed again has
+    // to be of the same rows, heads and batch.
+    static const char grow[] = ", scores that grow from the last key on";
+    forward_case_growing(all_keys(c, 64, 512), grow, -128, 40);
+    forward_case_growing(causal(c, 384, 512), grow, -64, 9);
+    forward_case_growing(with_d(all_keys(c, 128, 384), 128), grow, -128, 200);
+    forward_case_growing(with_heads(all_keys(c, 16, 256), 2, 2), grow, -128, 40);
+    forward_case_growing(grouped(all_keys(c, 16, 256), 2, 2), grow, -128, 40);
+    // Where tiles may be larger.
+    forward_case_jump(all_keys(c, 192, 2176), 200, 1);
+    forward_case_jump(with_d(all_keys(c, 64, 2176), 128), 200, 1);
     const int64_t all[] = {0, 384};
     forward_case_jump(with_documents(all_keys(c, 64, 384), 1, all), 200, 1);
     forward_case_jump(with_lists(all_keys(c, 64, 640), "01001"), 200, 1);
     forward_case_jump(with_lists(with_d(all_keys(c, 64, 640), 128), "01001"), 200, 1);
     check_watch(c, WATCH_CHECK);
-    forward_case_jump(all_keys(c, 16, 384), 200, 1);
+    forward_case_jump(all_keys(c, check_pick(c, 9, 15), 384), 200, 1);
 }
 
 static void other_lists(struct problem* p, int round) {
@@ -377,12 +391,13 @@ static void arguments(struct check* c) {
     problem_must_return(p, COURSE_UNSUPPORTED, ": not above 0");
 }
 
-// Every array ends in a tile that is not full; around the ring more than once. Other kernels are
-// watched in "heads and batches", "windows" and "scores that outgrow the shift".
+// Every array ends in a tile that is not full; around the ring more than once, and by the kernel of
+// many keys, too. Other kernels are watched in "heads and batches", "windows", "scores that outgrow
+// the shift" and in the costs.
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     judge_O(causal(c, 128 + check_pick(c, 33, 63), 384 + check_pick(c, 33, 63)));
-    judge_O(with_d(all_keys(c, 65, 640), 128));
+    judge_O(with_d(all_keys(c, 65, 2048), 128));
 }
 
 // ---- costs, each of kernels that multiply by wgmma

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "attention/forward_mistakes.h"
 
@@ -112,6 +113,40 @@ static enum cause explain_lazy(const struct suspect* s) {
     return cause;
 }
 
+static bool row_of_other_Q(const struct problem* p, const void* how, int64_t b, int64_t h,
+                           int64_t i, double* O, double* LSE) {
+    (void)p;
+    forward_reference_row(how, false, b, h, i, O, LSE);
+    return true;
+}
+
+// All warpgroups of a block multiply its first 64 rows of Q, and have other rows of O.
+static bool are_first_rows(const struct suspect* s) {
+    const struct problem* p = s->problem;
+    struct problem other = *p;
+    struct tensor Q = *p->array[ARRAY_Q].tensor;
+    const int64_t n_O = p->array[ARRAY_O].tensor->count;
+    const int64_t n_LSE = p->array[ARRAY_LSE].tensor->count;
+    double* value = check_allocate(p->check, Q.count + n_O + n_LSE, sizeof *value);
+    double* guess = value + Q.count;
+    bool found = false;
+    Q.value = value;
+    other.array[ARRAY_Q].tensor = &Q;
+    for (int64_t rows = 2 * WALK_ROWS; rows <= 3 * WALK_ROWS && !found; rows += WALK_ROWS) {
+        memcpy(value, p->array[ARRAY_Q].tensor->value, (size_t)Q.count * sizeof *value);
+        FOR_EACH_QUERY(p, b, h, i)
+        memcpy(value + place_in(p, ARRAY_Q, b, h, i),
+               row_of(p, ARRAY_Q, b, h, i - i % rows + i % WALK_ROWS),
+               (size_t)p->d * sizeof *value);
+        if (p->N_q <= WALK_ROWS || !forward_rows_fit(s, row_of_other_Q, &other)) continue;
+        for (int64_t e = 0; e < n_O + n_LSE; e++) guess[e] = NAN;  // what the kernel does not write
+        forward_reference(&other, false, guess, guess + n_O);
+        found = is_guess(s, is_O(s) ? guess : guess + n_O);
+    }
+    free(value);
+    return found;
+}
+
 // All wrong rows are not finite, and have scores far above those of the last keys: their weights
 // outgrew the shift, and nobody took another.
 static bool is_outgrown(const struct suspect* s) {
@@ -141,6 +176,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     const struct suspect s = forward_suspect(c, t, budget);
     const struct problem* p = s.problem;
     if (is_outgrown(&s)) return CAUSE_overflow;
+    if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
     if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
     return cause ? cause : index_explain(c, t, budget);

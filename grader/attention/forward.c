@@ -146,7 +146,10 @@ void forward_case_large(struct problem p, const char* what) {
 void forward_case_growing(struct problem p, const char* what, int64_t keys, double step) {
     forward_begin(&p, PACKED, what);
     set_column(&p, ARRAY_Q, 0, 1);
-    for (int64_t j = 0; j < p.N_k; j++) set_level(&p, j, (double)(j / keys) * step);
+    for (int64_t b = 0; b < p.B; b++)
+        for (int64_t h = 0; h < p.H; h += p.group)
+            for (int64_t j = 0; j < p.N_k; j++)
+                row_of(&p, ARRAY_K, b, h, j)[0] = (double)(j / keys) * step / p.scale;
     forward_run(&p, JUDGE_O);
 }
 
@@ -156,10 +159,7 @@ void forward_case_integers(struct problem p, const char* what, double q, double 
     forward_run(&p, JUDGE_O);
 }
 
-void forward_case_below(struct problem p, double level) {
-    const double factor = 0x1p15;  // in all types of 16 bits
-    char what[80];
-    snprintf(what, sizeof what, ", all scores %g in every other row, and 0 in the others", level);
+static void case_below(struct problem p, double level, double factor, const char* what) {
     p.scale = -level / (factor * factor);
     forward_begin(&p, PACKED, what);
     fill_integers(p.check, p.array[ARRAY_Q].tensor, 0, 0);
@@ -167,6 +167,17 @@ void forward_case_below(struct problem p, double level) {
     set_column(&p, ARRAY_K, 0, factor);
     FOR_EACH_QUERY(&p, b, h, i) row_of(&p, ARRAY_Q, b, h, i)[0] = i % 2 ? -factor : 0;
     forward_run(&p, JUDGE_O);
+}
+
+void forward_case_below(struct problem p, double level) {
+    char what[80];
+    snprintf(what, sizeof what, ", all scores %g in every other row, and 0 in the others", level);
+    case_below(p, level, 0x1p15, what);  // in all types of 16 bits
+}
+
+void forward_case_products_below(struct problem p) {
+    case_below(p, -0x1p127, 0x1p63,
+               ", all products of rows -2^126 in every other row, and 0 in the others; scale 2");
 }
 
 void forward_case_long(struct problem p) {

@@ -67,7 +67,7 @@ void forward_case_far(struct problem p);
 // Scores of 30 times the usual size.
 void forward_case_large(struct problem p, const char* what);
 
-// Scores grow from key to key: by `step` after every `keys` keys. One batch, one head.
+// Scores grow from key to key: by `step` after every `keys` keys.
 void forward_case_growing(struct problem p, const char* what, int64_t keys, double step);
 
 // Q and K as forward_integers() fills them.
@@ -117,6 +117,10 @@ void forward_case_one_weighs(struct problem p);
 // All scores are `level`, a power of 2 that is negative, in every other row: the running maximum
 // has to begin below. It is -2^127 at most, which is finite in base 2, too.
 void forward_case_below(struct problem p, double level);
+
+// The same where the running maximum is one of products, before the scale: of -2^126, scale 2. For
+// bf16, which holds 2^63.
+void forward_case_products_below(struct problem p);
 
 // Few keys have most of the weight, and the last key is among them. One batch, one head.
 void forward_case_long(struct problem p);

@@ -119,6 +119,7 @@ static enum cause explain_arithmetic(const struct suspect* s, const struct forwa
 
 bool saw_nothing(const struct problem* p) {
     const struct tensor* O = p->array[ARRAY_O].tensor;
+    if (p->N_k == 0) return false;  // nobody sees a key
     for (int64_t e = 0; e < O->count; e++)
         if (!O->untouched[e] && !isnan(O->got[e]) && O->got[e] != 0) return false;
     FOR_EACH_QUERY(p, b, h, i)

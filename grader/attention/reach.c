@@ -87,7 +87,12 @@ static bool reached(struct check* c, const void* problem, int64_t queries) {
     return is_backward ? is_backward_right(&p) : is_forward_right(&p);
 }
 
+enum { FEWER = 1 << 12 };
+
+void attention_reaches_first(struct problem p, int64_t queries) {
+    check_first_indexes(p.check, queries, FEWER, reached, &p);
+}
+
 void attention_reaches(struct problem p, int64_t queries) {
-    enum { FEWER = 1 << 12 };
     check_indexes(p.check, queries, FEWER, reached, &p);
 }

@@ -13,4 +13,8 @@ enum { REACH_MOST = INT32_MAX };  // queries
 // would take hours: p has a causal mask, and the item has found such kernels before.
 void attention_reaches(struct problem p, int64_t queries);
 
+// check_first_indexes() likewise, of a launcher whose blocks stay: the contract's show_more() has
+// them end behind their first tile.
+void attention_reaches_first(struct problem p, int64_t queries);
+
 #endif

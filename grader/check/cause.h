@@ -249,7 +249,8 @@
     CAUSE(bad_mask, "a warp function's mask does not name exactly the lanes that call it")         \
     CAUSE(diverged_warp, "an instruction of whole warps is not reached by all lanes together")     \
     CAUSE(bad_barrier,                                                                             \
-          "a named barrier or an mbarrier is used with a wrong number, count or sum of bytes")     \
+          "a named barrier or an mbarrier is used with a wrong number, count or sum of bytes, or " \
+          "again before its phase is over")                                                        \
     CAUSE(deadlock, "threads wait for each other for ever")                                        \
     CAUSE(endless_loop, "a kernel or launcher does not end")                                       \
     CAUSE(too_slow, "the runs of an item, or of the whole grade, take too long together")          \

@@ -209,7 +209,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
     // what a note is about is NaN on the CPU device
     if (finding->note && !found->nonfinite) *finding = (struct finding){.cause = CAUSE_NONE};
     enum cause seen = finding->cause;
-    if (seen == CAUSE_race || seen == CAUSE_async_order || finding->note) return seen;
+    if (seen == CAUSE_race || seen == CAUSE_async_order || seen == CAUSE_swizzle || finding->note)
+        return seen;
     // on the CPU device a variable without a value is NaN; a NaN fits too many mistakes
     bool unset = c->session->unset && !seen && !nothing;
     if (unset && found->nonfinite) {

@@ -46,6 +46,13 @@ void check_indexes(struct check* c, int64_t size, int64_t fewer,
                    bool (*reached)(struct check* c, const void* problem, int64_t size),
                    const void* problem);
 
+// The same where blocks may stay and take one tile after the other, so that the grid does not grow:
+// `reached` sees to it that each ends behind its first tile. Only those can be right then, so the
+// last results have to be among them; where they are not, the kernel is not judged.
+void check_first_indexes(struct check* c, int64_t size, int64_t fewer,
+                         bool (*reached)(struct check* c, const void* problem, int64_t size),
+                         const void* problem);
+
 // Has a kernel that walks over `size` elements, more than 2^32, counted them in 32 bits? For a walk
 // so long nobody waits: the case is stopped after a moment, and a kernel that is still under way is
 // not judged. The item fails as wrapped_index if it is done by then, and the last element is not in

@@ -14,9 +14,6 @@
 // takes longer than a moment, and is no survivor.
 enum { MEMORY_LIMIT_GPU_GB = 32, SEAL_TRIES = 500 };
 
-// CPU seconds: a program begins and ends in less, and no kernel counts to 2^32.
-static const double MOMENT = 0.03;
-
 // A run of a case: as it is; with mma.sync that multiplies wrongly.
 enum run { REAL, ALTERED };
 
@@ -168,7 +165,7 @@ static bool is_watched(const struct check* c) {
 static struct wall_result run_program(struct check* c, const struct arena* a, bool watched) {
     static const char* const argv[] = {"run", NULL};
     const struct session* s = c->session;
-    const double most = c->brief ? MOMENT : s->seconds;
+    const double most = c->moment > 0 ? c->moment : s->seconds;
     double left = s->item_seconds - c->record->spent;
     if (left <= 0)
         check_fail(c, CAUSE_too_slow, "not run: this item's runs before it took %.0f s\n",

@@ -4,7 +4,7 @@
 #                                  the jobs that are left to build/test/LESSON/jobs
 #        lesson.sh close LESSON    when they are done: what they prove together
 # KINDS="wrong right" in the environment: these kernels alone. SAMPLE="16 WORD": one in sixteen of
-# the wrong kernels and one in four of the steps and right variants, on one seed; others with another
+# the wrong kernels, one in four of the steps and right variants, on one seed; others with another
 # WORD. SOAK=1: as many fresh seeds as a finished kernel must have seen; else enough to show that
 # nothing is broken. Runs that the ledger has are left out.
 . grader/test/tell.sh

@@ -18,7 +18,7 @@ run() {
         cat "grader/test/slides/$1"
         echo '</script>'
     } >"$2.run.html"
-    chromium_run --dump-dom "$(file_url "$2.run.html")${3:-}" |
+    chromium_run --disable-popup-blocking --dump-dom "$(file_url "$2.run.html")${3:-}" |
         sed -n '/<pre>/,/<\/pre>/{s/.*<pre>//;s/<\/pre>.*//;s/&lt;/</g;s/&gt;/>/g;s/&amp;/\&/g;p;}'
 }
 

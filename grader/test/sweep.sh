@@ -49,6 +49,17 @@ says "do not fit between its own" LESSON=12 FILE=solutions/12_flash_forward/step
     exit 1
 }
 
+# whole FOLDER: the page as one file, with what it loads in it.
+whole() {
+    while IFS= read -r line; do
+        case $line in
+        *'<link rel="stylesheet"'*) echo "<style>" && cat "$1/$(echo "$line" | sed 's/.*href="//;s/".*//')" && echo "</style>" ;;
+        *'<script src='*) echo "<script>" && cat "$1/$(echo "$line" | sed 's/.*src="//;s/".*//')" && echo "</script>" ;;
+        *) printf '%s\n' "$line" ;;
+        esac
+    done <"$1/index.html"
+}
+
 # browse PAGE TRACES [FLAG]: what check.js says of the page.
 browse() {
     {
@@ -57,7 +68,8 @@ browse() {
         cat "$2" grader/test/sweep/check.js
         echo '</script>'
     } >"$tmp/checked.html"
-    chromium_run --window-size=1280,1000 "${3:---force-prefers-reduced-motion}" --dump-dom "$(file_url "$tmp/checked.html")" \
+    # shellcheck disable=SC2086  # flags
+    chromium_run --window-size=1280,1000 ${3:---force-prefers-reduced-motion} --dump-dom "$(file_url "$tmp/checked.html")" \
         2>"$tmp/said" | sed -n '/<pre id="verdict">$/,/^end$/p' | sed '/<pre/d;/^$/d'
 }
 # traces FILE...: as JavaScript.
@@ -69,11 +81,12 @@ traces() {
     done
     echo "];"
 }
-page=slides/sweep/index.html
+whole slides/sweep >"$tmp/sweep.html"
+page=$tmp/sweep.html
 # shellcheck disable=SC2046,SC2086  # one word a lesson
 traces $(printf "$tmp/%s.json " $lessons) >"$tmp/traces.js"
 
-browse $page "$tmp/traces.js" >"$tmp/verdict"
+browse "$page" "$tmp/traces.js" >"$tmp/verdict"
 while read -r outcome what; do
     case $outcome in ok | FAIL) tell "$outcome" "page: $what" ;; esac
 done <"$tmp/verdict"
@@ -85,9 +98,18 @@ came_to_the_end() {
 }
 expect "page: all of that was looked at" came_to_the_end
 # With the transitions that a system without "reduced motion" gets.
-browse $page "$tmp/traces.js" --no-first-run >"$tmp/verdict"
+browse "$page" "$tmp/traces.js" --no-first-run >"$tmp/verdict"
 expect "page: the same when colours fade" sh -c '! grep -v "^ok " "$0" | grep -vx end && grep -x "ok motion: as usual" "$0"' \
     "$tmp/verdict"
+
+browse "$page" "$tmp/traces.js" "--force-prefers-reduced-motion --blink-settings=preferredColorScheme=0" >"$tmp/verdict"
+expect "page: the same in the dark" sh -c '! grep -v "^ok " "$0" | grep -vx end && grep -x "ok colours: dark" "$0"' "$tmp/verdict"
+# Opened as it stands, it finds its parts, and nothing else.
+loads_its_parts() {
+    chromium_run --dump-dom "$(file_url slides/sweep/index.html)#backward-causal/9" >"$tmp/opened" &&
+        grep -q 'data-mode="causal" data-q="1" data-k="1"' "$tmp/opened" && ! grep -E '(src|href)="[a-z]*:' "$tmp/opened"
+}
+expect "page: opened from its folder, at a step" loads_its_parts
 
 # On a phone: a frame 390 wide.
 phone='const f = document.getElementById("phone"); f.onload = () => {
@@ -98,19 +120,21 @@ phone='const f = document.getElementById("phone"); f.onload = () => {
         const e = texts.currentNode.parentElement, size = parseFloat(w.getComputedStyle(e).fontSize);
         if (texts.currentNode.data.trim() && !e.closest("script") && e.getClientRects().length && size < 12.5)
             wrong.push(`letters of ${size}: ${texts.currentNode.data.trim()}`);
-        const cell = e.closest("td, #map div");
+        const cell = e.closest("td, .map div");
         if (cell && cell.scrollWidth > cell.clientWidth + 1) wrong.push(`wider than its cell: ${e.textContent}`);
     }
     document.body.innerHTML = `<p>phone: ${wrong.slice(0, 5).join("; ") || "all legible"}</p>`;
 };'
-on_phone() { # on_phone PAGE
+on_phone() { # on_phone PAGE [STEP]
     cp "$1" "$tmp/framed.html"
-    echo "<iframe id='phone' width='390' height='844' src='framed.html'></iframe><script>$phone</script>" >"$tmp/phone.html"
+    echo "<iframe id='phone' width='390' height='844' src='framed.html${2-}'></iframe><script>$phone</script>" >"$tmp/phone.html"
     chromium_run --allow-file-access-from-files --dump-dom "$(file_url "$tmp/phone.html")" | sed -n 's|.*<p>\(phone: .*\)</p>.*|\1|p'
 }
-on_phone $page >"$tmp/phone"
-expect "page: legible on a phone of 390 pixels" grep -qx "phone: all legible" "$tmp/phone"
-sed 's/@media (max-width: 700px)/@media (max-width: 300px)/' $page >"$tmp/wide.html"
+for step in "" "#backward-full/13" "#backward-causal-and-ragged/20"; do
+    on_phone "$page" "$step" >"$tmp/phone"
+    expect "page$step: legible on a phone of 390 pixels" grep -qx "phone: all legible" "$tmp/phone"
+done
+sed 's/@media (max-width: 700px)/@media (max-width: 300px)/' "$page" >"$tmp/wide.html"
 on_phone "$tmp/wide.html" >"$tmp/phone"
 expect "found: a page without a phone's layout" grep -q "letters of [0-9.]*: " "$tmp/phone"
 
@@ -127,8 +151,8 @@ found() {
 }
 # planted NAME WHERE SED-COMMAND: in the page.
 planted() {
-    sed "$3" $page >"$tmp/planted.html"
-    if cmp -s $page "$tmp/planted.html"; then
+    sed "$3" "$page" >"$tmp/planted.html"
+    if cmp -s "$page" "$tmp/planted.html"; then
         tell FAIL "found: $1" "the page has no such line any more; write the mistake anew"
     else
         found "$1" "$2" "$tmp/planted.html" "$tmp/traces.js"
@@ -146,8 +170,20 @@ planted "(-inf) - (-inf)" "causal and ragged: Q, K, V, S" 's/x === -Infinity ? 0
 planted "a block of the mask is not skipped" "block-sparse: Q, K, V, S" 's/\[0, 1, 1, 0\]/[0, 1, 1, 1]/'
 planted "LSE in base 2" "full: O and LSE" 's/Math.log(/Math.log2(/'
 planted "shown with another sign" "full: Q, K, V, S" 's/replace("-", "\\u2212")/replace("-", "")/'
+planted "a sum that does not add up as shown" "full: sums" 's/show(missing(step.l\[r\], sum))/show(step.alpha[r] * b.l[r])/'
+backward='backward full: Q, dO, K, V, P'
+planted "delta is not subtracted" "$backward" 's/ - (delta\[q \* BLOCK + i\] || 0)//'
+planted "the walk begins at the first queries" "$backward" 's/let q = T_q - 1; q >= 0; q--/let q = 0; q < T_q; q++/'
+planted "a share of dQ that replaces the others" "$backward" 's/f32(sum + last.share/f32(last.share/'
+planted "dK of P" "$backward" 's/grown(before.dK, dS, Qt)/grown(before.dK, P, Qt)/'
+planted "dK without scale" "backward full: delta, dQ, dK" 's/dK: last.dK.map(row => row.map(x => f32(SCALE \* x)))/dK: last.dK/'
+planted "queries that see nothing pass" "backward causal: skipped" 's/(q + 1) \* BLOCK > seenFrom(mode, k \* BLOCK)/true/'
+planted "a mask aligned at the top left, backward" "backward causal: Q, dO" 's/j - mode.N_k + mode.N_q/j/'
+planted "rows beyond the end count" "backward causal and ragged: Q, dO" 's/ && i < mode.N_q;/;/'
+planted "the backward's sums are not those shown" "backward full: sums" 's/vector(missing(to, from))/vector(to.map((x, n) => x - from[n]))/'
+planted "bytes of dO forgotten" "backward full: bytes" 's/rows \* (2 \* BLOCK \* 2 + 4 + 4)/rows * (BLOCK * 2 + 4 + 4)/'
 planted "numbers wider than their cells" "full: legible" 's/td { width: 3.45rem/td { font-size: 1.3rem; width: 3.45rem/'
-planted "grey on white" "full: legible" 's/\.stale td { color: #555/.stale td { color: #aaa/'
+planted "grey on white" "full: legible" 's/\.stale td { color: var(--dim)/.stale td { color: #aaa/'
 traces "$tmp/wrong.json" >"$tmp/wrong.js"
-found "a kernel that forgets to rescale O, by its trace" "$tile" $page "$tmp/wrong.js"
+found "a kernel that forgets to rescale O, by its trace" "$tile" "$page" "$tmp/wrong.js"
 finish

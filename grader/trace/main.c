@@ -31,13 +31,33 @@ static float draw(void) {
 }
 
 // Every case has the first rows of the same arrays.
-static struct { float Q[TRACE_N * D], K[TRACE_N * D], V[TRACE_N * D]; } in;
+static struct { float Q[TRACE_N * D], K[TRACE_N * D], V[TRACE_N * D], dO[TRACE_N * D]; } in;
 
 static void draw_all(void) {
     state = 1;
-    float* all[] = {in.Q, in.K, in.V};
-    for (int a = 0; a < 3; a++)
+    float* all[] = {in.Q, in.K, in.V, in.dO};
+    for (int a = 0; a < 4; a++)
         for (int e = 0; e < TRACE_N * D; e++) all[a][e] = draw();
+}
+
+// What the forward pass leaves for the backward: O, which is stored in 16 bits, and LSE, by
+// definition.
+static void attend(float* O, float* LSE) {
+    for (int i = 0; i < now->N_q; i++) {
+        double sum = 0.0, o[D] = {0.0};
+        for (int j = 0; j < now->N_k && (!now->causal || j <= i + now->N_k - now->N_q); j++) {
+            double score = 0.0;
+            for (int x = 0; x < D; x++) score += SCALE * in.Q[i * D + x] * in.K[j * D + x];
+            sum += exp(score);
+            for (int x = 0; x < D; x++) o[x] += exp(score) * in.V[j * D + x];
+        }
+        for (int x = 0; x < D; x++) {
+            uint16_t half;
+            dtype_store(F16, &half, sum > 0.0 ? o[x] / sum : 0.0);
+            O[i * D + x] = (float)dtype_load(F16, &half);
+        }
+        LSE[i] = (float)log(sum);
+    }
 }
 
 // ---- what call.c asks for ------------------------------------------------------------------
@@ -50,8 +70,9 @@ static void fail(const char* what, const char* name) {
 static struct array {
     const char* name;
     void* gpu;
-} arrays[] = {{.name = "Q"},   {.name = "K"},    {.name = "V"},        {.name = "O"},
-              {.name = "LSE"}, {.name = "mask"}, {.name = "workspace"}};
+} arrays[] = {{.name = "Q"},   {.name = "K"},    {.name = "V"},         {.name = "O"},
+              {.name = "LSE"}, {.name = "mask"}, {.name = "workspace"}, {.name = "dO"},
+              {.name = "dQ"},  {.name = "dK"},   {.name = "dV"}};
 
 static struct array* find(const char* name) {
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -74,7 +95,7 @@ int64_t run_int(const char* name) {
                  {"N_q", now->N_q},
                  {"N_k", now->N_k},
                  {"causal", now->causal},
-                 {"backward", 0},
+                 {"backward", now->backward},
                  {"stride_on", D},
                  {"stride_qn", D},
                  {"stride_kn", D},
@@ -122,8 +143,18 @@ static void to_gpu_rows(const char* name, const float* from, int rows) {
     to_gpu(name, halves, (size_t)(rows * D) * sizeof *halves);
 }
 
+static void nothing_to_gpu_rows(const char* name, int rows) {
+    to_gpu(name, NULL, (size_t)(rows * D) * sizeof(uint16_t));
+}
+
 static void from_gpu(void* to, const char* name, size_t bytes) {
     need(cudaMemcpy(to, run_gpu(name), bytes, cudaMemcpyDeviceToHost));
+}
+
+static void from_gpu_rows(float* to, const char* name, int rows) {
+    uint16_t halves[TRACE_N * D];
+    from_gpu(halves, name, (size_t)(rows * D) * sizeof *halves);
+    for (int e = 0; e < rows * D; e++) to[e] = (float)dtype_load(dtype(), &halves[e]);
 }
 
 // ---- JSON ----------------------------------------------------------------------------------
@@ -172,29 +203,72 @@ static void check_copies(const struct trace_element* row) {
             fail("the threads of a row do not agree on m, l and alpha in case ", now->name);
 }
 
+// A float of every thread, as a tile or, with columns = 0, one of each row.
+static void tile_field(const char* name, const float* first, int columns) {
+    size_t step = sizeof(struct trace_element) / sizeof(float);
+    if (columns == 0) step *= TRACE_BLOCK;
+    field(", ", name, numbers(first, step, TRACE_BLOCK, columns));
+}
+
 static void print_step(const char* before, int q, int k, trace_record* record) {
     struct trace_element* tile = (*record)[q][k][0];
-    size_t step = sizeof *tile / sizeof(float);
-    for (int i = 0; i < TRACE_BLOCK; i++) check_copies(tile + i * TRACE_BLOCK);
     printf("%s\n  {\"q_tile\": %d, \"k_tile\": %d", before, q, k);
-    field(", ", "S", numbers(&tile->S, step, TRACE_BLOCK, TRACE_BLOCK));
-    field(", ", "m", numbers(&tile->m, step * TRACE_BLOCK, TRACE_BLOCK, 0));
-    field(", ", "l", numbers(&tile->l, step * TRACE_BLOCK, TRACE_BLOCK, 0));
-    field(", ", "alpha", numbers(&tile->alpha, step * TRACE_BLOCK, TRACE_BLOCK, 0));
-    field(", ", "O", numbers(&tile->O, step, TRACE_BLOCK, TRACE_BLOCK));
+    tile_field("S", &tile->S, TRACE_BLOCK);
+    if (now->backward) {
+        tile_field("P", &tile->P, TRACE_BLOCK);
+        tile_field("dP", &tile->dP, TRACE_BLOCK);
+        tile_field("dS", &tile->dS, TRACE_BLOCK);
+        tile_field("dQ", &tile->dQ, TRACE_BLOCK);
+        tile_field("dK", &tile->dK, TRACE_BLOCK);
+        tile_field("dV", &tile->dV, TRACE_BLOCK);
+    } else {
+        for (int i = 0; i < TRACE_BLOCK; i++) check_copies(tile + i * TRACE_BLOCK);
+        tile_field("m", &tile->m, 0);
+        tile_field("l", &tile->l, 0);
+        tile_field("alpha", &tile->alpha, 0);
+        tile_field("O", &tile->O, TRACE_BLOCK);
+    }
     printf("}");
+}
+
+// The tiles in the order in which a block computes them: forward, the keys of a tile of queries
+// from the first; backward, the queries of a tile of keys from the last.
+static void print_steps(trace_record* record) {
+    int steps = 0;
+    printf(",\n  \"steps\": [");
+    for (int n = 0; n < TRACE_TILES * TRACE_TILES; n++) {
+        int block = n / TRACE_TILES, tile = n % TRACE_TILES;
+        int q = now->backward ? TRACE_TILES - 1 - tile : block;
+        int k = now->backward ? block : tile;
+        if ((*record)[q][k][0][0].visited) print_step(steps++ ? "," : "", q, k, record);
+    }
+    printf("]");
 }
 
 // ---- a case --------------------------------------------------------------------------------
 
+static void print_rows(const char* name, const float* rows, int count) {
+    field(",\n  ", name, numbers(rows, 1, count, D));
+}
+
 static void run(const char* before) {
     static trace_record record;
     static const uint8_t all[TRACE_TILES * TRACE_TILES];
+    float O[TRACE_N * D], LSE[TRACE_N], dQ[TRACE_N * D], dK[TRACE_N * D], dV[TRACE_N * D];
     to_gpu_rows("Q", in.Q, now->N_q);
     to_gpu_rows("K", in.K, now->N_k);
     to_gpu_rows("V", in.V, now->N_k);
-    to_gpu("O", NULL, (size_t)(now->N_q * D) * sizeof(uint16_t));
-    to_gpu("LSE", NULL, (size_t)now->N_q * sizeof(float));
+    if (now->backward) {
+        attend(O, LSE);
+        to_gpu_rows("O", O, now->N_q);
+        to_gpu_rows("dO", in.dO, now->N_q);
+        nothing_to_gpu_rows("dQ", now->N_q);
+        nothing_to_gpu_rows("dK", now->N_k);
+        nothing_to_gpu_rows("dV", now->N_k);
+    } else {
+        nothing_to_gpu_rows("O", now->N_q);
+    }
+    to_gpu("LSE", now->backward ? LSE : NULL, (size_t)now->N_q * sizeof(float));
     to_gpu("mask", now->mask ? now->mask : all, sizeof all);
     to_gpu("workspace", NULL, WORKSPACE);
     int status = call();
@@ -202,12 +276,18 @@ static void run(const char* before) {
     need(cudaDeviceSynchronize());
     if (trace_take(&record) != 0) fail("nothing can be read of the case ", now->name);
 
-    uint16_t halves[TRACE_N * D];
-    float O[TRACE_N * D], LSE[TRACE_N];
-    from_gpu(halves, "O", (size_t)(now->N_q * D) * sizeof *halves);
-    from_gpu(LSE, "LSE", (size_t)now->N_q * sizeof *LSE);
-    for (int e = 0; e < now->N_q * D; e++) O[e] = (float)dtype_load(dtype(), &halves[e]);
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) need(cudaFree(arrays[i].gpu));
+    if (now->backward) {
+        from_gpu_rows(dQ, "dQ", now->N_q);
+        from_gpu_rows(dK, "dK", now->N_k);
+        from_gpu_rows(dV, "dV", now->N_k);
+    } else {
+        from_gpu_rows(O, "O", now->N_q);
+        from_gpu(LSE, "LSE", (size_t)now->N_q * sizeof *LSE);
+    }
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        need(cudaFree(arrays[i].gpu));
+        arrays[i].gpu = NULL;
+    }
 
     printf("%s\n {", before);
     field("", "name", json_string(now->name));
@@ -219,18 +299,20 @@ static void run(const char* before) {
     field(", ", "block_k", json_integer(TRACE_BLOCK));
     field(", ", "scale", json_real(SCALE));
     field(", ", "causal", json_boolean(now->causal));
+    field(", ", "backward", json_boolean(now->backward));
     field(", ", "mask", mask());
-    field(",\n  ", "Q", numbers(in.Q, 1, now->N_q, D));
-    field(",\n  ", "K", numbers(in.K, 1, now->N_k, D));
-    field(",\n  ", "V", numbers(in.V, 1, now->N_k, D));
-    printf(",\n  \"steps\": [");
-    int steps = 0;
-    for (int q = 0; q < TRACE_TILES; q++)
-        for (int k = 0; k < TRACE_TILES; k++)
-            if (record[q][k][0][0].visited) print_step(steps++ ? "," : "", q, k, &record);
-    printf("]");
-    field(",\n  ", "O", numbers(O, 1, now->N_q, D));
+    print_rows("Q", in.Q, now->N_q);
+    print_rows("K", in.K, now->N_k);
+    print_rows("V", in.V, now->N_k);
+    if (now->backward) print_rows("dO", in.dO, now->N_q);
+    print_steps(&record);
+    print_rows("O", O, now->N_q);
     field(",\n  ", "LSE", numbers(LSE, 1, now->N_q, 0));
+    if (now->backward) {
+        print_rows("dQ", dQ, now->N_q);
+        print_rows("dK", dK, now->N_k);
+        print_rows("dV", dV, now->N_k);
+    }
     printf("}");
 }
 

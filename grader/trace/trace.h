@@ -18,12 +18,18 @@ enum {
     TRACE_N = TRACE_BLOCK * TRACE_TILES,  // the largest N_q and N_k
 };
 
-// What thread (j, i) of the block of a tile of queries holds after a tile of keys.
+// What thread (j, i) holds after a tile; what the other pass has is 0. The forward has a block for
+// each tile of queries, the backward one for each tile of keys.
 struct trace_element {
-    int visited;  // 0: the block did not compute this tile
+    int visited;  // 0: no block computed this tile
     float S;      // S[i][j]
+    // forward
     float m, l, alpha;
     float O;  // O[i][j], not divided by l yet
+    // backward
+    float P, dP, dS;  // [i][j]
+    float dQ;         // what the block adds to the sum of dQ[i][j]
+    float dK, dV;     // so far, of key i, column j; dK without its factor scale
 };
 
 // [tile of queries][tile of keys][i][j]
@@ -40,7 +46,8 @@ struct trace_case {
     int causal;
     // (TRACE_TILES, TRACE_TILES), 0: the block is left out; NULL: there is no mask
     const uint8_t* mask;
-    int bf16;  // 1: Q, K, V and O are bf16, not fp16
+    int bf16;      // 1: Q, K, V and O are bf16, not fp16
+    int backward;  // 1: the launcher gets O, LSE and dO, and computes dQ, dK and dV
 };
 extern const struct trace_case trace_cases[];
 extern const int trace_case_count;
@@ -62,12 +69,33 @@ COURSE_END_C
 #endif
 __device__ CUDEV_DEVICE_ZERO trace_record trace_recorded;
 
+// This thread's element of a tile of queries and one of keys.
+__device__ inline struct trace_element* trace_here(int64_t first_row, int64_t first_key) {
+    assert(first_row % TRACE_BLOCK == 0 && first_row < TRACE_N);
+    assert(first_key % TRACE_BLOCK == 0 && first_key < TRACE_N);
+    return &trace_recorded[first_row / TRACE_BLOCK][first_key / TRACE_BLOCK][threadIdx.y]
+                          [threadIdx.x];
+}
+
 // Called by every thread of the block at the end of a tile whose first key is first_key.
 __device__ inline void trace_step(int64_t first_key, float S, float m, float l, float alpha,
                                   float O) {
-    assert(first_key % TRACE_BLOCK == 0 && first_key < TRACE_N && blockIdx.x < TRACE_TILES);
-    trace_recorded[blockIdx.x][first_key / TRACE_BLOCK][threadIdx.y][threadIdx.x] = {1, S,     m,
-                                                                                     l, alpha, O};
+    struct trace_element* here = trace_here((int64_t)blockIdx.x * TRACE_BLOCK, first_key);
+    *here = {1, S, m, l, alpha, O};
+}
+
+// The same in the backward, where the first query is first_row.
+__device__ inline void trace_backward_step(int64_t first_row, float S, float P, float dP, float dS,
+                                           float dK, float dV) {
+    struct trace_element* here = trace_here(first_row, (int64_t)blockIdx.x * TRACE_BLOCK);
+    *here = {1, S, 0, 0, 0, 0, P, dP, dS, here->dQ, dK, dV};
+}
+
+// atomicAdd() of a tile, which records what is added: no variable of the kernel holds it at the
+// tile's end. A thread adds one number a tile, since d is TRACE_BLOCK.
+__device__ inline float trace_add(int64_t first_row, float* sum, float share) {
+    trace_here(first_row, (int64_t)blockIdx.x * TRACE_BLOCK)->dQ = share;
+    return atomicAdd(sum, share);
 }
 
 extern "C" int trace_take(trace_record* record) {

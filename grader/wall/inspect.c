@@ -214,6 +214,27 @@ static const char* const allowed_families[] = {
     "cudaDevice",        "cudaStream",    "cudaEvent",      "cudaFunc", "cudaOccupancy",
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};
 
+// What the device has and a graded file may not call. On a GPU the runner follows copies of up to
+// two dimensions. A function of the host in a stream runs there when the launcher has returned:
+// what it does to memory that both sides reach, nobody would see.
+static const struct {
+    const char* calls;
+    const char* use;
+} refused_calls[] = {
+    {"cudaMalloc3D", "use cudaMallocPitch()"},
+    {"cudaMemcpy3D cudaMemcpy3DAsync", "use cudaMemcpy2D(), once for each layer"},
+    {"cudaMemset3D cudaMemset3DAsync", "use cudaMemset2D(), once for each layer"},
+    {"cudaLaunchHostFunc cudaStreamAddCallback", "call the function in the launcher"},
+};
+enum { REFUSED_CALLS = sizeof refused_calls / sizeof *refused_calls };
+
+// What to use instead of a call, or NULL.
+static const char* instead_of(const char* call) {
+    for (int i = 0; i < REFUSED_CALLS; i++)
+        if (inspect_has_word(refused_calls[i].calls, call)) return refused_calls[i].use;
+    return NULL;
+}
+
 bool inspect_is_word(char c) {
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
@@ -333,6 +354,9 @@ static bool find_bad_call(char* symbols, const struct lists* l, struct verdict* 
         char name[512], type;
         if (sscanf(line, "%511s %c", name, &type) != 2 || !strchr("Uwv", type)) continue;
         const char* where = place_of(line, v);
+        const char* use = instead_of(name);
+        if (use)
+            return refuse(v, "%s: calls %s, which the grader cannot follow: %s", where, name, use);
         if (inspect_has_word(allowed_calls, name) || starts_with(name, allowed_families)) continue;
         if (!strncmp(name, "cuda", 4))
             return refuse(v,

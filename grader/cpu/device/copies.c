@@ -155,6 +155,56 @@ cudaError_t cudaMemcpy2DAsync(void* dst, size_t dst_pitch, const void* src, size
     return copy("cudaMemcpy2DAsync", dst, dst_pitch, src, src_pitch, width_bytes, height, kind);
 }
 
+// ---- boxes
+
+// The first byte of a box at pos in memory of layers; or NULL, and the error in *error.
+static char* box_at(const char* function, const char* side, struct cudaPitchedPtr p,
+                    struct cudaPos pos, struct cudaExtent box, cudaError_t* error) {
+    *error = cudaSuccess;
+    if (!p.ptr)
+        *error = cudev_fail(cudaErrorInvalidValue, function, "the %s is NULL", side);
+    else if (pos.x + box.width > p.pitch)
+        *error = cudev_fail(cudaErrorInvalidPitchValue, function,
+                            "%zu bytes of a row from byte %zu on are longer than the pitch of the "
+                            "%s, %zu bytes",
+                            box.width, pos.x, side, p.pitch);
+    else if (box.depth + pos.z > 1 && pos.y + box.height > p.ysize)
+        *error = cudev_fail(cudaErrorInvalidValue, function,
+                            "rows %zu to %zu are not in a layer of the %s, which has %zu (ysize)",
+                            pos.y, pos.y + box.height - 1, side, p.ysize);
+    if (*error != cudaSuccess) return NULL;
+    return (char*)p.ptr + (pos.z * p.ysize + pos.y) * p.pitch + pos.x;
+}
+
+static cudaError_t copy_box(const char* function, const struct cudaMemcpy3DParms* c) {
+    if (!c) return cudev_null(function);
+    if (c->srcArray || c->dstArray)
+        return cudev_fail(cudaErrorNotSupported, function, "there are no arrays for textures");
+    const struct cudaExtent box = c->extent;
+    cudaError_t error = cudaSuccess;
+    if (box.width == 0 || box.height == 0 || box.depth == 0) return error;
+    char* to = box_at(function, "destination", c->dstPtr, c->dstPos, box, &error);
+    if (!to) return error;
+    const char* from = box_at(function, "source", c->srcPtr, c->srcPos, box, &error);
+    if (!from) return error;
+    for (size_t z = 0; z < box.depth && error == cudaSuccess; z++)
+        error = copy(function, to + z * c->dstPtr.ysize * c->dstPtr.pitch, c->dstPtr.pitch,
+                     from + z * c->srcPtr.ysize * c->srcPtr.pitch, c->srcPtr.pitch, box.width,
+                     box.height, c->kind);
+    return error;
+}
+
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters) {
+    return copy_box("cudaMemcpy3D", parameters);
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+    (void)stream;
+    return copy_box("cudaMemcpy3DAsync", parameters);
+}
+
+// ---- fills
+
 static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, size_t width,
                         size_t height) {
     if (width == 0 || height == 0) return cudaSuccess;
@@ -199,6 +249,28 @@ cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t width_byte
     (void)stream;
     return fill("cudaMemset2DAsync", p, pitch, byte, width_bytes, height);
 }
+
+static cudaError_t fill_box(const char* function, struct cudaPitchedPtr p, int byte,
+                            struct cudaExtent box) {
+    cudaError_t error = cudaSuccess;
+    if (box.width == 0 || box.height == 0 || box.depth == 0) return error;
+    char* to = box_at(function, "destination", p, (struct cudaPos){0, 0, 0}, box, &error);
+    for (size_t z = 0; to && z < box.depth && error == cudaSuccess; z++)
+        error = fill(function, to + z * p.ysize * p.pitch, p.pitch, byte, box.width, box.height);
+    return error;
+}
+
+cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int byte, struct cudaExtent extent) {
+    return fill_box("cudaMemset3D", p, byte, extent);
+}
+
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr p, int byte, struct cudaExtent extent,
+                              cudaStream_t stream) {
+    (void)stream;
+    return fill_box("cudaMemset3DAsync", p, byte, extent);
+}
+
+// ---- symbols
 
 static cudaError_t no_symbol(const char* function, const void* symbol) {
     return cudev_fail(cudaErrorInvalidSymbol, function,

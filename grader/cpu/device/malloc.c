@@ -137,6 +137,12 @@ cudaError_t cudaMallocPitch(void** p, size_t* pitch, size_t width_bytes, size_t 
     return cudaMalloc(p, *pitch * height);
 }
 
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr* p, struct cudaExtent extent) {
+    if (!p) return cudev_null(__func__);
+    *p = make_cudaPitchedPtr(NULL, 0, extent.width, extent.height);
+    return cudaMallocPitch(&p->ptr, &p->pitch, extent.width, extent.height * extent.depth);
+}
+
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned flags) {
     (void)flags;
     return cudaMallocHost(p, bytes);

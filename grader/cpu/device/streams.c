@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "cpu/device/errors.h"
+#include "cpu/device/worker.h"
 #include "cpu/include/cudev/abi.h"
 
 struct cudev_stream {
@@ -86,6 +87,29 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     (void)flags;
     return event ? cudaSuccess
                  : cudev_fail(cudaErrorInvalidResourceHandle, __func__, "the event is NULL");
+}
+
+// ---- functions of the host: what was submitted before is done, so they run at once ----
+
+static cudaError_t cannot_run(const char* function, bool is_null) {
+    if (cudev_self) return cudev_fail(cudaErrorNotSupported, function, "called by a kernel");
+    return is_null ? cudev_null(function) : cudaSuccess;
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+    (void)stream;
+    cudaError_t error = cannot_run(__func__, !function);
+    if (error == cudaSuccess) function(data);
+    return error;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
+                                  unsigned flags) {
+    cudaError_t error = cannot_run(__func__, !function);
+    if (error == cudaSuccess && flags)
+        error = cudev_fail(cudaErrorInvalidValue, __func__, "the flags are 0");
+    if (error == cudaSuccess) function(stream, cudaSuccess, data);
+    return error;
 }
 
 // ---- events ----

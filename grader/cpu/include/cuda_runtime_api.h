@@ -55,6 +55,29 @@ enum cudaMemcpyKind {
     cudaMemcpyDefault = 4
 };
 
+// Boxes of memory. Widths, pitches and x are in bytes, the others in rows and layers; a layer is
+// ysize rows.
+struct cudaPitchedPtr {
+    void* ptr;
+    size_t pitch, xsize, ysize;
+};
+struct cudaExtent {
+    size_t width, height, depth;
+};
+struct cudaPos {
+    size_t x, y, z;
+};
+struct cudaMemcpy3DParms {
+    struct cudaArray* srcArray;  // NULL: there are no arrays for textures here
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    struct cudaArray* dstArray;  // NULL
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    struct cudaExtent extent;
+    enum cudaMemcpyKind kind;
+};
+
 enum cudaFuncAttribute {
     cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
     cudaFuncAttributePreferredSharedMemoryCarveout = 9
@@ -227,6 +250,28 @@ cudaError_t cudaMemset2D(void* p, size_t pitch, int byte, size_t width_bytes, si
 cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int byte, size_t width_bytes, size_t height,
                               cudaStream_t stream CUDEV_DEFAULT(0));
 
+// the same in three dimensions
+static inline struct cudaPitchedPtr make_cudaPitchedPtr(void* p, size_t pitch, size_t xsize,
+                                                        size_t ysize) {
+    struct cudaPitchedPtr made = {p, pitch, xsize, ysize};
+    return made;
+}
+static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+    struct cudaExtent made = {width, height, depth};
+    return made;
+}
+static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z) {
+    struct cudaPos made = {x, y, z};
+    return made;
+}
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr* p, struct cudaExtent extent);
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms* parameters);
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms* parameters,
+                              cudaStream_t stream CUDEV_DEFAULT(0));
+cudaError_t cudaMemset3D(struct cudaPitchedPtr p, int byte, struct cudaExtent extent);
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr p, int byte, struct cudaExtent extent,
+                              cudaStream_t stream CUDEV_DEFAULT(0));
+
 // devices: there is one, number 0
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
@@ -262,6 +307,13 @@ cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
+// A function of the host in the order of a stream: all work before it is done. It may not call the
+// runtime.
+typedef void (*cudaHostFn_t)(void* data);
+typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* data);
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data);
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* data,
+                                  unsigned flags);  // flags: 0
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned flags CUDEV_DEFAULT(0));
 cudaError_t cudaEventCreate(cudaEvent_t* event);

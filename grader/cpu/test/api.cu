@@ -320,6 +320,87 @@ static void asynchronous(void) {
     CHECK_CUDA(cudaFree(p));
 }
 
+// A box of 2 x 3 x 2 out of one of 5 x 4 x 3 bytes, to and fro.
+static void boxes(void) {
+    unsigned char host[3][4][5], back[3][4][5], *p = &host[0][0][0];
+    for (int i = 0; i < 60; i++) p[i] = (unsigned char)i;
+    cudaPitchedPtr box;
+    CHECK_CUDA(cudaMalloc3D(&box, make_cudaExtent(5, 4, 3)));
+    CHECK(box.pitch >= 5 && box.xsize == 5 && box.ysize == 4);
+    CHECK_CUDA(cudaMemset3D(box, 9, make_cudaExtent(5, 4, 3)));
+    cudaMemcpy3DParms to = {}, from = {};
+    to.srcPtr = make_cudaPitchedPtr(host, 5, 5, 4);
+    to.dstPtr = box;
+    to.srcPos = to.dstPos = make_cudaPos(1, 1, 1);
+    to.extent = make_cudaExtent(2, 3, 2);
+    to.kind = cudaMemcpyHostToDevice;
+    cudev_stats before, after;
+    cudev_get_stats(&before);
+    CHECK_CUDA(cudaMemcpy3D(&to));
+    cudev_get_stats(&after);
+    CHECK(after.bytes_to_device - before.bytes_to_device == 12);
+    from.srcPtr = box;
+    from.dstPtr = make_cudaPitchedPtr(back, 5, 5, 4);
+    from.extent = make_cudaExtent(5, 4, 3);
+    from.kind = cudaMemcpyDeviceToHost;
+    CHECK_CUDA(cudaMemcpy3DAsync(&from));
+    for (int z = 0; z < 3; z++)
+        for (int y = 0; y < 4; y++)
+            for (int x = 0; x < 5; x++) {
+                bool inside = x >= 1 && x < 3 && y >= 1 && z >= 1;
+                CHECK(back[z][y][x] == (inside ? host[z][y][x] : 9));
+            }
+    to.dstPos = make_cudaPos(1, 2, 1);  // a row too far: it would be one of the next layer
+    CHECK(cudaMemcpy3D(&to) == cudaErrorInvalidValue);
+    to.dstPos = make_cudaPos(box.pitch - 1, 1, 1);
+    CHECK(cudaMemcpy3D(&to) == cudaErrorInvalidPitchValue);
+    to.dstPos = make_cudaPos(1, 1, 2);  // a layer too far
+    CHECK(cudaMemcpy3D(&to) == cudaErrorInvalidValue);
+    to.dstPos = make_cudaPos(1, 1, 1);
+    to.kind = cudaMemcpyDeviceToHost;
+    CHECK(cudaMemcpy3D(&to) == cudaErrorInvalidValue);
+    CHECK_CUDA(cudaFree(box.ptr));
+    cudaGetLastError();
+}
+
+// What the host does in a stream comes between what stands before and after it.
+static int seen[3], calls;
+static void look(void* data) {
+    seen[calls++] = *(int*)data;
+}
+static void look_back(cudaStream_t, cudaError_t status, void* data) {
+    if (status == cudaSuccess) look(data);
+}
+static void host_functions(void) {
+    int *p, host = 0;
+    float ms = -1;
+    cudaStream_t stream;
+    cudaEvent_t start, stop;
+    CHECK_CUDA(cudaStreamCreate(&stream));
+    CHECK_CUDA(cudaEventCreate(&start));
+    CHECK_CUDA(cudaEventCreate(&stop));
+    CHECK_CUDA(cudaMalloc(&p, sizeof *p));
+    CHECK_CUDA(cudaEventRecord(start, stream));
+    for (int n = 0; n < 3; n++) {
+        CHECK_CUDA(cudaMemsetAsync(p, n + 1, 1, stream));
+        CHECK_CUDA(cudaMemcpyAsync(&host, p, 1, cudaMemcpyDeviceToHost, stream));
+        CHECK_CUDA(n < 2 ? cudaLaunchHostFunc(stream, look, &host)
+                         : cudaStreamAddCallback(stream, look_back, &host, 0));
+    }
+    CHECK_CUDA(cudaEventRecord(stop, stream));
+    CHECK_CUDA(cudaStreamSynchronize(stream));
+    CHECK_CUDA(cudaEventElapsedTime(&ms, start, stop));
+    CHECK(calls == 3 && seen[0] == 1 && seen[1] == 2 && seen[2] == 3 && ms >= 0);
+    CHECK(cudaLaunchHostFunc(stream, NULL, &host) == cudaErrorInvalidValue);
+    CHECK(cudaStreamAddCallback(stream, look_back, &host, 1) == cudaErrorInvalidValue);
+    CHECK(calls == 3);
+    CHECK_CUDA(cudaFree(p));
+    CHECK_CUDA(cudaEventDestroy(start));
+    CHECK_CUDA(cudaEventDestroy(stop));
+    CHECK_CUDA(cudaStreamDestroy(stream));
+    cudaGetLastError();
+}
+
 // Two arrays that this machine does not have.
 static void few_bytes(void) {
     const size_t n = (size_t)100 << 30;
@@ -355,6 +436,8 @@ int main(void) {
     settings();
     streams_and_occupancy();
     asynchronous();
+    boxes();
+    host_functions();
     cudev_stats stats;
     cudev_get_stats(&stats);
     CHECK(stats.launches > 200 && stats.bytes_to_host > 0 && stats.bytes_to_device > 0);

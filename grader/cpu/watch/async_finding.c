@@ -4,6 +4,7 @@
 #include "cpu/watch/finding.h"
 #include "cpu/watch/sites.h"
 
+const char cudev_other_swizzle[] = "with another swizzle";
 const char cudev_wait_first[] =
     "who reads a stage waits first: mbarrier_wait() on the barrier that its load names, with the\n"
     "        parity of this round";

@@ -16,6 +16,8 @@ struct side cudev_side_of_copy(const struct watch* watch, const struct bulk_copy
 // A finding about what lies at p in shared memory; NULL: about registers.
 void cudev_async_found(struct watch* watch, const char* p, struct side later, struct side earlier,
                        const char* why, const char* next);
+// What is wrong, for `why`, where the mistake is no missing order: cudev_finding_cause().
+extern const char cudev_other_swizzle[];
 // What is to be done, for `next`.
 extern const char cudev_wait_first[], cudev_hand_back[];
 

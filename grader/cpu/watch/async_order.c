@@ -342,7 +342,7 @@ static void check_swizzle(struct worker* w, const struct product* p, struct side
         if (at < box->begin || at >= box->end || box->swizzle == (unsigned)p->is.swizzle) continue;
         cudev_async_found(
             w->watch, at, by, (struct side){box->site, thread_of_tma(w->watch), "loads by TMA"},
-            "with another swizzle",
+            cudev_other_swizzle,
             "the swizzle of tensor_map_encode() and that of the wgmma function are the same");
     }
 }

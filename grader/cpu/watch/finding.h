@@ -56,6 +56,8 @@ const struct source_line* cudev_first_line(const struct located_finding* r);
 const struct source_line* cudev_second_line(const struct located_finding* r);
 
 const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
+// The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle".
+const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);
 // The whole text, `length` bytes and a 0, until the next call.

@@ -1,4 +1,5 @@
 // The words of a finding.
+#include "cpu/watch/async_finding.h"
 #include "cpu/watch/finding.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +20,12 @@ static bool is_write(enum cudev_access access) {
 
 bool cudev_race_of_writes(const struct finding* f) {
     return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
+}
+
+const char* cudev_finding_cause(const struct finding* f) {
+    return cudev_race_of_writes(f)         ? "race_of_writes"
+           : f->why == cudev_other_swizzle ? "swizzle"
+                                           : cudev_finding_kind(f);
 }
 
 static bool other_first(const struct located_finding* r) {

@@ -117,9 +117,7 @@ static void print(const struct located_finding* r) {
     size_t length;
     const char* text = cudev_finding_text(r, &length);
     if (!write_text(text, length)) return;
-    if (cudev_on_finding)
-        cudev_on_finding(cudev_race_of_writes(r->f) ? "race_of_writes" : cudev_finding_kind(r->f),
-                         text);
+    if (cudev_on_finding) cudev_on_finding(cudev_finding_cause(r->f), text);
 }
 
 static bool was_printed(const struct located_finding* r) {

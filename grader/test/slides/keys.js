@@ -37,22 +37,42 @@ for (const [key, shift, wanted] of [["ArrowDown", false, 2], ["ArrowDown", false
     [" ", false, all.length], ["Home", false, 1], ["PageDown", false, 2], ["PageUp", false, 1], [" ", false, 2], [" ", true, 1]])
     expect(`${key} ${shift ? "with shift" : ""}`, press(key, shift), wanted);
 
-// The presenter's window is a frame here. It has the notes; no key brings them onto a slide.
-let frame = null;
-window.open = () => {
-    frame = document.body.appendChild(document.createElement("iframe"));
-    return frame.contentWindow;
+// The presenter's window is a second page, opened from a file as a presenter does. It has the notes; no key brings
+// them onto a slide. slides.sh lets Chromium open windows without a click.
+const open = window.open.bind(window);
+let other = null, opened = 0;
+window.open = (...of) => {
+    opened++;
+    return (other = open(...of));
 };
 press("ArrowDown");
 press("p");
+if (!other || other === window || other.opener !== window || other.frameElement) wrong.push("no window of its own");
 const notes = (root) => [...root.querySelectorAll(".notes")].filter((e) => e.getClientRects().length).map((e) => e.textContent.trim());
-const told = () => notes(frame.contentDocument).join();
+const told = () => notes(other.document).join();
 const written = (n) => [...all[n].querySelectorAll(".notes")].map((e) => e.textContent.trim()).join();
 expect("notes of slide 2", told(), written(1));
-press("ArrowDown", false, frame.contentWindow);
+const now = () => other.document.querySelector("#now h2").textContent;
+const title = (n) => all[n].querySelector("h2").textContent;
+expect("slide 2 in the presenter's window", now(), title(1));
+press("ArrowDown", false, other);
 expect("a key in the presenter's window", shown(), 3);
 expect("notes of slide 3", told(), written(2));
-const clock = frame.contentDocument.querySelector("#clock").textContent;
+expect("slide 3 in the presenter's window", now(), title(2));
+// A step on either side is a step on both; what comes next is shown beside it.
+const coming = () => [now(), other.document.querySelectorAll("#now .later").length, other.document.querySelector("#next h2").textContent];
+for (const where of [window, other, window]) {
+    press("ArrowRight", false, where);
+    const n = Number(shown()), left = later();
+    expect("in step", coming(), [title(n - 1), left, left > 0 ? title(n - 1) : title(n)]);
+    expect("notes in step", told(), written(n - 1));
+}
+press("Home");
+press("ArrowDown");
+press("ArrowDown");
+press("p");
+expect("p again: the same window, on the slide that is shown", [opened, now()], [2, title(2)]);
+const clock = other.document.querySelector("#clock").textContent;
 if (!/^0:0\d {3}\d\d:\d\d {3}slide 3 of \d+/.test(clock)) wrong.push(`clock: ${clock}`);
 for (const key of "abcdefghijklmnoqrstuvwxyz") press(key);
 expect("notes on a slide", notes(document).length, 0);

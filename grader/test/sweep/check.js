@@ -51,6 +51,17 @@ function shownWrong() {
     return "";
 }
 
+// What a worked line adds, it adds as shown, to the last digit.
+function addsWrong() {
+    const term = String.raw`(\([^()]*\)|\u2212?\d[\d.]*)`, text = at("worked").textContent;
+    const thousandths = list => list.replace(/[()]/g, "").split(",").map(x => Math.round(1000 * Number(x.replace("\u2212", "-"))));
+    for (const [sum, ...terms] of text.matchAll(new RegExp(`${term} \\+ ${term} = ${term}`, "g"))) {
+        const [a, b, c] = terms.map(thousandths);
+        if (c.some((x, n) => a[n] + b[n] !== x)) return sum;
+    }
+    return "";
+}
+
 // ---- attention, in double, by its definition ----
 
 function attention(c) {
@@ -64,6 +75,24 @@ function attention(c) {
         LSE.push(Math.log(sum));
     }
     return {O, LSE};
+}
+
+// dQ, dK and dV by their definition, with the O of the trace, which is rounded; and delta.
+function gradients(c) {
+    const dot = (a, b) => a.reduce((s, y, x) => s + y * b[x], 0), zeros = rows => rows.map(row => row.map(() => 0));
+    const dQ = zeros(c.Q), dK = zeros(c.K), dV = zeros(c.V), delta = c.dO.map((row, i) => dot(row, c.O[i]));
+    const LSE = attention(c).LSE;
+    for (let i = 0; i < c.N_q; i++)
+        for (let j = 0; j < c.N_k && (!c.causal || j <= i + c.N_k - c.N_q); j++) {
+            const P = Math.exp(c.scale * dot(c.Q[i], c.K[j]) - LSE[i]);
+            const dS = P * (dot(c.dO[i], c.V[j]) - delta[i]) * c.scale;
+            for (let x = 0; x < c.d; x++) {
+                dQ[i][x] += dS * c.K[j][x];
+                dK[j][x] += dS * c.Q[i][x];
+                dV[j][x] += P * c.dO[i][x];
+            }
+        }
+    return {dQ, dK, dV, delta, LSE};
 }
 
 // ---- how it looks ----
@@ -89,7 +118,7 @@ function looksWrong() {
         range.selectNodeContents(node);
         for (const box of range.getClientRects()) {
             if (box.left < 0 || box.top < 0 || box.right > 1280 || box.bottom > 720) return `"${text}" stands outside`;
-            const cell = node.parentElement.closest("td, #map div");
+            const cell = node.parentElement.closest("td, .map div");
             const around = cell && cell.getBoundingClientRect();
             if (cell && (box.left < around.left || box.right > around.right)) return `"${text}" is wider than its cell`;
             // Lines of text are as tall as their letters never are.
@@ -149,7 +178,7 @@ function storeWrong(c, right, q) {
 
 // Which tiles the map calls skipped, and which one `now`.
 function mapWrong(c, step) {
-    const drawn = [...document.querySelectorAll("#map .tile")], T_k = Math.ceil(c.N_k / c.block_k);
+    const drawn = [...document.querySelectorAll(c.backward ? "#columns .tile" : "#map .tile")], T_k = Math.ceil(c.N_k / c.block_k);
     if (drawn.length !== T_k * Math.ceil(c.N_q / c.block_q)) return "the map has another number of tiles";
     for (let n = 0; n < drawn.length; n++) {
         const q = Math.floor(n / T_k), k = n % T_k, isSkipped = !c.steps.some(s => s.q_tile === q && s.k_tile === k);
@@ -162,18 +191,56 @@ function mapWrong(c, step) {
 // ---- a mode ----
 
 const where = () => ({q: Number(body.dataset.q), k: Number(body.dataset.k), step: count(at("where").textContent)});
-const whole = () => at("map").textContent + [...document.querySelectorAll("td")].map(c => c.dataset.value).join(" ");
+const whole = () => at("map").textContent + at("columns").textContent + [...document.querySelectorAll("td")].map(c => c.dataset.value).join(" ");
 
 function walk(c, n) {
-    const problems = {numbers: "", result: "", map: "", bytes: "", looks: "", keys: ""};
+    const problems = {numbers: "", result: "", map: "", bytes: "", sums: "", looks: "", keys: ""};
     const note = (what, step, problem) => { if (problem && !problems[what]) problems[what] = `step ${step.step[0]}: ${problem}`; };
-    const right = attention(c);
-    let tile = 0, bytes = 0, here, earlier = "";
+    const look = here => {
+        note("map", here, mapWrong(c, here));
+        note("looks", here, looksWrong());
+        note("sums", here, addsWrong());
+    };
+    // A step on, and once back and forth. What the step before showed.
+    const step = here => {
+        const now = whole();
+        press("ArrowRight");
+        if (where().step[0] < here.step[1]) {
+            press("ArrowLeft");
+            if (whole() !== now) note("keys", here, "back and forth changes something");
+            press("ArrowRight");
+        }
+        return now;
+    };
+    begin(c, n, problems);
+    const earlier = (c.backward ? walkBackward : walkForward)(c, problems, note, look, step);
+    press("Home");
+    if (where().step[0] !== 1) problems.keys = "Home";
+    press("End");
+    if (where().step[0] !== where().step[1] || whole() !== earlier) problems.keys = "End";
+    const name = (c.backward ? "backward " : "") + c.name;
+    tell(c.backward ? `${name}: Q, dO, K, V, P, dS, dK, dV and dQ of each tile are the kernel's`
+                    : `${name}: Q, K, V, S, m, l, alpha, O of each tile are the kernel's`, problems.numbers);
+    tell(`${name}: ${c.backward ? "delta, dQ, dK and dV" : "O and LSE"} are right, and what the kernel stores`, problems.result);
+    tell(`${name}: skipped is what the kernel skips`, problems.map);
+    tell(`${name}: bytes`, problems.bytes);
+    tell(`${name}: sums are those of the numbers shown`, problems.sums);
+    tell(`${name}: legible at 1280 x 720`, problems.looks);
+    tell(`${name}: keys`, problems.keys);
+}
+
+function begin(c, n, problems) {
+    press(c.backward ? "b" : "f");
     press(String(n));
     press("Home");
     const pressed = [...document.querySelectorAll("#modes button")].filter(b => b.getAttribute("aria-pressed") === "true");
     if (body.dataset.mode !== c.name || pressed.length !== 1 || !pressed[0].textContent.endsWith(c.name))
         problems.keys = `key ${n} chooses ${body.dataset.mode}`;
+}
+
+function walkForward(c, problems, note, look, step) {
+    const right = attention(c);
+    let tile = 0, bytes = 0, here, earlier = "";
     for (let stored = 0; stored < Math.ceil(c.N_q / c.block_q);) {
         here = where();
         if (here.k >= 0) {
@@ -188,30 +255,76 @@ function walk(c, n) {
             note("result", here, storeWrong(c, right, here.q) || shownWrong());
             stored++;
         }
-        note("map", here, mapWrong(c, here));
-        note("looks", here, looksWrong());
-        const now = whole();
-        press("ArrowRight");
-        if (where().step[0] < here.step[1]) {
-            press("ArrowLeft");
-            if (whole() !== now) note("keys", here, "back and forth changes something");
-            press("ArrowRight");
-        }
-        earlier = now;
+        look(here);
+        earlier = step(here);
     }
     if (tile !== c.steps.length) note("numbers", here, `${tile} tiles, the kernel computes ${c.steps.length}`);
     const [read, written] = count(at("traffic").textContent);
     if (read !== bytes + c.N_q * c.d * 2 || written !== c.N_q * (c.d * 2 + 4)) problems.bytes = at("traffic").textContent;
-    press("Home");
-    if (where().step[0] !== 1) problems.keys = "Home";
-    press("End");
-    if (where().step[0] !== where().step[1] || whole() !== earlier) problems.keys = "End";
-    tell(`${c.name}: Q, K, V, S, m, l, alpha, O of each tile are the kernel's`, problems.numbers);
-    tell(`${c.name}: O and LSE are right, and what the kernel stores`, problems.result);
-    tell(`${c.name}: skipped is what the kernel skips`, problems.map);
-    tell(`${c.name}: bytes`, problems.bytes);
-    tell(`${c.name}: legible at 1280 x 720`, problems.looks);
-    tell(`${c.name}: keys`, problems.keys);
+    return earlier;
+}
+
+// A tile of lesson 15's trace; sums: dQ_sum after it, by the shares of the trace.
+function passWrong(c, traced, sums) {
+    const shown = steps[where().step[0] - 1], P = numbersOf("bP"), dS = numbersOf("bdS"), first = traced.q_tile * c.block_q;
+    const rows = (all, size) => rowsOf(all, traced.q_tile, size), keys = all => rowsOf(all, traced.k_tile, c.block_k);
+    const of = (all, r) => first + r < c.N_q ? all[first + r] : 0;
+    return differs("Q", numbersOf("bQ"), rows(c.Q, c.block_q)) || differs("dO", numbersOf("bdO"), rows(c.dO, c.block_q))
+        || differs("K", numbersOf("bK"), keys(c.K)) || differs("V", numbersOf("bV"), keys(c.V))
+        || differs("S", shown.S, traced.S) || differs("dP", shown.dP, traced.dP)
+        || differs("LSE", P.map(row => row[0]), P.map((_, r) => of(c.LSE, r)))
+        || differs("P", P.map(row => row.slice(1)), traced.P) || differs("dS", dS.map(row => row.slice(1)), traced.dS)
+        || differs("dK", numbersOf("bdK"), traced.dK) || differs("dV", numbersOf("bdV"), traced.dV)
+        || differs("dQ_sum", numbersOf("bdQ"), rowsOf(sums, traced.q_tile, c.block_q));
+}
+
+// Rows that are stored: beside the right answer, and beside the kernel's in fp16, which is off by half an ulp.
+function storedWrong(name, table, right, stored, tile, size) {
+    const rows = numbersOf(table);
+    for (let r = 0, n = tile * size; r < size && n < stored.length; r++, n++) {
+        const problem = differs(`${name}[${n}]`, rows[r], right[n]);
+        if (problem) return problem;
+        for (let x = 0; x < rows[r].length; x++)
+            if (!(Math.abs(rows[r][x] - stored[n][x]) <= Math.abs(stored[n][x]) * 2 ** -11 + LIMIT))
+                return `${name}[${n}][${x}] is ${rows[r][x]}, the kernel's ${stored[n][x]}`;
+    }
+    return "";
+}
+
+function walkBackward(c, problems, note, look, step) {
+    const right = gradients(c), sums = c.Q.map(row => row.map(() => 0)), rows = q => Math.min(c.block_q, c.N_q - q * c.block_q);
+    const T_q = Math.ceil(c.N_q / c.block_q);
+    let tile = 0, passed = 0, here, earlier = "";
+    for (let rounded = 0; rounded < T_q;) {
+        here = where();
+        if (here.q >= 0 && here.k >= 0) {
+            const traced = c.steps[tile++];
+            if (!traced || traced.q_tile !== here.q || traced.k_tile !== here.k) {
+                note("numbers", here, `tile ${here.q}, ${here.k} is not the one that the kernel computes`);
+                break;
+            }
+            for (let r = 0; r < rows(here.q); r++) traced.dQ[r].forEach((x, n) => { sums[here.q * c.block_q + r][n] += x; });
+            note("numbers", here, passWrong(c, traced, sums) || shownWrong());
+            passed += rows(here.q);
+        } else if (here.q < 0) {
+            note("result", here, storedWrong("dK", "bdK", right.dK, c.dK, here.k, c.block_k)
+                || storedWrong("dV", "bdV", right.dV, c.dV, here.k, c.block_k) || shownWrong());
+        } else if (tile === 0) {
+            const delta = numbersOf("bdS").map(row => row[0]).slice(0, rows(here.q));
+            note("result", here, differs("delta", delta, delta.map((_, r) => right.delta[here.q * c.block_q + r])) || shownWrong());
+        } else {
+            note("result", here, storedWrong("dQ", "bdQ", right.dQ, c.dQ, here.q, c.block_q) || shownWrong());
+            rounded++;
+        }
+        look(here);
+        earlier = step(here);
+    }
+    if (tile !== c.steps.length) note("numbers", here, `${tile} tiles, the kernel computes ${c.steps.length}`);
+    const [read, written, added] = count(at("btraffic").textContent), row = c.d * 2;
+    if (read !== c.N_q * 2 * row + c.N_k * 2 * row + passed * (2 * row + 8) + c.N_q * c.d * 4
+        || written !== c.N_q * (4 + c.d * 4 + row) + c.N_k * 2 * row || added !== passed * c.d * 4)
+        problems.bytes = at("btraffic").textContent;
+    return earlier;
 }
 
 // ---- the controls ----
@@ -259,19 +372,23 @@ function controls() {
     press(" ");
 
     // What flies is what is counted: K and V at a second tile, K, V and Q at a block's first.
-    press("1");
-    let problem = "";
-    for (let [read] = [0], here = 1; here < where().step[1]; here++) {
-        const [from, stored] = count(at("traffic").textContent);
-        press("ArrowRight");
-        const [to, after] = count(at("traffic").textContent);
-        read = [...document.querySelectorAll(".flying")].reduce((sum, e) => sum + Number(e.dataset.bytes), 0);
-        if (read !== (moves() ? to - from + after - stored : 0)) problem = `step ${here + 1}: ${read} bytes fly`;
+    for (const [key, id] of [["f", "traffic"], ["b", "btraffic"]]) {
+        const counted = () => count(at(id).textContent).reduce((sum, x) => sum + x, 0);
+        let problem = "";
+        press(key);
+        for (let here = 1; here < where().step[1]; here++) {
+            const from = counted();
+            press("ArrowRight");
+            const fly = [...document.querySelectorAll(".flying")].reduce((sum, e) => sum + Number(e.dataset.bytes), 0);
+            if (fly !== (moves() ? counted() - from : 0)) problem = `step ${here + 1}: ${fly} bytes fly`;
+        }
+        tell(`${body.dataset.pass}: the bytes that are counted move between HBM and the block`, problem);
     }
-    tell("the bytes that are counted move between HBM and the block", problem);
+    press("f");
     tell("a button in focus keeps its space", press(" ", at("next")) ? "taken" : "");
 
     const duration = getComputedStyle(document.querySelector("td")).transitionDuration;
+    tell(`colours: ${matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"}`, "");
     tell(`motion: ${moves() ? "as usual" : "reduced"}`, (duration === "0s") === moves() ? `fades in ${duration}` : "");
     const loads = [...document.querySelectorAll("[src], link, iframe, object")].map(e => e.outerHTML);
     tell("the page loads nothing", loads.concat(performance.getEntriesByType("resource").map(e => e.name)).join(" "));
@@ -279,9 +396,14 @@ function controls() {
 
 try {
     const cases = TRACES.flatMap(trace => trace.cases);
-    const names = [...document.querySelectorAll("#modes button")].map(b => b.textContent.slice(2));
-    tell("the modes are the traced cases", names.join() === cases.map(c => c.name).join() ? "" : names.join());
-    cases.forEach((c, n) => walk(c, n + 1));
+    for (const backward of [false, true]) {
+        const of = cases.filter(c => c.backward === backward);
+        press(backward ? "b" : "f");
+        const names = [...document.querySelectorAll("#modes button")].map(b => b.textContent.slice(2));
+        tell(`the modes ${body.dataset.pass} are the traced cases`, names.join() === of.map(c => c.name).join() ? "" : names.join());
+        of.forEach((c, n) => walk(c, n + 1));
+    }
+    press("f");
     controls();
 } catch (error) {
     tell("the page", String(error.stack).replace(/\n/g, " "));

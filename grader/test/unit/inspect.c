@@ -202,6 +202,8 @@ static const struct {
      "x.cu:1: map needs functions of the C++ library"},
     {"symbols", "_ZNSs6_M_replaceEv U\n", "uses _ZNSs6_M_replaceEv"},
     {"symbols", "cudaGraphLaunch U\n", "calls cudaGraphLaunch"},
+    {"symbols", "cudaStreamAddCallback U\n", "cannot follow: call the function in the launcher"},
+    {"symbols", "cudaMemcpy3D U\n", "cannot follow: use cudaMemcpy2D(), once for each layer"},
     {"symbols-watched", "system U\n", "uses system"},
     {"symbols-gpu", "system U\n", "uses system"},
     {"sections", "  [ 1] .init_array INIT_ARRAY\n", "section .init_array"},
