@@ -4,8 +4,8 @@
 #include "attention/bench.h"
 #include "online_masks.h"
 
-// n; one batch of HEADS heads, arrays of (N, H, d). DOCUMENTS: those of lengths[] below, or none.
-// PASS is the last: 0 forward, 1 backward.
+// n; one batch of HEADS heads, arrays of (N, H, d). DOCUMENTS: attention_documents[], or none. PASS
+// is the last: 0 forward, 1 backward.
 enum { HEADS, N, D, CAUSAL, WINDOW, SINKS, DOCUMENTS, PASS = BENCH_NUMBERS - 1 };
 
 static const struct bench_size sizes[] = {
@@ -22,17 +22,9 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// As texts are: most are short, and one is long.
-static const int cu_seqlens[] = {0,    700,  1200,  3300,  3500,  7600, 8700,
-                                 9000, 9900, 12400, 12600, 15100, 16384};
-enum { COUNT = sizeof cu_seqlens / sizeof cu_seqlens[0] - 1 };
-
 // Where the document of position i begins.
 static int64_t beginning(const int64_t* n, int64_t i) {
-    int64_t begin = 0;
-    for (int e = 0; e < COUNT && n[DOCUMENTS]; e++)
-        if (cu_seqlens[e] <= i) begin = cu_seqlens[e];
-    return begin;
+    return n[DOCUMENTS] ? attention_document_begin(i) : 0;
 }
 
 static bool sees(const int64_t* n, int64_t i, int64_t j) {
@@ -77,7 +69,7 @@ static double flops(const int64_t* n) {
 }
 
 static void prepare(struct bench_run* run, const int64_t* n) {
-    bench_input_given(run, "cu_seqlens", I32, cu_seqlens, COUNT + 1);
+    bench_input_given(run, "cu_seqlens", I32, attention_documents, ATTENTION_DOCUMENTS + 1);
     attention_prepare(run, n);
 }
 
@@ -96,7 +88,7 @@ static int call(bench_launcher launcher, struct bench_run* run, const int64_t* n
     const struct online_mask mask = {.causal = (int)n[CAUSAL],
                                      .window = (int)n[WINDOW],
                                      .sinks = (int)n[SINKS],
-                                     .documents = n[DOCUMENTS] ? COUNT : 0,
+                                     .documents = n[DOCUMENTS] ? ATTENTION_DOCUMENTS : 0,
                                      .cu_seqlens_gpu = bench_gpu(run, "cu_seqlens")};
     int rows = (int)n[N], H = (int)n[HEADS], d = (int)n[D];
     float scale = attention_scale(&shape);

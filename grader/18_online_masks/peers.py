@@ -2,7 +2,7 @@
 Triton for the mask (grader/bench/attention_peers.py); both in bf16."""
 
 import torch
-from attention_peers import WithGradients
+from attention_peers import WithGradients, index_mask
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 CU_SEQLENS = 13  # numbers: 12 documents
@@ -33,21 +33,7 @@ class Peers(WithGradients):
         return self.bench.get(name, (1, self.N, self.H, self.d), torch.bfloat16).transpose(1, 2)
 
     def mask(self):
-        """Does query q see key k?"""
-        causal, window, sinks = self.causal, self.window, self.sinks
-        document = None
-        if self.ends is not None:
-            document = torch.bucketize(torch.arange(self.N, device="cuda"), self.ends, right=True)
-
-        def seen(b, h, q, k):
-            shown = q >= k if causal else q - k <= window
-            if window:
-                shown = shown & ((q - k < window) | (k < sinks) if causal else k - q <= window)
-            if document is not None:
-                shown = shown & (document[q] == document[k])
-            return shown
-
-        return seen
+        return index_mask(self.N, self.causal, self.window, self.sinks, self.ends)
 
     def attention(self, peer):
         if peer == 1:

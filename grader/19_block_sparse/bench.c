@@ -22,13 +22,8 @@ static const struct bench_size sizes[] = {
     {0},
 };
 
-// The mask: the blocks on the diagonal, and DENSITY in a thousand of the other blocks, different
-// blocks for each head.
 static bool is_active(const int64_t* n, int64_t head, int64_t i, int64_t j) {
-    uint64_t I = (uint64_t)(i / SPARSE_BLOCK), J = (uint64_t)(j / SPARSE_BLOCK);
-    uint64_t x = (((uint64_t)head << 40 | I << 20 | J) + 1) * 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
-    return I == J || (int64_t)((x ^ x >> 32) % 1000) < n[DENSITY];
+    return attention_block_is_active(n[DENSITY], head, i, j);
 }
 
 struct attention_shape attention_shape(const int64_t* n) {

@@ -2,8 +2,8 @@
 written out, N x N for every head, which computes every score, masked or not. All in bf16."""
 
 import torch
-from attention_peers import BACKENDS, WithGradients, sdpa
-from torch.nn.attention.flex_attention import BlockMask, flex_attention
+from attention_peers import BACKENDS, WithGradients, block_mask, sdpa
+from torch.nn.attention.flex_attention import flex_attention
 
 BLOCK = 128
 
@@ -28,10 +28,7 @@ class Peers(WithGradients):
             self.prepare_backward(input("dO"), False, self.mask)
         self.blocks = None
         if N % BLOCK == 0:  # else the last block is seen in part, and asks a function of the indices
-            count = active.sum(-1, dtype=torch.int32)
-            which = active.int().argsort(dim=-1, descending=True, stable=True).int().contiguous()
-            self.blocks = BlockMask.from_kv_blocks(torch.zeros_like(count), which, full_kv_num_blocks=count,
-                                                   full_kv_indices=which, BLOCK_SIZE=BLOCK)
+            self.blocks = block_mask(active, BLOCK)
             torch._dynamo.reset()
             self.flex = torch.compile(flex_attention, dynamic=False)
             self.attention(0)  # compiles

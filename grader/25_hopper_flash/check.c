@@ -1,21 +1,85 @@
 // check.c: lesson 25, graded.
 //
 // Every item is about one thing, and its data are free of the other items' traps: heads share keys
-// in "heads that share keys" alone, only "any number of queries and keys" has tiles of keys that
-// are not full where no mask hides their end, only "rows that see no key" has more queries than
-// keys, and so on. Scores are ordinary except in "hard scores" and "scores that outgrow the shift".
-// LSE is compared in "LSE" and the costs, and where no key is seen at all; the tickets in "called
-// again" alone.
+// in "heads that share keys" and "lists of blocks" alone, tiles of keys that are not full where no
+// mask hides their end are in "any number of queries and keys" and "lists of blocks", more queries
+// than keys in "rows that see no key", and so on. Scores are ordinary except in "hard scores" and
+// "scores that outgrow the shift". LSE is compared in "LSE" and the costs, and where no key is seen
+// at all; the tickets in "called again" alone.
+#include <stdio.h>
+
 #include "25_hopper_flash/mistakes.h"
 #include "attention/forward.h"
 #include "attention/reach.h"
+#include "hopper_flash.h"
 #include "wall/arena.h"
 
 // ---- the launcher's own arguments
 
+// The problem with documents, of each batch one number more than there are; or with lists, of which
+// the text is the mask: see mask_set(). Both are p->own, and live as long as the case.
+static struct problem with_documents(struct problem p, int64_t documents,
+                                     const int64_t* cu_seqlens) {
+    p.index.used = true, p.index.causal = p.causal, p.index.documents = documents;
+    p.own = (void*)cu_seqlens;
+    return p;
+}
+static struct problem with_lists(struct problem p, const char* mask) {
+    p.own = (void*)mask;
+    return p;
+}
+static bool has_lists(const struct problem* p) {
+    return p->own && !p->index.documents;
+}
+
+// The mask of the selected call, as it is computed with, and as the kernel gets it. Behind a list
+// stands what names no block.
+static void set_lists(struct problem* p, const char* mask) {
+    struct tensor* lists = check_tensor(p->check, "lists");
+    mask_set(p, mask);
+    const int64_t T_k = CEIL_DIV(p->N_k, LIST_BLOCK), length = 1 + T_k;
+    for (int64_t n = 0; n < lists->count / length; n++) {
+        double* list = lists->value + n * length;
+        int64_t blocks = 0;
+        for (int64_t j = 0; j < T_k; j++)
+            if (p->mask->value[n * T_k + j] != 0) list[++blocks] = (double)j;
+        list[0] = (double)blocks;
+        for (int64_t j = blocks + 1; j < length; j++) list[j] = 1 << 20;
+    }
+}
+
+static void needless(struct tensor* t) {
+    for (int64_t e = 0; t && e < t->count; e++) t->untouched[e] = true;
+}
+
+static void declare_masks(struct problem* p) {
+    struct check* c = p->check;
+    struct tensor* cu_seqlens = NULL;
+    check_int(c, "window", p->index.window);
+    check_int(c, "documents", p->index.documents);
+    if (p->index.documents) {
+        cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, p->index.documents + 1));
+        for (int64_t e = 0; cu_seqlens && e < cu_seqlens->count; e++)
+            cu_seqlens->value[e] = (double)((const int64_t*)p->own)[e];
+    } else {
+        check_null(c, "cu_seqlens");
+    }
+    p->index.cu_seqlens = cu_seqlens;
+    if (has_lists(p)) {
+        const int64_t T_q = CEIL_DIV(p->N_q, LIST_BLOCK), T_k = CEIL_DIV(p->N_k, LIST_BLOCK);
+        mask_declare(p);
+        needless(check_input(c, "lists", I32, SHAPE(p->B, p->H, T_q, 1 + T_k)));
+        needless(p->mask);
+        if (p->mask) set_lists(p, p->own);
+    } else {
+        check_null(c, "lists");
+    }
+    for (enum which a = ARRAY_Q; a <= ARRAY_V && p->own; a++) needless(p->array[a].tensor);
+}
+
 // The tickets are 0 before the call.
 static void declare_more(struct problem* p) {
-    check_int(p->check, "window", p->index.window);
+    declare_masks(p);
     struct tensor* tickets = check_in_place(p->check, "tickets", I32, SHAPE(TICKETS));
     for (int64_t e = 0; e < tickets->count; e++) tickets->untouched[e] = true;
 }
@@ -148,8 +212,61 @@ static void windows(struct check* c) {
     judge_O(with_d(windowed(c, 65, 300, 140), 128));
 }
 
-// LSE is -infinity where no key is seen; that of other rows is no matter of this item.
+// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in
+// one case a query's number is not its position.
+static void documents(struct check* c) {
+    const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 200, 230);
+    const int64_t two[] = {0, a, a, a + 1, e, 320, 0, b, b + 1, b + 1, 270, 320};
+    judge_O(with_heads(with_documents(causal(c, 250, 320), 5, two), 2, 1));
+    const int64_t first_empty[] = {0, 0, 0, b, 384};
+    judge_O(with_documents(all_keys(c, 384, 384), 4, first_empty));
+    const int64_t many[] = {0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80, 81, 81, 130, 160};
+    judge_O(with_d(with_documents(causal(c, 160, 160), 17, many), 128));
+    const int64_t windows[] = {0, e, 384};
+    judge_O(with_documents(windowed(c, 384, 384, b), 2, windows));
+    const int64_t end[] = {0, 2048 + a};  // where tiles may be larger
+    judge_O(with_documents(causal(c, 200, 2048 + a), 1, end));
+    judge_O(with_d(with_documents(all_keys(c, 33, 2048 + a), 1, end), 128));
+    check_watch(c, WATCH_CHECK);
+    const int64_t short_ones[] = {0, a, 150, 150, 193};
+    judge_O(with_documents(causal(c, 150, 193), 4, short_ones));
+}
+
+static void judge_lists(struct problem p, const char* mask) {
+    char name[MASK_TEXT + 16];
+    snprintf(name, sizeof name, ", blocks %s", mask);
+    forward_case(with_lists(p, mask), PACKED, name, JUDGE_O);
+}
+
+// Masks that differ from their transposes; heads and batches with lists of their own, while they
+// share keys; a last block that is short and is named, or not.
+static void lists(struct check* c) {
+    char mask[MASK_TEXT];
+    mask_random(c, 3, 3, mask);
+    judge_lists(all_keys(c, 384, 384), mask);
+    mask_random(c, 2, 4, mask);
+    judge_lists(with_d(all_keys(c, 200, 512), 128), mask);
+    struct problem p = with_heads(all_keys(c, 150, 256), 2, 4);
+    p.group = 2;
+    judge_lists(p, "10/01 01/10 11/10 11/11 01/11 11/10 10/11 01/01");
+    judge_lists(all_keys(c, 33, 384 + check_pick(c, 3, 60)), "0110");
+    judge_lists(with_d(all_keys(c, 33, 384 + check_pick(c, 3, 60)), 128), "0101");
+    judge_lists(all_keys(c, 16, 20 * LIST_BLOCK), "00110");
+    check_watch(c, WATCH_CHECK);
+    judge_lists(all_keys(c, 140, 640 - check_pick(c, 3, 60)), "01101/10010");
+}
+
+// LSE is -infinity where no key is seen; that of other rows is no matter of this item. Rows of no
+// document and of empty lists are in whole tiles and beside others.
 static void empty_rows(struct check* c) {
+    static const int64_t short_one[] = {0, 70, 150};
+    forward_case(with_documents(all_keys(c, 400, 400), 2, short_one), PACKED, "",
+                 JUDGE_O | JUDGE_LSE);
+    forward_case(with_documents(windowed(c, 400, 100, 30), 2, short_one), PACKED, "",
+                 JUDGE_O | JUDGE_LSE);
+    forward_case(with_lists(all_keys(c, 384, 256), "00/01/00"), PACKED, ", blocks 00/01/00",
+                 JUDGE_O | JUDGE_LSE);
+    forward_no_keys(with_lists(all_keys(c, 16, 0), "0"));
     judge_O(causal(c, 200, check_pick(c, 17, 31)));
     judge_O(causal(c, 300, check_pick(c, 140, 160)));
     judge_O(windowed(c, 160, 40, 64));
@@ -195,8 +312,18 @@ static void growing_scores(struct check* c) {
     // Where tiles may be larger.
     forward_case_jump(all_keys(c, 192, 2176), 200, 1);
     forward_case_jump(with_d(all_keys(c, 64, 2176), 128), 200, 1);
+    const int64_t all[] = {0, 384};
+    forward_case_jump(with_documents(all_keys(c, 64, 384), 1, all), 200, 1);
+    forward_case_jump(with_lists(all_keys(c, 64, 640), "01001"), 200, 1);
+    forward_case_jump(with_lists(with_d(all_keys(c, 64, 640), 128), "01001"), 200, 1);
     check_watch(c, WATCH_CHECK);
     forward_case_jump(all_keys(c, check_pick(c, 9, 15), 384), 200, 1);
+}
+
+static void other_lists(struct problem* p, int round) {
+    static const char* const masks[] = {"10/01", "01/10", "11/10"};
+    forward_fill(p);
+    set_lists(p, masks[round]);
 }
 
 // New data in the same arrays, then calls of other sizes; the tickets are zeros again.
@@ -216,6 +343,7 @@ static void again(struct check* c) {
         judge_tickets(c);
         forward_judge(&p, JUDGE_O);
     }
+    forward_again(with_lists(all_keys(c, 200, 256), "11"), "other lists", other_lists);
     // The kernels of d = 128 need more shared memory than others may have unasked.
     forward_case_after(with_heads(with_d(causal(c, 256, 256), 128), 1, 2), all_keys(c, 64, 128),
                        NULL);
@@ -226,6 +354,7 @@ static void arguments(struct check* c) {
     const struct idle_call bad[] = {
         {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
         {COURSE_BAD_ARGUMENT, {{"window", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"documents", -1}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
@@ -240,7 +369,20 @@ static void arguments(struct check* c) {
         PROBLEM_ORDER(80),
         {0},
     };
+    static const struct idle_call bad_documents[] = {
+        {COURSE_BAD_ARGUMENT, {{"cu_seqlens", 0}}},
+        {COURSE_OK, {{"B", 0}, {"cu_seqlens", 0}}},
+        {0},
+    };
+    static const struct idle_call bad_lists[] = {
+        {COURSE_UNSUPPORTED, {{"causal", 1}}},
+        {COURSE_UNSUPPORTED, {{"documents", 1}}},
+        {0},
+    };
+    static const int64_t end[] = {0, 128};
     struct problem p = all_keys(c, 64, 128);
+    problem_refused(with_documents(p, 1, end), bad_documents);
+    problem_refused(with_lists(p, "1"), bad_lists);
     forward_arguments(p, bad);
     problem_bad_arguments(p, (struct strides){.n = 63, .h = -64, .b = -512});
     problem_strides_refused(p, COURSE_UNSUPPORTED, (struct strides){.n = 68, .h = 100, .b = 4100});
@@ -265,6 +407,13 @@ static void by_wgmma(struct check* c) {
     forward_by_mma(all_keys(c, 128, 256));
     forward_by_mma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
     forward_by_mma(with_d(all_keys(c, 64, 256), 128));
+    // Kernels for masks, none of which hides anything.
+    static const int64_t one_document[] = {0, 128};
+    forward_by_mma(windowed(c, 16, 16, 100));
+    forward_by_mma(with_documents(all_keys(c, 16, 128), 1, one_document));
+    forward_by_mma(with_d(with_documents(all_keys(c, 16, 128), 1, one_document), 128));
+    forward_by_mma(with_lists(all_keys(c, 16, 128), "1"));
+    forward_by_mma(with_d(with_lists(all_keys(c, 16, 128), "1"), 128));
 }
 
 // All of Q, K, V and O moves by TMA: but for what a launcher may load besides.
@@ -276,6 +425,31 @@ static void moved_by_tma(struct check* c) {
     const double outputs = 2.0 * 128 * 64;
     check_at_most(c, CAUSE_narrow_access, "part of O not stored by TMA",
                   1 - (double)t->tma_store_bytes / outputs, 0);
+}
+
+// A document of half the keys, which ends where tiles of 64, 128 and 192 rows do: half of the tiles
+// read half of the keys, and the rows behind the document none. Without it they read four times
+// what half as many rows and keys cost. Not counted are 32 numbers of cu_seqlens for each row: a
+// few bounds, in several lanes.
+static void read_of_documents(struct check* c) {
+    enum { HALF = 384, N = 2 * HALF };
+    static const int64_t half[] = {0, HALF};
+    const double all = 4 * forward_loads(all_keys(c, HALF, HALF)), bounds = 32.0 * sizeof(int) * N;
+    check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
+                  (forward_loads(with_documents(all_keys(c, N, N), 1, half)) - bounds) / all, 0.25);
+}
+
+// One block of four, wherever it is, costs a quarter of all four, and none nothing; but for the
+// numbers of the lists, which each thread may read.
+static void read_of_lists(struct check* c) {
+    enum { N_q = 128, N_k = 4 * LIST_BLOCK };
+    static const char* const one[] = {"1000", "0100", "0010", "0001"};
+    const struct problem p = all_keys(c, N_q, N_k);
+    const double all = forward_loads(with_lists(p, "1"));
+    check_at_most(c, CAUSE_inactive_read, "bytes read for one block of four, of those for all four",
+                  forward_loads(with_lists(p, one[check_pick(c, 0, 3)])) / all, 0.3);
+    check_at_most(c, CAUSE_inactive_read, "bytes read without a block, of those for all four",
+                  forward_loads(with_lists(p, "0")) / all, 0.05);
 }
 
 // Every tile of queries reads all keys and values that it sees: in tiles of 128 keys 0.75 of what
@@ -295,24 +469,28 @@ static void read_once_per_tile(struct check* c) {
     double all = forward_loads(causal(c, 2 * N, 2 * N));
     check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
                   in_window / all, 0.8);
+    read_of_documents(c);
+    read_of_lists(c);
     forward_kept(all_keys(c, 16, 16));
 }
 
 static const struct item items[] = {
-    {8, "whole tiles, around the ring", whole_tiles},
+    {6, "whole tiles, around the ring", whole_tiles},
     {4, "heads and batches, any scale", heads},
     {4, "heads that share keys", groups},
     {4, "strides", strides},
     {5, "any number of queries and keys", ragged},
-    {6, "causal", masked},
-    {5, "windows", windows},
+    {5, "causal", masked},
+    {4, "windows", windows},
+    {5, "documents", documents},
+    {5, "lists of blocks", lists},
     {3, "rows that see no key", empty_rows},
-    {3, "LSE", logsumexp},
+    {2, "LSE", logsumexp},
     {3, "hard scores", hard_scores},
-    {5, "scores that outgrow the shift", growing_scores},
-    {2, "called again with new data", again},
-    {2, "empty inputs and bad arguments", arguments},
-    {6, "no races, no stray accesses, order with TMA and wgmma", safe},
+    {4, "scores that outgrow the shift", growing_scores},
+    {1, "called again with new data", again},
+    {1, "empty inputs and bad arguments", arguments},
+    {4, "no races, no stray accesses, order with TMA and wgmma", safe},
     {24, "wgmma makes both products", by_wgmma},
     {8, "TMA brings every tile", moved_by_tma},
     {8, "nothing loaded that the mask hides", read_once_per_tile},

@@ -178,7 +178,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     if (is_outgrown(&s)) return CAUSE_overflow;
     if (are_first_rows(&s)) return CAUSE_sums_moved;
     enum cause cause = CAUSE_NONE;
-    if (!p->index.used && p->N_k > WALK_K) cause = explain_lazy(&s);
+    if (!p->index.used && !p->mask && p->N_k > WALK_K) cause = explain_lazy(&s);
     return cause ? cause : index_explain(c, t, budget);
 }
 

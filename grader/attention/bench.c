@@ -70,6 +70,23 @@ struct attention_shape attention_of_bf16(const int64_t* n) {
     return s;
 }
 
+const int attention_documents[] = {0,    700,  1200,  3300,  3500,  7600, 8700,
+                                   9000, 9900, 12400, 12600, 15100, 16384};
+
+int64_t attention_document_begin(int64_t i) {
+    int64_t begin = 0;
+    for (int e = 0; e < ATTENTION_DOCUMENTS; e++)
+        if (attention_documents[e] <= i) begin = attention_documents[e];
+    return begin;
+}
+
+bool attention_block_is_active(int64_t density, int64_t head, int64_t i, int64_t j) {
+    uint64_t I = (uint64_t)(i / MASK_BLOCK), J = (uint64_t)(j / MASK_BLOCK);
+    uint64_t x = (((uint64_t)head << 40 | I << 20 | J) + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+    return I == J || (int64_t)((x ^ x >> 32) % 1000) < density;
+}
+
 // ---- the work ------------------------------------------------------------------------------
 
 // Scores of one head.

@@ -45,6 +45,16 @@ extern const struct bench_size attention_sizes_of_heads[];
 extern const struct bench_size attention_sizes_of_batches[];
 struct attention_shape attention_of_bf16(const int64_t* n);
 
+// Documents as texts are: most are short, and one is long. Where each begins in one batch of 16384
+// positions, and the end of the last; and where that of position i begins.
+enum { ATTENTION_DOCUMENTS = 12 };
+extern const int attention_documents[ATTENTION_DOCUMENTS + 1];
+int64_t attention_document_begin(int64_t i);
+
+// A mask of blocks of 128 x 128 scores: those on the diagonal, and `density` in a thousand of the
+// other blocks, different ones for each head.
+bool attention_block_is_active(int64_t density, int64_t head, int64_t i, int64_t j);
+
 // For struct bench. As is usual, two products are counted forward and five backward, even if a
 // kernel makes seven; and half of the scores with a causal mask and N_q = N_k.
 double attention_bytes(const int64_t* n);

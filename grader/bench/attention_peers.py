@@ -18,6 +18,7 @@ import sys
 import torch
 import triton_attention
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import BlockMask
 
 ROUNDS_P = 4.0
 BACKENDS = {"FlashAttention-2": SDPBackend.FLASH_ATTENTION, "SDPA cuDNN": SDPBackend.CUDNN_ATTENTION,
@@ -62,6 +63,31 @@ def exact_forward(Q, K, V, causal, shown=None):
             LSE[b, h] = S.logsumexp(1)
             O[b, h] = S.sub_(LSE[b, h, :, None]).exp_() @ V[b, h // group].float()
     return O, LSE
+
+
+def index_mask(N, causal, window=0, sinks=0, ends=None):
+    """For FlexAttention: does query q see key k?  ends: where documents begin, and the end of the last."""
+    document = None
+    if ends is not None:
+        document = torch.bucketize(torch.arange(N, device="cuda"), ends, right=True)
+
+    def seen(b, h, q, k):
+        shown = q >= k if causal else q - k <= window
+        if window:
+            shown = shown & ((q - k < window) | (k < sinks) if causal else k - q <= window)
+        if document is not None:
+            shown = shown & (document[q] == document[k])
+        return shown
+
+    return seen
+
+
+def block_mask(active, size):
+    """For FlexAttention: blocks of size x size that are seen whole where `active`, (1, H, T, T), is True."""
+    count = active.sum(-1, dtype=torch.int32)
+    which = active.int().argsort(dim=-1, descending=True, stable=True).int().contiguous()
+    return BlockMask.from_kv_blocks(torch.zeros_like(count), which, full_kv_num_blocks=count, full_kv_indices=which,
+                                    BLOCK_SIZE=size)
 
 
 class WithGradients:

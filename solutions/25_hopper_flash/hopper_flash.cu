@@ -16,17 +16,11 @@
 #include <math.h>
 
 #include "arrays.h"
+#include "flash.h"
 #include "hopper.h"
 
-#define LOG2_E 1.44269504f
-#define LN_2 0.69314718f
-
 enum {
-    BLOCK_K = 128,   // keys of a block
-    STAGES = 2,      // of K, of V, and tiles of Q
-    ROWS = 64,       // queries of a consumer: the M of wgmma
-    WARP_ROWS = 16,  // of one of its warps
-    WARPGROUP = 128,
+    STAGES = 2,          // of K, of V, and tiles of Q
     TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
     TURN_THREADS = 256,  // who gives a turn, and who takes it
     SECTION = 16 << 20,  // bytes of K and V of the heads that are worked on together, in L2
@@ -39,8 +33,9 @@ enum {
 #define LARGEST_SUM 0x1p12f
 
 // The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.
-// window: queries see a window of keys; a kernel without one need not ask.
-template <int head_dim, int consumers, bool under_PV, bool window> struct flash_tiles {
+// window: there may be a window or documents; lists: each tile of queries has a list of blocks of
+// keys. What a kernel has not, it need not ask for.
+template <int head_dim, int consumers, bool under_PV, bool window, bool lists> struct flash_tiles {
     enum {
         d = head_dim,
         CONSUMERS = consumers,
@@ -50,15 +45,11 @@ template <int head_dim, int consumers, bool under_PV, bool window> struct flash_
         THREADS = WARPGROUP * (consumers + 1),
         UNDER_PV = under_PV,
         WINDOW = window,
+        LISTS = lists,
         PRODUCER_REGISTERS = consumers == 3 ? 32 : 24,
         CONSUMER_REGISTERS = consumers == 3 ? 160 : 240,
     };
-};
-
-// A tile of queries: its first row, its head; the blocks of keys [first, last] that some of its
-// queries see, at least one. live: there is such a tile.
-struct __align__(16) place {
-    int row0, head, batch, live, first, last;
+    static_assert(!lists || (int)BLOCK_Q == LIST_BLOCK, "a list is of the queries of a tile");
 };
 
 template <class T> struct block_smem {
@@ -71,31 +62,7 @@ template <class T> struct block_smem {
     mbarrier K_full[STAGES], K_empty[STAGES], V_full[STAGES], V_empty[STAGES];
 };
 
-// What the kernel works on.
-struct flash {
-    CUtensorMap Q_map, K_map, V_map, O_map;
-    struct rows Q, K, V, O;  // Q and K: for scores that are computed again
-    float* LSE;
-    int* tickets;  // the next tile that nobody has; how many blocks are done
-    int B, N_q, N_k, H_q, H_k, causal, window;
-    int tiles, tiles_of_head, section;  // section: heads that are worked on together
-    int behind;                         // 1 if there is no key: see launch()
-    float c;                            // scale * log2(e)
-};
-
-// ---- which keys
-
-// Query i sees keys [from, to).
-struct range {
-    int from, to;
-};
-template <class T> __device__ __forceinline__ struct range visible(const struct flash& p, int i) {
-    int q = min(i, p.N_q - 1) + (p.N_k - p.N_q);
-    struct range keys = {0, p.N_k};
-    if (p.causal) keys.to = min(p.N_k, q + 1);
-    if (T::WINDOW) keys.from = max(0, q - p.window + 1);
-    return keys;
-}
+// ---- which tile
 
 // Tile number t. A section of heads at a time, whose K and V stay in L2; in a section the last rows
 // first: with a causal mask they see the most keys, and what comes last should be short.
@@ -109,95 +76,8 @@ template <class T> __device__ __forceinline__ struct place place_of(const struct
     int head = section + t % heads;
     place.row0 = (p.tiles_of_head - 1 - t / heads) * T::BLOCK_Q;
     place.batch = head / p.H_q, place.head = head % p.H_q;
-    place.first = visible<T>(p, place.row0).from / BLOCK_K;
-    place.last = max(place.first, (visible<T>(p, place.row0 + T::BLOCK_Q - 1).to - 1) / BLOCK_K);
+    find_walk<T::WINDOW, T::LISTS>(p, place, T::BLOCK_Q);
     return place;
-}
-
-// ---- products
-
-// S = Q K^T for a consumer's rows: Q and K are descriptors.                       (README eq. 2)
-template <class T>
-__device__ __forceinline__ void issue_QK(float S[BLOCK_K / 2], unsigned Q, unsigned K) {
-    const int IN_PANEL = PANEL / 16;
-    wgmma_fence();
-#pragma unroll
-    for (int x = 0; x < T::d / 16; x++)
-        wgmma_bf16<BLOCK_K, K_MAJOR, K_MAJOR>(
-            S, Q + x / IN_PANEL * (T::BLOCK_Q * 128 / 16) + x % IN_PANEL * 2,
-            K + x / IN_PANEL * (BLOCK_K * 128 / 16) + x % IN_PANEL * 2, x > 0);
-    wgmma_commit();
-}
-
-// O += P V. P is in registers.                                                    (README eq. 2)
-template <class T>
-__device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[BLOCK_K / 4],
-                                         unsigned V) {
-    wgmma_fence();
-#pragma unroll
-    for (int n = 0; n < BLOCK_K / 16; n++)
-        wgmma_bf16_registers<T::d, MN_MAJOR>(O, &P[4 * n], V + n * (16 * 128 / 16), 1);
-    wgmma_commit();
-}
-
-// ---- softmax of a consumer's rows. A lane has two rows of S: S[i] is of row i / 2 % 2, of key
-//      i / 4 * 8 + i % 2 from its first key on.
-
-template <class T>
-__device__ __forceinline__ void mask(float S[BLOCK_K / 2], const struct range keys[2],
-                                     int first_key) {
-#pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) {
-        int n = first_key + i / 4 * 8 + i % 2;
-        if (n >= keys[i / 2 % 2].to || (T::WINDOW && n < keys[i / 2 % 2].from)) S[i] = -INFINITY;
-    }
-}
-
-// m becomes the larger of itself and the rows' maximum; what was summed is to be multiplied by
-// alpha.
-__device__ __forceinline__ void raise_maximum(const float S[BLOCK_K / 2], float m[2],
-                                              float alpha[2], float c) {
-    float part[2][2] = {{S[0], S[1]}, {S[2], S[3]}};  // two of a row: a shorter chain
-#pragma unroll
-    for (int i = 4; i < BLOCK_K / 2; i++)
-        part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], S[i]);
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        float M = fmaxf(part[r][0], part[r][1]);
-        M = fmaxf(M, __shfl_xor_sync(0xffffffff, M, 1));
-        M = fmaxf(M, __shfl_xor_sync(0xffffffff, M, 2));
-        M = fmaxf(M, m[r]);
-        alpha[r] = M == -INFINITY ? 1.0f : exp2_approx((m[r] - M) * c);
-        m[r] = M;
-    }
-}
-
-// S becomes 2^((S - m) c), and sum its rows' sums. A row that has seen no key yet has m = -infinity
-// and only scores of -infinity: with guard it is shifted by 0.
-__device__ __forceinline__ void exponentials(float S[BLOCK_K / 2], const float m[2], float sum[2],
-                                             float c, bool guard) {
-    float shift[2];
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        shift[r] = guard && m[r] == -INFINITY ? 0.0f : m[r] * c;
-        sum[r] = 0.0f;
-    }
-#pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) {
-        S[i] = exp2_approx(fmaf(S[i], c, -shift[i / 2 % 2]));
-        sum[i / 2 % 2] += S[i];
-    }
-}
-
-__device__ __forceinline__ void pack(unsigned P[BLOCK_K / 4], const float S[BLOCK_K / 2]) {
-#pragma unroll
-    for (int i = 0; i < BLOCK_K / 4; i++) P[i] = pack_bf16(S[2 * i], S[2 * i + 1]);
-}
-
-template <class T>
-__device__ __forceinline__ void multiply_rows(float O[T::d / 2], const float factor[2]) {
-#pragma unroll
-    for (int i = 0; i < T::d / 2; i++) O[i] *= factor[i / 2 % 2];
 }
 
 // ---- a consumer
@@ -211,7 +91,7 @@ template <class T> struct state {
     struct place place;
     struct range keys[2];      // of the thread's two rows
     int row;                   // the first of them; the other is 8 further
-    int j;                     // the block of keys that S is of; place.first comes last
+    int j;                     // where S is in the walk over blocks of keys; place.first comes last
     int plain_from, plain_to;  // blocks that all rows of the warpgroup see whole
     unsigned Q, K, V;          // descriptors: of this tile of Q, of the first stages
     // Blocks of keys so far, in stage round % STAGES, and tiles so far. Unsigned: a signed number's
@@ -244,21 +124,24 @@ template <class T>
 __device__ __forceinline__ void see_keys(struct state<T>& s, const struct flash& p) {
     int first_row = s.place.row0 + s.consumer * ROWS;
     s.row = first_row + s.thread / 32 * WARP_ROWS + s.thread % 32 / 4;
-    s.keys[0] = visible<T>(p, s.row), s.keys[1] = visible<T>(p, s.row + 8);
+    s.keys[0] = visible<T::WINDOW>(p, s.place, s.row);
+    s.keys[1] = visible<T::WINDOW>(p, s.place, s.row + 8);
+    // Of a list only the last block of all may be seen in part, and that comes first.
+    s.plain_to = s.place.last, s.plain_from = s.place.first;
+    if (T::LISTS) return;
     // The block with the last key of the first row is no plain one: a row without a key in the
     // blocks before it gets its first m there.
-    s.plain_to = max(visible<T>(p, first_row).to - 1, 0) / BLOCK_K;
-    s.plain_from = CEIL_DIV(visible<T>(p, first_row + ROWS - 1).from, BLOCK_K);
+    s.plain_to = max(visible<T::WINDOW>(p, s.place, first_row).to - 1, 0) / BLOCK_K;
+    s.plain_from = CEIL_DIV(visible<T::WINDOW>(p, s.place, first_row + ROWS - 1).from, BLOCK_K);
 }
 
 // The softmax of a tile's first block, with its maximum.                          (README eq. 3)
 template <class T>
 __device__ __forceinline__ void first_softmax(struct state<T>& s, const struct flash& p) {
     float alpha[2];
+    int first_key = block_of<T::LISTS>(p, s.place, s.j) * BLOCK_K;
     s.m[0] = s.m[1] = -INFINITY;
-    if (s.j * BLOCK_K > min(s.keys[0].to, s.keys[1].to) - BLOCK_K ||
-        (T::WINDOW && s.j * BLOCK_K < max(s.keys[0].from, s.keys[1].from)))
-        mask<T>(s.S, s.keys, s.j * BLOCK_K + s.thread % 4 * 2);
+    mask_edges<T>(s.S, s.keys, first_key);
     raise_maximum(s.S, s.m, alpha, p.c);
     exponentials(s.S, s.m, s.l, p.c, true);
 }
@@ -266,8 +149,8 @@ __device__ __forceinline__ void first_softmax(struct state<T>& s, const struct f
 // A warp's 16 rows of Q K^T again, from global memory: no other warp takes part.
 template <class T>
 __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct flash& p,
-                                             const struct place& place, int row, int first_key) {
-    int lane = threadIdx.x % 32;
+                                             const struct place& place, int row, int j) {
+    int lane = threadIdx.x % 32, first_key = block_of<T::LISTS>(p, place, j) * BLOCK_K;
     const bf16* Q = head_of(p.Q, place.batch, place.head) + lane % 4 * 2;
     const bf16* K = head_of(p.K, place.batch, place.head / (p.H_q / p.H_k)) + lane % 4 * 2 +
                     (first_key + lane / 4) * p.K.stride.n;
@@ -336,7 +219,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     if (masked) {
         multiply_rows<T>(s.O, alpha);
     } else if (__builtin_expect(again, 0)) {
-        scores_again<T>(s.S, p, s.place, s.row, s.j * BLOCK_K);
+        scores_again<T>(s.S, p, s.place, s.row, s.j);
         raise_maximum(s.S, s.m, alpha, p.c);
         s.l[0] *= alpha[0], s.l[1] *= alpha[1];
         exponentials(s.S, s.m, sum, p.c, true);
@@ -418,7 +301,7 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     for (;;) {
 #pragma unroll
         for (int i = 0; i < T::d / 2; i++) s.O[i] = 0.0f;
-        while (s.j > s.place.first && s.j > s.plain_to) round_of<T, true>(s, smem, p);
+        while (!T::LISTS && s.j > s.place.first && s.j > s.plain_to) round_of<T, true>(s, smem, p);
         while (s.j > s.place.first && s.j > s.plain_from) round_of<T, false>(s, smem, p);
         if (T::WINDOW)
             while (s.j > s.place.first) round_of<T, true>(s, smem, p);
@@ -482,7 +365,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
         int head = place.head / (p.H_q / p.H_k);
         for (int j = place.last; j >= place.first; j--, round++) {
             unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
-            int row = j * BLOCK_K + p.behind;
+            int row = block_of<T::LISTS>(p, place, j) * BLOCK_K;
             if (j == place.first) t = gridDim.x + atomicAdd(&p.tickets[0], 1);
             mbarrier_wait(&smem.K_empty[stage], parity);
             mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
@@ -536,16 +419,7 @@ __global__ void __launch_bounds__(T::THREADS, 1)
 // ---- launcher
 
 template <class T> static int launch(struct flash p, int multiprocessors) {
-    // An array without rows has no map. Without a key it is that of a row of Q, and the boxes lie
-    // behind it: they are zeros.
-    p.behind = p.N_k == 0;
-    if (p.N_k == 0) p.K = p.V = p.Q;
-    int rows = p.N_k + p.behind, H_k = p.H_k;
-    if (encode(&p.Q_map, p.Q, p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.O_map, p.O, p.B, p.N_q, p.H_q, T::d, WARP_ROWS, 1) ||
-        encode(&p.K_map, p.K, p.B, rows, H_k, T::d, BLOCK_K, T::PANELS) ||
-        encode(&p.V_map, p.V, p.B, rows, H_k, T::d, BLOCK_K, T::PANELS))
-        return COURSE_CUDA_ERROR;
+    if (make_maps(&p, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
     p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
     p.tiles = p.tiles_of_head * p.B * p.H_q;
     // Without a mask all tiles take as long, and one head after the other needs the least L2.
@@ -563,28 +437,37 @@ template <class T> static int launch(struct flash p, int multiprocessors) {
 }
 
 template <bool window> static int launch_best(const struct flash& p, int d, int multiprocessors) {
-    bool is_long = p.N_k >= LONG;
+    bool is_long = p.N_k / (p.documents > 0 ? p.documents : 1) >= LONG;
     if (d == 128)
-        return is_long ? launch<flash_tiles<128, 2, true, window>>(p, multiprocessors)
-                       : launch<flash_tiles<128, 2, false, window>>(p, multiprocessors);
-    return is_long ? launch<flash_tiles<64, 3, false, window>>(p, multiprocessors)
-                   : launch<flash_tiles<64, 2, false, window>>(p, multiprocessors);
+        return is_long ? launch<flash_tiles<128, 2, true, window, false>>(p, multiprocessors)
+                       : launch<flash_tiles<128, 2, false, window, false>>(p, multiprocessors);
+    return is_long ? launch<flash_tiles<64, 3, false, window, false>>(p, multiprocessors)
+                   : launch<flash_tiles<64, 2, false, window, false>>(p, multiprocessors);
+}
+
+// A list is of 128 queries: two consumers, however long it is.
+static int launch_lists(const struct flash& p, int d, int multiprocessors) {
+    return d == 128 ? launch<flash_tiles<128, 2, true, false, true>>(p, multiprocessors)
+                    : launch<flash_tiles<64, 2, false, false, true>>(p, multiprocessors);
 }
 
 extern "C" int hopper_flash(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, const bf16* K_gpu,
                             const bf16* V_gpu, int B, int N_q, int N_k, int H_q, int H_k, int d,
                             struct strides stride_o, struct strides stride_q,
                             struct strides stride_k, struct strides stride_v, float scale,
-                            int causal, int window, int* tickets_gpu) {
-    if (B < 0 || N_q < 0 || N_k < 0 || H_q < 0 || H_k < 0 || d < 1 || window < 0)
+                            int causal, int window, int documents, const int* cu_seqlens_gpu,
+                            const int* lists_gpu, int* tickets_gpu) {
+    if (B < 0 || N_q < 0 || N_k < 0 || H_q < 0 || H_k < 0 || d < 1 || window < 0 || documents < 0)
         return COURSE_BAD_ARGUMENT;
     if (H_k == 0 ? H_q > 0 : H_q % H_k != 0) return COURSE_BAD_ARGUMENT;
     if ((d != 64 && d != 128) || CEIL_DIV(N_q, ROWS) * ((int64_t)B * H_q) > INT_MAX ||
         !(scale > 0) || (window && !causal))
         return COURSE_UNSUPPORTED;
+    if (lists_gpu && (causal || documents)) return COURSE_UNSUPPORTED;
     if (B == 0 || N_q == 0 || H_q == 0) return COURSE_OK;
     if (!O_gpu || !LSE_gpu || !Q_gpu || !tickets_gpu || (N_k > 0 && (!K_gpu || !V_gpu)))
         return COURSE_BAD_ARGUMENT;
+    if (documents > 0 && !cu_seqlens_gpu) return COURSE_BAD_ARGUMENT;
     const struct rows arrays[4] = {
         {Q_gpu, stride_q}, {K_gpu, stride_k}, {V_gpu, stride_v}, {O_gpu, stride_o}};
     int status = check_rows(arrays, 4, d), multiprocessors;
@@ -595,6 +478,8 @@ extern "C" int hopper_flash(bf16* O_gpu, float* LSE_gpu, const bf16* Q_gpu, cons
     p.LSE = LSE_gpu, p.tickets = tickets_gpu;
     p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.causal = causal != 0, p.window = window, p.c = scale * LOG2_E;
-    return window ? launch_best<true>(p, d, multiprocessors)
-                  : launch_best<false>(p, d, multiprocessors);
+    p.documents = documents, p.cu_seqlens = cu_seqlens_gpu, p.lists = lists_gpu;
+    if (lists_gpu) return launch_lists(p, d, multiprocessors);
+    return window || documents ? launch_best<true>(p, d, multiprocessors)
+                               : launch_best<false>(p, d, multiprocessors);
 }
