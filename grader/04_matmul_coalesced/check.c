@@ -334,7 +334,7 @@ static void whole_and_partial_waves(struct check* c) {
                                       wave * 12345678 + 1,
                                       ((int64_t)1 << 45) + 1,
                                       ((int64_t)1 << 61) / wave * wave + 1,
-                                      INT64_MAX};
+                                      INT32_MAX * 65535LL * 65535};  // no grid is larger
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 at.blocks = blocks[b];
                 add(g, &at);

@@ -231,12 +231,12 @@ static bool elements_moved(const struct picture* p) {
     const int64_t n = t->count;
     if (p->found->wrong < FEWEST || n > MOST) return false;
     double* sorted = malloc((size_t)n * sizeof *sorted);
+    if (!sorted) return false;
     int64_t finite = 0, first = -1, from = -1;
-    bool all = sorted;
-    for (int64_t i = 0; i < n && all; i++)
+    for (int64_t i = 0; i < n; i++)
         if (!t->untouched[i] && isfinite(t->want[i])) sorted[finite++] = t->want[i];
-    if (all) qsort(sorted, (size_t)finite, sizeof *sorted, by_size);
-    all = all && finite > 0 && share_met(sorted, finite, p->budget.max) < 0.25;
+    qsort(sorted, (size_t)finite, sizeof *sorted, by_size);
+    bool all = finite > 0 && share_met(sorted, finite, p->budget.max) < 0.25;
     for (int64_t i = 0; i < n && all; i++) {
         if (!p->wrong[i]) continue;
         int64_t low = 0, high = finite;  // the first number that is not smaller

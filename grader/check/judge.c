@@ -1,5 +1,6 @@
 // judge.c: an output against what is wanted, and what a failure looks like on the screen.
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -34,13 +35,36 @@ static double beyond(double error, double rounding) {
     return 8 * fmax(0, error - 2 * rounding);
 }
 
+static int by_value(const void* a, const void* b) {
+    uint64_t x = *(const uint64_t*)a, y = *(const uint64_t*)b;
+    return (x > y) - (x < y);
+}
+
+// How many rows are unlike each other: rows that are equal have equal errors, too.
+static int64_t different_rows(const struct tensor* t) {
+    int64_t rows, columns, different = 1;
+    tensor_matrix(t, &rows, &columns);
+    uint64_t* hash = malloc((size_t)rows * sizeof *hash + 1);
+    for (int64_t y = 0; y < rows && hash; y++) {
+        hash[y] = 0;
+        for (int64_t i = y * columns; i < (y + 1) * columns; i++) {
+            uint64_t bits = 0;
+            if (!t->untouched[i]) memcpy(&bits, &t->want[i], sizeof bits);
+            hash[y] = (hash[y] ^ bits) * 0x9e3779b97f4a7c15u;
+            hash[y] ^= hash[y] >> 32;
+        }
+    }
+    if (hash) qsort(hash, (size_t)rows, sizeof *hash, by_value);
+    for (int64_t y = 1; y < rows && hash; y++) different += hash[y] != hash[y - 1];
+    free(hash);
+    return different;
+}
+
 // Right rounding errs to both sides: what is left of that in the mean of n rows is some 1 / sqrt(n)
 // of the mean error. (Elements of a row may share an error.) Numbers that are cut off have twice
 // the mean error of rounded ones, and all of it to one side.
 static double bias_of(double mean, double bias, const struct tensor* t) {
-    int64_t rows, columns;
-    tensor_matrix(t, &rows, &columns);
-    return 1.5 * fabs(bias) + mean * (0.5 + 4 / sqrt((double)rows));
+    return 1.5 * fabs(bias) + mean * (0.5 + 4 / sqrt((double)different_rows(t)));
 }
 
 struct budget budget_from(const struct tensor* t, const double* standard) {

@@ -429,6 +429,15 @@ static void judge_refused(struct check* c, int i, int r) {
                        t->name);
 }
 
+// What the launcher did in this round and the contract says that it does not.
+static enum cause broken_promise(const struct check* c, int round) {
+    const struct arena_answer* a = &c->answer;
+    if ((lesson.promises & ALLOCATES_NOTHING) && a->traffic[round].allocated_bytes > 0)
+        return CAUSE_allocates;
+    if ((lesson.promises & DEFAULT_STREAM) && a->elsewhere[round] > 0) return CAUSE_other_stream;
+    return (lesson.promises & DOES_NOT_WAIT) && a->waits[round] > 0 ? CAUSE_waits : CAUSE_NONE;
+}
+
 // Host code may move arguments, not results: only lesson 01, whose arrays live on the host, copies
 // back. A case that has nothing to read, or nothing that kernels have to write, needs no kernel.
 static void judge_host(struct check* c, int round) {
@@ -446,9 +455,11 @@ static void judge_host(struct check* c, int round) {
         on_host |= s->on_host;
     }
     if (to_read == 0 || to_write == 0 || c->expected != 0) return;
+    const bool allocates = broken_promise(c, round) == CAUSE_allocates;
     if (c->answer.launches[round] == 0)
         check_fail(c,
                    written                                              ? CAUSE_host_computed
+                   : allocates                                          ? CAUSE_allocates
                    : round > 0 && !trial_fails_alone(c, round, NULL, 0) ? CAUSE_stale_state
                                                                         : CAUSE_never_written,
                    "the launcher launched no kernel");
@@ -463,15 +474,6 @@ static void judge_host(struct check* c, int round) {
             "the launcher copied %lld bytes between places of the device, into an output, with "
             "pitches or in many pieces: that is the work of a kernel",
             (long long)c->answer.on_device[round]);
-}
-
-// What the launcher did in this round and the contract says that it does not.
-static enum cause broken_promise(const struct check* c, int round) {
-    const struct arena_answer* a = &c->answer;
-    if ((lesson.promises & ALLOCATES_NOTHING) && a->traffic[round].allocated_bytes > 0)
-        return CAUSE_allocates;
-    if ((lesson.promises & DEFAULT_STREAM) && a->elsewhere[round] > 0) return CAUSE_other_stream;
-    return (lesson.promises & DOES_NOT_WAIT) && a->waits[round] > 0 ? CAUSE_waits : CAUSE_NONE;
 }
 
 static void note_promises(struct check* c, int round) {

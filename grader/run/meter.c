@@ -113,6 +113,9 @@ static cudaError_t noted(cudaError_t error, void* address, size_t bytes, bool sh
         if (shared) book.meter.to_host += (int64_t)bytes;
         if (book.allocated > book.meter.allocated) book.meter.allocated = book.allocated;
     }
+    if (book.on && error == cudaErrorMemoryAllocation && !shared && bytes <= INT64_MAX / 2 &&
+        book.allocated + (int64_t)bytes > book.meter.allocated)
+        book.meter.allocated = book.allocated + (int64_t)bytes;
     vault_close();
     return error;
 }

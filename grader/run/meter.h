@@ -15,7 +15,7 @@
 void meter_start(const char* fail_call, int fail_at);
 
 struct meter {
-    int64_t allocated;  // bytes of device memory, at the peak
+    int64_t allocated;  // bytes of device memory, at the peak, those that were refused included
     int64_t leaked;     // bytes allocated and not freed
     int64_t mapped;     // bytes asked for that the host reaches: pinned, managed, its own
     int64_t launches;   // kernels that were launched

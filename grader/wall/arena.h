@@ -134,7 +134,7 @@ struct arena_traffic {
     int64_t wgmma_multiplications;                    // n 64 16 of each product of a warpgroup
     int64_t tma_load_bytes, tma_store_bytes;          // also counted as global loads and stores
     int64_t unique_read_bytes, unique_written_bytes;  // different bytes of device memory
-    int64_t allocated_bytes;                          // by the launcher, at its peak
+    int64_t allocated_bytes;  // by the launcher, at its peak, those that were refused included
     int64_t copied_bytes, filled_bytes;  // on the device, by the launcher's copies and fills
     int64_t to_device_bytes;             // by its copies
     int64_t local_bytes_per_thread;      // of its stack: local variables, at most, of any thread

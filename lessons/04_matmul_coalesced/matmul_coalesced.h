@@ -78,7 +78,7 @@ int64_t matmul_coalesced_waves(const struct card* card,
                                int threads,               // of a block; any number
                                int registers,             // of a thread, >= 0; 0: unknown, no limit
                                size_t shared,             // bytes that a block asks for, any number
-                               int64_t blocks,            // of the grid, >= 0
+                               int64_t blocks,            // of the grid, 0 to (2^31 - 1) 65535^2
                                int* per_multiprocessor);  // out: blocks, 0 if not one fits
 
 COURSE_END_C

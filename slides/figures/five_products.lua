@@ -1,5 +1,5 @@
 -- The five products of a round of the Hopper backward: which operand comes from where.
-size(1150, 560)
+size(1150, 500)
 local places = {
   {fill = "blue", text = "shared memory, by TMA"},
   {fill = "green", text = "registers"},
@@ -11,9 +11,9 @@ for i, place in ipairs(places) do
   box(x, y, 46, 32, {fill = place.fill})
   text(x + 60, y + 23, place.text, {size = 20})
 end
-text(230, 140, "A", {bold = true})
-text(480, 140, "B", {bold = true})
-text(730, 140, "result", {bold = true})
+text(230, 128, "A", {bold = true})
+text(480, 128, "B", {bold = true})
+text(730, 128, "result", {bold = true})
 local rows = {
   {"K", "blue", "Q\u{1d40}", "blue", "S\u{1d40}, then P\u{1d40}", "green", "its 64 keys"},
   {"V", "blue", "dO\u{1d40}", "blue", "dP\u{1d40}, then dS\u{1d40}", "green", "its 64 keys"},
@@ -22,7 +22,7 @@ local rows = {
   {"dS", "orange", "K", "blue", "dQ", "purple", "all 128 keys"},
 }
 for i, r in ipairs(rows) do
-  local y = 160 + (i - 1) * 78
+  local y = 142 + (i - 1) * 71
   text(30, y + 36, tostring(i), {bold = true})
   box(90, y, 290, 54, {fill = r[2], text = r[1]})
   text(395, y + 36, "\u{d7}", {bold = true})

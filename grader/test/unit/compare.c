@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "check/check.h"
 #include "check/compare.h"
 
 static enum verdict judge(double want, double got, double tolerance) {
@@ -123,6 +124,32 @@ START_TEST(test_bias) {
 }
 END_TEST
 
+// Equal rows have equal errors, which do not level out: there rounding may err to one side.
+START_TEST(test_bias_of_equal_rows) {
+    enum { ROWS = 1024, COLUMNS = 4 };
+    static double want[ROWS * COLUMNS], standard[ROWS * COLUMNS];
+    static bool untouched[ROWS * COLUMNS];
+    struct tensor t = {.dtype = BF16,
+                       .shape = {.rank = 2, .dim = {ROWS, COLUMNS}},
+                       .count = ROWS * COLUMNS,
+                       .want = want,
+                       .untouched = untouched};
+    for (int other = 0; other < 2; other++) {
+        double error = 0;
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            want[i] = 1 + 0x1p-10 * (i % COLUMNS) + (other ? 0x1p-20 * (i / COLUMNS) : 0);
+            standard[i] = want[i] + (i % 2 ? 0x1p-9 : -0x1p-9);
+            error += 0x1p-9 / (ROWS * COLUMNS);
+        }
+        const struct budget budget = budget_from(&t, standard);
+        if (other)
+            ck_assert_double_lt(budget.bias, error);
+        else
+            ck_assert_double_gt(budget.bias, error);
+    }
+}
+END_TEST
+
 START_TEST(test_nothing_is_no_pass) {
     struct comparison c = compare(NULL, NULL, NULL, NULL, 0, budget_exact());
     ck_assert(!comparison_passes(&c));
@@ -144,6 +171,7 @@ int main(void) {
     tcase_add_test(t, test_short_write);
     tcase_add_test(t, test_gaps);
     tcase_add_test(t, test_bias);
+    tcase_add_test(t, test_bias_of_equal_rows);
     tcase_add_test(t, test_mean);
     tcase_add_test(t, test_nothing_is_no_pass);
     suite_add_tcase(suite, t);
