@@ -179,5 +179,5 @@ int main(void) {
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
     srunner_free(runner);
-    return failed || run != 16 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed || run != 17 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
