@@ -187,8 +187,9 @@ install_all() {
     total=$(apt-get -s -q install --no-install-recommends $missing 2>/dev/null | grep -c '^Inst ')
     say "  $total packages, with what they need themselves"
     watcher=
+    before=$(grep -c '^Get:' "$log") # here: what stands in a line with & is counted too late
     if [ -t 1 ]; then
-        progress "$total" "$(grep -c '^Get:' "$log")" &
+        progress "$total" "$before" &
         watcher=$!
     fi
     # shellcheck disable=SC2086
