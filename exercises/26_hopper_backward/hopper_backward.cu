@@ -36,7 +36,6 @@ enum {
     BOTH = WARPGROUP * CONSUMERS,
     PRODUCER_REGISTERS = 24,
     CONSUMER_REGISTERS = 240,
-    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
 // The named barriers, of the consumers alone.
@@ -72,42 +71,6 @@ template <class T> struct block_smem {
     float LSE[STAGES][T::BLOCK_Q], delta[STAGES][T::BLOCK_Q];
     mbarrier K_full, V_full, Q_full[STAGES], Q_empty[STAGES], dO_full[STAGES], dO_empty[STAGES];
 };
-
-// A block's keys: their first one, their head; the tiles of queries [first, end) that see some of
-// them, maybe none. Those of [plain_from, plain_to) see all of them, and all are there.
-struct place {
-    int block, row0, head, batch, first, end, plain_from, plain_to;
-};
-
-// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
-// first keys first: with a causal mask most queries see them, and what comes last should be short.
-template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
-    struct place place;
-    int t = blockIdx.x;
-    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
-    int heads = min(p.section, p.B * p.H_k - section);
-    t -= section * p.tiles_k;
-    int head = section + t % heads;
-    place.block = t / heads, place.row0 = place.block * BLOCK_K;
-    place.batch = head / p.H_k, place.head = head % p.H_k;
-    place.first = place.end = 0;
-    int last = min(place.row0 + BLOCK_K, keys_of<T::WINDOW>(p, place.batch)) - 1;
-    if (T::WINDOW && last < place.row0) return place;  // behind the last document
-    struct range of_first = queries_of_key<T::WINDOW>(p, place.batch, place.row0);
-    struct range of_last = queries_of_key<T::WINDOW>(p, place.batch, last);
-    place.first = of_first.from / T::BLOCK_Q;
-    place.end = CEIL_DIV(max(0, of_last.to), (int)T::BLOCK_Q);
-    place.plain_from = CEIL_DIV(of_last.from, (int)T::BLOCK_Q);
-    place.plain_to = of_first.to / T::BLOCK_Q;
-    if (last < place.row0 + BLOCK_K - 1) place.plain_from = p.tiles_q;
-    return place;
-}
-
-// The end of a block's tiles. Without a window the same for all blocks.
-template <class T>
-__device__ __forceinline__ int end_of(const struct place& place, const struct backward& p) {
-    return T::WINDOW ? place.end : p.tiles_q;
-}
 
 // ---- a consumer
 
@@ -450,11 +413,6 @@ template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
     if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
-    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
-    p.section = 1;
-    const int64_t bytes_of_head = (int64_t)p.group * p.N_q * T::d * 8;  // Q, dO and sums
-    while (p.causal && p.section * 2 <= p.B * p.H_k && p.section * 2 * bytes_of_head <= SECTION)
-        p.section *= 2;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

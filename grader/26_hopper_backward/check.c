@@ -321,13 +321,14 @@ static void nothing_unseen(struct check* c) {
     const double masked = read_again(causal(c, N, N));
     judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
     // With a window of 100 of 512 keys 0.7 of what a causal mask alone reads, in tiles of 128: 7 of
-    // 10. With a document of half of the keys, and behind it none, a quarter.
+    // 10. With a document of half of the keys, and behind it none, a quarter: a third, if blocks
+    // read their own rows nevertheless, and a half, if one side is not looked at.
     const double in_window = read_again(windowed(c, 2 * N, 2 * N, 100));
     check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
                   in_window / read_again(causal(c, 2 * N, 2 * N)), 0.8);
     const double half = read_again(with_documents(all_keys(c, 2 * N, 2 * N), 1, DOCUMENTS(0, N)));
     check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
-                  half / read_again(all_keys(c, 2 * N, 2 * N)), 0.3);
+                  half / read_again(all_keys(c, 2 * N, 2 * N)), 0.4);
 }
 
 static const struct item items[] = {

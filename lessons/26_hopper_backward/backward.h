@@ -17,7 +17,8 @@ enum {
     WARP_ROWS = 16,   // of one of its warps
     WARPGROUP = 128,  // threads
     CONSUMERS = 2,
-    HALF = 4096,  // sums of dQ that a consumer makes in a round: 32 of each thread
+    HALF = 4096,         // sums of dQ that a consumer makes in a round: 32 of each thread
+    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
 // What the kernels work on. A head of queries has `tiles_q` tiles of BLOCK_Q rows, the last one
@@ -105,6 +106,44 @@ __device__ __forceinline__ struct range keys_of_query(const struct backward& p, 
     return keys;
 }
 
+// ---- blocks of keys
+
+// A block's keys: their first one, their head; the tiles of queries [first, end) that see some of
+// them, maybe none. Those of [plain_from, plain_to) see all of them, and all are there.
+struct place {
+    int block, row0, head, batch, first, end, plain_from, plain_to;
+};
+
+// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
+// first keys first: with a causal mask most queries see them, and what comes last should be short.
+template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
+    struct place place;
+    int t = blockIdx.x;
+    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
+    int heads = min(p.section, p.B * p.H_k - section);
+    t -= section * p.tiles_k;
+    int head = section + t % heads;
+    place.block = t / heads, place.row0 = place.block * p.block_k;
+    place.batch = head / p.H_k, place.head = head % p.H_k;
+    place.first = place.end = 0;
+    int last = min(place.row0 + p.block_k, keys_of<T::WINDOW>(p, place.batch)) - 1;
+    if (T::WINDOW && last < place.row0) return place;  // behind the last document
+    struct range of_first = queries_of_key<T::WINDOW>(p, place.batch, place.row0);
+    struct range of_last = queries_of_key<T::WINDOW>(p, place.batch, last);
+    place.first = of_first.from / T::BLOCK_Q;
+    place.end = CEIL_DIV(max(0, of_last.to), (int)T::BLOCK_Q);
+    place.plain_from = CEIL_DIV(of_last.from, (int)T::BLOCK_Q);
+    place.plain_to = of_first.to / T::BLOCK_Q;
+    if (last < place.row0 + p.block_k - 1) place.plain_from = p.tiles_q;
+    return place;
+}
+
+// The end of a block's tiles. Without a window the same for all blocks.
+template <class T>
+__device__ __forceinline__ int end_of(const struct place& place, const struct backward& p) {
+    return T::WINDOW ? place.end : p.tiles_q;
+}
+
 // ---- on the host
 
 // Fills in p's arrays, maps, tiles and workspace, for tiles of block_q queries and blocks of block_k
@@ -120,6 +159,12 @@ static inline int prepare(struct backward* p, const struct rows array[8], void* 
     p->LSE = p->sums + rows * d;
     p->delta = p->LSE + rows;
     p->turns = (int*)(p->delta + rows);
+    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
+    p->section = 1;
+    const int64_t bytes_of_head = (int64_t)p->group * p->N_q * d * 8;  // Q, dO and sums
+    while (p->causal && p->section * 2 <= p->B * p->H_k &&
+           p->section * 2 * bytes_of_head <= SECTION)
+        p->section *= 2;
     return encode(&p->Q_map, array[0], p->B, p->N_q, p->H_q, d, block_q, panels) ||
            encode(&p->K_map, array[1], p->B, p->N_k, p->H_k, d, block_k, panels) ||
            encode(&p->V_map, array[2], p->B, p->N_k, p->H_k, d, block_k, panels) ||
