@@ -1,8 +1,8 @@
 -- The schedule of lesson 26: two consumers, half a round apart. dQ of a round is multiplied in the next one.
-size(1150, 420)
+size(1150, 370)
 text(10, 72, "consumer 0", {bold = true})
-text(10, 222, "consumer 1", {bold = true})
-text(10, 372, "tensor cores", {bold = true})
+text(10, 192, "consumer 1", {bold = true})
+text(10, 335, "tensor cores", {bold = true})
 local round, names = 480, {{"j", "j - 1", "j + 1"}, {"j + 1", "j", "j + 2"}}
 -- One round of a consumer from x on, as far as it is drawn.
 local function draw(x, y, fill, name, last)
@@ -15,12 +15,12 @@ local function draw(x, y, fill, name, last)
 end
 for r = 0, 1 do
     draw(140 + r * round, 40, "orange", names[r + 1], false)
-    draw(380 + r * round, 190, "purple", names[r + 1], r == 1)
-    box(220 + r * round, 340, 240, 54, {fill = "orange", text = "of 0", size = 19})
-    if r == 0 then box(460, 340, 240, 54, {fill = "purple", text = "of 1", size = 19}) end
+    draw(380 + r * round, 160, "purple", names[r + 1], r == 1)
+    box(220 + r * round, 303, 240, 54, {fill = "orange", text = "of 0", size = 19})
+    if r == 0 then box(460, 303, 240, 54, {fill = "purple", text = "of 1", size = 19}) end
 end
-box(940, 340, 160, 54, {fill = "purple", text = "of 1", size = 19})
+box(940, 303, 160, 54, {fill = "purple", text = "of 1", size = 19})
 -- dS of the other consumer comes before dQ with it.
-path("M 210 96 C 260 270 900 300 1030 248", {head = true, wide = 3})
-path("M 420 188 C 460 120 720 150 800 98", {head = true, wide = 3})
-text(150, 26, "arrows: dS of the other consumer, stored and fenced, before dQ is multiplied with it", {size = 19})
+path("M 212 96 C 212 190 280 262 460 262 C 700 262 940 290 1030 218", {head = true, wide = 3})
+path("M 452 158 C 520 118 720 140 800 98", {head = true, wide = 3})
+text(140, 24, "arrows: the other consumer's dS, stored and fenced, before dQ is multiplied with it", {size = 19})
