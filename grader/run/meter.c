@@ -505,6 +505,14 @@ WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** argume
                     grid, stream);
 }
 
+// cudaLaunchKernelEx() calls this one.
+WRAP(cudaLaunchKernelExC,
+     (const cudaLaunchConfig_t* config, const void* kernel, void** arguments)) {
+    cudaLaunchConfig_t own = *config;
+    if (begin_launch(own.gridDim, &own.blockDim) == RUNS_NOT) return cudaSuccess;
+    return launched(__real_cudaLaunchKernelExC(&own, kernel, arguments), own.gridDim, own.stream);
+}
+
 #if CUDART_VERSION >= 13000
 WRAP(__cudaLaunchKernel, (cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           size_t shared_bytes, cudaStream_t stream)) {
