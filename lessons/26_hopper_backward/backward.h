@@ -18,7 +18,8 @@ enum {
     WARPGROUP = 128,  // threads
     CONSUMERS = 2,
     HALF = 4096,         // sums of dQ that a consumer makes in a round: 32 of each thread
-    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
+    COLUMNS = 16,        // of 64 queries, a lane's
+    SECTION = 40 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
 // What the kernels work on. A head of queries has `tiles_q` tiles of BLOCK_Q rows, the last one
@@ -37,7 +38,7 @@ struct backward {
     float *sums, *LSE, *delta;
     int* turns;
     const int* cu_seqlens;
-    int B, N_q, N_k, H_q, H_k, group, causal, window, documents;
+    int B, N_q, N_k, H_q, H_k, group, causal, window, documents, same_bits;
     int tiles_q, tiles_k;  // of a head
     int block_k;           // keys of a block
     int section;           // heads of keys that are worked on together
@@ -159,10 +160,15 @@ static inline int prepare(struct backward* p, const struct rows array[8], void* 
     p->LSE = p->sums + rows * d;
     p->delta = p->LSE + rows;
     p->turns = (int*)(p->delta + rows);
-    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
+    // A section has about two waves of blocks, for the long ones to begin before the short ones.
+    // Without a mask all take as long, and one head after the other needs least L2. But with turns
+    // few blocks of a head should begin together, and wait for each other.
+    int multiprocessors;
+    if (find_hopper(&multiprocessors) != COURSE_OK) return 1;
     p->section = 1;
     const int64_t bytes_of_head = (int64_t)p->group * p->N_q * d * 8;  // Q, dO and sums
-    while (p->causal && p->section * 2 <= p->B * p->H_k &&
+    while ((p->causal || p->same_bits) && p->section * 2 <= p->B * p->H_k &&
+           3 * p->section * p->tiles_k <= 4 * multiprocessors &&
            p->section * 2 * bytes_of_head <= SECTION)
         p->section *= 2;
     return encode(&p->Q_map, array[0], p->B, p->N_q, p->H_q, d, block_q, panels) ||

@@ -23,12 +23,12 @@ __device__ __forceinline__ int place_of_row(int i) {
     return i / 16 * 16 + i % 8 / 2 * 4 + i % 16 / 8 * 2 + i % 2;
 }
 
-// The numbers of the lane's columns, from there: that of number i of S^T is [i / 4 * 2 + i % 2]. T
-// has BLOCK_Q.
-template <class T>
-__device__ __forceinline__ void load_columns(float x[T::BLOCK_Q / 4], const float* from) {
+// The numbers of the lane's columns, of so many queries from there on: that of number i of S^T is
+// [i / 4 * 2 + i % 2].
+template <int queries>
+__device__ __forceinline__ void load_columns(float x[queries / 4], const float* from) {
 #pragma unroll
-    for (int i = 0; i < T::BLOCK_Q / 4; i += 4)
+    for (int i = 0; i < queries / 4; i += 4)
         *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
 }
 
