@@ -520,8 +520,8 @@ __device__ __forceinline__ void* cluster_shared(const void* p, unsigned rank) {
 // cudaLaunchAttributeProgrammaticStreamSerialization may begin before the one before it ends.
 // griddep_wait() waits until that one has ended and its writes are seen: before it, nothing of the
 // kernel before may be read and nothing be overwritten that it reads. griddep_launch() allows the
-// next kernel to begin, once all blocks have called it or returned; it orders nothing. Who waits for
-// a kernel that has not waited itself knows nothing of the one before that. On the host: see
+// next kernel to begin, once all blocks have called it or returned; it orders nothing. Who waits
+// for a kernel that has not waited itself knows nothing of the one before that. On the host: see
 // overlapping(). PTX ISA: "griddepcontrol".
 __device__ __forceinline__ void griddep_wait() {
     asm volatile("griddepcontrol.wait;" : : : "memory");

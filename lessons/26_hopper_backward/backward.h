@@ -147,8 +147,8 @@ __device__ __forceinline__ int end_of(const struct place& place, const struct ba
 
 // ---- on the host
 
-// Fills in p's arrays, maps, tiles and workspace, for tiles of block_q queries and blocks of block_k
-// keys. array: Q, K, V, O, dO, dQ, dK, dV. Returns 0, or not.
+// Fills in p's arrays, maps, tiles and workspace, for tiles of block_q queries and blocks of
+// block_k keys. array: Q, K, V, O, dO, dQ, dK, dV. Returns 0, or not.
 static inline int prepare(struct backward* p, const struct rows array[8], void* workspace, int d,
                           int block_q, int block_k) {
     const int panels = d / PANEL;

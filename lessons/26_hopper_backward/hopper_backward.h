@@ -27,9 +27,9 @@ COURSE_BEGIN_C
 // most N_k. Documents may be empty. A q below 0 or behind the last document is in none.
 //
 // A query that sees no key (its LSE is -infinity) gets dQ = 0 and adds nothing to dK and dV; with
-// N_k = 0 every query does. A key that no query sees gets dK = dV = 0; with N_q = 0 or H_q = 0 every
-// key does. No tile of queries is read for keys that none of them sees. FlashAttention-2
-// (Dao 2023), algorithm 2; FlashAttention-3 (Shah and others 2024), section 3 and appendix B.
+// N_k = 0 every query does. A key that no query sees gets dK = dV = 0; with N_q = 0 or H_q = 0
+// every key does. No tile of queries is read for keys that none of them sees. FlashAttention-2 (Dao
+// 2023), algorithm 2; FlashAttention-3 (Shah and others 2024), section 3 and appendix B.
 //
 // Repeatable: dK and dV always, dQ with deterministic != 0: the same inputs give the same bits in
 // every call, and heads with the same inputs the same bits.

@@ -1,4 +1,4 @@
--- The schedule of lesson 26: two consumers, half a round apart. dQ of a round is multiplied in the next one.
+-- The schedule of lesson 26: two consumers, half a round apart; dQ is multiplied one round late.
 size(1150, 370)
 text(10, 72, "consumer 0", {bold = true})
 text(10, 192, "consumer 1", {bold = true})

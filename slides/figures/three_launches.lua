@@ -1,4 +1,4 @@
--- The three kernels of lesson 26 on a time line, each of which begins before the one before it has ended.
+-- The three kernels of lesson 26 on a time line: each begins before the one before has ended.
 size(1150, 330)
 text(10, 62, "before", {bold = true})
 text(10, 162, "five products", {bold = true})

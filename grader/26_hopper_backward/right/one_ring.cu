@@ -1,5 +1,5 @@
-// one_ring.cu: as step 3, but with a barrier for all that a round needs, Q, dO, LSE and delta, in the
-// place of two, and one for K and V.
+// one_ring.cu: as step 3, but with one barrier for all that a round needs, Q, dO, LSE and delta, in
+// the place of two, and one for K and V.
 #include "hopper_backward.h"
 
 #include <limits.h>

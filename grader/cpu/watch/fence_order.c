@@ -200,9 +200,9 @@ static void fence_acquires(struct watch* watch, unsigned thread) {
     }
 }
 
-// The accesses of each thread of the block, up to these times, that lie before a fence and so before
-// a release of `thread`. others: the fence was any thread's, before the last __syncthreads(). own:
-// it was this thread's, behind a named barrier.
+// The accesses of each thread of the block, up to these times, that lie before a fence, and so
+// before a release of `thread`. others: the fence was any thread's, before the last
+// __syncthreads(). own: it was this thread's, behind a named barrier.
 static uint32_t copy_fences(struct watch* watch, unsigned thread, bool others, bool own) {
     struct order* o = order();
     unsigned threads = watch->worker->launch->threads;

@@ -93,8 +93,8 @@ static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
 
 void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool write) {
     uint64_t* slot = RACE_SHADOW[offset >> 2];
-    uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor
-                                             : cudev_overlap_floor(watch, slot_thread(me));
+    uint64_t floor =
+        offset >= WINDOW_OFFSET ? watch->shared_floor : cudev_overlap_floor(watch, slot_thread(me));
     for (int i = 0; i < (write ? 4 : 2); i++) {
         uint64_t earlier = slot[i];
         if (earlier < floor || !(slot_mask(earlier) & slot_mask(me))) continue;

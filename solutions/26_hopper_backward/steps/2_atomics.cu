@@ -1,7 +1,8 @@
-// 2_atomics.cu: one kernel that makes all five products, in the place of two that make seven. A block
-// owns 128 keys; dQ, to which the blocks of all keys add, leaves the registers by atomics: 32 of
-// each thread in each round. Only dS goes through shared memory, for dQ, which sums over the keys of
-// both consumers. They work on the same round: dQ is multiplied as soon as both have stored dS.
+// 2_atomics.cu: one kernel that makes all five products, in the place of two that make seven. A
+// block owns 128 keys; dQ, to which the blocks of all keys add, leaves the registers by atomics: 32
+// of each thread in each round. Only dS goes through shared memory, for dQ, which sums over the
+// keys of both consumers. They work on the same round: dQ is multiplied as soon as both have stored
+// dS.
 #include "hopper_backward.h"
 
 #include <limits.h>
@@ -149,9 +150,9 @@ __device__ __forceinline__ void store_dS(const struct state<T>& s, struct block_
     for (int j = 0; j < T::BLOCK_Q / 16; j++) stmatrix_x4_trans(to + j * 16 * PANEL, &dS[4 * j]);
 }
 
-// The lane's numbers of dQ to the sums, where they lie in the order of the registers. With SAME_BITS
-// when the blocks of all smaller keys have added theirs: each waits for blocks that came before it,
-// and nobody else adds meanwhile.
+// The lane's numbers of dQ to the sums, where they lie in the order of the registers. With
+// SAME_BITS when the blocks of all smaller keys have added theirs: each waits for blocks that came
+// before it, and nobody else adds meanwhile.
 template <class T>
 __device__ __forceinline__ void add_dQ(const struct state<T>& s, const float dQ[PANEL / 2],
                                        const struct backward& p) {

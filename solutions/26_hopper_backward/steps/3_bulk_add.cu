@@ -1,7 +1,7 @@
 // 3_bulk_add.cu: as step 2, but dQ goes to shared memory, and one thread asks TMA to add it to the
 // sums: 16 KB in one instruction, in the place of 32 atomics of each thread. Both consumers still
-// work on the same round: dQ is multiplied as soon as both have stored dS, behind one barrier of 256
-// threads. While they compute exponentials, no tensor core has anything to do.
+// work on the same round: dQ is multiplied as soon as both have stored dS, behind one barrier of
+// 256 threads. While they compute exponentials, no tensor core has anything to do.
 #include "hopper_backward.h"
 
 #include <limits.h>
