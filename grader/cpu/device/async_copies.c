@@ -63,6 +63,16 @@ static void arrive(struct worker* w, const struct copy* c) {
     memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
 }
 
+// Nobody has waited for these: they land when the block is over, at the latest.
+void cudev_async_copies_end(struct worker* w) {
+    const struct pending_copies* pending = w->pending_copies;
+    for (unsigned t = 0; pending->used && t < MAX_THREADS; t++) {
+        const struct queue* q = &pending->queue[t];
+        for (unsigned i = q->first; i < q->end; i++)
+            cudev_watcher->copy_left(w, t, q->copy[i].to, q->copy[i].bytes, q->copy[i].pc);
+    }
+}
+
 static void make_room(struct worker* w, struct queue* q) {
     if (q->first == 0 && q->room == MOST_COPIES)
         while (q->first < MOST_COPIES / 2) arrive(w, &q->copy[q->first++]);

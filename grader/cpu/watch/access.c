@@ -191,6 +191,18 @@ void cudev_access_arrival(struct worker* w, const void* to, const void* from, un
     check(watch, offset, bytes, CUDEV_WRITE, pc);
 }
 
+// Since the issue these bytes counted as not written. Who has written to them, for another tile or
+// for what goes out, finds on a GPU what the copy has brought.
+void cudev_access_left(struct worker* w, unsigned thread, const void* to, unsigned bytes,
+                       const void* pc) {
+    struct watch* watch = w->watch;
+    uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
+    if (!watch->check || offset >= WATCHED_BYTES) return;
+    uint64_t me = watch->now | (uint64_t)thread << SLOT_THREAD_SHIFT | site_at(pc);
+    for (unsigned i = 0; i < bytes; i += 4)
+        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me);
+}
+
 // A lane loads 16 bytes on behalf of its warp.
 void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc) {
     struct watch* watch = w->watch;
