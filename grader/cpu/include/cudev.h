@@ -21,7 +21,8 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
-// wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order). text: the
+// wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
+// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race). text: the
 // whole finding, also printed to stderr; its first line names the kind and the source lines. Both
 // strings are valid only during the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));

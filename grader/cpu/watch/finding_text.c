@@ -18,7 +18,7 @@ static bool is_write(enum cudev_access access) {
 }
 
 bool cudev_race_of_writes(const struct finding* f) {
-    return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
+    return f->kind == FOUND_RACE && !f->left && is_write(f->access) && is_write(f->other_access);
 }
 
 const char cudev_other_swizzle[] = "with another swizzle";
@@ -26,6 +26,7 @@ const char cudev_other_swizzle[] = "with another swizzle";
 const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
+           : f->left                       ? "copy_on_its_way"
                                            : cudev_finding_kind(f);
 }
 
@@ -80,10 +81,14 @@ static void add_line(const struct finding* f, const struct source_line* s) {
         add("%s:%d", base_name(s->file), s->line);
 }
 
-static void add_deed(const struct finding* f, const struct source_line* s,
-                     enum cudev_access access) {
+// mine: it is the access of the finding, not the other one.
+static void add_deed(const struct finding* f, const struct source_line* s, bool mine) {
+    const enum cudev_access access = mine ? f->access : f->other_access;
     add_line(f, s);
-    add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
+    add(f->left && mine          ? "'s copy is on its way"
+        : access == CUDEV_ATOMIC ? " does an atomic"
+        : is_write(access)       ? " writes"
+                                 : " reads");
 }
 
 static unsigned threads_of(const struct finding* f) {
@@ -147,6 +152,9 @@ static const char* advice(const struct finding* f) {
     case FOUND_ASYNC:
         return f->next;
     case FOUND_RACE:
+        if (f->left)
+            return "wait for the own copies, then for the other threads, before their place is "
+                   "used for\n        anything else: also where the loop that waits has no round";
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block
@@ -184,9 +192,9 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         const struct source_line* a = cudev_first_line(r);
         const struct source_line* b = cudev_second_line(r);
         add(" on %s: ", f->what);
-        add_deed(f, a, swap ? f->other_access : f->access);
+        add_deed(f, a, !swap);
         add(", ");
-        add_deed(f, b, swap ? f->access : f->other_access);
+        add_deed(f, b, swap);
         add("\n");
         add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
         add_thread(f, f->access, f->block, f->thread, &r->line);
