@@ -108,7 +108,12 @@ static void report_space(struct worker* w, const struct place* at, const char* v
     char text[400], what[300] = "a NULL pointer";
     if ((uintptr_t)p >= 4096) cudev_describe_address(what, sizeof what, p);
     snprintf(text, sizeof text, "%s %p, which is not %s (%s),", verb, p, space, what);
-    report(w, "bad_address", at, text, next);
+    // An array of that space is near: it is its index that is wrong.
+    const bool is_past = strstr(what, " bytes past ");
+    report(w, is_past ? "out_of_bounds" : "bad_address", at, text,
+           is_past
+               ? "which index gets there? the last block and the last tile are the usual suspects"
+               : next);
 }
 
 bool cudev_in_global(const char* p) {
