@@ -186,6 +186,7 @@ static struct arena_traffic traffic(void) {
         .global_store_bytes = (int64_t)t.global_store_bytes,
         .global_store_requests = (int64_t)t.global_store_requests,
         .global_store_sectors = (int64_t)t.global_store_sectors,
+        .shared_load_bytes = (int64_t)t.shared_load_bytes,
         .shared_load_requests = (int64_t)t.shared_load_requests,
         .shared_load_wavefronts = (int64_t)t.shared_load_wavefronts,
         .shared_load_conflicts = (int64_t)t.shared_load_conflicts,
