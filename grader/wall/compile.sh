@@ -23,7 +23,7 @@ if [ -n "${CONTROL:-}" ]; then
 fi
 include='-Iinclude -Iinclude/cpu' calls=
 # Messages show the names under which the student knows the headers, from the course's folder on.
-names_shown=$(cat lib/names) here=-fdebug-prefix-map=$PWD=.
+names_shown=$(cat lib/names) here=-ffile-prefix-map=$PWD=.
 # Calls through pointers arrive in run/calls.S, which knows where functions begin. A jump through a
 # table would be one into a function.
 [ "$(uname -m)" != x86_64 ] ||

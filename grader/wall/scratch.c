@@ -134,7 +134,7 @@ struct destination {
 static void keep_name(struct destination* d, const char* from, const char* to) {
     size_t used = strlen(d->names);
     if (strcmp(to, "include/") == 0)
-        snprintf(d->names + used, sizeof d->names - used, "-fdebug-prefix-map=%s%s=%s\n", to,
+        snprintf(d->names + used, sizeof d->names - used, "-ffile-prefix-map=%s%s=%s\n", to,
                  strrchr(from, '/') + 1, from);
 }
 
