@@ -71,8 +71,8 @@ static struct pair times(const struct batch* b, int64_t row, int variant) {
     return p;
 }
 
-// A number that people write down: one digit and zeros, the least positive float, or the powers of 2
-// that end a float's range or an int's.
+// A number that people write down: one digit and zeros, the least positive float, or one of the
+// powers of 2 that end a float's range or an int's.
 static bool is_written(double x) {
     const double size = fabs(x);
     int power;

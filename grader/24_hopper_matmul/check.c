@@ -1,9 +1,9 @@
 // check.c: what lesson 24, hopper_matmul, is graded on.
 //
 // Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size. Strides
-// are always multiples of 8 elements, since TMA takes no others: a matrix of 33 columns has 40. Only
-// "any K" has a K that is no multiple of 16, only "any M and N" a last tile of less than half, and
-// A or B alone is transposed in "A and B stored transposed".
+// are always multiples of 8 elements, since TMA takes no others: a matrix of 33 columns has 40.
+// "any K" alone has a K that is no multiple of 16, "any M and N" alone a last tile of less than
+// half, and A or B alone is transposed in "A and B stored transposed" alone.
 #include "check/check.h"
 #include "check/arguments.h"
 #include "hopper_matmul.h"

@@ -68,7 +68,7 @@ static int64_t power_of_2(int64_t most) {
     return power;
 }
 
-// Of many blocks of keys the first and the last are active: with all of them a case would take long.
+// Of many blocks of keys the first and the last are active: with all a case would take long.
 static void thin_mask(const struct problem* p) {
     const int64_t T_k = CEIL_DIV(p->N_k, MASK_BLOCK);
     for (int64_t e = 0; e < p->mask->count; e++)

@@ -250,8 +250,8 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         return CAUSE_uninitialised;
     }
     if (!nothing) cause = mistake(c, t, budget);
-    // what nobody wrote is NaN of its own accord; and where all is NaN or missing, or most, that fits
-    // too many mistakes
+    // what nobody wrote is NaN of its own accord; and where all is NaN or missing, or most, that
+    // fits too many mistakes
     const int64_t no_numbers = found->nonfinite > 0 ? found->nonfinite + found->never_written : 0;
     const bool all_nan = no_numbers == found->expected, most_nan = 2 * no_numbers > found->wrong;
     if (seen == CAUSE_uninitialised &&
