@@ -109,6 +109,7 @@ static void many_heads(struct check* c) {
     check_vary(c, "H", 0, MOST);
     check_vary(c, "H_k", 0, MOST);
     check_expect(c, COURSE_OK, CAUSE_wrong_status);
+    decode_fill(&idle);
     check_run(c);
     check_most(c, MOST, FEWER, heads_reached, &p);
 }
