@@ -154,8 +154,9 @@ __device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct 
     const bf16* Q = head_of(p.Q, place.batch, place.head) + lane % 4 * 2;
     const bf16* K = head_of(p.K, place.batch, place.head / (p.H_q / p.H_k)) + lane % 4 * 2 +
                     (first_key + lane / 4) * p.K.stride.n;
-    const bf16* Q_row[2] = {Q + min(row, p.N_q - 1) * p.Q.stride.n,
-                            Q + min(row + 8, p.N_q - 1) * p.Q.stride.n};
+    const unsigned last = p.N_q - 1;
+    const bf16* Q_row[2] = {Q + min((unsigned)row, last) * p.Q.stride.n,
+                            Q + min((unsigned)row + 8, last) * p.Q.stride.n};
 #pragma unroll
     for (int i = 0; i < BLOCK_K / 2; i++) S[i] = 0.0f;
 #pragma unroll 1
@@ -199,7 +200,8 @@ __device__ __forceinline__ void finish_sums(const struct flash& p, const struct 
         float sum = l[r];
         sum += __shfl_xor_sync(0xffffffff, sum, 1);
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
+        // Unsigned: the last tile may end behind what an int counts.
+        if (threadIdx.x % 4 == 0 && (unsigned)row + 8 * r < (unsigned)p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
                 sum > 0 ? (m[r] * p.c + __log2f(sum)) * LN_2 : -INFINITY;
         factor[r] = sum > 0 ? __fdividef(1.0f, sum) : 0.0f;
@@ -227,7 +229,7 @@ __device__ __forceinline__ void store_rows(const struct flash& p, const struct p
     fence_proxy_async();  // the lane's stores come before TMA's reads
     __syncwarp();         // ... all lanes'
     if (lane == 0) {
-        if (place.row0 + first < p.N_q)
+        if (first < p.N_q - place.row0)
             for (int panel = 0; panel < T::PANELS; panel++)
                 tma_store_5d(&p.O_map, smem.O[panel] + first * PANEL, 0, place.row0 + first, panel,
                              place.head, place.batch);

@@ -137,6 +137,7 @@ static void safe(struct check* c) {
     int64_t N = 64 + check_pick(c, 33, 63);
     forward_case(causal(c, N, N), PACKED, "", JUDGE_O);
     forward_case(all_keys(c, N, 128), PACKED, "", JUDGE_O);
+    forward_case(causal(c, 160, 24), PACKED, "", JUDGE_O);  // 128 queries see nothing
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores

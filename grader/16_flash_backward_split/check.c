@@ -206,6 +206,7 @@ static void safe(struct check* c) {
     backward_case(p);
     backward_case(with_d(causal(c, N, N), 128));
     backward_case(causal(c, 160, 24));  // the first 128 queries see nothing: copies for nobody
+    backward_case_empty(all_keys(c, 0, 24));
 }
 
 // ---- costs, each of kernels that multiply on the tensor cores

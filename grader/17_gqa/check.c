@@ -359,6 +359,10 @@ static void safe(struct check* c) {
     p.later = 1u << ARRAY_LSE;  // which is aligned to its elements alone
     backward_case(p);
     backward_case(with_d(backward_of(c, 2, N, N, true), 128));
+    // Queries that see nothing, and keys that nobody sees: copies for nobody.
+    judge_O(forward_of(c, 1, 160, 24, true));
+    backward_case(backward_of(c, 1, 160, 24, true));
+    backward_case_empty(backward_of(c, 1, 0, 24, false));
 }
 
 static const struct item items[] = {

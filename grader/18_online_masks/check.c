@@ -339,6 +339,8 @@ static void safe(struct check* c) {
     // The first 128 queries see nothing: copies for nobody.
     judge(sizes(c, &of_forward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
     judge(sizes(c, &of_backward, 160, 24, MASK(.causal = true)), NULL, JUDGE_O);
+    const struct index_mask narrow = MASK(.causal = true, .window = 17);
+    judge(sizes(c, &of_backward, 16, 160, narrow), NULL, JUDGE_O);  // the first 128 keys
 }
 
 // ---- costs ---------------------------------------------------------------------------------

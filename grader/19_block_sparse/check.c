@@ -174,7 +174,8 @@ static void forward_short(struct check* c) {
     for (int n = 0; n < 3; n++) {
         forward_case(sizes(c, &of_forward, 1, N[n][0], N[n][1]), PACKED, "", JUDGE_O);
     }
-    attention_reaches(sizes(c, &of_forward, 3, 1, 1), REACH_MOST - check_pick(c, 0, 9));
+    // More blocks than 32 bits count, too.
+    attention_reaches(sizes(c, &of_forward, 5, 1, 33 * BLOCK), REACH_MOST - check_pick(c, 0, 9));
     attention_most_heads(sizes(c, &of_forward, 1, 16, 16));
 }
 
@@ -210,6 +211,8 @@ static void short_blocks(struct check* c) {
     N_k = check_pick(c, 2, 4), N_q = check_pick(c, 2, 3);
     backward_case_tested(sizes(c, &of_backward, 1, N_q, N_k));
     attention_most_heads(sizes(c, &of_backward, 1, 16, 16));
+    attention_reaches(with_heads(sizes(c, &of_backward, 1, 1, 16), 2, 12),
+                      (1 << 27) - check_pick(c, 0, 9));
 }
 
 static void unseen(struct check* c) {

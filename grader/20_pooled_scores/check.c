@@ -57,6 +57,10 @@ static void show_more(const struct problem* p, int64_t queries) {
     check_ends(p->check, pooling_of(p)->R, p->B * p->H, queries * pools_of(p, p->N_k));
 }
 
+static void show_heads(const struct problem* p, int64_t heads) {
+    check_ends(p->check, pooling_of(p)->R, 1, pooling_of(p)->R->count / p->H * heads);
+}
+
 // P of the last row to a few bits, where O and LSE are right.
 static bool is_more_right(const struct problem* p) {
     struct tensor* R = pooling_of(p)->R;
@@ -99,6 +103,7 @@ static const struct contract contract = {
     .declare_more = declare_more,
     .judge_more = judge_more,
     .show_more = show_more,
+    .show_heads = show_heads,
     .is_more_right = is_more_right,
     .follow_more = follow_more,
     .more_bytes = more_bytes,
@@ -157,6 +162,7 @@ static void ragged(struct check* c) {
     judge_pools(c, 17, 1100, false, 8, "", JUDGE_O);
     struct problem p = sizes(c, 1, 2, false, &(struct pooling){.pool = 1});
     attention_reaches(with_heads(p, 1, 4), REACH_MOST - check_pick(c, 0, 9));
+    attention_most_heads(sizes(c, 16, 16, false, p.own));
 }
 
 static void masked(struct check* c) {
@@ -333,6 +339,9 @@ static void safe(struct check* c) {
     // The largest block.
     struct pooling large = {.pool = 64};
     judge(with_d(sizes(c, 100, 150, false, &large), 128), PACKED, "", JUDGE_O);
+    // Pools of queries that see nothing: copies for nobody.
+    struct pooling small = {.pool = 8};
+    judge(sizes(c, 800, 40, true, &small), PACKED, "", JUDGE_O);
 }
 
 // The bytes of K and V that a case reads: all but Q in both passes, and LSE in each of the four

@@ -2,6 +2,8 @@
 //
 // Each item sets one trap. Sizes that are no item's trap are whole tiles of any usual size. Strides
 // are always multiples of 8 elements, since TMA takes no others: a matrix of 33 columns has 40.
+// "any K" alone has a K that is no multiple of 16, "any M and N" alone a last tile of less than
+// half, and A or B alone is transposed in "A and B stored transposed" alone.
 #include "check/check.h"
 #include "check/arguments.h"
 #include "hopper_matmul.h"
@@ -25,6 +27,20 @@ static const struct matmul contract = {
     .whole_N = WHOLE_N,
     .whole_K = WHOLE_K,
     .largest = 2,
+    .smallest_tile = 8,
+};
+
+// All numbers 1, where only their number counts: no sum of a few hundred terms is rounded.
+static const struct matmul of_ones = {
+    .dtype = BF16,
+    .strides = true,
+    .transposes = true,
+    .align = TMA_UNIT,
+    .max_size = HOPPER_MATMUL_MAX_SIZE,
+    .whole_M = WHOLE_M,
+    .whole_N = WHOLE_N,
+    .whole_K = WHOLE_K,
+    .largest = 1,
     .smallest_tile = 8,
 };
 
@@ -64,7 +80,7 @@ static void many_blocks(struct check* c) {
     sizes(c, 2 * WHOLE_M, WHOLE_N, WHOLE_K);
     sizes(c, WHOLE_M, 2 * WHOLE_N, WHOLE_K);
     sizes(c, 17 * WHOLE_M, 2 * WHOLE_N, WHOLE_K);
-    sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 8);
+    sizes(c, 8, (MULTIPROCESSORS + check_pick(c, 3, 9)) * WIDE, 16);
 }
 
 // One tile along K, and more than a kernel has stages: twice through the ring, and once more.
@@ -72,6 +88,7 @@ static void many_tiles(struct check* c) {
     multiply_whole(c, &contract);
     sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 9, 11));
     sizes(c, WHOLE_M, WHOLE_N, WHOLE_K * check_pick(c, 4, 5));
+    multiply_long(c, &of_ones, 8, 8, 32768 + WHOLE_K * check_pick(c, 1, 3));
 }
 
 static void transposed(struct check* c) {
@@ -80,20 +97,19 @@ static void transposed(struct check* c) {
         laid_out(c, 2 * WHOLE_M, 2 * WHOLE_N, WHOLE_K, layout);
     }
     for (int layout = 0; layout < 4; layout++)
-        laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255), check_pick(c, 65, 127),
+        laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255), 16 * check_pick(c, 5, 7),
                  layout);
 }
 
 static void inner_ragged(struct check* c) {
     static const int64_t hard[] = {1, 15, 33, 40, 72};
     for (int i = 0; i < 5; i++) laid_out(c, WHOLE_M, WHOLE_N, hard[i], 0);
-    laid_out(c, WHOLE_M, WHOLE_N, 64 + check_pick(c, 1, 63), (int)check_pick(c, 0, 3));
-    multiply_long(c, &contract, 8, 8, 32768 + 8 * check_pick(c, 9, 15));
+    laid_out(c, WHOLE_M, WHOLE_N, 64 + check_pick(c, 1, 63), 3 * (int)check_pick(c, 0, 1));
 }
 
 static void outer_ragged(struct check* c) {
     static const int64_t hard[][2] = {{129, 40}, {15, 17}, {70, 264}, {1, 1}, {1, 40}, {40, 1}};
-    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 4);
+    for (int i = 0; i < 6; i++) laid_out(c, hard[i][0], hard[i][1], WHOLE_K, i % 2 * 3);
     laid_out(c, check_pick(c, 130, 255), check_pick(c, 257, 300), WHOLE_K, 0);
 }
 
@@ -107,7 +123,7 @@ static void strided(struct check* c) {
         p.B_part = (struct part){.gap = 8 * check_pick(c, 9, 11), .first = 24};
         run_surrounded(&p);
     }
-    struct product p = begin(c, 100, 200, 72, 0);
+    struct product p = begin(c, 100, 200, 80, 0);
     p.C_part.gap = p.A_part.gap = p.B_part.gap = 8;
     run_surrounded(&p);
     if (!check_can_be_far(c)) return;
@@ -121,12 +137,13 @@ static void strided(struct check* c) {
     product_compare(&p);
 }
 
-// Sums of about 1000, which bf16 counts in steps of 4 or 8: rounded once, at the end, to nearest.
+// Sums of several hundred, which bf16 counts in steps of 2 or 4: rounded once, at the end, to
+// nearest. fp16 holds them all: its range is the trap of whole_range().
 static void rounded_once(struct check* c) {
-    enum { SAME = 16, MANY = 65 * WHOLE_K };
+    enum { SAME = 16, MANY = 64 * WHOLE_K };
     struct product p = begin(c, WHOLE_M, WHOLE_N, WHOLE_K, 0);
     product_declare(&p);
-    product_fill(&p, -16, 16);
+    product_fill(&p, -8, 8);
     check_run(c);
     product_compare(&p);
 
@@ -134,7 +151,7 @@ static void rounded_once(struct check* c) {
     // hold the same numbers: to take one for another is the trap of many_tiles().
     p = begin(c, 16, 64, MANY, 0);
     product_declare(&p);
-    product_fill(&p, -16, 16);
+    product_fill(&p, -4, 4);
     for (int64_t e = 0; e < p.A.t->count; e++)
         p.A.t->value[e] = p.A.t->value[e - e % p.K + e % SAME];
     for (int64_t e = SAME * p.N; e < p.B.t->count; e++)
@@ -148,8 +165,8 @@ static void whole_range(struct check* c) {
 }
 
 static void not_finite(struct check* c) {
-    multiply_not_finite(c, &contract, 8 * check_pick(c, 2, 7), 8, false);
-    multiply_not_finite(c, &contract, 8 * check_pick(c, 9, 15), 8, true);
+    multiply_not_finite(c, &of_ones, 16 * check_pick(c, 1, 3), 8, false);
+    multiply_not_finite(c, &of_ones, 16 * check_pick(c, 5, 7), 8, true);
     multiply_zeros(c, &contract);
 }
 
@@ -173,7 +190,7 @@ static void three_calls(struct check* c) {
         check_rounds(c, 2);
         product_declare(&p);
         struct product small =
-            product_smaller(&p, !small_first, WHOLE_M / 2 - 1, WHOLE_N / 2 - 3, WHOLE_K / 2 + 1);
+            product_smaller(&p, !small_first, WHOLE_M / 2 - 1, WHOLE_N / 2 - 3, WHOLE_K / 2);
         const struct product* calls[2] = {small_first ? &small : &p, small_first ? &p : &small};
         for (int call = 0; call < 2; call++) {
             check_round(c, call);
@@ -225,8 +242,8 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     for (int layout = 0; layout < 4; layout += 3)
         laid_out(c, check_pick(c, 66, 127), check_pick(c, 130, 255),
-                 4 * WHOLE_K + 8 * check_pick(c, 1, 7), layout);
-    sizes(c, 8, 135 * 256, 8);
+                 4 * WHOLE_K + 16 * check_pick(c, 1, 3), layout);
+    sizes(c, 8, 135 * 256, 16);
 }
 
 // ---- costs, of one call each

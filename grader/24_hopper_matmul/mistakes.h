@@ -108,6 +108,19 @@ static bool C_pieces(const struct suspect* s, const struct hypothesis* h, int va
     return true;
 }
 
+// A sum is rounded to fp16 first: beyond 65504 it is infinite, below 6e-8 it is 0.
+static bool C_in_half(const struct suspect* s, const struct hypothesis* h, int variant,
+                      double* guess) {
+    const struct product* p = s->problem;
+    (void)h, (void)variant;
+    for (int64_t i = 0; i < p->M; i++)
+        for (int64_t j = 0; j < p->N; j++) {
+            const int64_t e = place_in(&p->C, i, j);
+            guess[e] = dtype_round(BF16, dtype_round(F16, p->C.t->want[e]));
+        }
+    return true;
+}
+
 // A tile's sums begin with those of the tile before, of the same block: MULTIPROCESSORS tiles
 // before, in a product of few rows.
 static bool sums_go_on(const struct suspect* s, const struct hypothesis* h, int variant,
@@ -164,6 +177,7 @@ static const struct hypothesis others[] = {
     {CAUSE_accumulates, sums_go_on, 2, NULL},
     {CAUSE_swizzle, C_pieces, 1, NULL},
     {CAUSE_low_precision, make_truncated, 1, NULL},
+    {CAUSE_half_range, C_in_half, 1, NULL},
     {0},
 };
 

@@ -185,6 +185,7 @@ static void ragged(struct check* c) {
     judge_O(with_d(all_keys(c, 33, 2048 + check_pick(c, 3, 60)), 128));
     // Blocks that stay begin with the last rows of both heads.
     attention_reaches_first(with_heads(causal(c, 1, 1), 1, 2), REACH_MOST - check_pick(c, 0, 9));
+    attention_most_heads(all_keys(c, 16, 16));
 }
 
 // The diagonal crosses tiles at their corner, and in their middle.

@@ -11,7 +11,7 @@
 #include "flash_decode.h"
 
 enum {
-    MOST_BATCHES = 8,
+    MOST_BATCHES = 40,
     MOST_PAGES = 520,     // of a sequence
     NOWHERE = INT32_MAX,  // a page that does not exist
 };
@@ -23,11 +23,15 @@ struct decode {
     int64_t pages;  // that exist; but if they are far, more than needed: others belong to nobody
     double scale;
     int64_t length[MOST_BATCHES];
-    int64_t page[MOST_BATCHES][MOST_PAGES];  // the table
+    int32_t page[MOST_BATCHES][MOST_PAGES];  // the table
     bool judges_tickets;                     // else they do not count as outputs, nor as inputs
-    bool zero_tail;                          // slots behind a sequence's last key hold 0, not NaN
-    bool nowhere;  // what the table says behind a sequence's last page is no page at all
-    bool is_far;   // pages lie more than 2^32 elements apart: page n is called n * far
+    // If not 0, the launcher is told of so many pages a sequence, and of the table there is the row
+    // of the last sequence, which alone has keys.
+    int64_t told_pages;
+    bool is_mixed;   // blocks begin in another order
+    bool zero_tail;  // slots behind a sequence's last key hold 0, not NaN
+    bool nowhere;    // what the table says behind a sequence's last page is no page at all
+    bool is_far;     // pages lie more than 2^32 elements apart: page n is called n * far
     int64_t far;
     struct tensor *O, *LSE, *Q, *K, *V, *table, *lengths, *tickets;
 };
@@ -91,9 +95,9 @@ static void deal_pages(struct decode* p) {
     }
     for (int64_t b = 0; b < p->B; b++)
         for (int64_t n = 0; n < MOST_PAGES; n++)
-            p->page[b][n] = n < pages_used(p, b)      ? deck[next++]
-                            : p->nowhere || p->is_far ? NOWHERE
-                                                      : deck[p->pages - 1];
+            p->page[b][n] = (int32_t)(n < pages_used(p, b)      ? deck[next++]
+                                      : p->nowhere || p->is_far ? NOWHERE
+                                                                : deck[p->pages - 1]);
     free(deck);
 }
 
@@ -120,7 +124,11 @@ static void decode_declare(struct decode* p) {
         check_far(c, p->V, count, step);
         p->far = step[0] / (p->H_k * p->page_size * p->d);
     }
-    p->table = check_input(c, "page_table", I32, SHAPE(p->B, p->max_pages));
+    p->table = check_input(c, "page_table", I32, SHAPE(p->told_pages ? 1 : p->B, p->max_pages));
+    if (p->told_pages) {
+        check_vary(c, "max_pages", 0, p->told_pages);
+        check_ends(c, p->table, 1, (p->B - 1) * p->told_pages + p->max_pages);
+    }
     p->lengths = check_input(c, "lengths", I32, SHAPE(p->B));
     p->O = check_output(c, "O", BF16, SHAPE(p->B, p->N_q, H, p->d));
     p->LSE = check_output(c, "LSE", F32, SHAPE(p->B, H, p->N_q));
@@ -181,8 +189,9 @@ static void decode_fill(struct decode* p) {
     for (int64_t e = 0; e < p->tickets->count; e++) p->tickets->untouched[e] = !p->judges_tickets;
     for (int64_t b = 0; b < p->B; b++) {
         p->lengths->value[b] = (double)p->length[b];
-        for (int64_t n = 0; n < p->max_pages; n++) {
-            int64_t at = b * p->max_pages + n, page = p->page[b][n];
+        const int64_t row = p->told_pages ? b - (p->B - 1) : b;
+        for (int64_t n = 0; n < p->max_pages && row >= 0; n++) {
+            int64_t at = row * p->max_pages + n, page = p->page[b][n];
             p->table->value[at] = (double)(p->is_far && page != NOWHERE ? page * p->far : page);
             p->table->untouched[at] = n >= pages_used(p, b);
         }
@@ -196,7 +205,7 @@ struct view {
     int64_t keys;              // that it takes for the sequence's
     int64_t page_size;         // key j is in slot j % page_size of page[j / page_size]
     int64_t slots;             // of a page in memory
-    int64_t page[MOST_PAGES];  // which may be negative: rows of zeros
+    int32_t page[MOST_PAGES];  // which may be negative: rows of zeros
     int64_t zeros_from;        // keys from this one on are rows of zeros
     int64_t queries_of;        // the sequence whose queries it takes
     bool causal;

@@ -6,6 +6,8 @@
 // that share keys" more key heads than one, and d is 128 in the first item alone. More than one
 // query, or LSE, are in few others. The two items of the idea have all these traps.
 #include "28_flash_decode/mistakes.h"
+#include "attention/reach.h"
+#include "check/reach.h"
 #include "cpu/cards/cards.h"
 #include "wall/arena.h"
 
@@ -57,12 +59,69 @@ static void lengths_differ(struct check* c) {
     decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
 }
 
+// Two sequences, two key heads of each, and of a group of 20 two tiles of rows have their parts at a
+// time, if blocks begin in another order.
+static void mixed_blocks(struct check* c) {
+    const int64_t lengths[] = {pages(c, 30, 40), pages(c, 30, 40)};
+    struct decode p = with_lengths(with_key_heads(decode_of(c, 20, 16), 2), 2, lengths);
+    decode_case(p, "", JUDGE_O);
+    p.is_mixed = true;
+    deal_pages(&p);
+    decode_name(&p, ", blocks in another order");
+    decode_declare(&p);
+    check_mix_blocks(c);
+    decode_fill(&p);
+    check_run(c);
+    decode_judge(&p, JUDGE_O);
+}
+
+// Tells the launcher of `heads` heads, one key head each, of which the case has the last ones.
+static bool heads_reached(struct check* c, const void* problem, int64_t heads) {
+    enum { SHOWN = 2 };
+    struct decode p = *(const struct decode*)problem;
+    p.H_k = SHOWN;
+    deal_pages(&p);
+    check_case(c, "the last of %d heads, length %d", (int)heads, (int)p.length[0]);
+    decode_declare(&p);
+    check_vary(c, "H", 0, heads);
+    check_vary(c, "H_k", 0, heads);
+    struct tensor* const of_heads[] = {p.Q, p.O, p.LSE, p.tickets};
+    for (int n = 0; n < 4; n++) check_ends(c, of_heads[n], 1, of_heads[n]->count / SHOWN * heads);
+    check_ends(c, p.K, p.pages, p.K->count / p.pages / SHOWN * heads);
+    check_ends(c, p.V, p.pages, p.V->count / p.pages / SHOWN * heads);
+    check_ends(c, check_tensor(c, "workspace"), 1,
+               (int64_t)flash_decode_workspace_bytes(1, 1, (int)heads, (int)heads, (int)p.d) /
+                   (int64_t)sizeof(float));
+    decode_fill(&p);
+    check_run_few_blocks(c);
+    check_run(c);
+    (void)decode_want(&p);
+    return attention_is_last_right(p.O, p.d) && attention_is_last_right(p.LSE, 1);
+}
+
+static void many_heads(struct check* c) {
+    enum { MOST = 65535, FEWER = 1 << 12 };
+    struct decode p = decode_of(c, 1, 32), idle = with_queries(p, 0);
+    deal_pages(&idle);
+    check_case(c, "%d heads, which are allowed, and no query", MOST);
+    check_null_if_empty(c);
+    decode_declare(&idle);
+    check_vary(c, "H", 0, MOST);
+    check_vary(c, "H_k", 0, MOST);
+    check_expect(c, COURSE_OK, CAUSE_wrong_status);
+    decode_fill(&idle);
+    check_run(c);
+    check_most(c, MOST, FEWER, heads_reached, &p);
+}
+
 static void heads(struct check* c) {
     static const int64_t group[] = {1, 3, 16, 20};
     for (int n = 0; n < 4; n++)
         decode_case(with_key_heads(decode_of(c, group[n], pages(c, 10, 20)), 2 + n % 2), "",
                     JUDGE_O);
     decode_case(with_key_heads(decode_of(c, 7, 128), 5), "", JUDGE_O);
+    mixed_blocks(c);
+    many_heads(c);
 }
 
 static void last_page(struct check* c) {
@@ -77,6 +136,29 @@ static void several_queries(struct check* c) {
     decode_case(with_queries(decode_of(c, 3, 16), 5), "", JUDGE_O);
 }
 
+// The launcher is told of `pages` pages a sequence. Of 40 sequences only the last one has keys.
+static bool table_reached(struct check* c, const void* problem, int64_t told) {
+    struct decode p = *(const struct decode*)problem;
+    p.B = MOST_BATCHES;
+    p.length[p.B - 1] = p.length[0];
+    p.length[0] = 0;
+    p.told_pages = told;
+    deal_pages(&p);
+    check_case(c, "a table of %lld pages for each of %d sequences", (long long)told, (int)p.B);
+    decode_declare(&p);
+    decode_fill(&p);
+    check_run_all_blocks(c);
+    check_run(c);
+    (void)decode_want(&p);
+    return attention_is_last_right(p.O, p.d) && attention_is_last_right(p.LSE, 1);
+}
+
+static void long_table(struct check* c) {
+    enum { MOST = 1 << 26, FEWER = 1 << 12 };  // of 16 slots: all that a contract allows
+    struct decode p = decode_of(c, 1, pages(c, 2, 4));
+    check_first_indexes(c, MOST - 16 * check_pick(c, 0, 9), FEWER, table_reached, &p);
+}
+
 static void page_sizes(struct check* c) {
     static const int64_t size[] = {32, 48, 256, 1024};
     for (int n = 0; n < 4; n++) {
@@ -85,6 +167,7 @@ static void page_sizes(struct check* c) {
         p.max_pages = length / 16 + 1;  // who counts pages of 16 finds pages of nobody
         decode_case(p, "", JUDGE_O);
     }
+    long_table(c);
 }
 
 // No pages and no table: there is nothing to read, and O is 0.

@@ -379,6 +379,7 @@ static enum cause explain(struct check* c, const struct tensor* t, struct budget
     struct decode* p = check_description(c);
     const struct suspect s = {.tensor = t, .budget = budget, .problem = p};
     if (!p) return CAUSE_NONE;
+    if (p->is_mixed) return CAUSE_block_order;  // the same was right before
     if (t == p->tickets) return CAUSE_ticket_kept;
     enum cause cause = explain_nothing(p);
     if (!cause) cause = hypothesis_search(&s, of_places);

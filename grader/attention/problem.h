@@ -86,13 +86,15 @@ struct contract {
     // declare_more() declares the arguments that only this launcher has. judge_more() compares the
     // outputs among them, in every judged case of a forward pass. show_more() and is_more_right()
     // are for cases that have the ends of arrays alone (reach.h): the first calls check_ends() for
-    // outputs among them, the second computes what is wanted of them and looks at the last row.
+    // outputs among them, the second computes what is wanted of them and looks at the last row;
+    // show_heads() does what show_more() does where it is the heads that are many.
     // follow_more() calls check_follows() for outputs among them, in forward_by_mma(); more_bytes()
     // returns how many bytes they have.
     int64_t (*workspace_bytes)(const struct problem* p);
     void (*declare_more)(struct problem* p);
     void (*judge_more)(const struct problem* p);
     void (*show_more)(const struct problem* p, int64_t queries);
+    void (*show_heads)(const struct problem* p, int64_t heads);
     bool (*is_more_right)(const struct problem* p);
     void (*follow_more)(const struct problem* p);
     int64_t (*more_bytes)(const struct problem* p);

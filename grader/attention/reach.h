@@ -17,6 +17,9 @@ void attention_reaches(struct problem p, int64_t queries);
 // allows. One batch, no group.
 void attention_most_heads(struct problem p);
 
+// Is the last row right to a few bits? A kernel that takes another row, or none, is farther off.
+bool attention_is_last_right(const struct tensor* t, int64_t width);
+
 // check_first_indexes() likewise, of a launcher whose blocks stay: the contract's show_more() has
 // them end behind their first tile.
 void attention_reaches_first(struct problem p, int64_t queries);

@@ -298,6 +298,10 @@ void check_pose_as(struct check* c, const char* id) {
     c->posed = true;
 }
 
+void check_mix_blocks(struct check* c) {
+    c->few_blocks = ARENA_MIXED;
+}
+
 // The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.
 static bool maps_far(void) {
     void *const high = (void*)((uintptr_t)1 << 46), *again = MAP_FAILED;

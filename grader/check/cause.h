@@ -270,6 +270,11 @@
     CAUSE(race, "two threads use the same memory without a barrier or atomic between them")        \
     CAUSE(async_order, "memory passes between threads, TMA and wgmma without a wait, a fence of "  \
                        "the proxies, or a barrier between them")                                   \
+    CAUSE(block_order,                                                                             \
+          "right while blocks begin one after the other, wrong in another order: what one block "  \
+          "takes from others has to be there")                                                     \
+    CAUSE(copy_on_its_way,                                                                         \
+          "a copy by cp.async is still on its way when its place is used again: wait for it")      \
     CAUSE(race_of_writes,                                                                          \
           "two threads write the same element: let one of them do it, or mend the index")          \
     CAUSE(uninitialised, "memory or a variable is read that nothing has written")                  \

@@ -119,6 +119,10 @@ bool check_can_be_far(struct check* c);
 // than the one that is graded on: `id` as in CARD=. It is a grader error if there is no such card.
 void check_pose_as(struct check* c, const char* id);
 
+// On the CPU device the blocks of the case begin in another order than their numbers': CUDA
+// promises none. Not for a kernel whose blocks wait for earlier ones.
+void check_mix_blocks(struct check* c);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 

@@ -81,6 +81,9 @@ static enum cause tail(const struct picture* p) {
     // If rounding alone makes the last rows wrong, this is chance. A NaN was written: something
     // reached these rows, if only the copy to the host.
     bool reached = small(p) || (p->found->nonfinite > 0 && !p->t->state->on_host);
+    // A few right rows before rows that were written, and are wrong, are chance, too.
+    enum { NO_CHANCE = 16 };
+    reached |= !unwritten && row < NO_CHANCE;
     return row > 0 && (p->rows - row) * 16 > p->rows && !reached ? CAUSE_grid_limit : CAUSE_NONE;
 }
 

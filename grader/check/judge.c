@@ -250,8 +250,11 @@ static enum cause likely_cause(struct check* c, const struct tensor* t, struct b
         return CAUSE_uninitialised;
     }
     if (!nothing) cause = mistake(c, t, budget);
-    // what nobody wrote is NaN of its own accord
-    if (seen == CAUSE_uninitialised && cause == CAUSE_nan_leak) return seen;
+    // what nobody wrote is NaN of its own accord; and where most is NaN or missing, that fits too
+    // many mistakes
+    const int64_t no_numbers = found->nonfinite > 0 ? found->nonfinite + found->never_written : 0;
+    if (seen == CAUSE_uninitialised && (cause == CAUSE_nan_leak || 2 * no_numbers > found->wrong))
+        return seen;
     if (seen == CAUSE_out_of_bounds && !names_the_index(cause)) return seen;
     // the first call was right, and so is this one, of other sizes or elsewhere, if it is the only
     // one: it was made with what the first has left

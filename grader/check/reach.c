@@ -23,6 +23,10 @@ void check_run_last_block(struct check* c) {
     run_blocks(c, ARENA_LAST);
 }
 
+void check_run_all_blocks(struct check* c) {
+    run_blocks(c, ARENA_ALL);
+}
+
 int64_t check_shown(int64_t size) {
     enum { MOST = 4096 };
     return size < 2 * MOST ? size : MOST;

@@ -80,6 +80,7 @@ int64_t check_shown(int64_t size);
 // not return COURSE_OK.
 void check_run_few_blocks(struct check* c);
 void check_run_last_block(struct check* c);
+void check_run_all_blocks(struct check* c);  // none is left out, and the rest likewise
 
 // The last numbers of an output, compared with want: right to a few bits?
 bool check_end_is_right(const struct tensor* t);

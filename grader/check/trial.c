@@ -255,6 +255,16 @@ static _Noreturn void fail_guards(struct check* c, const char* text) {
                found.cause == CAUSE_out_of_bounds ? found.text : text);
 }
 
+// What a wild address was made of may have been spoiled before, by another thread. Only the
+// instrumented build can tell.
+static _Noreturn void fail_address(struct check* c, const char* text) {
+    struct finding found;
+    trial_find(c, &found);
+    const bool is_spoiled = found.cause == CAUSE_race || found.cause == CAUSE_race_of_writes;
+    check_fail(c, is_spoiled ? found.cause : CAUSE_bad_address, "%s",
+               is_spoiled ? found.text : text);
+}
+
 // The program's own main() was not reached. A program that needs more memory at once than it may
 // have does not start; if nothing else starts here, the machine is to blame.
 static _Noreturn void judge_start(struct check* c, const struct wall_result* r) {
@@ -297,6 +307,7 @@ static void judge_end(struct check* c, const struct wall_result* r) {
         fail_crash(c, c->answer.kind[0] ? text : said);
     if (strcmp(c->answer.kind, "cuda_error") == 0 && c->answer.findings > 0) fail_finding(c);
     if (strcmp(c->answer.kind, "out_of_bounds") == 0) fail_guards(c, text);
+    if (strcmp(c->answer.kind, "bad_address") == 0) fail_address(c, text);
     if (c->answer.kind[0]) check_fail(c, device_cause(c->answer.kind), "%s", text);
     if (r->end == WALL_TIMEOUT)
         check_fail(c, CAUSE_endless_loop, "not finished after %.0f s%s\n%s", c->session->seconds,

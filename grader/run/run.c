@@ -186,6 +186,7 @@ static struct arena_traffic traffic(void) {
         .global_store_bytes = (int64_t)t.global_store_bytes,
         .global_store_requests = (int64_t)t.global_store_requests,
         .global_store_sectors = (int64_t)t.global_store_sectors,
+        .shared_load_bytes = (int64_t)t.shared_load_bytes,
         .shared_load_requests = (int64_t)t.shared_load_requests,
         .shared_load_wavefronts = (int64_t)t.shared_load_wavefronts,
         .shared_load_conflicts = (int64_t)t.shared_load_conflicts,
@@ -415,7 +416,9 @@ static void run_round(uint32_t r) {
     if (cudev_reset_traffic) cudev_reset_traffic();
 #ifdef CPU_DEVICE
     if (layout->altered) cudev_alter_products(altered);
-    const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS, [ARENA_LAST] = CUDEV_LAST_BLOCK};
+    const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
+                          [ARENA_LAST] = CUDEV_LAST_BLOCK,
+                          [ARENA_MIXED] = CUDEV_MIXED_BLOCKS};
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
 #endif
     meter_start(layout->fail_call, r == 0 ? layout->fail_at : 0);

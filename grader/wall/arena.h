@@ -60,8 +60,8 @@ static inline bool arena_is_written(uint32_t role) {
     return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
 }
 
-// Which blocks of large grids run: all, a few, the last one alone.
-enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST };
+// Which blocks of large grids run: all, a few, the last one alone; or all, in another order.
+enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST, ARENA_MIXED };
 
 struct arena_tensor {
     char name[ARENA_NAME];
@@ -126,6 +126,7 @@ struct arena_traffic {
     int64_t launches;
     int64_t global_load_bytes, global_load_requests, global_load_sectors;
     int64_t global_store_bytes, global_store_requests, global_store_sectors;
+    int64_t shared_load_bytes;  // what lanes take: 128 of a warp that all read one float
     int64_t shared_load_requests, shared_load_wavefronts, shared_load_conflicts;
     int64_t shared_store_requests, shared_store_wavefronts, shared_store_conflicts;
     // Sectors beyond those that would hold what each request uses, were it side by side.

@@ -22,6 +22,8 @@ if [ -n "${CONTROL:-}" ]; then
         $1 == f || index($1, f "_") == 1 { print "extern \"C\" int " $1 "() { return 0; }" }' >$file
 fi
 include='-Iinclude -Iinclude/cpu' calls=
+# Messages show the names under which the student knows the headers, from the course's folder on.
+names_shown=$(cat lib/names) here=-ffile-prefix-map=$PWD=.
 # Calls through pointers arrive in run/calls.S, which knows where functions begin. A jump through a
 # table would be one into a function.
 [ "$(uname -m)" != x86_64 ] ||
@@ -101,7 +103,7 @@ fi
 {
     watched=$(cat lib/cxxflags-watched)
     { g++ $watched $include -E -dD out/source/unit.cpp -o out/watched.ii &&
-        g++ ${watched%-include*} $calls -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
+        g++ ${watched%-include*} $calls $names_shown "$here" -c out/watched.ii -o out/watched.o; } || exit "$NOT_WATCHED"
     names out/watched.o >out/symbols-watched && rename out/watched.o out/symbols-watched || exit "$NO_OBJECTS"
     link out/watched out/watched.o -Wl,-u,cudev_write_profile || exit "$NOT_LINKED"
 } 2>out/said-watched &
@@ -109,9 +111,9 @@ watched_job=$!
 plain=$(cat lib/cxxflags)
 # shellcheck disable=SC2086
 compiler $plain $include -E -dD -MD -MF out/deps out/source/unit.cpp -o out/unit.ii 2>out/said || refuse
-plain="${plain%-include*} $calls"
+plain="${plain%-include*} $calls $names_shown"
 # shellcheck disable=SC2086
-compiler $plain -S out/unit.ii -o out/unit.s 2>out/said
+compiler $plain "$here" -S out/unit.ii -o out/unit.s 2>out/said
 status=$?
 [ "$status" = 0 ] || refuse
 cat out/said >&2

@@ -128,11 +128,19 @@ static int first_lesson(const char* path) {
 struct destination {
     const char* work;
     int lesson;
+    char names[8192];  // options of the compiler: a header has the name that the student knows
 };
+
+static void keep_name(struct destination* d, const char* from, const char* to) {
+    size_t used = strlen(d->names);
+    if (strcmp(to, "include/") == 0)
+        snprintf(d->names + used, sizeof d->names - used, "-ffile-prefix-map=%s%s=%s\n", to,
+                 strrchr(from, '/') + 1, from);
+}
 
 // For an earlier lesson than a header's first one, an #error takes its place.
 static int copy(const char* from, const char* to, void* data) {
-    const struct destination* d = data;
+    struct destination* d = data;
     char path[PATH_MAX], refusal[512];
     const char* name = strrchr(from, '/') + 1;
     bool folder = *to && to[strlen(to) - 1] == '/';
@@ -140,6 +148,7 @@ static int copy(const char* from, const char* to, void* data) {
     snprintf(path, sizeof path, "%s/%s%s", d->work, to, folder ? name : "");
     int first = first_lesson(from);
     if (first < 0) return -1;
+    keep_name(d, from, to);
     if (first <= d->lesson) return file_copy(from, path, access(from, X_OK) == 0 ? 0755 : 0644);
     snprintf(refusal, sizeof refusal, "#error %s is there from lesson %d on\n", name, first);
     return file_write(path, refusal, strlen(refusal), 0644);
@@ -157,6 +166,8 @@ int scratch_fill(const char* work, const char* lesson, bool gpu, const char* sho
     }
     snprintf(path, sizeof path, "%s/%s", work, shown);
     if (file_make_parents(path) != 0 || file_write(path, source, size, 0644) != 0) return -1;
-    struct destination destination = {work, atoi(lesson)};
-    return scratch_each(lesson, gpu, copy, &destination);
+    struct destination destination = {.work = work, .lesson = atoi(lesson)};
+    if (scratch_each(lesson, gpu, copy, &destination) != 0) return -1;
+    snprintf(path, sizeof path, "%s/lib/names", work);
+    return file_write(path, destination.names, strlen(destination.names), 0644);
 }

@@ -69,11 +69,11 @@ __device__ __forceinline__ struct range keys_of_document(const struct flash& p,
 }
 
 // Query i of the tile sees keys [from, to); none, if from >= to. Both grow with i. window: there
-// may be a window or documents.
+// may be a window or documents. i is unsigned: a tile may end behind what an int counts.
 template <bool window>
 __device__ __forceinline__ struct range visible(const struct flash& p, const struct place& place,
-                                                int i) {
-    int q = min(i, p.N_q - 1) + (p.N_k - p.N_q);
+                                                unsigned i) {
+    int q = (int)min(i, (unsigned)p.N_q - 1) + (p.N_k - p.N_q);
     struct range keys = {0, p.N_k};
     if (window && p.documents) keys = keys_of_document(p, place, q);
     if (p.causal) keys.to = min(keys.to, q + 1);
@@ -111,7 +111,8 @@ __device__ __forceinline__ void find_walk(const struct flash& p, struct place& p
     }
     if (window && p.documents) {
         const int* cu_seqlens = p.cu_seqlens + place.batch * ((int64_t)p.documents + 1);
-        int first = place.row0 + (p.N_k - p.N_q), last = min(first + rows, p.N_k) - 1;
+        int first = place.row0 + (p.N_k - p.N_q);
+        int last = first + min(rows, p.N_q - place.row0) - 1;
         place.documents.from = document_of(cu_seqlens, {0, p.documents}, first);
         place.documents.to = document_of(cu_seqlens, {0, p.documents}, last) + 1;
     }
@@ -240,7 +241,8 @@ __device__ __forceinline__ void finish_rows(const struct flash& p, const struct 
         float sum = l[r];
         sum += __shfl_xor_sync(0xffffffff, sum, 1);
         sum += __shfl_xor_sync(0xffffffff, sum, 2);
-        if (lane % 4 == 0 && row + 8 * r < p.N_q)
+        // Unsigned: the last tile may end behind what an int counts.
+        if (lane % 4 == 0 && (unsigned)row + 8 * r < (unsigned)p.N_q)
             p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
                 sum > 0 ? (m[r] * p.c + __log2f(sum)) * LN_2 : -INFINITY;
         factor[r] = sum > 0 ? __fdividef(1.0f, sum) : 0.0f;
@@ -257,7 +259,7 @@ __device__ __forceinline__ void finish_rows(const struct flash& p, const struct 
     fence_proxy_async();  // the lane's stores come before TMA's reads
     __syncwarp();         // ... all lanes'
     if (lane != 0) return;
-    for (int panel = 0; panel < T::d / PANEL && place.row0 + first < p.N_q; panel++)
+    for (int panel = 0; panel < T::d / PANEL && first < p.N_q - place.row0; panel++)
         tma_store_5d(&p.O_map, tile[panel] + first * PANEL, 0, place.row0 + first, panel,
                      place.head, place.batch);
     bulk_commit();

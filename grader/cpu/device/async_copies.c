@@ -63,6 +63,16 @@ static void arrive(struct worker* w, const struct copy* c) {
     memset(c->to + c->used, 0, (size_t)(c->bytes - c->used));
 }
 
+// Nobody has waited for these: they land when the block is over, at the latest.
+void cudev_async_copies_end(struct worker* w) {
+    const struct pending_copies* pending = w->pending_copies;
+    for (unsigned t = 0; pending->used && t < MAX_THREADS; t++) {
+        const struct queue* q = &pending->queue[t];
+        for (unsigned i = q->first; i < q->end; i++)
+            cudev_watcher->copy_left(w, t, q->copy[i].to, q->copy[i].bytes, q->copy[i].pc);
+    }
+}
+
 static void make_room(struct worker* w, struct queue* q) {
     if (q->first == 0 && q->room == MOST_COPIES)
         while (q->first < MOST_COPIES / 2) arrive(w, &q->copy[q->first++]);
@@ -98,7 +108,12 @@ static void report_space(struct worker* w, const struct place* at, const char* v
     char text[400], what[300] = "a NULL pointer";
     if ((uintptr_t)p >= 4096) cudev_describe_address(what, sizeof what, p);
     snprintf(text, sizeof text, "%s %p, which is not %s (%s),", verb, p, space, what);
-    report(w, "bad_address", at, text, next);
+    // An array of that space is near: it is its index that is wrong.
+    const bool is_past = strstr(what, " bytes past ");
+    report(w, is_past ? "out_of_bounds" : "bad_address", at, text,
+           is_past
+               ? "which index gets there? the last block and the last tile are the usual suspects"
+               : next);
 }
 
 bool cudev_in_global(const char* p) {

@@ -124,6 +124,7 @@ void cudev_run_block(struct worker* w, uint64_t block) {
         cudev_bulk_end(w);
     }
     if (w->watch) {
+        if (!launch->error) cudev_async_copies_end(w);
         cudev_watcher->block_ends(w);
         if (launch->error) {
             forget_block(w);

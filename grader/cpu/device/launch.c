@@ -79,6 +79,24 @@ static uint64_t next_of_few(uint64_t block, uint64_t blocks) {
     return blocks;
 }
 
+static bool share_a_divisor(uint64_t a, uint64_t b) {
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a > 1;
+}
+
+// Which block is the n-th to begin, in the order of a launch. A block may come before any other, as
+// on a GPU: with steps of the golden section neighbours in x, y or z are far from each other.
+static uint64_t nth_block(uint64_t n, uint64_t blocks) {
+    if (few != CUDEV_MIXED_BLOCKS || blocks > UINT32_MAX) return n;
+    uint64_t step = (uint64_t)(0.618 * (double)blocks) + 1;
+    while (share_a_divisor(step, blocks)) step++;
+    return (n * step + blocks / 2) % blocks;
+}
+
 static void* worker_main(void* p) {
     struct worker* w = p;
     cudev_self = w;
@@ -102,8 +120,8 @@ static void* worker_main(void* p) {
         while ((block = atomic_fetch_add(&l->next_block, l->chunk)) < l->blocks) {
             uint64_t end = block + l->chunk < l->blocks ? block + l->chunk : l->blocks;
             for (; block < end; block++) {
-                if (few) block = next_of_few(block, l->blocks);
-                if (block < end) cudev_run_block(w, block);
+                if (few && few != CUDEV_MIXED_BLOCKS) block = next_of_few(block, l->blocks);
+                if (block < end) cudev_run_block(w, nth_block(block, l->blocks));
             }
         }
         atomic_store(&w->busy, false);

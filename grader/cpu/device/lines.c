@@ -127,7 +127,7 @@ const char* cudev_shown_file(const char* path) {
         size_t n = strlen(path), k = known[i] ? strlen(known[i]) : n;
         if (k < n && path[n - k - 1] == '/' && strcmp(path + n - k, known[i]) == 0) return known[i];
     }
-    return path;
+    return strncmp(path, "./", 2) == 0 ? path + 2 : path;
 }
 
 bool cudev_program_line(struct source_line* line) {

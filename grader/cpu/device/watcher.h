@@ -52,6 +52,9 @@ struct cudev_watcher {
                         unsigned used, const void* pc);
     void (*copy_arrives)(struct worker* w, const void* to, const void* from, unsigned bytes,
                          unsigned used, const void* pc);
+    // The block is over, and nobody has waited for the copy of this thread.
+    void (*copy_left)(struct worker* w, unsigned thread, const void* to, unsigned bytes,
+                      const void* pc);
     // In a shuffle the thread reads a lane that takes no part in it: what it gets is undefined.
     void (*reads_nobody)(struct worker* w, unsigned thread, unsigned lane);
     // The running lane loads a row of a matrix; its warp multiplies.

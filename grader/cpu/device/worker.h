@@ -120,6 +120,7 @@ void cudev_named_barriers_report(const struct worker* w);
 
 void cudev_async_copies_create(struct worker* w);  // once for each worker
 void cudev_async_copies_begin(struct worker* w);   // a block begins: nothing is under way
+void cudev_async_copies_end(struct worker* w);     // a watched block ends: what is left
 
 // ---- launch.c -----------------------------------------------------------------------------------
 

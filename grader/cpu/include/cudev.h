@@ -21,7 +21,8 @@ void cudev_on_error(const char* kind, const char* text) __attribute__((weak));
 // that runs with CUDEV_WATCH=check; the program goes on. kind: one of "race", "race_of_writes" (two
 // writes; the text calls it a race), "out_of_bounds", "uninitialised", "misaligned",
 // "host_pointer", "freed", "read_only", "wrapped_index", "async_order" (between threads, TMA and
-// wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order). text: the
+// wgmma), "swizzle" (TMA and wgmma use different ones; the text calls it async_order),
+// "copy_on_its_way" (cp.async, for which nobody waits; the text calls it a race). text: the
 // whole finding, also printed to stderr; its first line names the kind and the source lines. Both
 // strings are valid only during the call.
 void cudev_on_finding(const char* kind, const char* text) __attribute__((weak));
@@ -118,12 +119,13 @@ void cudev_hold_open(int held);
 // So a program can find out in little time, and without the memory, how far a large grid reaches.
 // blocks: CUDEV_ALL_BLOCKS, or from now on a launch runs only some of its blocks, counted in x,
 // then y, then z. CUDEV_FEW_BLOCKS: the first and the last, each an eighth of them (watched: a
-// 64th) and at most 16, and 48 from number 65536 on. CUDEV_LAST_BLOCK: the last one alone. bytes,
+// 64th) and at most 16, and 48 from number 65536 on. CUDEV_LAST_BLOCK: the last one alone.
+// CUDEV_MIXED_BLOCKS: all, in an order of its own. bytes,
 // if it is not 0: an allocation of 16 MB or more takes room only where something is written, so it
 // may have a hundred gigabytes; fresh it holds zeros, and what lies up to 16 GB before it can be
 // used. Of a copy or a fill of so much only the first and the last megabyte are made. This one is
 // for programs that are not watched.
-enum { CUDEV_ALL_BLOCKS, CUDEV_FEW_BLOCKS, CUDEV_LAST_BLOCK };
+enum { CUDEV_ALL_BLOCKS, CUDEV_FEW_BLOCKS, CUDEV_LAST_BLOCK, CUDEV_MIXED_BLOCKS };
 void cudev_run_few(int blocks, int bytes);
 enum { CUDEV_END = 1 << 20 };
 int cudev_only_ends(size_t bytes);  // of so many bytes only the ends are copied now

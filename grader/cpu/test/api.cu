@@ -219,6 +219,31 @@ static int blocks_run(int x, int y, int from) {
     return count;
 }
 
+__global__ void count(int* order, int* count) {
+    order[atomicAdd(count, 1)] = blockIdx.x;
+}
+
+// Each block once, and hardly ever behind the one with the number before it.
+static void mixed_blocks(void) {
+    static const int sizes[] = {1, 2, 3, 20, 64, 1000};
+    cudev_run_few(CUDEV_MIXED_BLOCKS, 0);
+    for (int blocks : sizes) {
+        int *order_gpu = new_ints(blocks, -1), *count_gpu = new_ints(1, 0), behind = 0;
+        int *order = (int*)malloc(blocks * sizeof(int)), *seen = (int*)calloc(blocks, sizeof(int));
+        count<<<blocks, 1>>>(order_gpu, count_gpu);
+        CHECK_CUDA(cudaMemcpy(order, order_gpu, blocks * sizeof(int), cudaMemcpyDeviceToHost));
+        for (int i = 0; i < blocks; i++) {
+            CHECK(order[i] >= 0 && order[i] < blocks && !seen[order[i]]++);
+            behind += i > 0 && order[i] == order[i - 1] + 1;
+        }
+        CHECK(blocks < 20 || behind < blocks / 4);
+        free(order), free(seen);
+        CHECK_CUDA(cudaFree(order_gpu));
+        CHECK_CUDA(cudaFree(count_gpu));
+    }
+    cudev_run_few(CUDEV_ALL_BLOCKS, 0);
+}
+
 static void few_blocks(void) {
     cudev_run_few(CUDEV_FEW_BLOCKS, 0);
     CHECK(blocks_run(7, 1, 0) == 0);
@@ -428,6 +453,7 @@ int main(void) {
     forked();
     memory();
     many();
+    mixed_blocks();
     shared_with_host();
     few_blocks();
     few_bytes();

@@ -187,8 +187,20 @@ void cudev_access_arrival(struct worker* w, const void* to, const void* from, un
     if (source < WATCHED_BYTES) check(watch, source, used, CUDEV_READ, pc);
     uint64_t me = watch->now | (uint64_t)w->current << SLOT_THREAD_SHIFT | site_at(pc);
     for (unsigned i = 0; i < bytes; i += 4)
-        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me);
+        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me, false);
     check(watch, offset, bytes, CUDEV_WRITE, pc);
+}
+
+// Since the issue these bytes counted as not written. Who has written to them, for another tile or
+// for what goes out, finds on a GPU what the copy has brought.
+void cudev_access_left(struct worker* w, unsigned thread, const void* to, unsigned bytes,
+                       const void* pc) {
+    struct watch* watch = w->watch;
+    uint64_t offset = (uint64_t)((const char*)to - ARENA_BASE);
+    if (!watch->check || offset >= WATCHED_BYTES) return;
+    uint64_t me = watch->now | (uint64_t)thread << SLOT_THREAD_SHIFT | site_at(pc);
+    for (unsigned i = 0; i < bytes; i += 4)
+        if (INIT_SHADOW[(offset + i) >> 2]) cudev_race_overwritten(watch, offset + i, me, true);
 }
 
 // A lane loads 16 bytes on behalf of its warp.

@@ -23,6 +23,9 @@ void cudev_access_copy(struct worker* w, const void* to, const void* from, unsig
 // The copy arrives; pc is the address of its issue.
 void cudev_access_arrival(struct worker* w, const void* to, const void* from, unsigned bytes,
                           unsigned used, const void* pc);
+// The block is over, and nobody has waited for the copy of this thread.
+void cudev_access_left(struct worker* w, unsigned thread, const void* to, unsigned bytes,
+                       const void* pc);
 // A lane loads, or stores, 16 bytes for its warp.
 void cudev_access_matrix_row(struct worker* w, const void* row, const void* pc);
 void cudev_access_matrix_row_stored(struct worker* w, const void* row, const void* pc);

@@ -31,6 +31,7 @@ struct finding {
     uint64_t block, other_block;
     unsigned thread, other_thread;
     enum cudev_access access, other_access;
+    bool left;  // of FOUND_RACE: `access` is that of a copy for which nobody has waited
     size_t bytes;
     char what[120];    // "As[0][1]"
     char origin[240];  // where the array comes from
@@ -59,7 +60,8 @@ const struct source_line* cudev_second_line(const struct located_finding* r);
 const char* cudev_finding_kind(const struct finding* f);  // "out_of_bounds"
 // What is wrong, for `why` of a finding, where the mistake is no missing order.
 extern const char cudev_other_swizzle[];
-// The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle".
+// The kind as cudev_on_finding() is told it, where that knows more: "race_of_writes", "swizzle",
+// "copy_on_its_way".
 const char* cudev_finding_cause(const struct finding* f);
 // No thread reads there, so no barrier is missing: two threads have computed the same index.
 bool cudev_race_of_writes(const struct finding* f);

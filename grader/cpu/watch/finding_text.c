@@ -18,7 +18,7 @@ static bool is_write(enum cudev_access access) {
 }
 
 bool cudev_race_of_writes(const struct finding* f) {
-    return f->kind == FOUND_RACE && is_write(f->access) && is_write(f->other_access);
+    return f->kind == FOUND_RACE && !f->left && is_write(f->access) && is_write(f->other_access);
 }
 
 const char cudev_other_swizzle[] = "with another swizzle";
@@ -26,6 +26,7 @@ const char cudev_other_swizzle[] = "with another swizzle";
 const char* cudev_finding_cause(const struct finding* f) {
     return cudev_race_of_writes(f)         ? "race_of_writes"
            : f->why == cudev_other_swizzle ? "swizzle"
+           : f->left                       ? "copy_on_its_way"
                                            : cudev_finding_kind(f);
 }
 
@@ -70,15 +71,24 @@ static const char* base_name(const char* file) {
     return slash ? slash + 1 : file;
 }
 
-// "line 14 writes", or "k.h:14 writes" if that is not the `usual` file.
-static void add_deed(const struct source_line* s, enum cudev_access access, const char* usual) {
+// "line 14", or "k.h:14" if that is not the file that launched the kernel.
+static void add_line(const struct finding* f, const struct source_line* s) {
     if (!s->line)
         add("an unknown line");
-    else if (strcmp(s->file, usual) == 0)
+    else if (f->launch.file && strcmp(cudev_shown_file(s->file), f->launch.file) == 0)
         add("line %d", s->line);
     else
         add("%s:%d", base_name(s->file), s->line);
-    add(access == CUDEV_ATOMIC ? " does an atomic" : is_write(access) ? " writes" : " reads");
+}
+
+// mine: it is the access of the finding, not the other one.
+static void add_deed(const struct finding* f, const struct source_line* s, bool mine) {
+    const enum cudev_access access = mine ? f->access : f->other_access;
+    add_line(f, s);
+    add(f->left && mine          ? "'s copy is on its way"
+        : access == CUDEV_ATOMIC ? " does an atomic"
+        : is_write(access)       ? " writes"
+                                 : " reads");
 }
 
 static unsigned threads_of(const struct finding* f) {
@@ -129,11 +139,10 @@ static void add_async(const struct located_finding* r) {
     if (!f->other_deed) {
         add(": %s:%d %s: %s\n", base_name(r->line.file), r->line.line, f->deed, f->why);
     } else {
-        add(": line %d %s, ", a->line, a == &r->line ? f->deed : f->other_deed);
-        if (strcmp(a->file, b->file) == 0)
-            add("line %d", b->line);
-        else
-            add("%s:%d", base_name(b->file), b->line);
+        add(": ");
+        add_line(f, a);
+        add(" %s, ", a == &r->line ? f->deed : f->other_deed);
+        add_line(f, b);
         add(" %s: %s\n", b == &r->line ? f->deed : f->other_deed, f->why);
         add_agent(f, f->other_deed, f->other_thread, &r->other);
     }
@@ -145,6 +154,9 @@ static const char* advice(const struct finding* f) {
     case FOUND_ASYNC:
         return f->next;
     case FOUND_RACE:
+        if (f->left)
+            return "wait for the own copies, then for the other threads, before their place is "
+                   "used for\n        anything else: also where the loop that waits has no round";
         if (cudev_race_of_writes(f))
             return "which of the two should write it? look at the index that they compute";
         return f->block != f->other_block
@@ -182,9 +194,9 @@ const char* cudev_finding_text(const struct located_finding* r, size_t* length) 
         const struct source_line* a = cudev_first_line(r);
         const struct source_line* b = cudev_second_line(r);
         add(" on %s: ", f->what);
-        add_deed(a, swap ? f->other_access : f->access, a->file);
+        add_deed(f, a, !swap);
         add(", ");
-        add_deed(b, swap ? f->access : f->other_access, a->file);
+        add_deed(f, b, swap);
         add("\n");
         add_thread(f, f->other_access, f->other_block, f->other_thread, &r->other);
         add_thread(f, f->access, f->block, f->thread, &r->line);

@@ -38,25 +38,27 @@ static enum cudev_access kind(uint64_t slot, bool writes) {
     return writes ? CUDEV_WRITE : CUDEV_READ;
 }
 
-static void report(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
-                   uint64_t me, bool writes) {
+// Returns the finding, for the caller to add to it; NULL: it is known, or one of another kind.
+static struct finding* report(struct watch* watch, uint64_t offset, uint64_t earlier,
+                              bool earlier_writes, uint64_t me, bool writes) {
     if (earlier < watch->launch_floor) {
         cudev_overlap_found(watch, offset, earlier, earlier_writes, me, writes);
-        return;
+        return NULL;
     }
     if (slot_thread(earlier) >= beyond_of(watch)) {
         cudev_async_race(watch, offset, earlier, earlier_writes, me, writes);
-        return;
+        return NULL;
     }
     struct finding* f = cudev_finding(FOUND_RACE, slot_site(me), slot_site(earlier),
                                       watch->worker->block, slot_thread(me));
-    if (!f) return;
+    if (!f) return NULL;
     cudev_finding_where(f, watch->worker, offset, 1u << 2);
     f->access = kind(me, writes);
     f->other_block = f->block;
     if (earlier < watch->block_floor) cudev_order_block_at(earlier, &f->other_block);
     f->other_thread = slot_thread(earlier);
     f->other_access = kind(earlier, earlier_writes);
+    return f;
 }
 
 static void record_read(uint64_t* slot, uint64_t floor, uint64_t me) {
@@ -108,7 +110,9 @@ void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool w
         record_read(slot, floor, me);
 }
 
-void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me) {
+void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left) {
     const uint64_t* slot = RACE_SHADOW[offset >> 2];
-    if (slot[0] >= watch->block_floor) report(watch, offset, slot[0], true, me, true);
+    struct finding* f =
+        slot[0] < watch->block_floor ? NULL : report(watch, offset, slot[0], true, me, true);
+    if (f) f->left = left;
 }

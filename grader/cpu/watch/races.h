@@ -9,8 +9,9 @@
 
 // The access `me`, a slot (watch.h), to bytes of the word at `offset`.
 void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool write);
-// A copy arrives at the word. It is a race if somebody has written there since the copy was issued.
-void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me);
+// A copy arrives at the word; left: nobody has waited for it, and the block is over. It is a race
+// if somebody has written there since the copy was issued.
+void cudev_race_overwritten(struct watch* watch, uint64_t offset, uint64_t me, bool left);
 
 // ---- thread_order.c: order between the threads of one block -------------------------------------
 

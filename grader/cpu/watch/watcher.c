@@ -151,6 +151,7 @@ static struct cudev_watcher watcher = {
     .named_opens = named_opens,
     .copy_issued = cudev_access_copy,
     .copy_arrives = cudev_access_arrival,
+    .copy_left = cudev_access_left,
     .reads_nobody = cudev_findings_note,
     .matrix_row = cudev_access_matrix_row,
     .multiplies = multiplies,

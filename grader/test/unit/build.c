@@ -95,6 +95,9 @@ START_TEST(test_scratch) {
     ck_assert(holds("mine/add.cu", "kernel"));
     ck_assert(holds("include/course.h", "course") && holds("include/add.h", "add"));
     ck_assert(holds("lib/tool", "tool") && holds("lib/call.o", "object"));
+    // a message says where the student has a header
+    ck_assert(holds("lib/names", "-ffile-prefix-map=include/course.h=lessons/course.h\n"
+                                 "-ffile-prefix-map=include/add.h=lessons/01_add/add.h\n"));
     ck_assert_int_eq(access("include/sub.h", F_OK), -1);
     ck_assert_int_eq(access("lib/scratch.txt", F_OK), -1);
     ck_assert(stat("lib/tool", &st) == 0 && (st.st_mode & 0777) == 0755);
