@@ -2,7 +2,8 @@
 # book.sh: what `make book` does: the lessons' texts and what stands beside them as a book that a
 # browser reads without a server, build/book/index.html: a page a text, the sources that they link
 # to, a search, and no address outside. With PDF=1 Chromium prints it, build/book/book.pdf.
-# usage: book.sh    with OUT, the folder (default build/book), and PDF in the environment
+# usage: book.sh [NN_name]    with OUT, the folder (default build/book), and PDF in the environment
+# NN_name: of the book only this lesson is printed, NN_name.pdf.
 . grader/make/chromium.sh
 out=${OUT:-build/book} look=grader/make/book
 command -v pandoc >/dev/null 2>&1 || {
@@ -134,13 +135,20 @@ awk -v out="$out.new" -v folders="$(echo "$folders" | tr '\n' ' ')" \
 
 # Printed, all pages are one, and links are inside it or words.
 if [ -n "${PDF:-}" ]; then
-    (cd "$out.new" && awk -f "$OLDPWD/$look/print.awk" index.html $(sed 's/ .*/.html/' "$work/pages") >print.html)
-    chromium_print "$(file_url "$out.new/print.html")" "$out.new/book.pdf" --generate-pdf-document-outline || {
+    find "$out.new/plots" "$out.new/lessons" "$out.new/grader" -name '*.svg' | while read -r picture; do
+        awk -f $look/plain.awk "$picture" >"${picture%.svg}.print.svg"
+    done
+    pdf=${1:-book}.pdf printed=${1:+$1.html}
+    printed=${printed:-index.html $(sed 's/ .*/.html/' "$work/pages")}
+    # shellcheck disable=SC2086  # words
+    (cd "$out.new" && awk -f "$OLDPWD/$look/print.awk" $printed >print.html)
+    chromium_print "$(file_url "$out.new/print.html")" "$out.new/$pdf" --generate-pdf-document-outline || {
         echo "Chromium could not print the book; what it said stands above" >&2
         exit 1
     }
     rm "$out.new/print.html"
+    find "$out.new" -name '*.print.svg' -exec rm {} +
 fi
 
 rm -rf "$out" && mv "$out.new" "$out" && echo "$out/index.html" || exit 1
-[ -z "${PDF:-}" ] || echo "$out/book.pdf"
+[ -z "${PDF:-}" ] || echo "$out/$pdf"

@@ -22,11 +22,9 @@ chromium_run() (
     exit 1
 )
 
-# chromium_print URL OUT.pdf OPTION...: the page as PDF, without a line of the browser's above it
+# chromium_print URL OUT.pdf [OPTION]: the page as PDF, without a line of the browser's above it
 chromium_print() {
-    url=$1 pdf=$2
-    shift 2
-    chromium_run --no-pdf-header-footer "$@" --print-to-pdf="$pdf" "$url" >/dev/null
+    chromium_run --no-pdf-header-footer --print-to-pdf="$2" ${3:+"$3"} "$1" >/dev/null
 }
 
 # file_url FILE: its address, with % and spaces escaped.

@@ -19,7 +19,9 @@ BEGIN { FS = "\t"; printf "const bookSections = [" }
         w = word[i]
         # Numbers of reports and single letters find nothing that anybody looks for.
         if (length(w) < 2 || length(w) > 40 || w ~ /^[0-9]+$/ && length(w) > 4 || last[w] == NR) continue
-        list[w] = list[w] (w in last ? "," : "") (NR - 1 - (w in last ? last[w] - 1 : 0))
+        # From 0 on, and the first is its distance from 0.
+        if (last[w]) list[w] = list[w] "," (NR - last[w])
+        else list[w] = NR - 1
         last[w] = NR
     }
 }

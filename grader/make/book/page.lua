@@ -107,7 +107,11 @@ local function code(element)
         element.classes = {}
     elseif name:find("^[%w_.-]+/[%w_./-]*[%w_]$") and not name:find("^build/") and not name:find("^saved/") then
         for _, path in ipairs({from_root(name), name}) do
-            if kind_of(path) == "file" then return pandoc.Link({element}, place_of(path)) end
+            if kind_of(path) == "file" then
+                -- A path may go on in the next line behind a slash.
+                local words = pandoc.RawInline("html", "<code>" .. name:gsub("/", "/<wbr>") .. "</code>")
+                return pandoc.Link({words}, place_of(path))
+            end
         end
     end
     return element

@@ -1,6 +1,7 @@
 # print.awk: all pages of the book as one, to be printed: their texts behind each other, with a title
 # and the contents. A link to a page leads to its place here; to anything else it is words.
-# usage: awk -f print.awk PAGE.html...
+# Pictures are those that plain.awk made, x.print.svg.
+# usage: awk -f print.awk PAGE.html...    a single page has neither title nor contents
 function inside(line,    done, tag, to) {
     done = ""
     while (match(line, / (id|href)="[^"]*"/)) {
@@ -23,12 +24,14 @@ function inside(line,    done, tag, to) {
         }
         done = done tag
     }
+    gsub(/src="[a-z0-9_A-Z\/]*/, "&.print", line)
     return done line
 }
 BEGIN {
+    whole = ARGC > 2
     print "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">"
     print "<title>Write FlashAttention in CUDA C</title>\n<link rel=\"stylesheet\" href=\"book.css\">\n</head>\n<body>\n<main>"
-    print "<div class=\"title\"><p>A course for C programmers</p><h1>Write FlashAttention in CUDA C</h1></div>"
+    if (whole) print "<div class=\"title\"><p>A course for C programmers</p><h1>Write FlashAttention in CUDA C</h1></div>"
 }
 FNR == 1 {
     page = FILENAME
@@ -36,7 +39,7 @@ FNR == 1 {
     reading = 0
 }
 # The contents are those beside the first page.
-NR == FNR && /^<details class="contents">/ { listing = 1; print "<h1>Contents</h1>\n<div class=\"toc\">"; next }
+whole && NR == FNR && /^<details class="contents">/ { listing = 1; print "<h1>Contents</h1>\n<div class=\"toc\">"; next }
 listing && /^<\/details>/ { listing = 0; print "</div>" }
 listing { print inside($0) }
 /^<main/ { reading = 1; print "<section id=\"" page "\">"; next }

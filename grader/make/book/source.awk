@@ -94,7 +94,7 @@ FNR == 1 {
     code = FILENAME ~ /\.(cu|h|c|S)$/
 }
 {
-    print "<span class=\"line\" id=\"L" FNR "\">" (code ? coloured($0) : escape($0)) "</span>" >to_file
+    printf "<span class=\"line\" id=\"L%d\">%s\n</span>", FNR, (code ? coloured($0) : escape($0)) >to_file
 }
 END {
     if (to_file) {
