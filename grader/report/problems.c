@@ -60,7 +60,14 @@ static const char* next_line(const char* text) {
 static int place_in(const struct problems* all, const char* text, const char* end) {
     size_t n;
     const char* place = result_place(all->result, text, &n);
-    return place && place < end ? atoi(place + strlen(all->name) + 1) : 0;
+    return place && place < end ? (int)strtol(place + strlen(all->name) + 1, NULL, 10) : 0;
+}
+
+// Behind the file's name, with its folder or without; NULL if a line does not begin with it.
+static const char* behind_name(const struct problems* all, const char* line) {
+    size_t whole = strlen(all->result->file), n = strlen(all->name);
+    if (strncmp(line, all->result->file, whole) == 0) return line + whole;
+    return strncmp(line, all->name, n) == 0 ? line + n : NULL;
 }
 
 // A line of a compiler: "x.cu:12:5: error: words", or nvcc's "x.cu(12): error: words".
@@ -70,10 +77,10 @@ static void add_compiler_line(struct problems* all, const char* line) {
     } kinds[] = {{": fatal error: ", "error"}, {": error: ", "error"}, {": warning: ", "warning"},
                  {": note: ", "note"},         {": error ", "error"},  // nvcc: "error #20: words"
                  {": warning ", "warning"}};
-    size_t n = strlen(all->name);
-    if (strncmp(line, all->name, n) != 0 || (line[n] != ':' && line[n] != '(')) return;
+    const char* behind = behind_name(all, line);
+    if (!behind || (*behind != ':' && *behind != '(')) return;
     char *end, words[WORDS];
-    long number = strtol(line + n + 1, &end, 10), column = 1;
+    long number = strtol(behind + 1, &end, 10), column = 1;
     if (number < 1) return;
     if (*end == ')') end++;
     if (*end == ':' && isdigit((unsigned char)end[1])) column = strtol(end + 1, &end, 10);
@@ -109,7 +116,7 @@ static int line_in_words(const char* message) {
     static const char word[] = "line ";
     const char* p = message;
     while ((p = strstr(p, word)) && !isdigit((unsigned char)p[sizeof word - 1])) p++;
-    return p ? atoi(p + sizeof word - 1) : 0;
+    return p ? (int)strtol(p + sizeof word - 1, NULL, 10) : 0;
 }
 
 // An item without a finding: its cause, in the line that its message names. Where it names none
@@ -144,11 +151,11 @@ static void add_item(struct problems* all, const struct result_item* item) {
 
 // Nothing was run, and the compiler's words, if there are any, name no line.
 static void add_refusal(struct problems* all) {
-    const char *words = all->result->message, *end = words + strlen(words);
-    size_t n;
-    const char* place = result_place(all->result, words, &n);
-    int line = place_in(all, words, end);
-    if (place == words && words[n] == ':') words += n + 1 + strspn(words + n + 1, " ");
+    const char* words = all->result->message;
+    int line = place_in(all, words, words + strlen(words));
+    const char* behind = behind_name(all, words);
+    if (behind && *behind == ':' && isdigit((unsigned char)behind[1]))
+        words = behind + strspn(behind, ":0123456789 ");
     add(all, NULL, line, 1, "error", words);
 }
 

@@ -58,7 +58,8 @@ START_TEST(test_compiler) {
     expect(r,
            "x.cu: In function 'f':\nx.cu:12:5: error: 'a: b' is no name\n   12 |  a\n"
            "x.cu:13:10: fatal error: y.h: No such file\nx.cu:14: warning: late\n"
-           "x.cu(15): error: of nvcc\nx.cu(16): warning #177-D: unused\ny.cu:1:1: error: not ours\n"
+           "exercises/01_x/x.cu(15): error: of nvcc\nx.cu(16): warning #177-D: unused\ny.cu:1:1: "
+           "error: not ours\n"
            "x.cu:12:5: error: 'a: b' is no name\nx.cu:17:2: note: declared here",
            "exercises/01_x/x.cu:12:5: error: 'a: b' is no name\n"
            "exercises/01_x/x.cu:13:10: error: y.h: No such file\n"
@@ -74,6 +75,8 @@ START_TEST(test_refused) {
     strcpy(r->message, "x.cu:7: includes y.h");
     failed_item(r, "one", CAUSE_refused, "x.cu:7: includes y.h\n");
     expect(r, NULL, "exercises/01_x/x.cu:7:1: error: includes y.h\n");
+    strcpy(r->message, "exercises/01_x/x.cu:8: calls f()");
+    expect(r, NULL, "exercises/01_x/x.cu:8:1: error: calls f()\n");
     strcpy(r->message, "x.cu is too large");
     expect(r, NULL, "exercises/01_x/x.cu:1:1: error: x.cu is too large\n");
 }
