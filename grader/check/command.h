@@ -11,8 +11,8 @@
 
 enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
 
-// FORMAT_PROBLEMS: FORMAT_TEXT, and on stderr lines for editors. FORMAT_TABLE and FORMAT_CSV are for
-// a profile, which can also be JSON.
+// FORMAT_PROBLEMS: FORMAT_TEXT, and on stderr lines for editors. FORMAT_TABLE and FORMAT_CSV are
+// for a profile, which can also be JSON.
 enum format {
     FORMAT_TEXT,
     FORMAT_PROBLEMS,

@@ -88,6 +88,7 @@ before=index
 {
     start | make_page index README.md '' lessons || echo index >"$work/failed"
 } &
+# shellcheck disable=SC2094  # nobody writes it
 while read -r name text _; do
     next=$(awk -v name="$name" 'found { print $1; exit } $1 == name { found = 1 }' "$work/pages")
     # Two beside each other.
@@ -131,7 +132,7 @@ awk -v out="$out.new" -v folders="$(echo "$folders" | tr '\n' ' ')" \
     $(grep -v '[.]svg$' "$work/sources") || exit 1
 
 # The search, in the order of the book
-(cd "$work" && cat index.words $(sed 's/ .*/.words/' pages)) | LC_ALL=C awk -f $look/index.awk >"$out.new/index.js"
+sed 's/ .*/.words/' "$work/pages" | (cd "$work" && xargs cat index.words) | LC_ALL=C awk -f $look/index.awk >"$out.new/index.js"
 
 # Printed, all pages are one, and links are inside it or words.
 if [ -n "${PDF:-}" ]; then

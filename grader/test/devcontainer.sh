@@ -1,7 +1,7 @@
 #!/bin/sh
-# devcontainer.sh: does .devcontainer/ make a place to work in? Docker is not needed: the steps of its
-# Dockerfile are done in a bare Debian, which fresh.sh makes (as root, with debootstrap and a network),
-# then its user's command; and there a grade, clangd, the completion, the book.
+# devcontainer.sh: does .devcontainer/ make a place to work in? Docker is not needed: the steps of
+# its Dockerfile are done in a bare Debian, which fresh.sh makes (as root, with debootstrap and a
+# network), then its user's command; and there a grade, clangd, the completion, the book.
 # usage: devcontainer.sh; devcontainer.sh inside: as root in the clone in that Debian
 if [ "${1:-}" != inside ]; then
     exec sh "$(dirname "$0")/fresh.sh" sh grader/test/devcontainer.sh inside

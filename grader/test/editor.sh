@@ -1,7 +1,7 @@
 #!/bin/sh
-# editor.sh: the course in an editor and a shell: what is wrong stands in its line, by the very regular
-# expressions of .vscode/tasks.json; clangd has nothing to say of right kernels and something of wrong
-# ones, without CUDA; a shell completes make's words. usage: editor.sh
+# editor.sh: the course in an editor and a shell: what is wrong stands in its line, by the very
+# regular expressions of .vscode/tasks.json; clangd has nothing to say of right kernels and
+# something of wrong ones, without CUDA; a shell completes make's words. usage: editor.sh
 . grader/test/tell.sh
 . grader/test/ledger.sh
 out=build/test/editor
@@ -13,8 +13,8 @@ tasks=grader/test/editor/tasks.pl
 # At a place where the file lies as in a clone of a student.
 lesson=12_flash_forward solution=solutions/12_flash_forward/flash_forward.cu
 number() { grep -nF -- "$1" "$2" | head -n 1 | cut -d: -f1; }
-# problems NAME LESSON WANTED [SEED]: grades $out/LESSON/NAME; the lines that tasks.json's matcher makes of
-# what is printed hold the line WANTED, "LINE:COLUMN severity words"
+# problems NAME LESSON WANTED [SEED]: grades $out/LESSON/NAME; the lines that tasks.json's matcher
+# makes of what is printed hold the line WANTED, "LINE:COLUMN severity words"
 problems() {
     COURSE_WITHOUT_NVCC=1 make -s grade LESSON="$2" FILE="$out/$1" FORMAT=problems SEED=2026 >"$out/said" 2>"$out/lines"
     cat "$out/said" "$out/lines" | perl $tasks match "$out/$1" >"$out/matched"
@@ -28,6 +28,7 @@ problems() {
 }
 if command -v perl >/dev/null 2>&1 && perl -MJSON::PP -e1 2>/dev/null; then
     expect "tasks.json: every task is a command of make with its words, every problem matcher the same" perl $tasks check
+    # shellcheck disable=SC2016  # perl's variables
     expect "extensions.json, settings.json, devcontainer.json are JSON" perl -MJSON::PP -0777 -e '
         for (@ARGV) { open my $f, "<", $_ or die; decode_json(<$f>) }' .vscode/extensions.json .vscode/settings.json .devcontainer/devcontainer.json
     sed '/__syncthreads();  \/\/ row i of P/d' $solution >"$out/race.cu"
@@ -107,7 +108,7 @@ if command -v clangd >/dev/null 2>&1; then
     cp "$out/typo.cu" $plant && planted $plant "use of undeclared identifier 'O_rag'"
     sed 's/__half2float(/__half3float(/' $solution >$plant && planted $plant "__half3float"
     sed '0,/^template <int d>$/s//static int on_the_host() { return 1; }\n&/; s/int thread = /int unused = on_the_host(), thread = /' $solution >$plant &&
-        planted $plant "reference to __host__ function 'on_the_host' in __global__ function"
+        planted $plant "no matching function for call to 'on_the_host'"
     grep -v 'include "flash_forward.h"' $solution >$plant && planted $plant "COURSE_OK"
     # What it offers behind a word's beginning
     offers() { # offers TYPED WANTED

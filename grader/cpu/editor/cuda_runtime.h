@@ -1,6 +1,6 @@
-// cuda_runtime.h as an editor's clangd reads it, where there is no CUDA: clang takes a .cu for CUDA,
-// and the CPU device's headers stand in for CUDA's (grader/make/editor.sh has the options). Nothing
-// is compiled with this folder.
+// cuda_runtime.h as an editor's clangd reads it, where there is no CUDA: clang takes a .cu for
+// CUDA, and the CPU device's headers stand in for CUDA's (grader/make/editor.sh has the options).
+// Nothing is compiled with this folder.
 //
 // The headers beside this one do the same as this one: what the CPU device declares may be called
 // from kernels and from host code alike, so clang is told that it is for both.
@@ -10,8 +10,8 @@
 #include_next <cuda_runtime.h>
 #pragma clang force_cuda_host_device end
 
-// What clang makes of kernel<<<grid, block, shared_bytes, stream>>>(): the first, or where it finds no
-// CUDA the second, an older form.
+// What clang makes of kernel<<<grid, block, shared_bytes, stream>>>(): the first, or where it finds
+// no CUDA the second, an older form.
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes = 0,
                                                 cudaStream_t stream = 0);
 extern "C" cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared_bytes = 0,

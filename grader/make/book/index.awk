@@ -1,5 +1,5 @@
-# index.awk: the index of the book's search, index.js (see book.js), of the lines that page.lua left:
-# WHERE TAB TITLE TAB TEXT, those of a page beside each other and its own title first.
+# index.awk: the index of the book's search, index.js (see book.js), of the lines that page.lua
+# left: WHERE TAB TITLE TAB TEXT, those of a page beside each other and its own title first.
 # usage: awk -f index.awk FILE...
 function quoted(s) {
     gsub(/[\\"]/, "\\\\&", s)

@@ -1,9 +1,10 @@
--- page.lua: pandoc's filter for a page of the book (book.sh): where its links lead in the book, boxes
--- in which tables scroll, and what the search and the other scripts have to know of the page.
+-- page.lua: pandoc's filter for a page of the book (book.sh): where its links lead in the book,
+-- boxes in which tables scroll, and what the search and the other scripts have to know of the page.
 --
 -- In the environment: BOOK_FILE, the text, from the course's root; BOOK_PAGE, the page's name;
--- BOOK_WORK, a folder, where it leaves PAGE.used, a line "page|picture|source|folder PATH" for each place that is linked, and
--- PAGE.words, "PAGE#anchor TAB title TAB text" for each section. A link to nowhere ends the build.
+-- BOOK_WORK, a folder, where it leaves PAGE.used, a line "page|picture|source|folder PATH" for each
+-- place that is linked, and PAGE.words, "PAGE#anchor TAB title TAB text" for each section. A link
+-- to nowhere ends the build.
 local file, page, work = os.getenv("BOOK_FILE"), os.getenv("BOOK_PAGE"), os.getenv("BOOK_WORK")
 
 -- The page of a text that the book has; nil for other files.

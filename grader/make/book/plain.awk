@@ -1,6 +1,6 @@
-# plain.awk: a picture without patterns, to be printed: of each shape that a pattern filled, Chromium
-# would print an image of the whole picture. A pattern's ground takes its place, or where it has none
-# (a plot's hatching) a pale green. usage: awk -f plain.awk PICTURE.svg
+# plain.awk: a picture without patterns, to be printed: of each shape that a pattern filled,
+# Chromium would print an image of the whole picture. A pattern's ground takes its place, or where
+# it has none (a plot's hatching) a pale green. usage: awk -f plain.awk PICTURE.svg
 { text = text $0 "\n" }
 END {
     rest = text

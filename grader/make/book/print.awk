@@ -1,5 +1,5 @@
-# print.awk: all pages of the book as one, to be printed: their texts behind each other, with a title
-# and the contents. A link to a page leads to its place here; to anything else it is words.
+# print.awk: all pages of the book as one, to be printed: their texts behind each other, with a
+# title and the contents. A link to a page leads to its place here; to anything else it is words.
 # Pictures are those that plain.awk made, x.print.svg.
 # usage: awk -f print.awk PAGE.html...    a single page has neither title nor contents
 function inside(line,    done, tag, to) {

@@ -1,5 +1,5 @@
-# source.awk: pages of sources for the book: OUT/source/PATH.html for each file, its lines numbered and
-# to be linked as #L12, and source/FOLDER/index.html for each folder.
+# source.awk: pages of sources for the book: OUT/source/PATH.html for each file, its lines numbered
+# and to be linked as #L12, and source/FOLDER/index.html for each folder.
 # usage: awk -v out=OUT -v folders="FOLDER..." -v pictures="FILE..." -f source.awk FILE...
 # from the course's root; pictures: those that lie in the folders
 function escape(s) {
@@ -9,8 +9,8 @@ function escape(s) {
     return s
 }
 
-# C, C++ and CUDA: comments, strings, the preprocessor, words. No comment of ours goes over lines but
-# those of /* at the beginning of one, which stay as they are.
+# C, C++ and CUDA: comments, strings, the preprocessor, words. No comment of ours goes over lines
+# but those of /* at the beginning of one, which stay as they are.
 function coloured(s,    done, word, n) {
     if (s ~ /^ *#/) return "<span class=\"pp\">" escape(s) "</span>"
     done = ""

@@ -1,5 +1,5 @@
-# links.awk: the links of the book's pages: a file that is not there, a place that a page does not have,
-# an address that a page would fetch from outside. A line for each.
+# links.awk: the links of the book's pages: a file that is not there, a place that a page does not
+# have, an address that a page would fetch from outside. A line for each.
 # usage: awk -f links.awk FILES PAGE.html...    from the book's folder; FILES: the list of its files
 NR == FNR { there[$0]; next }
 FNR == 1 { folder = FILENAME; if (!sub(/[^\/]*$/, "", folder)) folder = "" }

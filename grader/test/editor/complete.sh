@@ -1,6 +1,6 @@
 #!/bin/sh
-# complete.sh: what clangd offers at the end of the words TYPED in a line of a file, a word each, as an
-# editor asks for it. usage: complete.sh FILE LINE TYPED
+# complete.sh: what clangd offers at the end of the words TYPED in a line of a file, a word each, as
+# an editor asks for it. usage: complete.sh FILE LINE TYPED
 file=$(realpath "$1") line=$2 typed=$3
 text=$(perl -MJSON::PP -0777 -e 'print JSON::PP->new->allow_nonref->encode(scalar <STDIN>)' <"$file")
 column=$(awk -v n="$line" -v typed="$typed" 'NR == n { print index($0, typed) - 1 + length(typed) }' "$file")

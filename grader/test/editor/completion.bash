@@ -1,5 +1,6 @@
-# completion.bash: what bash completes, by calling the function as bash does. A line of the table is what
-# was typed and what is offered, | between. usage: bash completion.bash    from the course's folder
+# completion.bash: what bash completes, by calling the function as bash does. A line of the table is
+# what was typed and what is offered, | between. usage: bash completion.bash    from the course's
+# folder
 # shellcheck shell=bash
 . grader/make/completion.bash
 wrong=0
