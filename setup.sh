@@ -3,7 +3,7 @@
 #
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
-#   sh setup.sh --dev    also what the project's own tests need (make test): 290 MB more
+#   sh setup.sh --dev    also what the project's own tests need (make test): 300 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking
 # nothing. Elsewhere it names the packages and the way through a container. It removes nothing. The

@@ -37,9 +37,19 @@ PAGES
 }
 pages >"$work/pages"
 
-# The start: what the course is, and its lessons, both as README.md says it.
+# README.md is two pages. The start: what the course is, and its lessons; and all behind that.
 start() {
     awk '/^## The lessons/ { lessons = 1; print; next } lessons && /^## / { exit } { print }' README.md
+}
+text_of() { # text_of NAME TEXT TITLE
+    case $1 in
+    course)
+        printf '# %s\n\n' "$3"
+        awk '/^## The lessons/ { lessons = 1; next } lessons && /^## / { rest = 1 } rest' README.md
+        ;;
+    [0-9]*) cat "$2" && files_of "$1" ;;
+    *) cat "$2" ;;
+    esac
 }
 
 # contents CURRENT: the list of all pages
@@ -89,15 +99,12 @@ before=index
     start | make_page index README.md '' lessons || echo index >"$work/failed"
 } &
 # shellcheck disable=SC2094  # nobody writes it
-while read -r name text _; do
+while read -r name text title; do
     next=$(awk -v name="$name" 'found { print $1; exit } $1 == name { found = 1 }' "$work/pages")
     # Two beside each other.
     [ "$before" = index ] || wait "$waiting"
     {
-        {
-            cat "$text"
-            case $name in [0-9]*) files_of "$name" ;; esac
-        } | make_page "$name" "$text" "$before" "$next" || echo "$name" >"$work/failed"
+        text_of "$name" "$text" "$title" | make_page "$name" "$text" "$before" "$next" || echo "$name" >"$work/failed"
     } &
     waiting=${last:-$!} last=$!
     before=$name

@@ -47,7 +47,8 @@ if [ "$(of build.dockerfile)" = Dockerfile ] && [ "$(of build.context)" = .. ]; 
 else
     tell FAIL "devcontainer.json names this Dockerfile" "$(of build.dockerfile) in $(of build.context)"
 fi
-chown -R "$user": .
+# fresh.sh has the clone in /home, so that a home may be there before its user.
+chown -R "$user": "$(getent passwd "$user" | cut -d: -f6)" .
 step "$user: $(of postCreateCommand)" as_user "$(of postCreateCommand)"
 step "$user has a grade of the solution" as_user 'make grade LESSON=12 FROM=solutions | grep "Score: 100/100"'
 step "the untouched exercise stands in the editor as a problem" as_user '

@@ -37,6 +37,12 @@ function sectionsOf(beginning) {
     return sections;
 }
 
+// How well a title has the word: 2 for the very word, 1 for the beginning of one.
+function inTitle(title, word) {
+    const words = title.toLowerCase().match(/[a-z0-9_]+/g) || [];
+    return words.includes(word) ? 2 : words.some((w) => w.startsWith(word)) && word.length > 2 ? 1 : 0;
+}
+
 // The sections that have all words of the query, the best first: words in titles count most.
 function search(query) {
     const words = query.toLowerCase().match(/[a-z0-9_]+/g) || [];
@@ -47,7 +53,7 @@ function search(query) {
         for (const [section, weight] of found) {
             if (scores && !scores.has(section)) continue;
             const [, title, page] = bookSections[section];
-            const titled = title.toLowerCase().includes(word) ? 8 : page.toLowerCase().includes(word) ? 3 : 0;
+            const titled = 4 * inTitle(title, word) + inTitle(page, word);
             next.set(section, (scores ? scores.get(section) : 0) + weight + titled);
         }
         scores = next;

@@ -73,6 +73,8 @@ local function link(element)
     local target, anchor = element.target:match("^([^#]*)(#?.*)$")
     if target == "" or target:find("^%a+:") then return element end
     local place = place_of(from_root(target))
+    -- README.md's beginning is the start.
+    if place == "course.html" and (anchor == "" or anchor == "#the-lessons") then place = "index.html" end
     if place then
         element.target = place .. anchor
         return element
