@@ -92,6 +92,19 @@ static void add_compiler_line(struct problems* all, const char* line) {
     }
 }
 
+// "write by thread (1,0,0) of block (0,0,0) in void k<4>", of a line of a finding that also has the
+// place: an editor shows it there.
+static void access_words(const char* said, char* words, size_t size) {
+    const char* end = said + line_length(said);
+    int kind = (int)strcspn(said, " ");
+    const char* who = said + kind + strspn(said + kind, " ");
+    const char* at = strstr(who, " at ");
+    const char* in = at ? strstr(at, " in ") : NULL;
+    if (!at || at > end) at = end;
+    if (!in || in > end) in = end;
+    snprintf(words, size, "%.*s %.*s%.*s", kind, said, (int)(at - who), who, (int)(end - in), in);
+}
+
 // A finding of the CPU device, from its words to `end`: an error where it was seen, and a note at
 // each other line that took part. The first one of an item is its cause.
 static void add_finding(struct problems* all, const struct result_item* item, const char* text,
@@ -106,7 +119,7 @@ static void add_finding(struct problems* all, const struct result_item* item, co
         bool access = !strncmp(said, "read ", 5) || !strncmp(said, "write ", 6);
         int other = access ? place_in(all, said, said + line_length(said)) : 0;
         if (!other || other == line) continue;
-        snprintf(words, sizeof words, "%.*s", line_length(said), said);
+        access_words(said, words, sizeof words);
         add(all, item, other, 1, "note", words);
     }
 }

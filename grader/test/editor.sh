@@ -33,7 +33,7 @@ if command -v perl >/dev/null 2>&1 && perl -MJSON::PP -e1 2>/dev/null; then
         for (@ARGV) { open my $f, "<", $_ or die; decode_json(<$f>) }' .vscode/extensions.json .vscode/settings.json .devcontainer/devcontainer.json
     sed '/__syncthreads();  \/\/ row i of P/d' $solution >"$out/race.cu"
     problems race.cu 12 "$(number '= P_smem[i][k];' "$out/race.cu"):1 error race on P_smem"
-    problems race.cu 12 "$(number 'P_smem[i][j] = ' "$out/race.cu"):1 note write  by thread"
+    problems race.cu 12 "$(number 'P_smem[i][j] = ' "$out/race.cu"):1 note write by thread ("
     sed 's/O_reg\[c\] += p/O_rag[c] += p/' $solution >"$out/typo.cu"
     problems typo.cu 12 "$(number 'O_rag[c]' "$out/typo.cu"):$(awk '/O_rag\[c\]/ { print index($0, "O_rag"); exit }' "$out/typo.cu") error 'O_rag' was not declared"
     sed 's/^#include <math.h>/&\n#include <fstream>/' $solution >"$out/refused.cu"

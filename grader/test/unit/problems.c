@@ -102,8 +102,9 @@ START_TEST(test_findings) {
     expect(r, NULL,
            "exercises/01_x/x.cu:9:1: error: race on s[0]: line 5 writes, line 9 reads [race]; item "
            "\"one\" and 1 more\n"
-           "exercises/01_x/x.cu:5:1: note: write  by thread (1,0,0) of block (0,0,0) at x.cu:5 in "
-           "void k<4>; item \"one\"\n"
+           "exercises/01_x/x.cu:5:1: note: write by thread (1,0,0) of block (0,0,0) in void k<4>; "
+           "item "
+           "\"one\"\n"
            "exercises/01_x/x.cu:6:1: error: out_of_bounds: write at x.cu:6 of t[4]; item \"one\"\n"
            "exercises/01_x/x.cu:1:1: error: why [leak]; item \"three\"\n");
 }
