@@ -46,7 +46,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
-export DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
+export PDF DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -183,6 +183,7 @@ whole:
 ready:
 	@sh grader/make/ready.sh
 	@flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) tools
+	@sh grader/make/editor.sh stale
 
 lesson:
 	@sh grader/make/lesson.sh "$(LESSON)" "$(NAME)" $(LESSONS)
@@ -229,6 +230,10 @@ reset: lesson
 update:
 	@sh grader/make/update.sh $(LESSONS)
 
+# What clangd, the help of many editors, reads: build/compile_commands.json.
+editor:
+	@sh grader/make/editor.sh
+
 # ---- instructors
 
 CLASSLIBS = -larchive -lcsv -lyaml -licuuc -lxml2 -lresolv
@@ -263,6 +268,10 @@ $(B)/doctor: $(B)/grader/make/doctor.o $(B)/libgrader.a
 # DECK=5: only that deck.
 slides:
 	@sh grader/make/slides.sh $(or $(wildcard $(DECK:%=slides/%_*.md) $(DECK:%=slides/0%_*.md)),$(if $(DECK),slides/$(DECK).md,$(wildcard slides/[0-9]*.md)))
+
+# The lessons as a book; with PDF=1 also printed, with LESSON= that one alone.
+book: $(if $(LESSON),lesson)
+	@sh grader/make/book.sh $(if $(LESSON),$(NAME))
 
 # SAVE=name|all: writes the patch again, from build/wrong/NN_name/name.cu if that was edited.
 wrong: lesson
@@ -329,5 +338,5 @@ clean:
 	@rm -rf build
 
 .PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
-        texts slides wrong test soak fuzz analyze coverage mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+        texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -3,7 +3,7 @@
 #
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
-#   sh setup.sh --dev    also what the project's own tests need (make test): 290 MB more
+#   sh setup.sh --dev    also what the project's own tests need (make test): 300 MB more
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking
 # nothing. Elsewhere it names the packages and the way through a container. It removes nothing. The
@@ -51,18 +51,20 @@ development() {
     cat <<'TABLE'
 xmllint      | libxml2-utils   | libxml2          | libxml2         | libxml2-utils | checks the class's exports
 /usr/bin/jsonschema | python3-jsonschema | python3-jsonschema | python-jsonschema | py3-jsonschema | checks the class's exports
-prove        | perl            | perl-Test-Harness | perl           | perl-utils    | checks the class's exports
+prove        | perl            | perl-Test-Harness | perl           | perl-utils    | checks the class's exports, reads tasks.json
 slurmctld    | slurm-wlm       | slurm-slurmctld  | slurm-llnl      | slurm         | a class on Slurm
 munged       | munge           | munge            | munge           | munge         | a class on Slurm
 shellcheck   | shellcheck      | ShellCheck       | shellcheck      | shellcheck    | checks the scripts
 clang        | clang           | clang            | clang           | clang         | make fuzz
 /usr/share/doc/libclang-rt-dev | libclang-rt-dev | compiler-rt | compiler-rt | compiler-rt | make fuzz
 clang-format | clang-format    | clang-tools-extra | clang          | clang-extra-tools | make format
+clangd       | clangd          | clang-tools-extra | clang          | clang-extra-tools | completes and checks .cu files in an editor
+zsh          | zsh             | zsh              | zsh             | zsh           | tests its completion of make's words
 qemu-aarch64 | qemu-user       | qemu-user        | qemu-user       | qemu-aarch64  | make test-aarch64
 aarch64-linux-gnu-g++ | g++-aarch64-linux-gnu | gcc-c++-aarch64-linux-gnu | aarch64-linux-gnu-gcc | - | make test-aarch64
 /usr/aarch64-linux-gnu/lib/libc.a | libc6-dev-arm64-cross | - | aarch64-linux-gnu-glibc | - | make test-aarch64
-pandoc       | pandoc          | pandoc           | pandoc-cli      | pandoc-cli    | make slides
-chromium     | chromium        | chromium         | chromium        | chromium      | prints and measures the slides, tests the tile sweep
+pandoc       | pandoc          | pandoc           | pandoc-cli      | pandoc-cli    | make slides, make book
+chromium     | chromium        | chromium         | chromium        | chromium      | prints and measures the slides and the book, tests the tile sweep
 pdfinfo      | poppler-utils   | poppler-utils    | poppler         | poppler-utils | counts the slides' pages
 /usr/share/doc/fonts-liberation | fonts-liberation | - | -      | -             | the slides' letters
 /usr/share/doc/fonts-dejavu-core | fonts-dejavu-core | - | -    | -             | the slides' code

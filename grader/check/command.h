@@ -11,8 +11,17 @@
 
 enum command_name { COMMAND_GRADE, COMMAND_PROFILE, COMMAND_DEBUG, COMMAND_LAST };
 
-// FORMAT_TABLE and FORMAT_CSV are for a profile, which can also be JSON.
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_LINE, FORMAT_VERDICT, FORMAT_TABLE, FORMAT_CSV };
+// FORMAT_PROBLEMS: FORMAT_TEXT, and on stderr lines for editors. FORMAT_TABLE and FORMAT_CSV are
+// for a profile, which can also be JSON.
+enum format {
+    FORMAT_TEXT,
+    FORMAT_PROBLEMS,
+    FORMAT_JSON,
+    FORMAT_LINE,
+    FORMAT_VERDICT,
+    FORMAT_TABLE,
+    FORMAT_CSV
+};
 
 enum status {
     STATUS_FULL,     // full marks; the profile is shown
@@ -42,6 +51,9 @@ void options_parse(int argc, char** argv, struct options* o);
 
 // "json" of FORMAT_JSON.
 const char* format_name(enum format format);
+
+// True if a report is shown while the grade runs.
+bool format_is_report(enum format format);
 
 // Ends the program with STATUS_NOTHING and this sentence: what was asked for is not possible.
 _Noreturn void options_refuse(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -58,7 +58,7 @@ static void count_item(struct command* command, struct tally* tally, int k, bool
         if (strcmp(record->cause, cause_id(CAUSE_endless_loop)) == 0) tally->timeouts++;
     }
     tally->spent += record->spent;
-    if (command->options.format == FORMAT_TEXT) text_item(command->result, k, colour);
+    if (format_is_report(command->options.format)) text_item(command->result, k, colour);
     fprintf(session->log, "%s: %s\n", record->name, outcome_name(record->outcome));
     text_print(session->log, "", record->message);
     putc('\n', session->log);
@@ -100,8 +100,10 @@ static void fail_all(struct command* command) {
     }
 }
 
-static void show_end(const struct result* r, const struct options* o, const struct session* session,
-                     bool colour) {
+static void show_end(const struct command* command) {
+    const struct result* r = command->result;
+    const struct options* o = &command->options;
+    const struct session* session = &command->session;
     char* json = result_to_json(r);
     if (!json) {
         fprintf(stderr, "the result cannot be written as JSON (no memory?); grade again, and "
@@ -124,8 +126,9 @@ static void show_end(const struct result* r, const struct options* o, const stru
                  : session->gpu           ? "speed (make bench measures it)"
                  : session->asks_nvcc     ? "speed on a GPU"
                                       : "speed on a GPU; nvcc refuses a few things that g++ takes",
-                 colour);
+                 command->colour);
     }
+    if (o->format == FORMAT_PROBLEMS) problems_print(r, command->build.log, stderr);
     free(json);
 }
 
@@ -153,7 +156,7 @@ int command_grade(struct command* command) {
     struct options* o = &command->options;
     struct result* r = command->result;
     const struct build* b = &command->build;
-    command_build(command, o->format == FORMAT_TEXT);
+    command_build(command, format_is_report(o->format));
     if (b->outcome == BUILD_FAILED) {
         // Not the student's fault: no score is shown or kept.
         text_print(stderr, "ERROR: ", b->message);
@@ -161,7 +164,7 @@ int command_grade(struct command* command) {
         return STATUS_ERROR;
     }
     bool unreadable = b->outcome == BUILD_UNREADABLE;
-    if (unreadable && o->format == FORMAT_TEXT) {
+    if (unreadable && format_is_report(o->format)) {
         text_print(stderr, "", b->message);
         return STATUS_NOTHING;
     }
@@ -171,7 +174,7 @@ int command_grade(struct command* command) {
         fail_all(command);
     result_total(r);
     if (unreadable) o->save = NULL;
-    show_end(r, o, &command->session, command->colour);
+    show_end(command);
     for (int i = 0; i < r->item_count; i++)
         if (r->item[i].outcome == OUTCOME_ERROR) return STATUS_ERROR;
     if (unreadable) return STATUS_NOTHING;

@@ -63,7 +63,8 @@ void command_build(struct command* command, bool in_report) {
     if (b->log) {
         text_print(session->log, "", b->log);
         in_report = in_report && b->outcome == BUILD_COMPILE_ERROR;
-        if (o->format != FORMAT_JSON && !in_report) text_print(stderr, "", b->log);
+        bool shown = in_report || o->format == FORMAT_JSON || o->format == FORMAT_PROBLEMS;
+        if (!shown) text_print(stderr, "", b->log);
     }
     fflush(stderr);
     session->program = b->program;

@@ -33,7 +33,7 @@ void choose_device(struct result* r, const struct options* o, struct session* se
                        gpu[0] ? "nvcc (the CUDA Toolkit)" : "an NVIDIA GPU and its driver");
     // a note for who reads the report; the lessons' texts are made without it
     session->asks_nvcc = !session->gpu && has_nvcc && o->command == COMMAND_GRADE &&
-                         o->format == FORMAT_TEXT && !getenv("COURSE_WITHOUT_NVCC");
+                         format_is_report(o->format) && !getenv("COURSE_WITHOUT_NVCC");
     int major = 0, minor = 0;
     if (session->gpu && sscanf(capability, "%d.%d", &major, &minor) == 2)
         snprintf(arch, arch_size, "sm_%d%d%s", major, minor, major == 9 ? "a" : "");

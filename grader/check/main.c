@@ -137,10 +137,10 @@ int main(int argc, char** argv) {
     clear_knobs();
     prepare_result(&command);
     prepare_session(&command);
-    command.colour = o->format == FORMAT_TEXT && isatty(1) && !getenv("NO_COLOR");
+    command.colour = format_is_report(o->format) && isatty(1) && !getenv("NO_COLOR");
     // The compiler takes its time: say before it runs what is being graded, if the file exists.
     struct stat there;
-    if (o->format == FORMAT_TEXT && stat(o->file, &there) == 0 && S_ISREG(there.st_mode))
+    if (format_is_report(o->format) && stat(o->file, &there) == 0 && S_ISREG(there.st_mode))
         text_begin(command.result, command.colour);
     int status = commands[o->command](&command);
     free(command.build.log);

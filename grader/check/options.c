@@ -44,10 +44,15 @@ static _Noreturn void print_hash(int (*hash)(const char* lesson, char hex[65])) 
     exit(0);
 }
 
-static const char* const formats[] = {"text", "json", "line", "verdict", "table", "csv"};
+static const char* const formats[] = {"text",    "problems", "json", "line",
+                                      "verdict", "table",    "csv"};
 
 const char* format_name(enum format format) {
     return formats[format];
+}
+
+bool format_is_report(enum format format) {
+    return format == FORMAT_TEXT || format == FORMAT_PROBLEMS;
 }
 
 static enum format read_format(enum command_name command, const char* name) {
@@ -57,7 +62,7 @@ static enum format read_format(enum command_name command, const char* name) {
             (i == FORMAT_JSON || (i == FORMAT_TABLE || i == FORMAT_CSV) == profile))
             return (enum format)i;
     options_refuse("FORMAT=%s: unknown format; %s is expected", name,
-                   profile ? "table, csv or json" : "text or json");
+                   profile ? "table, csv or json" : "text, json or problems");
 }
 
 // A first word that is no command is the file to grade.

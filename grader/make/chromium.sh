@@ -1,4 +1,4 @@
-# chromium.sh: the browser that prints and measures the decks. Sourced, not run.
+# chromium.sh: the browser that prints and measures the decks and the book. Sourced, not run.
 # shellcheck shell=sh
 
 # The browser's command, or nothing. CHROMIUM in the environment replaces the usual commands;
@@ -21,6 +21,11 @@ chromium_run() (
     cat "$profile/said" >&2
     exit 1
 )
+
+# chromium_print URL OUT.pdf [OPTION]: the page as PDF, without a line of the browser's above it
+chromium_print() {
+    chromium_run --no-pdf-header-footer --print-to-pdf="$2" ${3:+"$3"} "$1" >/dev/null
+}
 
 # file_url FILE: its address, with % and spaces escaped.
 file_url() {

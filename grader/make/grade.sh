@@ -32,6 +32,10 @@ fi
     echo "FILE= needs a LESSON=." >&2
     exit 2
 }
+[ "$FORMAT" != problems ] || {
+    echo "FORMAT=problems needs a LESSON=." >&2
+    exit 2
+}
 # All lessons: a table and a total, or one JSON array.
 table=$(mktemp) || exit 2
 trap 'rm -f "$table" "$table.said" "$table.all"' EXIT

@@ -7,7 +7,8 @@ make grade LESSON=12          grade your kernel (also LESSON=flash_forward; no L
      DEVICE=cpu|cuda          ... where             SEED=n           ... the same data again
      CASE=text                ... only the items whose name contains it
      CARD=rtx4090             ... on the CPU, with this card's limits (make doctor)
-     FORMAT=json              ... for programs      ISOLATION=name   ... in another sandbox
+     FORMAT=json              ... for programs      FORMAT=problems  ... and for editors
+     ISOLATION=name           ... in another sandbox
 make hint LESSON=12           the next hint, for what the last grade found
 make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
@@ -19,6 +20,8 @@ make plots                    draws your bench over the recorded ones, in build/
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first
 make update                   the course's new version; your work is kept
+make book                     the texts as a book for your browser, with a search (PDF=1: printed)
+make editor                   what clangd reads, so that editors complete and check .cu files
 
 TEXT
 # In the student edition there is nothing else.

@@ -49,8 +49,8 @@ for deck; do
     fi
     if [ -z "$(find_chromium)" ]; then
         without_pdf=1
-    elif chromium_run --no-pdf-header-footer --print-to-pdf="$new.pdf" "$(file_url "$new.html")" >/dev/null &&
-        chromium_run --no-pdf-header-footer --print-to-pdf="$new.notes.pdf" "$(file_url "$new.html")?notes" >/dev/null; then
+    elif chromium_print "$(file_url "$new.html")" "$new.pdf" &&
+        chromium_print "$(file_url "$new.html")?notes" "$new.notes.pdf"; then
         echo "$new.pdf"
         echo "$new.notes.pdf"
     else

@@ -1,6 +1,7 @@
 // result.c: the result and its JSON. See result.h.
 #include "report/result.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,18 @@ const struct result_item* result_first_to_mend(const struct result* r) {
     for (int i = 0; best && !strcmp(best->cause, "async_order") && i < r->item_count; i++)
         if (!strcmp(r->item[i].cause, "bad_barrier")) best = &r->item[i];
     return best;
+}
+
+const char* result_place(const struct result* r, const char* text, size_t* n) {
+    const char* slash = strrchr(r->file, '/');
+    const char* name = slash ? slash + 1 : r->file;
+    size_t length = strlen(name);
+    for (const char* p = text; length > 0 && (p = strstr(p, name)); p += length) {
+        if (p[length] != ':' || !isdigit((unsigned char)p[length + 1])) continue;
+        *n = length + 1 + strspn(p + length + 1, "0123456789");
+        return p;
+    }
+    return NULL;
 }
 
 // A student's text may hold any bytes; in the result it is plain.

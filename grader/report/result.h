@@ -78,6 +78,9 @@ void result_total(struct result* r);
 // barrier that is counted wrongly comes before what it does not order.
 const struct result_item* result_first_to_mend(const struct result* r);
 
+// Where "x.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
+const char* result_place(const struct result* r, const char* text, size_t* n);
+
 // The result as JSON text, ending with a newline; the caller frees it. NULL if out of memory.
 char* result_to_json(const struct result* r);
 
@@ -87,6 +90,13 @@ char* result_to_json(const struct result* r);
 // ERRORS is the number of items that ended with an error of the grader. The causes, each once ("?":
 // no cause is named), and the names belong to the items that did not pass; "-" if all passed.
 void result_print_verdict(const struct result* r, FILE* to);
+
+// Prints the result for editors (problems.c), as compilers write what they find:
+//     FILE:LINE:COLUMN: error: WORDS [cause]; item "NAME" and 3 more
+// What the compiler said, of which `compiler` are the words (NULL: nothing), findings, causes.
+// "warning": of the compiler, or a fault of the grader; "note": another line of the same finding.
+// LINE is 1 where none is known.
+void problems_print(const struct result* r, const char* compiler, FILE* to);
 
 // Reads what result_to_json() wrote, or what says so: every text of *r is plain (base/plain.h).
 // False if it is not a result of this version.

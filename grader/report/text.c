@@ -258,19 +258,6 @@ static void print_next(const struct result* r, const struct result_item* failed)
 
 // ---- what a report ends with: the cause, the line, the item
 
-// Where "name.cu:12" stands in the text, for the file of the result; NULL: nowhere. *n: its length.
-static const char* find_place(const struct result* r, const char* text, size_t* n) {
-    const char* slash = strrchr(r->file, '/');
-    const char* name = slash ? slash + 1 : r->file;
-    size_t length = strlen(name);
-    for (const char* p = text; length > 0 && (p = strstr(p, name)); p += length) {
-        if (p[length] != ':' || !isdigit((unsigned char)p[length + 1])) continue;
-        *n = length + 1 + strspn(p + length + 1, "0123456789");
-        return p;
-    }
-    return NULL;
-}
-
 // What is known of the line that is to be mended.
 static void tell_line(const struct result* r, const struct result_item* failed, char* line,
                       size_t size) {
@@ -284,7 +271,7 @@ static void tell_line(const struct result* r, const struct result_item* failed, 
     } else if (from) {
         while (from > all && from[-1] != '\n') from--;
         snprintf(line, size, "%.*s", (int)strcspn(from, "\n"), from);
-    } else if ((from = find_place(r, all, &n))) {
+    } else if ((from = result_place(r, all, &n))) {
         snprintf(line, size, "%.*s", (int)n, from);
     } else {
         snprintf(line, size, "%s", failed->cost ? "make profile tells it" : "not known");

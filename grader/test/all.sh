@@ -46,9 +46,12 @@ interface | course README.md .gitignore 01 02 05 15 21         | grader/test/int
 sweep     | $traced slides/sweep grader/test/wrong.sh 12 13 15 19 | grader/test/sweep.sh
 cpu       | course grader/cpu $proven                   | grader/cpu/test/run.sh $build
 slides    | slides plots lessons/ solutions/ grader/make/slides.sh grader/make/chromium.sh | grader/test/slides.sh
+book      | lessons/ solutions/ exercises/ plots slides/sweep README.md CONTRIBUTING.md grader/README.md grader/cpu/README.md \
+grader/make/book grader/make/chromium.sh | grader/test/book.sh
 services  | course grader/class README.md slides 02 03 05 12 14 17 19 21 | grader/test/services.sh
 layouts   | course grader/class grader/test/class              | grader/test/layouts.sh
 uploads   | course grader/class grader/test/class 01           | grader/test/uploads.sh
+editor    | course lessons/ solutions/ exercises/ .vscode .clangd .devcontainer | grader/test/editor.sh
 bench     | course grader/bench lessons                        | grader/test/bench.sh
 new       | course grader/test                                 | grader/test/new.sh
 plots     | course plots README.md 12                          | grader/test/plots.sh

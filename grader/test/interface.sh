@@ -100,7 +100,7 @@ name="a huge file" says ! "larger than 1 MiB" make grade LESSON=1 FILE=big.cu
 name="unknown device" says ! "DEVICE=tpu: unknown device; cpu or cuda" make grade LESSON=1 DEVICE=tpu
 name="not a seed" says ! "SEED=abc: not a seed; a number from 0 to" make grade LESSON=1 SEED=abc
 name="no such case" says ! "matches no item" make grade LESSON=1 CASE=zebra
-name="unknown format" says ! "FORMAT=xml: unknown format; text or json" make grade LESSON=1 FORMAT=xml
+name="unknown format" says ! "FORMAT=xml: unknown format; text, json or problems" make grade LESSON=1 FORMAT=xml
 name="unknown isolation level" says ! "ISOLATION=box: bubblewrap, userid or limits" \
     make grade LESSON=1 ISOLATION=box
 if [ "$(make -s grade SEED=abc 2>/dev/null)$(make -s grade SEED=abc 2>&1 >/dev/null | grep -v '^make')" = \

@@ -1,0 +1,199 @@
+// problems.c: the result as lines that editors take to places in the file. See result.h.
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/result.h"
+
+// MOST: of lines; what is beyond them is in the report.
+enum { MOST = 100, WORDS = 640 };
+
+struct problem {
+    int line, column;      // from 1 on
+    const char* severity;  // as compilers write it: "error", "warning", "note"
+    char words[WORDS];
+    const struct result_item* item;  // the first that says so; NULL: the compiler does
+    const struct result_item* last;  // and the last
+    int others;                      // how many items besides the first
+};
+
+struct problems {
+    const struct result* result;
+    const char* name;  // of the file, without its folder
+    int count;
+    struct problem problem[MOST];
+};
+
+// One more problem. It is known already if another item has the same cause in the same line.
+static void add(struct problems* all, const struct result_item* item, int line, int column,
+                const char* severity, const char* words) {
+    if (line < 1) line = 1;
+    for (int i = 0; i < all->count; i++) {
+        struct problem* known = &all->problem[i];
+        if (known->line != line || strcmp(known->severity, severity) != 0) continue;
+        if (!item || !known->item || known->item == item) {
+            if (strcmp(known->words, words) == 0) return;
+        } else if (strcmp(known->item->cause, item->cause) == 0) {
+            known->others += known->last != item;
+            known->last = item;
+            return;
+        }
+    }
+    if (all->count == MOST) return;
+    struct problem* p = &all->problem[all->count++];
+    *p = (struct problem){.line = line, .column = column, .severity = severity};
+    p->item = p->last = item;
+    snprintf(p->words, sizeof p->words, "%s", words);
+}
+
+static int line_length(const char* text) {
+    return (int)strcspn(text, "\n");
+}
+
+static const char* next_line(const char* text) {
+    text += line_length(text);
+    return text + (*text == '\n');
+}
+
+// The line of the file that [text, end) names as x.cu:12, 0 if it names none.
+static int place_in(const struct problems* all, const char* text, const char* end) {
+    size_t n;
+    const char* place = result_place(all->result, text, &n);
+    return place && place < end ? (int)strtol(place + strlen(all->name) + 1, NULL, 10) : 0;
+}
+
+// Behind the file's name, with its folder or without; NULL if a line does not begin with it.
+static const char* behind_name(const struct problems* all, const char* line) {
+    size_t whole = strlen(all->result->file), n = strlen(all->name);
+    if (strncmp(line, all->result->file, whole) == 0) return line + whole;
+    return strncmp(line, all->name, n) == 0 ? line + n : NULL;
+}
+
+// A line of a compiler: "x.cu:12:5: error: words", or nvcc's "x.cu(12): error: words".
+static void add_compiler_line(struct problems* all, const char* line) {
+    static const struct {
+        const char *word, *severity;
+    } kinds[] = {{": fatal error: ", "error"}, {": error: ", "error"}, {": warning: ", "warning"},
+                 {": note: ", "note"},         {": error ", "error"},  // nvcc: "error #20: words"
+                 {": warning ", "warning"}};
+    const char* behind = behind_name(all, line);
+    if (!behind || (*behind != ':' && *behind != '(')) return;
+    char *end, words[WORDS];
+    long number = strtol(behind + 1, &end, 10), column = 1;
+    if (number < 1) return;
+    if (*end == ')') end++;
+    if (*end == ':' && isdigit((unsigned char)end[1])) column = strtol(end + 1, &end, 10);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t m = strlen(kinds[i].word);
+        if (strncmp(end, kinds[i].word, m) != 0) continue;
+        snprintf(words, sizeof words, "%.*s", line_length(end + m), end + m);
+        add(all, NULL, (int)number, (int)column, kinds[i].severity, words);
+    }
+}
+
+// "write by thread (1,0,0) of block (0,0,0) in void k<4>", of a line of a finding that also has the
+// place: an editor shows it there.
+static void access_words(const char* said, char* words, size_t size) {
+    const char* end = said + line_length(said);
+    int kind = (int)strcspn(said, " ");
+    const char* who = said + kind + strspn(said + kind, " ");
+    const char* at = strstr(who, " at ");
+    const char* in = at ? strstr(at, " in ") : NULL;
+    if (!at || at > end) at = end;
+    if (!in || in > end) in = end;
+    snprintf(words, size, "%.*s %.*s%.*s", kind, said, (int)(at - who), who, (int)(end - in), in);
+}
+
+// A finding of the CPU device, from its words to `end`: an error where it was seen, and a note at
+// each other line that took part. The first one of an item is its cause.
+static void add_finding(struct problems* all, const struct result_item* item, const char* text,
+                        const char* end, bool first) {
+    char words[WORDS], cause[40] = "";
+    if (first) snprintf(cause, sizeof cause, " [%s]", item->cause);
+    snprintf(words, sizeof words, "%.*s%s", line_length(text), text, cause);
+    int line = place_in(all, text, end);
+    add(all, item, line, 1, "error", words);
+    for (const char* detail = next_line(text); detail < end; detail = next_line(detail)) {
+        const char* said = detail + strspn(detail, " ");
+        bool access = !strncmp(said, "read ", 5) || !strncmp(said, "write ", 6);
+        int other = access ? place_in(all, said, said + line_length(said)) : 0;
+        if (!other || other == line) continue;
+        access_words(said, words, sizeof words);
+        add(all, item, other, 1, "note", words);
+    }
+}
+
+// The line that a message names in words, "line 89" and the like; 0 if it names none.
+static int line_in_words(const char* message) {
+    static const char word[] = "line ";
+    const char* p = message;
+    while ((p = strstr(p, word)) && !isdigit((unsigned char)p[sizeof word - 1])) p++;
+    return p ? (int)strtol(p + sizeof word - 1, NULL, 10) : 0;
+}
+
+// An item without a finding: its cause, in the line that its message names. Where it names none
+// that is the first line, since an editor has no other place for it.
+static void add_cause(struct problems* all, const struct result_item* item) {
+    const char *message = item->message, *end = message + strlen(message);
+    const char* wrong = strstr(message, "first wrong: ");
+    char words[WORDS];
+    int line = place_in(all, message, end);
+    if (!line) line = line_in_words(message);
+    if (item->outcome == OUTCOME_ERROR) {
+        snprintf(words, sizeof words, "a fault of the grader, not in your code: %.*s",
+                 line_length(message), message);
+        add(all, item, line, 1, "warning", words);
+    } else {
+        snprintf(words, sizeof words, "%s [%s]%s%.*s", item->sentence, item->cause,
+                 wrong ? "; " : "", wrong ? line_length(wrong) : 0, wrong ? wrong : "");
+        add(all, item, line, 1, "error", words);
+    }
+}
+
+static void add_item(struct problems* all, const struct result_item* item) {
+    static const char mark[] = "FINDING: ";
+    const char* finding = strstr(item->message, mark);
+    if (!finding) add_cause(all, item);
+    for (bool first = true; finding; first = false) {
+        const char *text = finding + strlen(mark), *next = strstr(text, mark);
+        add_finding(all, item, text, next ? next : text + strlen(text), first);
+        finding = next;
+    }
+}
+
+// Nothing was run, and the compiler's words, if there are any, name no line.
+static void add_refusal(struct problems* all) {
+    const char* words = all->result->message;
+    int line = place_in(all, words, words + strlen(words));
+    const char* behind = behind_name(all, words);
+    if (behind && *behind == ':' && isdigit((unsigned char)behind[1]))
+        words = behind + strspn(behind, ":0123456789 ");
+    add(all, NULL, line, 1, "error", words);
+}
+
+static void print_problem(const struct problems* all, const struct problem* p, FILE* to) {
+    char others[32] = "";
+    if (p->others) snprintf(others, sizeof others, " and %d more", p->others);
+    char* line;
+    int n = asprintf(&line, "%s:%d:%d: %s: %s%s%s%s%s\n", all->result->file, p->line, p->column,
+                     p->severity, p->words, p->item ? "; item \"" : "",
+                     p->item ? p->item->name : "", p->item ? "\"" : "", others);
+    if (n < 0) return;
+    text_print(to, "", line);
+    free(line);
+}
+
+void problems_print(const struct result* r, const char* compiler, FILE* to) {
+    static struct problems all;
+    const char* slash = strrchr(r->file, '/');
+    all = (struct problems){.result = r, .name = slash ? slash + 1 : r->file};
+    for (const char* line = compiler; line && *line; line = next_line(line))
+        add_compiler_line(&all, line);
+    bool has_error = false;
+    for (int i = 0; i < all.count; i++) has_error |= strcmp(all.problem[i].severity, "error") == 0;
+    if (r->message[0] && !(r->compiler[0] && has_error)) add_refusal(&all);
+    for (int i = 0; !r->message[0] && i < r->item_count; i++)
+        if (r->item[i].outcome != OUTCOME_PASS) add_item(&all, &r->item[i]);
+    for (int i = 0; i < all.count; i++) print_problem(&all, &all.problem[i], to);
+}

@@ -1,0 +1,174 @@
+// problems.c: the lines for editors, of results as the grader makes them.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/check.h"
+#include "report/result.h"
+
+// What problems_print() prints; the caller frees it.
+static char* printed(const struct result* r, const char* compiler) {
+    char* said = NULL;
+    size_t size;
+    FILE* to = open_memstream(&said, &size);
+    problems_print(r, compiler, to);
+    fclose(to);
+    return said;
+}
+
+static void expect(const struct result* r, const char* compiler, const char* wanted) {
+    char* said = printed(r, compiler);
+    ck_assert_str_eq(said, wanted);
+    free(said);
+}
+
+static struct result* fresh(void) {
+    static struct result r;
+    memset(&r, 0, sizeof r);
+    strcpy(r.file, "exercises/01_x/x.cu");
+    return &r;
+}
+
+static struct result_item* failed_item(struct result* r, const char* name, enum cause cause,
+                                       const char* message) {
+    struct result_item* item = &r->item[r->item_count++];
+    item->outcome = OUTCOME_FAIL;
+    strcpy(item->name, name);
+    strcpy(item->cause, cause_id(cause));
+    strcpy(item->sentence, "why");
+    strcpy(item->message, message);
+    return item;
+}
+
+START_TEST(test_nothing) {
+    struct result* r = fresh();
+    r->item_count = 1;
+    r->item[0].outcome = OUTCOME_PASS;
+    expect(r, NULL, "");
+    expect(r, "", "");
+}
+END_TEST
+
+// g++ with columns and without, nvcc, several kinds; what names another file or no line is left
+// out.
+START_TEST(test_compiler) {
+    struct result* r = fresh();
+    strcpy(r->message, "x.cu does not compile");
+    strcpy(r->compiler, "the same");
+    expect(r,
+           "x.cu: In function 'f':\nx.cu:12:5: error: 'a: b' is no name\n   12 |  a\n"
+           "x.cu:13:10: fatal error: y.h: No such file\nx.cu:14: warning: late\n"
+           "exercises/01_x/x.cu(15): error: of nvcc\nx.cu(16): warning #177-D: unused\ny.cu:1:1: "
+           "error: not ours\n"
+           "x.cu:12:5: error: 'a: b' is no name\nx.cu:17:2: note: declared here",
+           "exercises/01_x/x.cu:12:5: error: 'a: b' is no name\n"
+           "exercises/01_x/x.cu:13:10: error: y.h: No such file\n"
+           "exercises/01_x/x.cu:14:1: warning: late\n"
+           "exercises/01_x/x.cu:15:1: error: of nvcc\n"
+           "exercises/01_x/x.cu:16:1: warning: #177-D: unused\n"
+           "exercises/01_x/x.cu:17:2: note: declared here\n");
+}
+END_TEST
+
+START_TEST(test_refused) {
+    struct result* r = fresh();
+    strcpy(r->message, "x.cu:7: includes y.h");
+    failed_item(r, "one", CAUSE_refused, "x.cu:7: includes y.h\n");
+    expect(r, NULL, "exercises/01_x/x.cu:7:1: error: includes y.h\n");
+    strcpy(r->message, "exercises/01_x/x.cu:8: calls f()");
+    expect(r, NULL, "exercises/01_x/x.cu:8:1: error: calls f()\n");
+    strcpy(r->message, "x.cu is too large");
+    expect(r, NULL, "exercises/01_x/x.cu:1:1: error: x.cu is too large\n");
+}
+END_TEST
+
+// Where it was seen, and the other place. An item with the same cause in the same line is counted,
+// whatever its indices are.
+START_TEST(test_findings) {
+    struct result* r = fresh();
+    const char* first = "case: n = 4\n"
+                        "==CPU device== FINDING: race on s[0]: line 5 writes, line 9 reads\n"
+                        "    read   by thread (0,0,0) of block (0,0,0) at x.cu:9 in void k<4>\n"
+                        "    write  by thread (1,0,0) of block (0,0,0) at x.cu:5 in void k<4>\n"
+                        "    s: __shared__, 4 elements of 4 bytes, x.cu:3\n"
+                        "  kernel k<<<(1,1,1), (4,1,1)>>> launched at x.cu:20\n"
+                        "==CPU device== FINDING: out_of_bounds: write at x.cu:6 of t[4]\n"
+                        "    write  by thread (0,0,0) of block (0,0,0) at x.cu:6 in void k<4>\n";
+    failed_item(r, "one", CAUSE_race, first);
+    failed_item(r, "two", CAUSE_race,
+                "==CPU device== FINDING: race on s[1]: line 5 writes, line 9 reads\n"
+                "    read   by thread (7,0,0) of block (0,0,0) at x.cu:9 in k\n");
+    failed_item(r, "three", CAUSE_leak, "case: n = 4\nthe launcher returned and left 4 bytes\n");
+    expect(r, NULL,
+           "exercises/01_x/x.cu:9:1: error: race on s[0]: line 5 writes, line 9 reads [race]; item "
+           "\"one\" and 1 more\n"
+           "exercises/01_x/x.cu:5:1: note: write by thread (1,0,0) of block (0,0,0) in void k<4>; "
+           "item "
+           "\"one\"\n"
+           "exercises/01_x/x.cu:6:1: error: out_of_bounds: write at x.cu:6 of t[4]; item \"one\"\n"
+           "exercises/01_x/x.cu:1:1: error: why [leak]; item \"three\"\n");
+}
+END_TEST
+
+// A line in words, a place, none; the first wrong element; a fault of the grader.
+START_TEST(test_causes) {
+    struct result* r = fresh();
+    failed_item(r, "one", CAUSE_never_written,
+                "case: n\nfirst wrong: O[0] is 1, expected 2\nmore\n");
+    failed_item(r, "two", CAUSE_never_written,
+                "case: n\nfirst wrong: O[0] is 3, expected 4\nmore\n");
+    failed_item(r, "three", CAUSE_unknown, "the line was not there\nbegin in line 89\n");
+    failed_item(r, "four", CAUSE_unknown, "ended at x.cu:12, in line 13\n");
+    failed_item(r, "five", CAUSE_unknown, "no check\nended")->outcome = OUTCOME_ERROR;
+    expect(r, NULL,
+           "exercises/01_x/x.cu:1:1: error: why [never_written]; first wrong: O[0] is 1, expected "
+           "2; item \"one\" and 1 more\n"
+           "exercises/01_x/x.cu:89:1: error: why [unknown]; item \"three\"\n"
+           "exercises/01_x/x.cu:12:1: error: why [unknown]; item \"four\"\n"
+           "exercises/01_x/x.cu:1:1: warning: a fault of the grader, not in your code: no check; "
+           "item \"five\"\n");
+}
+END_TEST
+
+// Whatever stands in a message, a problem is one line of plain characters, and there are not more
+// than a hundred.
+START_TEST(test_hostile) {
+    struct result* r = fresh();
+    strcpy(r->file, "a/\033[31mb.cu");
+    failed_item(r, "one", CAUSE_race,
+                "FINDING: \033]0;x\007 at \033[31mb.cu:999999999999999999999\nFINDING: ");
+    char* many = malloc(200 * 50);
+    ck_assert_ptr_nonnull(many);
+    many[0] = '\0';
+    for (int i = 0; i < 200; i++)
+        sprintf(many + strlen(many), "\033[31mb.cu:%d:1: error: \x1b y\n", i + 1);
+    char* said = printed(r, many);
+    int lines = 0;
+    for (const char* p = said; *p; p++) {
+        ck_assert(*p == '\n' || (*p >= ' ' && *p < 127));
+        lines += *p == '\n';
+    }
+    ck_assert_int_eq(lines, 100);
+    free(said);
+    free(many);
+}
+END_TEST
+
+const struct lesson lesson = {.name = "00_none"};
+
+int main(void) {
+    Suite* suite = suite_create("problems");
+    TCase* t = tcase_create("problems");
+    tcase_add_test(t, test_nothing);
+    tcase_add_test(t, test_compiler);
+    tcase_add_test(t, test_refused);
+    tcase_add_test(t, test_findings);
+    tcase_add_test(t, test_causes);
+    tcase_add_test(t, test_hostile);
+    suite_add_tcase(suite, t);
+    SRunner* runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner), run = srunner_ntests_run(runner);
+    srunner_free(runner);
+    return failed || run != 6 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
