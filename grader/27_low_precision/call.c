@@ -24,11 +24,10 @@ static int attention(void) {
 int call(void) {
     const int64_t what = run_int("call");
     if (what == 1)
-        return low_precision_quantise(run_gpu("to"), run_gpu("scales"), run_gpu("X"),
-                                      (int)run_int("B"), (int)run_int("N"), (int)run_int("H"),
-                                      (int)run_int("d"), run_strides("x"),
-                                      (int)run_int("per_block"), (int)run_int("rotated"),
-                                      (int)run_int("transposed"));
+        return low_precision_quantise(
+            run_gpu("to"), run_gpu("scales"), run_gpu("X"), (int)run_int("B"), (int)run_int("N"),
+            (int)run_int("H"), (int)run_int("d"), run_strides("x"), (int)run_int("per_block"),
+            (int)run_int("rotated"), (int)run_int("transposed"));
     if (what == 2) {
         const int64_t N_q = run_int("N_q"), N_k = run_int("N_k"), H_k = run_int("H_k");
         int status = quantise("Q", "Q_scales", "X_q", N_q, run_int("H"), run_int("rotated"), 0);

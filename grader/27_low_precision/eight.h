@@ -25,32 +25,42 @@ static double few_bits_value(const struct few_bits* f, int bits) {
     return ldexp(bits % whole + (e ? whole : 0), (e ? e : 1) - f->bias - f->fraction);
 }
 
+// All numbers of a format from 0 on, by their bits.
+struct numbers {
+    double of[128];
+};
+static inline struct numbers numbers_of(const struct few_bits* f) {
+    struct numbers n;
+    for (int bits = 0; bits <= f->largest; bits++) n.of[bits] = few_bits_value(f, bits);
+    return n;
+}
+
 // The bits of the number nearest to size >= 0; of two as near the one whose bits are even; the
 // largest for all beyond.
-static int few_bits_nearest(const struct few_bits* f, double size) {
-    int low = 0, high = f->largest;  // the number of low is not above size, if that of any is
-    if (size >= few_bits_value(f, high)) return high;
-    while (high - low > 1) {
+static inline int few_bits_nearest(const struct few_bits* f, const struct numbers* n, double size) {
+    int low = 0, high = f->largest;
+    if (size >= n->of[high]) return high;
+    while (high - low > 1) {  // n->of[low] <= size < n->of[high]
         int middle = (low + high) / 2;
-        if (few_bits_value(f, middle) <= size)
+        if (n->of[middle] <= size)
             low = middle;
         else
             high = middle;
     }
-    const double below = size - few_bits_value(f, low), above = few_bits_value(f, high) - size;
+    const double below = size - n->of[low], above = n->of[high] - size;
     if (below != above) return below < above ? low : high;
     return low % 2 ? high : low;
 }
 
-// x as the nearest number.
-static inline double few_bits_round(const struct few_bits* f, double x) {
-    return copysign(few_bits_value(f, few_bits_nearest(f, fabs(x))), x);
+// x as the nearest number: a format of which `n` are the numbers.
+static inline double few_bits_round(const struct few_bits* f, const struct numbers* n, double x) {
+    return copysign(n->of[few_bits_nearest(f, n, fabs(x))], x);
 }
 
 // A byte of e4m3, and the number that it is.
-static inline int e4m3_of(float x) {
+static inline int e4m3_of(const struct numbers* n, float x) {
     if (isnan(x)) return E4M3_NAN;
-    return (signbit(x) ? 0x80 : 0) | few_bits_nearest(&E4M3, fabs((double)x));
+    return (signbit(x) ? 0x80 : 0) | few_bits_nearest(&E4M3, n, fabs((double)x));
 }
 static inline double e4m3_value(int byte) {
     const int size = byte & 0x7f;

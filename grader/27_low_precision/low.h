@@ -52,7 +52,7 @@ struct step_flaw {
     } amax;
     float largest;  // what stands for 448; 0: it does
     bool upside_down;
-    int widths;       // steps of the rotation that are made; 0: all
+    int widths;  // steps of the rotation that are made; 0: all
     bool not_rotated, not_normalised;
     bool no_root;  // 1 / d in place of 1 / sqrt(d)
 };
@@ -74,6 +74,7 @@ static void quantise(const struct step* s, const struct step_flaw* flaw, const d
                      double* to, double* scales) {
     const int64_t T = blocks_of_rows(s), padded = PADDED(s->N), count = s->B * s->H * T;
     float* scale = calloc((size_t)count + 1, sizeof *scale);
+    const struct numbers numbers = numbers_of(&E4M3);
     float x[MAX_HEAD], of_all = 0;
     if (!scale) abort();
     for (int64_t block = 0; block < count; block++) {
@@ -109,7 +110,7 @@ static void quantise(const struct step* s, const struct step_flaw* flaw, const d
             if (key_of_byte[p] == n % SIXTEEN) byte = n - n % SIXTEEN + p;
         for (int64_t i = 0; i < s->d; i++)
             to[s->transposed ? (head * s->d + i) * padded + byte : row * s->d + i] =
-                e4m3_of(x[i] * factor);
+                e4m3_of(&numbers, x[i] * factor);
     }
     free(scale);
 }
@@ -126,8 +127,18 @@ struct low {
     struct tensor* X[3];  // with CALL_BOTH: what is quantised
 };
 
-static const struct contract low_contract = {
-    .dtype = BF16, .rounded_weights = true, .any_heads = true, .by_wgmma = true, .d = 64};
+// A block's last thread may set them back.
+static int64_t bytes_of_tickets(const struct problem* p) {
+    (void)p;
+    return TICKETS * (int64_t)sizeof(int);
+}
+
+static const struct contract low_contract = {.dtype = BF16,
+                                             .rounded_weights = true,
+                                             .any_heads = true,
+                                             .by_wgmma = true,
+                                             .d = 64,
+                                             .more_bytes = bytes_of_tickets};
 
 static struct low low_of(struct check* c, int64_t N_q, int64_t N_k, bool causal) {
     return (struct low){.p = problem_of(c, &low_contract, N_q, N_k, causal)};
@@ -195,12 +206,11 @@ static void declare_outputs(struct low* l, struct strides stride) {
     check_int(c, "stride_o.n", stride.n);
     check_int(c, "stride_o.h", stride.h);
     const int64_t rows = p->B * p->N_q * p->H;
-    int64_t count = rows ? (p->B - 1) * stride.b + (p->N_q - 1) * stride.n +
-                               (p->H - 1) * stride.h + p->d
-                         : 0;
+    int64_t count =
+        rows ? (p->B - 1) * stride.b + (p->N_q - 1) * stride.n + (p->H - 1) * stride.h + p->d : 0;
     const bool packed = count == rows * p->d;
-    p->array[ARRAY_O].tensor = check_output(
-        c, "O", BF16, packed ? SHAPE(p->B, p->N_q, p->H, p->d) : SHAPE(count));
+    p->array[ARRAY_O].tensor =
+        check_output(c, "O", BF16, packed ? SHAPE(p->B, p->N_q, p->H, p->d) : SHAPE(count));
     p->array[ARRAY_O].stride = stride;
     p->array[ARRAY_LSE].tensor = check_output(c, "LSE", F32, SHAPE(p->B, p->H, p->N_q));
     p->array[ARRAY_LSE].stride = (struct strides){.b = p->H * p->N_q, .n = 1, .h = p->N_q};
@@ -224,12 +234,11 @@ static void low_declare(struct low* l, struct strides stride) {
             l->bytes[a] = l->scales[a] = NULL;
             continue;
         }
-        l->bytes[a] = check_input(
-            c, bytes_names[a], U8,
-            s.transposed ? SHAPE(s.B, s.H, s.d, PADDED(s.N)) : SHAPE(s.B, s.H, s.N, s.d));
-        l->scales[a] =
-            check_input(c, scales_names[a], F32,
-                        s.per_block ? SHAPE(s.B, s.H, blocks_of_rows(&s)) : SHAPE(1));
+        l->bytes[a] = check_input(c, bytes_names[a], U8,
+                                  s.transposed ? SHAPE(s.B, s.H, s.d, PADDED(s.N))
+                                               : SHAPE(s.B, s.H, s.N, s.d));
+        l->scales[a] = check_input(c, scales_names[a], F32,
+                                   s.per_block ? SHAPE(s.B, s.H, blocks_of_rows(&s)) : SHAPE(1));
     }
     declare_outputs(l, stride);
 }
@@ -267,7 +276,11 @@ static void low_set(struct low* l, enum which a, const double* X) {
     }
 }
 
-// Normal random rows for array a, in bf16; those of each block times a power of two of its own.
+enum { EVEN_AMAX = 4 };
+
+// Normal random rows for array a, in bf16; those of each block times a power of two of its own. With
+// scales of blocks, and no such powers, all blocks have the same largest number, and so the same
+// scale: who takes another block's is not found out there.
 static double* low_normal(const struct low* l, enum which a) {
     struct check* c = l->p.check;
     const struct step s = step_of(l, a);
@@ -275,10 +288,14 @@ static double* low_normal(const struct low* l, enum which a) {
     double* X = check_allocate(c, s.B * s.N * s.H * s.d + 1, sizeof *X);
     double* times = check_allocate(c, s.B * s.H * T + 1, sizeof *times);
     const int most = (int)(a == ARRAY_V ? l->spread : l->spread / 3);
-    for (int64_t e = 0; e < s.B * s.H * T; e++) times[e] = ldexp(1, (int)check_pick(c, -most, most));
+    for (int64_t e = 0; e < s.B * s.H * T; e++)
+        times[e] = ldexp(1, (int)check_pick(c, -most, most));
     for (int64_t e = 0; e < s.B * s.N * s.H * s.d; e++) {
         const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
         X[e] = dtype_round(BF16, check_normal(c) * times[(b * s.H + h) * T + n / SCALE_BLOCK]);
+        if (!l->per_block || l->spread > 0) continue;
+        X[e] = fmax(-3.5, fmin(X[e], 3.5));
+        if (n % SCALE_BLOCK == 0 && e % s.d == 1) X[e] = copysign(EVEN_AMAX, X[e]);
     }
     free(times);
     return X;
@@ -292,10 +309,14 @@ static void low_fill(struct low* l) {
     }
 }
 
-static void low_begin(struct low* l, const char* what) {
+static void low_begin_with(struct low* l, const char* what, struct strides stride) {
     low_name(l, what);
-    low_declare(l, (struct strides){0});
+    low_declare(l, stride);
     low_fill(l);
+}
+
+static void low_begin(struct low* l, const char* what) {
+    low_begin_with(l, what, (struct strides){0});
 }
 
 // ---- how far O and LSE may be ------------------------------------------------------------------
@@ -310,8 +331,8 @@ static double scale_of_V(const struct low* l, int64_t b, int64_t h, int64_t j) {
 // Row i as a standard implementation makes it: P times the scale of V, relative to the largest of
 // these products, is 2^8 at most and rounded to e4m3; O is rounded to bf16. *size: what the sizes
 // of all |P v| say.
-static void standard_row(const struct low* l, int64_t b, int64_t h, int64_t i, double* o,
-                         double* size) {
+static void standard_row(const struct low* l, const struct numbers* numbers, int64_t b, int64_t h,
+                         int64_t i, double* o, double* size) {
     const struct problem* p = &l->p;
     const int64_t seen = keys_seen(p, i);
     double* t = check_allocate(p->check, seen + 1, sizeof *t);
@@ -323,7 +344,7 @@ static void standard_row(const struct low* l, int64_t b, int64_t h, int64_t i, d
     }
     for (int64_t j = 0; j < seen; j++) {
         const double P = exp2(t[j] - m + 8), v = scale_of_V(l, b, h, j);
-        const double rounded = few_bits_round(&E4M3, P);
+        const double rounded = few_bits_round(&E4M3, numbers, P);
         const double* row = row_of(p, ARRAY_V, b, h, j);
         sum += P / v;
         for (int64_t x = 0; x < p->d && rounded > 0; x++) o[x] += rounded * row[x] / v;
@@ -355,28 +376,36 @@ static double size_of_scores(const struct problem* p) {
 #define CUT_OFF 0x1p-13
 
 // Sets want, and returns the budgets: three times the largest error of the standard and twice its
-// mean, as budget_from() has it in 16 bits; and what the tensor cores of a GPU cut off.
+// mean, as budget_from() has it in 16 bits, and half of its mean to one side; and what the tensor
+// cores of a GPU cut off.
 static struct forward_budgets low_want(struct low* l) {
     struct problem* p = &l->p;
     struct tensor *O = p->array[ARRAY_O].tensor, *LSE = p->array[ARRAY_LSE].tensor;
     double* standard = check_allocate(p->check, O->count + LSE->count + 1, sizeof *standard);
-    double most = 0, all = 0, size;
+    const struct numbers numbers = numbers_of(&E4M3);
+    double most = 0, all = 0, worst = 0, mean = 0, largest = 0, size;
     guard_gaps(p, ARRAY_O);
     forward_reference(p, false, O->want, LSE->want);
-    memcpy(standard, O->want, (size_t)O->count * sizeof *standard);
-    for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
     FOR_EACH_QUERY(p, b, h, i) {
-        standard_row(l, b, h, i, standard + place_in(p, ARRAY_O, b, h, i), &size);
+        const int64_t at = place_in(p, ARRAY_O, b, h, i);
+        standard_row(l, &numbers, b, h, i, standard + at, &size);
         most = fmax(most, size), all += size;
+        for (int64_t e = at; e < at + p->d; e++) {
+            worst = fmax(worst, fabs(standard[e] - O->want[e]));
+            mean += fabs(standard[e] - O->want[e]);
+            largest = fmax(largest, fabs(O->want[e]));
+        }
     }
-    struct forward_budgets budgets = {budget_from(O, standard),
-                                      budget_from(LSE, standard + O->count)};
+    for (int64_t e = 0; e < LSE->count; e++) standard[O->count + e] = (double)(float)LSE->want[e];
+    struct forward_budgets budgets = {.LSE = budget_from(LSE, standard + O->count)};
     free(standard);
+    const double rows = fmax(1, (double)(p->B * p->H * p->N_q)), ulp = dtype_ulp(BF16, largest);
     const double of_S = (double)(p->d / 32) * CUT_OFF * size_of_scores(p);
     const double cut = (double)CEIL_DIV(p->N_k, 32) * CUT_OFF + 2 * of_S;
-    budgets.O.max += cut * most;
-    budgets.O.mean += cut / 4 * all / fmax(1, (double)(p->B * p->H * p->N_q));
-    budgets.O.bias = 0;
+    mean /= rows * (double)p->d, all /= rows;
+    budgets.O.max = 3 * worst + ulp + cut * most;
+    budgets.O.mean = 2 * mean + ulp / 32 + cut / 4 * all;
+    budgets.O.bias = (0.5 + 4 / sqrt(rows)) * mean + ulp / 64 + cut / 4 * all;
     budgets.LSE.max += of_S + 0x1p-20;
     budgets.LSE.mean += of_S / 2 + 0x1p-21;
     return budgets;
