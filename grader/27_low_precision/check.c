@@ -125,6 +125,11 @@ static double one_of_many(int64_t n) {
     return n == 150 ? 16 : 0;
 }
 
+// One key has 2^10 times the weight of each other, and all others together have as much.
+static double long_tail(int64_t n) {
+    return n == 150 ? 7 : 0;
+}
+
 static void with_levels(struct low l, double factor, double (*level)(int64_t n), const char* what) {
     l.p.scale = factor;
     low_begin(&l, what);
@@ -143,6 +148,8 @@ static void hard_scores(struct check* c) {
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 30, growing, ", scores that grow by 120");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, falling, ", scores that fall");
     with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
+    with_levels(of_blocks(all_keys(c, 64, 1024), 0), 1, long_tail,
+                ", a thousand keys weigh as much as one");
     // Values of 0 have the smallest scale of all.
     l = of_blocks(all_keys(c, 64, 256), 0);
     low_begin(&l, ", all values 0");
@@ -308,10 +315,10 @@ static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
     low_case(of_blocks(causal(c, 128 + check_pick(c, 33, 63), 640 + check_pick(c, 33, 63)), 0), "",
              JUDGE_O);
-    low_case(of_d(all_keys(c, 65, 1100), 128), "", JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
     low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
     step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
-    step_of_normal(c, of_all(transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 128))), "");
+    step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 64)), "");
 }
 
 // ---- costs -------------------------------------------------------------------------------------

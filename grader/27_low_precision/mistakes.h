@@ -88,6 +88,11 @@ static enum cause explain_step(struct check* c, const struct tensor* t) {
     const struct step_case* q = check_description(c);
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
+    struct step_case other = *q;
+    const int64_t N = q->s.N, H = q->s.H, d = q->s.d;
+    other.s.stride = (struct strides){.b = N * H * d, .n = H * d, .h = d};
+    if (q->X->count >= q->s.B * N * H * d && is_flaw(t, &other, (struct step_flaw){0}))
+        return CAUSE_stride_ignored;
     return t == q->to ? explain_bytes(q) : CAUSE_NONE;
 }
 
@@ -103,8 +108,9 @@ enum other_scale {
     OTHERS
 };
 
-static double other_scale(const struct low* l, enum which a, int64_t head, int64_t block,
+static double other_scale(const struct low* l, enum which a, int64_t head, int64_t n,
                           enum other_scale how) {
+    const int64_t block = n / SCALE_BLOCK;
     const struct step s = step_of(l, a);
     const int64_t T = l->per_block ? blocks_of_rows(&s) : 1;
     const double* scale = l->scales[a]->value + (l->per_block ? head * T : 0);
@@ -134,7 +140,7 @@ static double* with_other_scales(const struct low* l, enum which a, enum other_s
         const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
         const int64_t head = b * s.H + h, T = blocks_of_rows(&s);
         const double own = l->scales[a]->value[l->per_block ? head * T + n / SCALE_BLOCK : 0];
-        value[e] = t->value[e] / own * other_scale(l, a, head, n / SCALE_BLOCK, how);
+        value[e] = t->value[e] / own * other_scale(l, a, head, n, how);
     }
     return value;
 }

@@ -130,8 +130,8 @@ __global__ void naive_kernel(const struct flash p, const struct arrays8 arrays, 
         for (int x = 0; x < d; x++)
             O[x] = alpha * O[x] + P * value(arrays.Vt[(of_keys * d + x) * padded + byte]);
     }
-    const struct strides s = arrays.O.stride;
-    bf16* out = (bf16*)arrays.O.first + b * s.b + h * s.h + i * s.n;
+    const struct strides s = p.O.stride;
+    bf16* out = (bf16*)p.O.first + b * s.b + h * s.h + i * s.n;
     for (int x = 0; x < d; x++) out[x] = __float2bfloat16(l > 0 ? O[x] / l : 0.0f);
     p.LSE[(int64_t)head * p.N_q + i] = l > 0 ? m + logf(l) : -INFINITY;
 }
@@ -141,9 +141,9 @@ extern "C" int low_precision(bf16* O_gpu, float* LSE_gpu, const e4m3* Q_gpu, con
                              const float* K_scales_gpu, const float* V_scales_gpu, int B, int N_q,
                              int N_k, int H_q, int H_k, int d, struct strides stride_o, float scale,
                              int causal, int per_block, int* tickets_gpu) {
-    const struct arrays8 arrays = {Q_gpu, K_gpu, Vt_gpu, {O_gpu, stride_o}};
+    const struct arrays8 arrays = {Q_gpu, K_gpu, Vt_gpu};
     struct flash p = {};
-    p.LSE = LSE_gpu, p.tickets = tickets_gpu;
+    p.O = {O_gpu, stride_o}, p.LSE = LSE_gpu, p.tickets = tickets_gpu;
     p.Q_scales = Q_scales_gpu, p.K_scales = K_scales_gpu, p.V_scales = V_scales_gpu;
     p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.causal = causal != 0, p.per_block = per_block != 0, p.c = scale * LOG2_E;

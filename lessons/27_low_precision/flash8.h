@@ -23,6 +23,7 @@ enum {
 // What a kernel works on.
 struct flash {
     CUtensorMap Q_map, K_map, V_map, O_map;
+    struct rows O;
     float* LSE;
     int* tickets;  // the next tile that nobody has; how many blocks are done
     const float *Q_scales, *K_scales, *V_scales;
@@ -144,10 +145,9 @@ static inline int encode_bytes(CUtensorMap* map, const e4m3* first, int64_t colu
                              box_columns);
 }
 
-// The arrays of a call of low_precision().
+// The bytes of a call of low_precision().
 struct arrays8 {
     const e4m3 *Q, *K, *Vt;
-    struct rows O;
 };
 
 // Makes the maps, for tiles of block_q queries. Returns 0, or not.
@@ -161,7 +161,7 @@ static inline int make_maps(struct flash* p, const struct arrays8* a, int d, int
                         BLOCK_K) ||
            encode_bytes(&p->V_map, keys ? a->Vt : a->Q, keys ? PADDED(p->N_k) : 16, keys ? d : 1,
                         key_heads, BLOCK_K, d) ||
-           encode(&p->O_map, a->O, p->B, p->N_q, p->H_q, d, WARP_ROWS, 1);
+           encode(&p->O_map, p->O, p->B, p->N_q, p->H_q, d, WARP_ROWS, 1);
 }
 
 // What the contract says of the arguments of low_precision(), in its order. Sets *multiprocessors.
@@ -176,9 +176,9 @@ static inline int check_call(const struct arrays8* a, const struct flash* p, int
         !(scale > 0))
         return COURSE_UNSUPPORTED;
     if (p->B == 0 || p->N_q == 0 || p->H_q == 0) return COURSE_OK;
-    if (!a->O.first || !p->LSE || !a->Q || !p->Q_scales || !p->tickets) return COURSE_BAD_ARGUMENT;
+    if (!p->O.first || !p->LSE || !a->Q || !p->Q_scales || !p->tickets) return COURSE_BAD_ARGUMENT;
     if (p->N_k > 0 && (!a->K || !a->Vt || !p->K_scales || !p->V_scales)) return COURSE_BAD_ARGUMENT;
-    int status = check_rows(&a->O, 1, d);
+    int status = check_rows(&p->O, 1, d);
     if (status != COURSE_OK) return status;
     uintptr_t of_keys = p->N_k > 0 ? (uintptr_t)a->K | (uintptr_t)a->Vt : 0;
     if (((uintptr_t)a->Q | of_keys) % 16) return COURSE_UNSUPPORTED;

@@ -373,9 +373,9 @@ extern "C" int low_precision(bf16* O_gpu, float* LSE_gpu, const e4m3* Q_gpu, con
                              const float* K_scales_gpu, const float* V_scales_gpu, int B, int N_q,
                              int N_k, int H_q, int H_k, int d, struct strides stride_o, float scale,
                              int causal, int per_block, int* tickets_gpu) {
-    const struct arrays8 arrays = {Q_gpu, K_gpu, Vt_gpu, {O_gpu, stride_o}};
+    const struct arrays8 arrays = {Q_gpu, K_gpu, Vt_gpu};
     struct flash p = {};
-    p.LSE = LSE_gpu, p.tickets = tickets_gpu;
+    p.O = {O_gpu, stride_o}, p.LSE = LSE_gpu, p.tickets = tickets_gpu;
     p.Q_scales = Q_scales_gpu, p.K_scales = K_scales_gpu, p.V_scales = V_scales_gpu;
     p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.causal = causal != 0, p.per_block = per_block != 0, p.c = scale * LOG2_E;
