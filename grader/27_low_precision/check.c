@@ -157,7 +157,7 @@ static void hard_scores(struct check* c) {
     low_set(&l, ARRAY_V, zeros);
     free(zeros);
     check_run(c);
-    low_judge(&l, JUDGE_O | JUDGE_LSE);
+    low_judge(&l, JUDGE_O);
     both_calls(c, of_blocks(all_keys(c, 128, 256), 0), ", both calls, an outlier in column 11");
     l = of_blocks(all_keys(c, 128, 256), 0);
     l.rotated = true;

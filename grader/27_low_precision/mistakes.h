@@ -84,8 +84,7 @@ static enum cause explain_bytes(const struct step_case* q) {
 }
 
 // What is wrong with one of the two outputs of the first call.
-static enum cause explain_step(struct check* c, const struct tensor* t) {
-    const struct step_case* q = check_description(c);
+static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
     struct step_case other = *q;
@@ -94,6 +93,24 @@ static enum cause explain_step(struct check* c, const struct tensor* t) {
     if (q->X->count >= q->s.B * N * H * d && is_flaw(t, &other, (struct step_flaw){0}))
         return CAUSE_stride_ignored;
     return t == q->to ? explain_bytes(q) : CAUSE_NONE;
+}
+
+// Where both calls are made: what is wrong with what the first has left for the second.
+static enum cause explain_first_call(const struct low* l) {
+    static const struct step_flaw right;
+    for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
+        const struct step_case q = {.check = l->p.check,
+                                    .s = step_of(l, (enum which)a),
+                                    .X = l->X[a],
+                                    .to = l->bytes[a],
+                                    .scales = l->scales[a]};
+        struct tensor* const both[] = {q.scales, q.to};
+        quantise(&q.s, &right, q.X->value, q.to->want, q.scales->want);
+        for (int n = 0; n < 2; n++)
+            for (int64_t e = 0; e < both[n]->count; e++)
+                if (both[n]->got[e] != both[n]->want[e]) return explain_step(&q, both[n]);
+    }
+    return CAUSE_NONE;
 }
 
 // ---- scales in the attention -------------------------------------------------------------------
@@ -123,9 +140,9 @@ static double other_scale(const struct low* l, enum which a, int64_t head, int64
     case OF_BLOCK_0:
         return scale[0];
     case OF_NEXT_BLOCK:
-        return scale[(block + 1) % T];
+        return scale[block + 1 < T ? block + 1 : block];
     case OF_BLOCK_BEFORE:
-        return scale[(block + T - 1) % T];
+        return scale[block > 0 ? block - 1 : 0];
     default:
         return l->scales[a]->value[0];
     }
@@ -347,10 +364,12 @@ static enum cause explain_walk(const struct suspect* s) {
 
 static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
     if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
-    if (t == check_tensor(c, "to") || t == check_tensor(c, "scales")) return explain_step(c, t);
+    if (t == check_tensor(c, "to") || t == check_tensor(c, "scales"))
+        return explain_step(check_description(c), t);
     const struct suspect s = forward_suspect(c, t, budget);
     const struct low* l = s.problem;
     enum cause cause = CAUSE_NONE;
+    if (l->call == CALL_BOTH) cause = explain_first_call(l);
     if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
     if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
     return cause ? cause : fragment_explain(c, t, budget);
