@@ -27,7 +27,7 @@ static void scales_of_blocks(struct check* c) {
     low_case(of_blocks(all_keys(c, 384, 384), 6), "", JUDGE_O);
     low_case(of_blocks(of_d(all_keys(c, 256, 256), 128), 3), "", JUDGE_O);
     low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
-    low_case(of_blocks(all_keys(c, 384, 2048), 6), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 384, 2048), 3), "", JUDGE_O);
 }
 
 // More tiles than the card has multiprocessors: blocks that stay take a second one. What a block

@@ -288,8 +288,13 @@ static double* low_normal(const struct low* l, enum which a) {
     double* X = check_allocate(c, s.B * s.N * s.H * s.d + 1, sizeof *X);
     double* times = check_allocate(c, s.B * s.H * T + 1, sizeof *times);
     const int most = (int)(a == ARRAY_V ? l->spread : l->spread / 3);
-    for (int64_t e = 0; e < s.B * s.H * T; e++)
-        times[e] = ldexp(1, (int)check_pick(c, -most, most));
+    // Neighbours always differ.
+    for (int64_t e = 0, n = 0; e < s.B * s.H * T; e++) {
+        n += most > 0 ? check_pick(c, 1, 2 * most) : 0;
+        times[e] = ldexp(1, (int)(n % (2 * most + 1)) - most);
+    }
+    // One scale of V is not about that of K.
+    for (int64_t e = 0; e < s.B * s.H * T && a == ARRAY_V && !l->per_block; e++) times[e] *= 16;
     for (int64_t e = 0; e < s.B * s.N * s.H * s.d; e++) {
         const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
         X[e] = dtype_round(BF16, check_normal(c) * times[(b * s.H + h) * T + n / SCALE_BLOCK]);

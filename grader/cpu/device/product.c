@@ -17,19 +17,21 @@ static void multiply_row(double* restrict sum, const double* restrict a, const d
         for (unsigned j = 0; j < n; j++) sum[j] += a[k] * b[(size_t)k * n + j];
 }
 
-// In an altered run numbers of eight bits, which end at 448, count as so many times as large.
+// In an altered run numbers of eight bits, which end at 448, count as so many times as large. Those of
+// an A in registers do not: they are what the kernel has computed, and it may make them that large.
 static const double EIGHT_TIMES = 3.5;
 
-void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K) {
-    const double times = K == 32 ? EIGHT_TIMES : 1;
+void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
+                         int in_registers) {
+    const double times = K == 32 ? EIGHT_TIMES : 1, times_a = in_registers ? 1 : times;
     double sum[256];
     for (unsigned i = 0; i < 16; i++) {
         for (unsigned j = 0; j < n; j++) sum[j] = (double)d[(size_t)i * n + j];
         if (altered) {
             for (unsigned k = 0; k < K; k++)
                 for (unsigned j = 0; j < n; j++)
-                    sum[j] += altered(times * a[K * i + k], times * b[(size_t)k * n + j]) /
-                              (times * times);
+                    sum[j] += altered(times_a * a[K * i + k], times * b[(size_t)k * n + j]) /
+                              (times_a * times);
         } else {
             multiply_row(sum, a + K * (size_t)i, b, n, K);
         }

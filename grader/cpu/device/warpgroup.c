@@ -221,7 +221,7 @@ static void compute(struct worker* w, struct warpgroup* g, struct product* p) {
         struct accumulator* c = &g->warp[i].accumulator[p->accumulator[i]];
         if (p->is.a) unpack_registers(p, &p->a[i * WARP_SIZE], a + i * ROWS * K);
         if (!p->is.add) memset(c->value, 0, ROWS * n * sizeof(float));
-        cudev_multiply_rows(c->value, a + i * ROWS * K, b, n, K);
+        cudev_multiply_rows(c->value, a + i * ROWS * K, b, n, K, p->is.a != NULL);
     }
 }
 
