@@ -213,7 +213,7 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
 // in S they come in pairs, of keys 2t, 2t + 1 and 2t + 8, 2t + 9 of 16. So it takes these for
 // neighbours, and V^T has its keys in this order.
 template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
-    // your code goes here (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the last
+    // your code goes here (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the
 }
 
 // The softmax of a tile's first block.

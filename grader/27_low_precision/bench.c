@@ -136,8 +136,8 @@ static double scale_at(struct bench_run* run, const char* name, const int64_t* n
     return scale;
 }
 
-// O and LSE of a query: P may be off by 2^-4 of itself, and what wgmma cuts off, 2^-13 of the sum in
-// each of its steps, comes to 2^-5 where there are many.
+// O and LSE of a query: P may be off by 2^-4 of itself, and what wgmma cuts off, 2^-13 of the sum
+// in each of its steps, comes to 2^-5 where there are many.
 static double error_of_query(struct bench_run* run, const int64_t* n, int64_t head, int64_t i) {
     const int64_t d = n[D], seen = n[CAUSAL] ? i + 1 : n[N], padded = PADDED(n[N]);
     const int64_t b = head / n[HEADS], h = head % n[HEADS];

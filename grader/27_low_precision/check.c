@@ -2,11 +2,11 @@
 //
 // Every item is about one thing, and its data are free of the other items' traps. Of the step to
 // eight bits: one scale for all is in "one scale for a whole array" alone, more heads than one are
-// there and in "a scale for each block", numbers that are not finite in "what is no ordinary number".
-// Of the attention: one scale for all in "whole tiles" alone, scales that differ from block to block
-// in "scales of blocks" and "heads that share keys"; elsewhere all blocks have the same. The scales
-// are the grader's own, and so a wrong one of the kernel's is no matter there, but in the last cases
-// of "hard scores", where both calls are made.
+// there and in "a scale for each block", numbers that are not finite in "what is no ordinary
+// number". Of the attention: one scale for all in "whole tiles" alone, scales that differ from
+// block to block in "scales of blocks" and "heads that share keys"; elsewhere all blocks have the
+// same. The scales are the grader's own, and so a wrong one of the kernel's is no matter there, but
+// in the last cases of "hard scores", where both calls are made.
 #include "27_low_precision/by_wgmma.h"
 #include "27_low_precision/mistakes.h"
 #include "27_low_precision/step_cases.h"
@@ -203,7 +203,8 @@ static void again(struct check* c) {
     low_judge(&l, JUDGE_O);
 }
 
-// ---- arguments -----------------------------------------------------------------------------------
+// ---- arguments
+// -----------------------------------------------------------------------------------
 
 static void declare_attention(struct check* c, void* problem) {
     struct low* l = problem;

@@ -1,5 +1,5 @@
-// formats.c: what numbers of few bits lose, as the table in lesson 27's text: no GPU takes part. Q, K
-// and V in a format, then attention in double. formats.sh builds and runs it.
+// formats.c: what numbers of few bits lose, as the table in lesson 27's text: no GPU takes part. Q,
+// K and V in a format, then attention in double. formats.sh builds and runs it.
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,8 +11,8 @@
 
 enum { QUERIES = 128, KEYS = 512, D = 128, BLOCK = 128, OUTLIER = 11 };
 
-// How an array becomes numbers of few bits: so many neighbours of a row share a scale; 0: BLOCK rows
-// do; -1: all do. The scale is a float, a power of 2 (e8m0), or e4m3 beside one float for all.
+// How an array becomes numbers of few bits: so many neighbours of a row share a scale; 0: BLOCK
+// rows do; -1: all do. The scale is a float, a power of 2 (e8m0), or e4m3 beside one float for all.
 struct format {
     const char* name;
     const struct few_bits* numbers;

@@ -278,9 +278,9 @@ static void low_set(struct low* l, enum which a, const double* X) {
 
 enum { EVEN_AMAX = 4 };
 
-// Normal random rows for array a, in bf16; those of each block times a power of two of its own. With
-// scales of blocks, and no such powers, all blocks have the same largest number, and so the same
-// scale: who takes another block's is not found out there.
+// Normal random rows for array a, in bf16; those of each block times a power of two of its own.
+// With scales of blocks, and no such powers, all blocks have the same largest number, and so the
+// same scale: who takes another block's is not found out there.
 static double* low_normal(const struct low* l, enum which a) {
     struct check* c = l->p.check;
     const struct step s = step_of(l, a);

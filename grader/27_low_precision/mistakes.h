@@ -163,8 +163,8 @@ static double* with_other_scales(const struct low* l, enum which a, enum other_s
 }
 
 // How far what was found is from what the problem `other`, of the same arrays, has; in parts of how
-// far it is from what is wanted. Of rows all over the output: P is rounded by 2^-4 of itself, and so
-// single rows prove nothing.
+// far it is from what is wanted. Of rows all over the output: P is rounded by 2^-4 of itself, and
+// so single rows prove nothing.
 static double distance_to(const struct suspect* s, const struct problem* other) {
     enum { SAMPLES = 24 };
     const struct problem* p = s->problem;

@@ -1,5 +1,5 @@
-// step_cases.h: cases of low_precision_quantise() and of both calls, and the items of the first. For
-// check.c.
+// step_cases.h: cases of low_precision_quantise() and of both calls, and the items of the first.
+// For check.c.
 #ifndef STEP_CASES_H
 #define STEP_CASES_H
 
@@ -35,9 +35,9 @@ static void declare_step(struct check* c, void* problem) {
         rows ? (s->B - 1) * s->stride.b + (s->N - 1) * s->stride.n + (s->H - 1) * s->stride.h + s->d
              : 0;
     q->X = check_input(c, "X", BF16, SHAPE(count));
-    // A byte of an output that nobody writes may be right by chance; of what is written in place all
-    // are known before. But that counts as read, too, and where reads are counted scales alone are
-    // compared.
+    // A byte of an output that nobody writes may be right by chance; of what is written in place
+    // all are known before. But that counts as read, too, and where reads are counted scales alone
+    // are compared.
     const struct shape shape =
         s->transposed ? SHAPE(s->B, s->H, s->d, PADDED(s->N)) : SHAPE(s->B, s->H, s->N, s->d);
     q->to = (q->is_counted ? check_output : check_in_place)(c, "to", U8, shape);

@@ -6,10 +6,10 @@
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything, and the ladder that make plots drew of
 # it; between those of counters a table whose columns up to `gpu` are shown; between those of steps
-# the same of LESSON.steps.csv, between those of after of LESSON.after.csv, in answers.md, and between
-# those of formats what grader/LESSON/formats.sh prints. A
-# figure in a sentence, behind a comment that names its record, is put in by figures.awk.
-# usage: texts.sh LESSON...   with FIGURES=only in the environment: tables and pictures alone, no command is run
+# the same of LESSON.steps.csv, between those of after of LESSON.after.csv, in answers.md, and
+# between those of formats what grader/LESSON/formats.sh prints. A figure in a sentence, behind a
+# comment that names its record, is put in by figures.awk. usage: texts.sh LESSON...   with
+# FIGURES=only in the environment: tables and pictures alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 export COLUMNS=100 COURSE_WITHOUT_NVCC=1 # as wide as the texts' code; the same on each machine
 new=$(mktemp) || exit 2

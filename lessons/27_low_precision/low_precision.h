@@ -71,9 +71,9 @@ int low_precision_quantise(e4m3* to_gpu,       // (B, H, N, d) or (B, H, d, PADD
 // and LSE = -infinity. A tile of queries reads no block of K and V in which none sees a key.
 //
 // Precision: products of e4m3 numbers, summed in fp32 (by wgmma, which keeps fewer digits:
-// wgmma.h). exp(S - m) times a power of two is rounded to e4m3 for the product with V, as the tensor
-// cores want it; m is such that 448 is never exceeded and that the row's largest weights are above
-// 32. l sums what was not rounded. O is rounded to bf16 once; LSE is in fp32. All numbers are
+// wgmma.h). exp(S - m) times a power of two is rounded to e4m3 for the product with V, as the
+// tensor cores want it; m is such that 448 is never exceeded and that the row's largest weights are
+// above 32. l sums what was not rounded. O is rounded to bf16 once; LSE is in fp32. All numbers are
 // finite, scales are at least 2^-70 and at most 2^60, and the scores are finite, also times
 // log2(e).
 //

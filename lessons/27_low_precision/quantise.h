@@ -124,8 +124,8 @@ __device__ __forceinline__ void store_bytes(const struct quantise& p,
 }
 
 // The same transposed, by way of a tile in shared memory: word[n][i] has element i of the thread's
-// piece, of its rows 4 n .. 4 n + 3, whose bytes are neighbours. A row of the tile is 32 words; they
-// are moved by xor, so that the lanes of a warp write into different banks.
+// piece, of its rows 4 n .. 4 n + 3, whose bytes are neighbours. A row of the tile is 32 words;
+// they are moved by xor, so that the lanes of a warp write into different banks.
 template <class T>
 __device__ __forceinline__ void
 store_transposed(const struct quantise& p, const struct rows_of_block& at,

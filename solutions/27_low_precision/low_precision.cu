@@ -271,7 +271,8 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], b
 // in S they come in pairs, of keys 2t, 2t + 1 and 2t + 8, 2t + 9 of 16. So it takes these for
 // neighbours, and V^T has its keys in this order.
 template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
-    // BEGIN SOLUTION (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the last
+    // BEGIN SOLUTION (about 6 lines): 32 keys are 4 words: of either row, of the first 16 and the
+    // last
 #pragma unroll
     for (int n = 0; n < BLOCK_K / 8; n++) {
         const float* P = &s.S[n / 2 * 8 + n % 2 * 2];

@@ -17,8 +17,9 @@ static void multiply_row(double* restrict sum, const double* restrict a, const d
         for (unsigned j = 0; j < n; j++) sum[j] += a[k] * b[(size_t)k * n + j];
 }
 
-// In an altered run numbers of eight bits, which end at 448, count as so many times as large. Those of
-// an A in registers do not: they are what the kernel has computed, and it may make them that large.
+// In an altered run numbers of eight bits, which end at 448, count as so many times as large. Those
+// of an A in registers do not: they are what the kernel has computed, and it may make them that
+// large.
 static const double EIGHT_TIMES = 3.5;
 
 void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
