@@ -37,8 +37,6 @@ enum pass { OWN_SCALE, FIND_SCALE, USE_SCALE };
 template <class T>
 __global__ void __launch_bounds__(QUANTISE_THREADS)
     quantise_kernel(const struct quantise p, enum pass what) {
-    __shared__ float of_warp[QUANTISE_WARPS];
-    __shared__ unsigned tile[T::d][WORDS];
     struct rows_of_block at = find_rows(p);
     float x[T::PASSES][PIECE], scale;
     load_rows<T>(x, p, at);
@@ -47,12 +45,12 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
         scale = p.scales[0];
     } else {
         // amax = the largest finite |x|, scale = amax / 448                       (README eq. 1)
-        // your code goes here (about 9 lines): the block's amax and its scale, and where it is kept
+        // your code goes here (about 10 lines): the block's amax and its scale, and where it is kept
         if (what == FIND_SCALE) return;
     }
     // byte = e4m3(x (1 / scale)): four at a time, of a row, or of four rows whose bytes are
     // neighbours in V^T
-    // your code goes here (about 22 lines): the factor, the words, store_bytes() or store_transposed()
+    // your code goes here (about 23 lines): the factor, the words, store_bytes() or store_transposed()
 }
 
 template <int d> static int launch_quantise(const struct quantise& p, int blocks) {

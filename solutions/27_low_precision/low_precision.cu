@@ -37,8 +37,6 @@ enum pass { OWN_SCALE, FIND_SCALE, USE_SCALE };
 template <class T>
 __global__ void __launch_bounds__(QUANTISE_THREADS)
     quantise_kernel(const struct quantise p, enum pass what) {
-    __shared__ float of_warp[QUANTISE_WARPS];
-    __shared__ unsigned tile[T::d][WORDS];
     struct rows_of_block at = find_rows(p);
     float x[T::PASSES][PIECE], scale;
     load_rows<T>(x, p, at);
@@ -47,7 +45,8 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
         scale = p.scales[0];
     } else {
         // amax = the largest finite |x|, scale = amax / 448                       (README eq. 1)
-        // BEGIN SOLUTION (about 9 lines): the block's amax and its scale, and where it is kept
+        // BEGIN SOLUTION (about 10 lines): the block's amax and its scale, and where it is kept
+        __shared__ float of_warp[QUANTISE_WARPS];
         float amax = SMALLEST_AMAX;
 #pragma unroll
         for (int i = 0; i < T::PASSES * PIECE; i++) {
@@ -64,11 +63,12 @@ __global__ void __launch_bounds__(QUANTISE_THREADS)
     }
     // byte = e4m3(x (1 / scale)): four at a time, of a row, or of four rows whose bytes are
     // neighbours in V^T
-    // BEGIN SOLUTION (about 22 lines): the factor, the words, store_bytes() or store_transposed()
+    // BEGIN SOLUTION (about 23 lines): the factor, the words, store_bytes() or store_transposed()
     float factor = 1.0f / scale;
 #pragma unroll
     for (int i = 0; i < T::PASSES * PIECE; i++) x[i / PIECE][i % PIECE] *= factor;
     if (p.transposed) {
+        __shared__ unsigned tile[T::d][WORDS];
         unsigned word[T::PASSES / 4][PIECE];
 #pragma unroll
         for (int n = 0; n < T::PASSES / 4; n++)
