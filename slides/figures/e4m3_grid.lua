@@ -30,5 +30,5 @@ for power = -octaves, 0, 2 do
 end
 text(at(-9), 336, "weight, of the largest of its row", {at = "middle"})
 text(at(-13.6), 146, "0, or the smallest number", {at = "middle", size = 19})
-text(at(-7.5), 146, "7 numbers", {at = "middle", size = 19})
-text(at(-3), 146, "8 numbers for each power of 2", {at = "middle", size = 19})
+text(at(-7.8), 146, "7 numbers", {at = "middle", size = 19})
+text(at(-3), 146, "8 for each power of 2", {at = "middle", size = 19})
