@@ -87,11 +87,16 @@ static enum cause explain_bytes(const struct step_case* q) {
 static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
     for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
         if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
-    struct step_case other = *q;
+    // Rows, or all, as if X were packed.
     const int64_t N = q->s.N, H = q->s.H, d = q->s.d;
-    other.s.stride = (struct strides){.b = N * H * d, .n = H * d, .h = d};
-    if (q->X->count >= q->s.B * N * H * d && is_flaw(t, &other, (struct step_flaw){0}))
-        return CAUSE_stride_ignored;
+    for (int all = 0; all < 2 && q->X->count >= q->s.B * N * H * d; all++) {
+        struct step_case other = *q;
+        other.s.stride.n = H * d;
+        if (all) other.s.stride.h = d, other.s.stride.b = N * H * d;
+        const int64_t last = place(other.s.stride, q->s.B - 1, H - 1, N - 1);
+        if (last + d <= q->X->count && is_flaw(t, &other, (struct step_flaw){0}))
+            return CAUSE_stride_ignored;
+    }
     return t == q->to ? explain_bytes(q) : CAUSE_NONE;
 }
 
