@@ -268,179 +268,7 @@ __device__ __forceinline__ void fence_proxy_async_global() {
     asm volatile("fence.proxy.async.global;" : : : "memory");
 }
 
-// ---- matrix products of a warpgroup ------------------------------------------------------------
-//
-// A warpgroup is four warps; the first one's number is a multiple of 4. It multiplies 64 rows of A
-// by n columns of B, 16 of k at a time, and it does not wait:
-//
-//   wgmma_fence();                                       // before each batch
-//   wgmma_bf16_first<n, K_MAJOR, K_MAJOR>(D, A, B);      // D = A B
-//   wgmma_bf16<n, K_MAJOR, K_MAJOR>(D, A + 2, B + 2, 1); // D += A B, the next 16 of k
-//   wgmma_commit();                                      // they are a group
-//   wgmma_wait<0>();                                     // all groups are done: D may be read
-//
-// All 128 threads call together. Between the first product and the wait, nobody may touch D, the
-// shared memory of A and B, or the registers of A: d and a are arrays that live until then.
-// Products that add to the same D need no wait between them. PTX ISA: Asynchronous Warpgroup Level
-// Matrix Multiply-Accumulate Instructions.
-
-// Orders this thread's registers: what it wrote to D and to A in registers comes before the
-// products that follow. Not the shared memory: that is fence_proxy_async() and a barrier.
-__device__ __forceinline__ void wgmma_fence() {
-    asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
-}
-
-// Makes a group of the products since the last commit.
-__device__ __forceinline__ void wgmma_commit() {
-    asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
-}
-
-// Waits until at most the `pending` newest groups of this warpgroup still run. D of the others may
-// be used, and their shared memory may be released.
-template <int pending> __device__ __forceinline__ void wgmma_wait() {
-    asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(pending) : "memory");
-}
-
-// No instruction: what uses x[0 .. n) stays behind this place, after a wait that stands before it.
-// Without it the compiler may move such a use above the wait, for it sees no connection.
-template <int n> __device__ __forceinline__ void wgmma_hold(float* x) {
-#pragma unroll
-    for (int i = 0; i < n; i++) asm volatile("" : "+f"(x[i]) : : "memory");
-}
-
-// Where an operand lies in shared memory: the low half of its "matrix descriptor", which changes
-// from product to product; the high half says the swizzle and is a constant. tile: the first
-// element, at a multiple of 16 bytes; the tile around it begins at a multiple of 1024. A tile is
-// panels one after the other, each with rows of 128 bytes (64 elements), swizzled as TMA leaves
-// them. panel_bytes: from one panel to the next, below 2^18; it counts only for MN_MAJOR operands
-// with more than 64 rows or columns.
-//
-//   K_MAJOR:  a row is 64 of k. The next 16 of k are + 2 (32 bytes / 16); the next 64 of k are the
-//             next panel, + panel_bytes / 16; 8 rows further is + 64 (1024 bytes / 16)
-//   MN_MAJOR: a row is 64 of m or n. The next 16 of k are 16 rows, + 128 (2048 bytes / 16)
-//
-// PTX ISA: "Matrix Descriptor Format" and "Strides" there.
-__device__ __forceinline__ unsigned wgmma_descriptor(const void* tile, unsigned panel_bytes) {
-    return (shared_address(tile) & 0x3FFFF) >> 4 | panel_bytes >> 4 << 16;
-}
-
-// The lane's share of D, 64 x n in fp32, and of A in registers, 64 x 16. With warp w = 0..3 of the
-// warpgroup, g = lane / 4 and t = lane % 4:
-//
-//   d[4j], d[4j + 1]:     D[16 w + g    ][8 j + 2 t], D[16 w + g    ][8 j + 2 t + 1]
-//   d[4j + 2], d[4j + 3]: D[16 w + g + 8][8 j + 2 t], D[16 w + g + 8][8 j + 2 t + 1]
-//   a[0], a[1], a[2], a[3]: as in mma_m16n8k16_bf16(), of rows 16 w ... 16 w + 15
-//
-// So d[8 i ... 8 i + 7], packed to bf16 in pairs, are a[0 ... 3] for 16 of k, from 16 i on.
-//
-// Each function takes n, a multiple of 64 up to 256, the majors of A and B, and the bytes of the
-// swizzle, 128, 64 or 32. With `add` = 0, D = A B; else D = A B + D. `add` may depend on run time,
-// but is the same for all 128 threads. The _first functions are for the beginning of a sum: they do
-// not read D, so the compiler need not keep registers for an old D nobody wants.
-//
-//   wgmma_bf16<n, a_major, b_major>(d, a, b, add)       A and B in shared memory
-//   wgmma_bf16_first<n, a_major, b_major>(d, a, b)
-//   wgmma_bf16_registers<n, b_major>(d, a, b, add)      A in registers, 4 of them
-//   wgmma_bf16_registers_first<n, b_major>(d, a, b)
-
-// The high half: the swizzle's code, and the bytes from 8 rows to the next 8.
-#define DESCRIPTOR_HIGH                     \
-    (swizzle == 128  ? 1u << 30 | 1024 >> 4 \
-     : swizzle == 64 ? 2u << 30 | 512 >> 4  \
-                     : 3u << 30 | 256 >> 4)
-
-// D as the instruction's text, and as operands of constraint c: "+f" is read and written, "=f" is
-// written.
-#define TEXT_32                                                              \
-    "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TEXT_64                                                                          \
-    TEXT_32                                                                              \
-    ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TEXT_96                                                                          \
-    TEXT_64                                                                              \
-    ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
-    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define TEXT_128                                       \
-    TEXT_96                                            \
-    ", %96, %97, %98, %99, %100, %101, %102, %103, "   \
-    "%104, %105, %106, %107, %108, %109, %110, %111, " \
-    "%112, %113, %114, %115, %116, %117, %118, %119, " \
-    "%120, %121, %122, %123, %124, %125, %126, %127"
-#define D_4(c, i) c(d[i]), c(d[i + 1]), c(d[i + 2]), c(d[i + 3])
-#define D_16(c, i) D_4(c, i), D_4(c, i + 4), D_4(c, i + 8), D_4(c, i + 12)
-#define D_32(c) D_16(c, 0), D_16(c, 16)
-#define D_64(c) D_32(c), D_16(c, 32), D_16(c, 48)
-#define D_96(c) D_64(c), D_16(c, 64), D_16(c, 80)
-#define D_128(c) D_96(c), D_16(c, 96), D_16(c, 112)
-
-// Both operands in shared memory. p0 ...: the numbers of the operands that follow D's n / 2.
-#define SHARED(c, scale, n, half, p0, p1, p2, p3, p4, p5, ...)                        \
-    asm volatile("{\n.reg .pred add;\n.reg .b64 a, b;\nsetp.ne.b32 add, " p2 ", 0;\n" \
-                 "mov.b64 a, {" p0 ", " p3 "};\nmov.b64 b, {" p1 ", " p3 "};\n"       \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 "          \
-                 "{" TEXT_##half "}, a, b, " scale ", 1, 1, " p4 ", " p5 ";\n}"       \
-                 : D_##half(c)                                                        \
-                 : "r"(a), "r"(b), "r"(add), "r"(DESCRIPTOR_HIGH), "n"(a_major), "n"(b_major))
-// A in registers.
-#define REGISTERS(c, scale, n, half, p0, p1, p2, p3, p4, p5, p6, p7)                         \
-    asm volatile("{\n.reg .pred add;\n.reg .b64 b;\nsetp.ne.b32 add, " p5 ", 0;\n"           \
-                 "mov.b64 b, {" p4 ", " p6 "};\n"                                            \
-                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 "                 \
-                 "{" TEXT_##half "}, "                                                       \
-                                 "{" p0 ", " p1 ", " p2 ", " p3 "}, b, " scale ", 1, 1, " p7 \
-                                 ";\n}"                                                      \
-                 : D_##half(c)                                                               \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b), "r"(add),             \
-                   "r"(DESCRIPTOR_HIGH), "n"(b_major))
-// A size that is missing is one more line here, with its texts above.
-#define FOR_EACH_N(form, c, scale)                                                           \
-    static_assert(n == 64 || n == 128 || n == 192 || n == 256, "n is 64, 128, 192 or 256");  \
-    static_assert(swizzle == 32 || swizzle == 64 || swizzle == 128, "bytes of the swizzle"); \
-    if constexpr (n == 64)                                                                   \
-        form(c, scale, 64, 32, "%32", "%33", "%34", "%35", "%36", "%37", "%38", "%39");      \
-    if constexpr (n == 128)                                                                  \
-        form(c, scale, 128, 64, "%64", "%65", "%66", "%67", "%68", "%69", "%70", "%71");     \
-    if constexpr (n == 192)                                                                  \
-        form(c, scale, 192, 96, "%96", "%97", "%98", "%99", "%100", "%101", "%102", "%103"); \
-    if constexpr (n == 256)                                                                  \
-    form(c, scale, 256, 128, "%128", "%129", "%130", "%131", "%132", "%133", "%134", "%135")
-
-template <int n, int a_major, int b_major, int swizzle = 128>
-__device__ __forceinline__ void wgmma_bf16(float* d, unsigned a, unsigned b, int add) {
-    FOR_EACH_N(SHARED, "+f", "add");
-}
-template <int n, int a_major, int b_major, int swizzle = 128>
-__device__ __forceinline__ void wgmma_bf16_first(float* d, unsigned a, unsigned b) {
-    const int add = 0;
-    FOR_EACH_N(SHARED, "=f", "0");
-}
-template <int n, int b_major, int swizzle = 128>
-__device__ __forceinline__ void wgmma_bf16_registers(float* d, const unsigned a[4], unsigned b,
-                                                     int add) {
-    FOR_EACH_N(REGISTERS, "+f", "add");
-}
-template <int n, int b_major, int swizzle = 128>
-__device__ __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4],
-                                                           unsigned b) {
-    const int add = 0;
-    FOR_EACH_N(REGISTERS, "=f", "0");
-}
-#undef FOR_EACH_N
-#undef REGISTERS
-#undef SHARED
-#undef D_128
-#undef D_96
-#undef D_64
-#undef D_32
-#undef D_16
-#undef D_4
-#undef TEXT_128
-#undef TEXT_96
-#undef TEXT_64
-#undef TEXT_32
-#undef DESCRIPTOR_HIGH
+#include "wgmma.h"
 
 // ---- matrices from registers to shared memory --------------------------------------------------
 
@@ -474,6 +302,29 @@ __device__ __forceinline__ void stmatrix_x4_trans(void* row, const unsigned r[4]
                  : "r"(shared_address(row)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
                  : "memory");
 }
+
+// ---- numbers of eight bits ----------------------------------------------------------------------
+//
+// e4m3 has 4 bits of exponent and 3 behind the point: +- 2^-9 to 448, two zeros, NaN (0x7F, 0xFF),
+// no infinity. e5m2 has 5 and 2: +- 2^-16 to 57344, infinities, NaN.
+
+// Four floats, rounded to nearest even, as the bytes of a word; x0 is the lowest. What is too large
+// becomes the largest number (.satfinite), infinity as well; NaN becomes 0x7F. PTX ISA: Data
+// Movement and Conversion Instructions, "cvt"; the upper half comes first there.
+#define PACK_EIGHT(type)                                                                      \
+    __device__ __forceinline__ unsigned pack_##type(float x0, float x1, float x2, float x3) { \
+        unsigned word;                                                                        \
+        asm("{\n.reg .b16 low, high;\n"                                                       \
+            "cvt.rn.satfinite." #type "x2.f32 low, %2, %1;\n"                                 \
+            "cvt.rn.satfinite." #type "x2.f32 high, %4, %3;\n"                                \
+            "mov.b32 %0, {low, high};\n}"                                                     \
+            : "=r"(word)                                                                      \
+            : "f"(x0), "f"(x1), "f"(x2), "f"(x3));                                            \
+        return word;                                                                          \
+    }
+PACK_EIGHT(e4m3)
+PACK_EIGHT(e5m2)
+#undef PACK_EIGHT
 
 // ---- registers, clusters, launches -------------------------------------------------------------
 
@@ -535,7 +386,7 @@ __device__ __forceinline__ void griddep_launch() {
 // Makes the map of a tensor in global memory, for TMA.
 //
 //   p         the first element, at a multiple of 16 bytes
-//   type      CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, _FLOAT16 or _FLOAT32
+//   type      CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, _FLOAT16, _FLOAT32, or _UINT8 for any bytes
 //   rank      2 to 5 dimensions, the fastest one first
 //   sizes     elements of each dimension, 1 to 2^32
 //   strides   bytes from one element of dimension i + 1 to the next, rank - 1 of them: multiples of
@@ -558,7 +409,9 @@ static inline int tensor_map_encode(CUtensorMap* map, const void* p, CUtensorMap
         return CUDA_ERROR_NOT_SUPPORTED;
     decltype(&cuTensorMapEncodeTiled) encode = (decltype(&cuTensorMapEncodeTiled))function;
     const cuuint32_t each[5] = {1, 1, 1, 1, 1};  // take every element
-    const cuuint32_t bytes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4 : 2;
+    const cuuint32_t bytes = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 ? 4
+                             : type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 1
+                                                                     : 2;
     if (swizzle && box[0] * bytes != (cuuint32_t)swizzle) return CUDA_ERROR_INVALID_VALUE;
     CUtensorMapSwizzle code = swizzle == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
                               : swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B

@@ -186,6 +186,24 @@
     CAUSE(label_range,                                                                             \
           "a label that is no token: the loss and the row's gradient are NaN, the row counts")     \
     CAUSE(cut_off, "numbers are cut off to 16 bits: round to the nearest")                         \
+    /* numbers of eight bits */                                                                    \
+    CAUSE(amax,                                                                                    \
+          "a scale is amax / 448, and amax the largest finite size of all that share it: at "      \
+          "least 2^-60, never 0, and neither infinity nor NaN counts")                             \
+    CAUSE(saturation,                                                                              \
+          "a number beyond 448 becomes 448 with its sign, infinity as well; NaN becomes NaN")      \
+    CAUSE(nearest_of_eight,                                                                        \
+          "a number of eight bits is the nearest one, of two as near the even one; below 2^-6 "    \
+          "as well, down to 2^-9")                                                                 \
+    CAUSE(rotation,                                                                                \
+          "a row is rotated by sums and differences over all of d, then times 1 / sqrt(d), "       \
+          "and then its amax is taken")                                                            \
+    CAUSE(scale_of_block,                                                                          \
+          "a number of eight bits counts times the scale of its own block, once: that of Q "       \
+          "and K in the scores, that of V in O and not in l")                                      \
+    CAUSE(weight_factor,                                                                           \
+          "P is made 2^8 times as large before it is rounded: l sums the same, and LSE takes "     \
+          "it out again")                                                                          \
     /* a layer with dropout */                                                                     \
     CAUSE(philox, "the random words are not those of Philox4x32-10: ten rounds, two multipliers, " \
                   "a key that grows")                                                              \

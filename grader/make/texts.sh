@@ -6,9 +6,10 @@
 # indented by four spaces, and its output the ``` block that follows. Between <!-- bench --> and
 # <!-- /bench --> goes what make bench recorded, if anything, and the ladder that make plots drew of
 # it; between those of counters a table whose columns up to `gpu` are shown; between those of steps
-# the same of LESSON.steps.csv, and between those of after of LESSON.after.csv, in answers.md. A
-# figure in a sentence, behind a comment that names its record, is put in by figures.awk.
-# usage: texts.sh LESSON...   with FIGURES=only in the environment: tables and pictures alone, no command is run
+# the same of LESSON.steps.csv, between those of after of LESSON.after.csv, in answers.md, and
+# between those of formats what grader/LESSON/formats.sh prints. A figure in a sentence, behind a
+# comment that names its record, is put in by figures.awk. usage: texts.sh LESSON...   with
+# FIGURES=only in the environment: tables and pictures alone, no command is run
 unset MAKEFLAGS MAKELEVEL MFLAGS # what make says of itself is no part of a text
 export COLUMNS=100 COURSE_WITHOUT_NVCC=1 # as wide as the texts' code; the same on each machine
 new=$(mktemp) || exit 2
@@ -33,7 +34,7 @@ counted() {
         return
     done
 }
-trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.steps" "$new.after" "$new.figures"' EXIT
+trap 'rm -f "$new" "$new.bench" "$new.counters" "$new.steps" "$new.after" "$new.formats" "$new.figures"' EXIT
 refresh() { # refresh TEXT
     awk '
         !figures && /^    make (grade |profile |tune |proof$)/ { command = $0; print; next }
@@ -55,7 +56,7 @@ refresh() { # refresh TEXT
             next
         }
         NF && $0 !~ /^    make / { command = "" }
-        /^<!-- (bench|counters|steps|after) -->$/ {
+        /^<!-- (bench|counters|steps|after|formats) -->$/ {
             print
             system("cat " new "." $2)
             end = "<!-- /" $2 " -->"
@@ -72,6 +73,7 @@ refresh() { # refresh TEXT
 }
 for lesson; do
     recorded "$lesson.csv" >"$new.bench"
+    [ ! -e "grader/$lesson/formats.sh" ] || sh "grader/$lesson/formats.sh" >"$new.formats" || exit 1
     counted "$lesson.counters.csv" >"$new.counters"
     counted "$lesson.steps.csv" >"$new.steps"
     counted "$lesson.after.csv" >"$new.after"

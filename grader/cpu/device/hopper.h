@@ -131,8 +131,11 @@ void cudev_warpgroups_report(const struct worker* w);
 
 // ---- product.c ----------------------------------------------------------------------------------
 
-// d[16][n] += a[16][16] b[16][n]. Products are exact; their sum with d is rounded once.
-void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n);
+// d[16][n] += a[16][K] b[K][n], K 16, or 32 of numbers of eight bits. Products are exact; their sum
+// with d is rounded once. (A GPU rounds those of eight bits to about 14 bits: lessons/wgmma.h.)
+// in_registers: whether A was.
+void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
+                         int in_registers);
 // See cudev_alter_products() (cudev.h).
 void cudev_alter_wgmma(double (*product)(double a, double b));
 

@@ -10,23 +10,31 @@ void cudev_alter_wgmma(double (*product)(double a, double b)) {
 }
 
 static void multiply_row(double* restrict sum, const double* restrict a, const double* restrict b,
-                         unsigned n) __attribute__((optimize("O3")));
+                         unsigned n, unsigned K) __attribute__((optimize("O3")));
 static void multiply_row(double* restrict sum, const double* restrict a, const double* restrict b,
-                         unsigned n) {
-    for (unsigned k = 0; k < 16; k++)
+                         unsigned n, unsigned K) {
+    for (unsigned k = 0; k < K; k++)
         for (unsigned j = 0; j < n; j++) sum[j] += a[k] * b[(size_t)k * n + j];
 }
 
-void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n) {
+// In an altered run numbers of eight bits, which end at 448, count as so many times as large. Those
+// of an A in registers do not: they are what the kernel has computed, and it may make them that
+// large.
+static const double EIGHT_TIMES = 3.5;
+
+void cudev_multiply_rows(float* d, const double* a, const double* b, unsigned n, unsigned K,
+                         int in_registers) {
+    const double times = K == 32 ? EIGHT_TIMES : 1, times_a = in_registers ? 1 : times;
     double sum[256];
     for (unsigned i = 0; i < 16; i++) {
         for (unsigned j = 0; j < n; j++) sum[j] = (double)d[(size_t)i * n + j];
         if (altered) {
-            for (unsigned k = 0; k < 16; k++)
+            for (unsigned k = 0; k < K; k++)
                 for (unsigned j = 0; j < n; j++)
-                    sum[j] += altered(a[16 * i + k], b[(size_t)k * n + j]);
+                    sum[j] += altered(times_a * a[K * i + k], times * b[(size_t)k * n + j]) /
+                              (times_a * times);
         } else {
-            multiply_row(sum, a + 16 * (size_t)i, b, n);
+            multiply_row(sum, a + K * (size_t)i, b, n, K);
         }
         for (unsigned j = 0; j < n; j++) {
             float x = (float)sum[j];

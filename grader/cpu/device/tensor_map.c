@@ -11,8 +11,8 @@ _Static_assert(sizeof(struct tensor_map) <= 128, "a CUtensorMap has 128 bytes");
 // Any bytes that nobody else writes.
 #define MAGIC 0x7065736e6f725463u
 
-enum { INVALID_VALUE = 1, NOT_SUPPORTED = 801 };  // CUresult
-enum { FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };  // CUtensorMapDataType
+enum { INVALID_VALUE = 1, NOT_SUPPORTED = 801 };             // CUresult
+enum { UINT8 = 0, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9 };  // CUtensorMapDataType
 
 static int refuse(int result, const char* file, int line, const char* reason) {
     // a function of the driver: the runtime's last error stays
@@ -24,14 +24,15 @@ static int refuse(int result, const char* file, int line, const char* reason) {
 int cudev_tensor_map_encode(void* map, const void* p, int type, int rank,
                             const unsigned long long* sizes, const unsigned long long* strides,
                             const unsigned* box, int swizzle, const char* file, int line) {
-    const unsigned element = type == FLOAT32 ? 4 : 2;
+    const unsigned element = type == FLOAT32 ? 4 : type == UINT8 ? 1 : 2;
     if (cudev_card()->major != 9)
         return refuse(NOT_SUPPORTED, file, line, "the card is no Hopper GPU: CARD=h200 or h100");
     if (!map || !sizes || !strides || !box)
         return refuse(INVALID_VALUE, file, line, "a pointer is NULL");
     if ((uintptr_t)map % 64) return refuse(INVALID_VALUE, file, line, "the map is misaligned");
-    if (type != FLOAT16 && type != FLOAT32 && type != BFLOAT16)
-        return refuse(INVALID_VALUE, file, line, "the type is neither float nor 16 bits wide");
+    if (type != UINT8 && type != FLOAT16 && type != FLOAT32 && type != BFLOAT16)
+        return refuse(INVALID_VALUE, file, line,
+                      "the type is neither float nor 16 bits wide, nor bytes");
     if (rank < 2 || rank > MAX_RANK)
         return refuse(INVALID_VALUE, file, line, "the rank is not 2 to 5");
     if ((uintptr_t)p % 16 || !p)

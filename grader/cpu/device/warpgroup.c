@@ -16,7 +16,8 @@ enum {
     MOST_PRODUCTS = 128,  // of a warpgroup that a warp has not waited for
     ACCUMULATORS = 8,     // D that a warp uses at a time
     MOST_COLUMNS = 256,
-    K = 16,
+    WORDS = 16,  // of 16 bits that a row of an operand has: 16 of k, or 32 of eight bits
+    MOST_K = 32,
     ROWS = 16,  // of a warp
 };
 
@@ -116,7 +117,7 @@ void cudev_operand_pieces(struct worker* w, const struct product* p, bool is_a,
     const unsigned outer = is_a ? ROWS * WARPGROUP : (unsigned)p->is.n;
     if (is_a && p->is.a) return;
     for (unsigned i = 0; i < outer; i += major ? 8 : 1)
-        for (unsigned k = 0; k < K; k += major ? 1 : 8)
+        for (unsigned k = 0; k < WORDS; k += major ? 1 : 8)
             f(w, p, cudev_operand_at(w, low, major, p->is.swizzle, i, k));
 }
 
@@ -127,26 +128,43 @@ static double from_bf16(uint16_t bits) {
     return (double)x;
 }
 
-// The operand as outer x 16 numbers: to[outer * stride_outer + k * stride_k].
-static void unpack(const struct worker* w, unsigned low, int major, int swizzle, unsigned outer,
-                   double* to, unsigned stride_outer, unsigned stride_k) {
+static unsigned k_of(const struct product* p) {
+    return p->is.format == CUDEV_BF16 ? 16 : 32;
+}
+
+// The operand as numbers: to[outer * stride_outer + k * stride_k].
+static void unpack(const struct worker* w, const struct product* p, unsigned low, int major,
+                   unsigned outer, double* to, unsigned stride_outer, unsigned stride_k) {
     uint16_t bits[8];
+    unsigned char bytes[sizeof bits];
     for (unsigned i = 0; i < outer; i += major ? 8 : 1)
-        for (unsigned k = 0; k < K; k += major ? 1 : 8) {
-            memcpy(bits, cudev_operand_at(w, low, major, swizzle, i, k), sizeof bits);
-            for (unsigned e = 0; e < 8; e++)
+        for (unsigned k = 0; k < WORDS; k += major ? 1 : 8) {
+            const char* piece = cudev_operand_at(w, low, major, p->is.swizzle, i, k);
+            memcpy(bits, piece, sizeof bits);
+            memcpy(bytes, piece, sizeof bytes);
+            for (unsigned e = 0; e < sizeof bytes && p->is.format != CUDEV_BF16; e++)
+                to[i * stride_outer + (2 * k + e) * stride_k] =
+                    cudev_from_eight(bytes[e], p->is.format);
+            for (unsigned e = 0; e < 8 && p->is.format == CUDEV_BF16; e++)
                 to[(i + (major ? e : 0)) * stride_outer + (k + (major ? 0 : e)) * stride_k] =
                     from_bf16(bits[e]);
         }
 }
 
-// A of a warp in registers: the shares of its lanes are those of mma.m16n8k16.
-static void unpack_registers(const unsigned* const* a, double* to) {
-    for (unsigned l = 0; l < WARP_SIZE; l++)
-        for (unsigned e = 0; e < 8; e++) {
+// A of a warp in registers: the shares of its lanes are those of mma.m16n8k16; of eight bits, those
+// of mma.m16n8k32.
+static void unpack_registers(const struct product* p, const unsigned* const* a, double* to) {
+    for (unsigned l = 0; l < WARP_SIZE; l++) {
+        for (unsigned e = 0; e < 8 && p->is.format == CUDEV_BF16; e++) {
             unsigned row = l / 4 + 8 * (e >> 1 & 1), k = 2 * (l % 4) + (e & 1) + 8 * (e >> 2);
-            to[row * K + k] = from_bf16((uint16_t)(a[l][e / 2] >> 16 * (e & 1)));
+            to[row * 16 + k] = from_bf16((uint16_t)(a[l][e / 2] >> 16 * (e & 1)));
         }
+        for (unsigned e = 0; e < 16 && p->is.format != CUDEV_BF16; e++) {
+            unsigned row = l / 4 + 8 * (e >> 2 & 1), k = 4 * (l % 4) + (e & 3) + 16 * (e >> 3);
+            unsigned char byte = (unsigned char)(a[l][e / 4] >> 8 * (e & 3));
+            to[row * 32 + k] = cudev_from_eight(byte, p->is.format);
+        }
+    }
 }
 
 // ---- D -----------------------------------------------------------------------------------------
@@ -194,16 +212,16 @@ static bool A_changed(const struct product* p, unsigned warp) {
 }
 
 static void compute(struct worker* w, struct warpgroup* g, struct product* p) {
-    static __thread double a[ROWS * WARPGROUP * K], b[K * MOST_COLUMNS];
-    const unsigned n = (unsigned)p->is.n;
+    static __thread double a[ROWS * WARPGROUP * MOST_K], b[MOST_K * MOST_COLUMNS];
+    const unsigned n = (unsigned)p->is.n, K = k_of(p);
     if (w->watch) cudev_watcher->product_computed(w, p);
-    unpack(w, p->is.b_low, p->is.b_major, p->is.swizzle, n, b, 1, n);
-    if (!p->is.a) unpack(w, p->is.a_low, p->is.a_major, p->is.swizzle, ROWS * WARPGROUP, a, K, 1);
+    unpack(w, p, p->is.b_low, p->is.b_major, n, b, 1, n);
+    if (!p->is.a) unpack(w, p, p->is.a_low, p->is.a_major, ROWS * WARPGROUP, a, K, 1);
     for (unsigned i = 0; i < WARPGROUP; i++) {
         struct accumulator* c = &g->warp[i].accumulator[p->accumulator[i]];
-        if (p->is.a) unpack_registers(&p->a[i * WARP_SIZE], a + i * ROWS * K);
+        if (p->is.a) unpack_registers(p, &p->a[i * WARP_SIZE], a + i * ROWS * K);
         if (!p->is.add) memset(c->value, 0, ROWS * n * sizeof(float));
-        cudev_multiply_rows(c->value, a + i * ROWS * K, b, n);
+        cudev_multiply_rows(c->value, a + i * ROWS * K, b, n, K, p->is.a != NULL);
     }
 }
 
@@ -254,7 +272,7 @@ static const struct cudev_product* given(const struct lane* lane) {
 static bool same_product(const struct cudev_product* a, const struct cudev_product* b) {
     return a->n == b->n && a->a_low == b->a_low && a->b_low == b->b_low &&
            a->a_major == b->a_major && a->b_major == b->b_major && a->swizzle == b->swizzle &&
-           !a->add == !b->add && !a->a == !b->a;
+           a->format == b->format && !a->add == !b->add && !a->a == !b->a;
 }
 
 static bool overlaps(const struct accumulator* c, const struct lane* lane, unsigned n) {
@@ -382,25 +400,27 @@ static bool complete_product(struct worker* w, unsigned warp, uint32_t lanes) {
     return true;
 }
 
-static const char* text_of_product(struct worker* w, unsigned n, unsigned width) {
+enum { OF_EIGHT = 1024 };  // arg: n, and this with numbers of eight bits
+
+static const char* text_of_product(struct worker* w, unsigned arg, unsigned width) {
     (void)width;
-    static __thread char text[4][24];
+    static __thread char text[2][4][24];
     (void)w;
-    char* t = text[n / 64 - 1];
-    snprintf(t, sizeof text[0], "wgmma m64n%uk16", n);
+    const bool eight = arg >= OF_EIGHT;
+    const unsigned n = arg % OF_EIGHT;
+    char* t = text[eight][n / 64 - 1];
+    snprintf(t, sizeof text[0][0], "wgmma m64n%uk%d", n, eight ? 32 : 16);
     return t;
 }
 
-static const struct warp_function wgmma = {  // arg: n
-    .text = text_of_product,
-    .complete = complete_product,
-    .whole_warp = true,
-    .with_all_32 = true};
+static const struct warp_function wgmma = {
+    .text = text_of_product, .complete = complete_product, .whole_warp = true, .with_all_32 = true};
 
 void cudev_wgmma(struct cudev_product* product, const char* file, int line) {
     struct worker* w = cudev_in_hopper(product->name, file, line);
     product->pc = __builtin_return_address(0);
-    cudev_warp_call(w, &wgmma, ~0u, (uintptr_t)product, (unsigned)product->n, 0, file, line);
+    const unsigned arg = (unsigned)product->n + (product->format == CUDEV_BF16 ? 0 : OF_EIGHT);
+    cudev_warp_call(w, &wgmma, ~0u, (uintptr_t)product, arg, 0, file, line);
 }
 
 // ---- fence, commit, wait -----------------------------------------------------------------------

@@ -15,6 +15,7 @@ typedef enum {
 } CUresult;
 
 typedef enum {
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
     CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,

@@ -43,7 +43,7 @@ compile_all() {
     done
 }
 compile_all language threads &
-compile_all api cards numbers diagnoses instructions hopper
+compile_all api cards numbers diagnoses instructions hopper eight_bits
 wait
 
 compiled() {
@@ -52,7 +52,7 @@ compiled() {
 }
 
 # ---- right programs, also with one worker and with more workers than cores ----
-for name in language threads api numbers instructions hopper; do
+for name in language threads api numbers instructions hopper eight_bits; do
     for workers in 1 3; do
         compiled "$name" && CUDEV_WORKERS=$workers timeout 60 "$work/$name" > "$work/log" 2>&1
         result "$name, $workers worker(s)" $?

@@ -350,7 +350,8 @@ static void check_swizzle(struct worker* w, const struct product* p, struct side
 void cudev_async_product_issued(struct worker* w, struct product* p, unsigned warp, bool first,
                                 bool unfenced) {
     struct watch* watch = w->watch;
-    if (watch->profile && first) cudev_profile_count_wgmma(watch, p->is.pc, p->is.n);
+    if (watch->profile && first)
+        cudev_profile_count_wgmma(watch, p->is.pc, p->is.n, p->is.format == CUDEV_BF16 ? 16 : 32);
     if (!watch->check) return;
     const struct side by = side_of_product(w, p);
     if (unfenced)

@@ -120,8 +120,8 @@ void cudev_profile_barrier(struct watch* watch);        // __syncthreads() opens
 void cudev_profile_named_barrier(struct watch* watch);  // a named barrier opens
 // A warp multiplies matrices; a warpgroup does.
 void cudev_profile_count_mma(struct watch* watch, const void* pc);
-// Of 64 x n x 16 multiplications: they count as the row's bytes.
-void cudev_profile_count_wgmma(struct watch* watch, const void* pc, int n);
+// Of 64 x n x k multiplications: they count as the row's bytes.
+void cudev_profile_count_wgmma(struct watch* watch, const void* pc, int n, int k);
 // A copy by TMA is issued.
 void cudev_profile_bulk(struct watch* watch, const struct bulk_copy* c);
 // An array of shared memory has got its place.

@@ -75,11 +75,11 @@ void cudev_profile_count_mma(struct watch* watch, const void* pc) {
     c->lanes += WARP_SIZE;
 }
 
-void cudev_profile_count_wgmma(struct watch* watch, const void* pc, int n) {
+void cudev_profile_count_wgmma(struct watch* watch, const void* pc, int n, int k) {
     struct counts* c = cudev_counters_row(watch, log_entry_of(0, site_at(pc), LOG_WGMMA, 0));
     c->requests++;
     c->lanes += WARP_SIZE * WARPGROUP;
-    c->bytes += (uint64_t)n * 64 * 16;
+    c->bytes += (uint64_t)n * 64 * (uint64_t)k;
 }
 
 // ---- copies by TMA -----------------------------------------------------------------------------

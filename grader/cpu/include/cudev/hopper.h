@@ -149,29 +149,71 @@ __forceinline__ unsigned wgmma_descriptor(const void* tile, unsigned panel_bytes
 template <int n, int a_major, int b_major, int swizzle = 128>
 __forceinline__ void wgmma_bf16(float* d, unsigned a, unsigned b, int add, CUDEV_HERE) {
     CUDEV_SIZES;
-    cudev_product p = {"wgmma_bf16()", d, 0, a, b, n, a_major, b_major, swizzle, add, 0};
+    cudev_product p = {"wgmma_bf16()", d,       0,       a,   b,          n,
+                       a_major,        b_major, swizzle, add, CUDEV_BF16, 0};
     cudev_wgmma(&p, file, line);
 }
 template <int n, int a_major, int b_major, int swizzle = 128>
 __forceinline__ void wgmma_bf16_first(float* d, unsigned a, unsigned b, CUDEV_HERE) {
     CUDEV_SIZES;
-    cudev_product p = {"wgmma_bf16_first()", d, 0, a, b, n, a_major, b_major, swizzle, 0, 0};
+    cudev_product p = {"wgmma_bf16_first()", d, 0, a, b, n, a_major, b_major, swizzle, 0,
+                       CUDEV_BF16,           0};
     cudev_wgmma(&p, file, line);
 }
 template <int n, int b_major, int swizzle = 128>
 __forceinline__ void wgmma_bf16_registers(float* d, const unsigned a[4], unsigned b, int add,
                                           CUDEV_HERE) {
     CUDEV_SIZES;
-    cudev_product p = {"wgmma_bf16_registers()", d, a, 0, b, n, 0, b_major, swizzle, add, 0};
+    cudev_product p = {
+        "wgmma_bf16_registers()", d, a, 0, b, n, 0, b_major, swizzle, add, CUDEV_BF16, 0};
     cudev_wgmma(&p, file, line);
 }
 template <int n, int b_major, int swizzle = 128>
 __forceinline__ void wgmma_bf16_registers_first(float* d, const unsigned a[4], unsigned b,
                                                 CUDEV_HERE) {
     CUDEV_SIZES;
-    cudev_product p = {"wgmma_bf16_registers_first()", d, a, 0, b, n, 0, b_major, swizzle, 0, 0};
+    cudev_product p = {
+        "wgmma_bf16_registers_first()", d, a, 0, b, n, 0, b_major, swizzle, 0, CUDEV_BF16, 0};
     cudev_wgmma(&p, file, line);
 }
+
+// Of eight bits: 32 of k, and both operands K_MAJOR.
+#define CUDEV_SIZES_OF_EIGHT                              \
+    static_assert(n == 64 || n == 128, "n is 64 or 128"); \
+    CUDEV_SIZES
+#define CUDEV_WGMMA(type, format)                                                                  \
+    template <int n, int swizzle = 128>                                                            \
+    __forceinline__ void wgmma_##type(float* d, unsigned a, unsigned b, int add, CUDEV_HERE) {     \
+        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        cudev_product p = {"wgmma_" #type "()", d, 0, a, b, n, 0, 0, swizzle, add, format, 0};     \
+        cudev_wgmma(&p, file, line);                                                               \
+    }                                                                                              \
+    template <int n, int swizzle = 128>                                                            \
+    __forceinline__ void wgmma_##type##_first(float* d, unsigned a, unsigned b, CUDEV_HERE) {      \
+        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        cudev_product p = {"wgmma_" #type "_first()", d, 0, a, b, n, 0, 0, swizzle, 0, format, 0}; \
+        cudev_wgmma(&p, file, line);                                                               \
+    }                                                                                              \
+    template <int n, int swizzle = 128>                                                            \
+    __forceinline__ void wgmma_##type##_registers(float* d, const unsigned a[4], unsigned b,       \
+                                                  int add, CUDEV_HERE) {                           \
+        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        cudev_product p = {                                                                        \
+            "wgmma_" #type "_registers()", d, a, 0, b, n, 0, 0, swizzle, add, format, 0};          \
+        cudev_wgmma(&p, file, line);                                                               \
+    }                                                                                              \
+    template <int n, int swizzle = 128>                                                            \
+    __forceinline__ void wgmma_##type##_registers_first(float* d, const unsigned a[4], unsigned b, \
+                                                        CUDEV_HERE) {                              \
+        CUDEV_SIZES_OF_EIGHT;                                                                      \
+        cudev_product p = {                                                                        \
+            "wgmma_" #type "_registers_first()", d, a, 0, b, n, 0, 0, swizzle, 0, format, 0};      \
+        cudev_wgmma(&p, file, line);                                                               \
+    }
+CUDEV_WGMMA(e4m3, CUDEV_E4M3)
+CUDEV_WGMMA(e5m2, CUDEV_E5M2)
+#undef CUDEV_WGMMA
+#undef CUDEV_SIZES_OF_EIGHT
 #undef CUDEV_SIZES
 
 // ---- stmatrix ----
@@ -187,6 +229,15 @@ __forceinline__ void stmatrix_x2_trans(void* row, const unsigned r[2], CUDEV_HER
 }
 __forceinline__ void stmatrix_x4_trans(void* row, const unsigned r[4], CUDEV_HERE) {
     cudev_store_matrices(row, r, 4, 1, file, line);
+}
+
+// ---- numbers of eight bits ----
+
+__forceinline__ unsigned pack_e4m3(float x0, float x1, float x2, float x3) {
+    return cudev_pack_eight(x0, x1, CUDEV_E4M3) | cudev_pack_eight(x2, x3, CUDEV_E4M3) << 16;
+}
+__forceinline__ unsigned pack_e5m2(float x0, float x1, float x2, float x3) {
+    return cudev_pack_eight(x0, x1, CUDEV_E5M2) | cudev_pack_eight(x2, x3, CUDEV_E5M2) << 16;
 }
 
 // ---- registers, clusters, launches ----

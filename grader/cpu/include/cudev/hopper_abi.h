@@ -49,6 +49,8 @@ void cudev_fence_proxy(int global, const char* file, int line);
 
 // ---- wgmma: warpgroup.c -------------------------------------------------------------------------
 
+enum cudev_format { CUDEV_BF16, CUDEV_E4M3, CUDEV_E5M2 };
+
 // One product as the calling lane gives it.
 struct cudev_product {
     const char* name;
@@ -56,13 +58,22 @@ struct cudev_product {
     const unsigned* a;      // 4 registers, likewise; NULL: A is in shared memory
     unsigned a_low, b_low;  // see cudev_wgmma_descriptor()
     int n, a_major, b_major, swizzle, add;
-    const void* pc;  // the runtime's
+    enum cudev_format format;  // of A and B
+    const void* pc;            // the runtime's
 };
 unsigned cudev_wgmma_descriptor(const void* tile, unsigned panel_bytes, const char* file, int line);
 void cudev_wgmma(struct cudev_product* product, const char* file, int line);
 void cudev_wgmma_fence(const char* file, int line);
 void cudev_wgmma_commit(const char* file, int line);
 void cudev_wgmma_wait(unsigned pending, const char* file, int line);
+
+// ---- numbers of eight bits: eight_bits.c --------------------------------------------------------
+
+// Two floats as bytes, rounded to nearest even; what is too large becomes the largest number, NaN
+// 0x7F. x0 is the lower byte.
+unsigned cudev_pack_eight(float x0, float x1, enum cudev_format format);
+// A byte as a number.
+double cudev_from_eight(unsigned char bits, enum cudev_format format);
 
 // ---- the rest -----------------------------------------------------------------------------------
 

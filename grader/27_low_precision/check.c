@@ -1,0 +1,415 @@
+// check.c: lesson 27, graded.
+//
+// Every item is about one thing, and its data are free of the other items' traps. Of the step to
+// eight bits: one scale for all is in "one scale for a whole array" alone, more heads than one are
+// there and in "a scale for each block", numbers that are not finite in "what is no ordinary
+// number". Of the attention: one scale for all in "whole tiles" alone, scales that differ from
+// block to block in "scales of blocks" and "heads that share keys"; elsewhere all blocks have the
+// same. The scales are the grader's own, and so a wrong one of the kernel's is no matter there, but
+// in the last cases of "hard scores", where both calls are made.
+#include "27_low_precision/by_wgmma.h"
+#include "27_low_precision/mistakes.h"
+#include "27_low_precision/step_cases.h"
+
+// ---- the attention -----------------------------------------------------------------------------
+
+// One block of keys, and more than a ring has stages: around it, and once more.
+static void whole_tiles(struct check* c) {
+    low_case(all_keys(c, 128, 128), "", JUDGE_O);
+    low_case(all_keys(c, 128, 128 * check_pick(c, 9, 11)), "", JUDGE_O);
+    low_case(of_d(all_keys(c, 128, 384), 128), "", JUDGE_O);
+    low_case(of_d(all_keys(c, 64, 1280), 128), "", JUDGE_O);
+    low_case(all_keys(c, 192, 2048), "", JUDGE_O);  // from just so many tiles may be larger
+}
+
+static void scales_of_blocks(struct check* c) {
+    low_case(of_blocks(all_keys(c, 128, 128), 6), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 384, 384), 6), "", JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 256, 256), 128), 3), "", JUDGE_O);
+    low_case(of_blocks(of_heads(all_keys(c, 256, 256), 2, 2, 1), 6), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 384, 2048), 3), "", JUDGE_O);
+}
+
+// More tiles than the card has multiprocessors: blocks that stay take a second one. What a block
+// uses for both is watched.
+static void heads(struct check* c) {
+    static const double factors[] = {0.5, 1.7, 2.5};
+    struct low l = of_blocks(of_heads(all_keys(c, 128, 256), 2, check_pick(c, 2, 3), 1), 0);
+    l.p.scale = (double)(float)(l.p.scale * factors[check_pick(c, 0, 2)]);
+    low_case(l, ", a scale of its own", JUDGE_O);
+    check_watch(c, WATCH_CHECK);
+    low_case(of_blocks(of_heads(all_keys(c, 16, 128), 7, 20, 1), 0), "", JUDGE_O);
+}
+
+static void groups(struct check* c) {
+    low_case(of_blocks(of_heads(all_keys(c, 128, 128), 1, 6, 3), 0), "", JUDGE_O);
+    low_case(of_blocks(of_heads(all_keys(c, 128, 256), 2, 4, 2), 6), "", JUDGE_O);
+    low_case(of_blocks(of_heads(of_d(all_keys(c, 64, 128), 128), 1, check_pick(c, 4, 7), 1), 0), "",
+             JUDGE_O);
+    const int64_t H = check_pick(c, 5, 8);
+    low_case(of_blocks(of_heads(all_keys(c, 64, 128), 1, H, H), 0), "", JUDGE_O);
+}
+
+// A short tail weighs most: zeros that count as keys outnumber it.
+static void ragged(struct check* c) {
+    low_case(of_blocks(all_keys(c, 64 + check_pick(c, 1, 15), 128), 0), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 17, 128 + check_pick(c, 1, 9)), 0), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 33, 15), 0), "", JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 200, 130), 128), 0), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, 1, 4321), 0), "", JUDGE_O);
+    low_case(of_blocks(of_heads(all_keys(c, 200, 2048 + check_pick(c, 3, 60)), 1, 2, 1), 0), "",
+             JUDGE_O);
+    // Rows of O in an array of their own making.
+    struct low l = of_blocks(of_heads(all_keys(c, 70, 128), 2, 2, 1), 0);
+    low_begin_with(&l, ", gaps in O", (struct strides){.b = 70 * 160 + 8, .n = 160, .h = 72});
+    check_run(c);
+    low_judge(&l, JUDGE_O);
+    low_begin_with(&l, ", heads outside in O",
+                   (struct strides){.b = 2 * 70 * 64, .n = 64, .h = 70 * 64});
+    check_run(c);
+    low_judge(&l, JUDGE_O);
+}
+
+static struct low with_another_flag(struct low l) {
+    l.p.flag = -65536;
+    return l;
+}
+
+// The diagonal crosses tiles at their corner, and in their middle.
+static void masked(struct check* c) {
+    low_case(of_blocks(causal(c, 384, 384), 0), "", JUDGE_O);
+    low_case(of_blocks(with_another_flag(causal(c, 192, 256 + check_pick(c, 2, 126))), 0), "",
+             JUDGE_O);
+    low_case(of_blocks(of_d(causal(c, 256, 256), 128), 0), "", JUDGE_O);
+    low_case(of_blocks(causal(c, 1, 200), 0), ": one query sees all", JUDGE_O);
+    low_case(of_blocks(of_heads(causal(c, 16, 16), 2, 9, 1), 0), "", JUDGE_O);
+    low_case(of_blocks(of_d(causal(c, 96, 2048 + check_pick(c, 2, 60)), 128), 0), "", JUDGE_O);
+}
+
+// LSE is -infinity where no key is seen; that of other rows is no matter of this item.
+static void empty_rows(struct check* c) {
+    low_case(of_blocks(all_keys(c, 16, 0), 0), "", JUDGE_O | JUDGE_LSE);
+    low_case(of_blocks(causal(c, 130, 0), 0), "", JUDGE_O | JUDGE_LSE);
+    low_case(of_blocks(causal(c, 200, check_pick(c, 17, 31)), 0), "", JUDGE_O);
+    low_case(of_blocks(causal(c, 300, check_pick(c, 140, 160)), 0), "", JUDGE_O);
+}
+
+static void logsumexp(struct check* c) {
+    low_case(of_blocks(of_heads(causal(c, 128, 128), 2, 2, 1), 0), "", JUDGE_LSE);
+    low_case(of_blocks(of_heads(all_keys(c, 64, 256), 1, 3, 1), 0), "", JUDGE_LSE);
+    low_case(of_blocks(all_keys(c, 64, 256), 6), "", JUDGE_LSE);
+}
+
+// Rows of array a become level[n] in column 0 and 0 elsewhere, of key or query n.
+static void set_levels(struct low* l, enum which a, double (*level)(int64_t n)) {
+    const struct step s = step_of(l, a);
+    double* X = check_allocate(l->p.check, s.B * s.N * s.H * s.d, sizeof *X);
+    for (int64_t row = 0; row < s.B * s.N * s.H; row++) X[row * s.d] = level(row / s.H % s.N);
+    low_set(l, a, X);
+    free(X);
+}
+
+static double one(int64_t n) {
+    (void)n;
+    return 1;
+}
+// Where keys are walked from the last to the first, the largest score comes last, then first.
+static double growing(int64_t n) {
+    return 4.0 * (double)(3 - n / 128);
+}
+static double falling(int64_t n) {
+    return 4.0 * (double)(n / 128);
+}
+// One key has nearly all the weight.
+static double one_of_many(int64_t n) {
+    return n == 150 ? 16 : 0;
+}
+
+// One key has 2^10 times the weight of each other, and all others together have as much.
+static double long_tail(int64_t n) {
+    return n == 150 ? 7 : 0;
+}
+
+static void with_levels(struct low l, double factor, double (*level)(int64_t n), const char* what) {
+    l.p.scale = factor;
+    low_begin(&l, what);
+    set_levels(&l, ARRAY_Q, one);
+    set_levels(&l, ARRAY_K, level);
+    check_run(l.p.check);
+    low_judge(&l, JUDGE_O);
+}
+
+static void hard_scores(struct check* c) {
+    struct low l = of_blocks(all_keys(c, 64, 384), 0);
+    l.p.scale *= 30;
+    low_case(l, ", scores of 30 times the usual size", JUDGE_O);
+    with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, growing,
+                ", scores that grow, block by block");
+    with_levels(of_blocks(all_keys(c, 64, 512), 0), 30, growing, ", scores that grow by 120");
+    with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, falling, ", scores that fall");
+    with_levels(of_blocks(all_keys(c, 64, 512), 0), 1, one_of_many, ", one key has all the weight");
+    with_levels(of_blocks(all_keys(c, 64, 1024), 0), 1, long_tail,
+                ", a thousand keys weigh as much as one");
+    // Values of 0 have the smallest scale of all.
+    l = of_blocks(all_keys(c, 64, 256), 0);
+    low_begin(&l, ", all values 0");
+    double* zeros = check_allocate(c, l.p.array[ARRAY_V].tensor->count, sizeof *zeros);
+    low_set(&l, ARRAY_V, zeros);
+    free(zeros);
+    check_run(c);
+    low_judge(&l, JUDGE_O);
+    both_calls(c, of_blocks(all_keys(c, 128, 256), 0), ", both calls, an outlier in column 11");
+    l = of_blocks(all_keys(c, 128, 256), 0);
+    l.rotated = true;
+    both_calls(c, l, ", both calls, an outlier in column 11");
+}
+
+static void judge_tickets(struct check* c) {
+    struct tensor* tickets = check_tensor(c, "tickets");
+    for (int64_t e = 0; e < tickets->count; e++) tickets->untouched[e] = false;
+    check_compare(c, tickets, budget_exact());
+}
+
+// New data in the same arrays; the tickets are zeros again. Then a kernel that needs more shared
+// memory than one before it, which nobody may have asked for.
+static void again(struct check* c) {
+    enum { CALLS = 3 };
+    struct low l = of_blocks(all_keys(c, 128, 256), 0);
+    low_name(&l, ", new data in the same arrays");
+    check_rounds(c, CALLS);
+    low_declare(&l, (struct strides){0});
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        low_fill(&l);
+    }
+    check_run(c);
+    for (int r = 0; r < CALLS; r++) {
+        check_round(c, r);
+        judge_tickets(c);
+        low_judge(&l, JUDGE_O);
+    }
+    // d of the first call is the smaller one.
+    l = of_blocks(of_d(all_keys(c, 128, 256), 128), 0);
+    low_name(&l, ", after a call with d = 64");
+    check_rounds(c, 2);
+    low_declare(&l, (struct strides){0});
+    check_vary(c, "d", 0, 64);
+    for (int r = 0; r < 2; r++) {
+        check_round(c, r);
+        low_fill(&l);
+    }
+    check_run(c);
+    check_round(c, 1);
+    low_judge(&l, JUDGE_O);
+}
+
+// ---- arguments
+// -----------------------------------------------------------------------------------
+
+static void declare_attention(struct check* c, void* problem) {
+    struct low* l = problem;
+    (void)c;
+    low_declare(l, (struct strides){0});
+}
+
+static void misaligned(struct check* c, const char* name) {
+    struct low l = of_blocks(all_keys(c, 64, 128), 0);
+    check_case(c, "%s begins at no multiple of 16 bytes", name);
+    low_declare(&l, (struct strides){0});
+    check_begin_later(check_tensor(c, name), 1);
+    check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+    check_run(c);
+}
+
+static void step_arguments(struct check* c) {
+    static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"X", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 80}, {"N", -1}}},
+        {COURSE_OK, {{"B", 0}, {"X", 0}, {"to", 0}}},
+        {COURSE_OK, {{"N", 0}, {"scales", 0}}},
+        {COURSE_OK, {{"H", 0}, {"stride_x.n", 8}}},
+        {COURSE_BAD_ARGUMENT, {{"X", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"to", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"scales", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_x.n", 63}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_x.h", -8}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_x.b", -8}}},
+        {COURSE_UNSUPPORTED, {{"stride_x.n", 68}}},
+        {COURSE_UNSUPPORTED, {{"stride_x.h", 100}}},
+        {0},
+    };
+    struct step_case q = {.check = c, .s = rows_of_X(1, 128, 1, 64)};
+    check_idle_calls(c, calls, declare_step, &q);
+    for (int n = 0; n < 2; n++) {
+        check_case(c, "%s begins at no multiple of 16 bytes", n ? "to" : "X");
+        declare_step(c, &q);
+        check_begin_later(n ? q.to : q.X, 1);
+        check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+        check_run(c);
+    }
+    check_launches_fail(c, declare_step, &q);
+}
+
+static void arguments(struct check* c) {
+    static const int64_t too_far = (int64_t)1 << 39;
+    static const struct idle_call calls[] = {
+        {COURSE_BAD_ARGUMENT, {{"B", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_q", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"N_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"H", -1}, {"d", 80}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"d", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}}},
+        {COURSE_UNSUPPORTED, {{"scale", 0}}},
+        {COURSE_UNSUPPORTED, {{"scale", -1}}},
+        {COURSE_UNSUPPORTED, {{"B", 65536}, {"H", 65536}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"B", 0}}},
+        {COURSE_UNSUPPORTED, {{"d", 80}, {"Q", 0}}},
+        {COURSE_OK, {{"B", 0}, {"O", 0}, {"Q", 0}}},
+        {COURSE_OK, {{"N_q", 0}, {"LSE", 0}}},
+        {COURSE_OK, {{"H", 0}, {"H_k", 0}, {"stride_o.n", 8}}},
+        {COURSE_BAD_ARGUMENT, {{"O", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"LSE", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Vt", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"Q_scales", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"K_scales", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"V_scales", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"tickets", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_o.n", 63}}},
+        {COURSE_BAD_ARGUMENT, {{"stride_o.h", -8}}},
+        {COURSE_UNSUPPORTED, {{"stride_o.n", 68}}},
+        {0},
+    };
+    const struct idle_call far[] = {{COURSE_UNSUPPORTED, {{"stride_o.h", too_far}}}, {0}};
+    struct low l = of_blocks(all_keys(c, 64, 128), 0);
+    check_ordinary(c);
+    low_case(l, "", JUDGE_O);
+    check_idle_calls(c, calls, declare_attention, &l);
+    check_idle_calls(c, far, declare_attention, &l);
+    misaligned(c, "O");
+    misaligned(c, "Q");
+    misaligned(c, "K");
+    misaligned(c, "Vt");
+    check_launches_fail(c, declare_attention, &l);
+    l.p.scale = NAN;
+    low_name(&l, ", scale is NaN, which is not above 0");
+    low_declare(&l, (struct strides){0});
+    check_expect(c, COURSE_UNSUPPORTED, CAUSE_argument_check);
+    check_run(c);
+    step_arguments(c);
+}
+
+// Every array ends in a tile that is not full; around the ring more than once, and by the kernel of
+// many keys, too.
+static void safe(struct check* c) {
+    check_watch(c, WATCH_CHECK);
+    low_case(of_blocks(causal(c, 128 + check_pick(c, 33, 63), 640 + check_pick(c, 33, 63)), 0), "",
+             JUDGE_O);
+    low_case(of_blocks(of_d(all_keys(c, 65, 1100), 128), 0), "", JUDGE_O);
+    low_case(of_blocks(all_keys(c, check_pick(c, 129, 150), 2048), 0), "", JUDGE_O);
+    step_of_normal(c, rotated(rows_of_X(1, 128 + check_pick(c, 1, 99), 2, 64)), "");
+    step_of_normal(c, transposed(rows_of_X(1, 128 + check_pick(c, 1, 99), 1, 64)), "");
+}
+
+// ---- costs -------------------------------------------------------------------------------------
+
+static void by_wgmma(struct check* c) {
+    low_by_wgmma(all_keys(c, 128, 256));
+    low_by_wgmma(all_keys(c, 64 + check_pick(c, 1, 31), 128 + check_pick(c, 1, 31)));
+    low_by_wgmma(of_d(all_keys(c, 64, 256), 128));
+    low_by_wgmma(of_blocks(causal(c, 96, 128), 0));
+}
+
+// All of Q, K, V and O moves by TMA: but for scales, and what a launcher may load besides.
+static void moved_by_tma(struct check* c) {
+    const struct arena_traffic* t = low_by_wgmma(all_keys(c, 128, 256));
+    check_at_most(c, CAUSE_narrow_access, "part of the loads from global memory not made by TMA",
+                  1 - (double)t->tma_load_bytes / (double)t->global_load_bytes, 0.06);
+    const double outputs = 2.0 * 128 * 64;
+    check_at_most(c, CAUSE_narrow_access, "part of O not stored by TMA",
+                  1 - (double)t->tma_store_bytes / outputs, 0);
+}
+
+// The bytes of K and V that a case loads.
+static double low_loads(struct low l) {
+    check_watch(l.p.check, WATCH_PROFILE);
+    low_case(l, "", JUDGE_O | JUDGE_LSE);
+    return (double)problem_traffic(&l.p)->global_load_bytes - (double)(l.p.N_q * l.p.d);
+}
+
+// X is read once for scales of blocks, and once more for one scale; what comes out is stored once.
+static void judge_step_traffic(struct check* c, struct step s) {
+    check_watch(c, WATCH_PROFILE);
+    struct step_case q = begin_step(c, s, "");
+    q.is_counted = true;
+    declare_step(c, &q);
+    fill_step(&q);
+    judge_step(&q);
+    const struct arena_traffic* t = check_traffic(c);
+    check_at_most(c, CAUSE_too_much_read, "times that X is read",
+                  (double)t->global_load_bytes / (2.0 * (double)q.X->count), s.per_block ? 1 : 2.1);
+    check_at_most(c, CAUSE_too_much_written, "times that the bytes are stored",
+                  (double)t->global_store_bytes / (double)(q.to->count + 4 * q.scales->count),
+                  1.05);
+}
+
+// Every tile of queries reads all keys and values that it sees, a byte each: in tiles of 128 keys
+// 0.75 of what it would read without a mask; 1 if none is left out. Tiles have 64 queries or more.
+static void read_once_per_tile(struct check* c) {
+    enum { N = 256, TILE = 64 };
+    const double of_a_key = 2.0 * (double)low_contract.d, of_Q = N * (double)low_contract.d;
+    double read = (double)low_by_wgmma(all_keys(c, N, N))->global_load_bytes - of_Q;
+    check_at_most(c, CAUSE_too_much_read, "times that K and V are read", read / (of_a_key * N),
+                  (double)N / TILE);
+    double hidden = low_loads(of_blocks(causal(c, N, N), 0));
+    double more = low_loads(of_blocks(causal(c, N, N + MORE_KEYS), 0));
+    judge_masked_reads(c, N, hidden, more, 0.8);  // scales are read, too
+    low_loads(all_keys(c, 16, 4096));             // and no scores are kept
+    judge_step_traffic(c, rows_of_X(1, 256, 2, 64));
+    judge_step_traffic(c, of_all(transposed(rows_of_X(1, 256, 2, 64))));
+}
+
+static const struct item items[] = {
+    {4, "to eight bits: a scale for each block", scale_of_each_block},
+    {3, "to eight bits: one scale for a whole array", scale_of_all},
+    {3, "to eight bits: V transposed", step_transposed},
+    {3, "to eight bits: rows rotated", step_rotated},
+    {3, "to eight bits: any number of rows, any strides", any_rows},
+    {3, "to eight bits: what is no ordinary number", no_ordinary_numbers},
+    {5, "whole tiles, around the ring", whole_tiles},
+    {6, "scales of blocks", scales_of_blocks},
+    {3, "heads and batches, any scale", heads},
+    {3, "heads that share keys", groups},
+    {5, "any number of queries and keys", ragged},
+    {4, "causal", masked},
+    {2, "rows that see no key", empty_rows},
+    {2, "LSE", logsumexp},
+    {4, "hard scores, outliers through both calls", hard_scores},
+    {1, "called again with new data", again},
+    {1, "empty inputs and bad arguments", arguments},
+    {5, "no races, no stray accesses, order with TMA and wgmma", safe},
+    {24, "wgmma multiplies numbers of eight bits", by_wgmma},
+    {8, "TMA brings every tile", moved_by_tma},
+    {8, "nothing loaded twice, or that the mask hides", read_once_per_tile},
+    {0},
+};
+
+const struct lesson lesson = {
+    .name = "27_low_precision",
+    .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
+    .items = items,
+    .idea = {.what = "TMA brings bytes, and wgmma multiplies them as they are",
+             .paid_by = {by_wgmma, moved_by_tma, read_once_per_tile},
+             .naive = "grader/27_low_precision/naive.cu"},
+    .explain = explain};

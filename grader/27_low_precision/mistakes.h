@@ -1,0 +1,386 @@
+// mistakes.h: what is wrong with an output of lesson 27. For check.c.
+#ifndef MISTAKES_H
+#define MISTAKES_H
+
+#include "27_low_precision/low.h"
+
+// ---- bytes and scales --------------------------------------------------------------------------
+
+// A case of low_precision_quantise(): check_description() of the case.
+struct step_case {
+    struct check* check;
+    struct step s;
+    bool is_counted;  // its traffic is what the case is about
+    struct tensor *X, *to, *scales;
+};
+
+// What a kernel with this flaw leaves in t, of a case q.
+static bool is_flaw(const struct tensor* t, const struct step_case* q, struct step_flaw flaw) {
+    double* guess = check_allocate(q->check, t->count + 1, sizeof *guess);
+    quantise(&q->s, &flaw, q->X->value, t == q->to ? guess : NULL, t == q->to ? NULL : guess);
+    bool same = true, shown = false;
+    for (int64_t e = 0; e < t->count && same; e++) {
+        same = guess[e] == t->got[e] || (isnan(guess[e]) && isnan(t->got[e]));
+        shown |= guess[e] != t->want[e];
+    }
+    free(guess);
+    return same && shown;
+}
+
+static const struct {
+    enum cause cause;
+    struct step_flaw flaw;
+} step_flaws[] = {
+    {CAUSE_rotation, {.not_rotated = true}},
+    {CAUSE_rotation, {.not_normalised = true}},
+    {CAUSE_rotation, {.no_root = true}},
+    {CAUSE_rotation, {.widths = 3}},
+    {CAUSE_amax, {.amax = AMAX_SIGNED}},
+    {CAUSE_amax, {.amax = AMAX_INFINITE}},
+    {CAUSE_amax, {.amax = AMAX_OF_NAN}},
+    {CAUSE_amax, {.amax = AMAX_OF_HEAD}},
+    {CAUSE_amax, {.amax = AMAX_NO_FLOOR}},
+    {CAUSE_amax, {.amax = AMAX_FIRST_ROW}},
+    {CAUSE_amax, {.largest = 1}},
+    {CAUSE_amax, {.largest = 240}},
+    {CAUSE_amax, {.largest = 256}},
+    {CAUSE_upside_down, {.upside_down = true}},
+};
+
+// A byte that stands for a number beyond the largest, for NaN, and one next to another.
+static bool is_beyond(double want, double got) {
+    return ((int)want & 0x7f) == E4M3.largest && want != got &&
+           ((int)got & 0x7f) != E4M3.largest - 1;
+}
+static bool is_next(double want, double got) {
+    return (int)want / 0x80 == (int)got / 0x80 && fabs(want - got) == 1;
+}
+
+// All wrong bytes are of one kind, and what else there is is right.
+static enum cause explain_bytes(const struct step_case* q) {
+    const struct tensor* t = q->to;
+    int64_t wrong = 0, beyond = 0, next = 0, nan = 0, small = 0, moved = 0;
+    for (int64_t e = 0; e < t->count; e++) {
+        const double want = t->want[e], got = t->got[e];
+        if (want == got) continue;
+        wrong++;
+        beyond += is_beyond(want, got);
+        next += is_next(want, got);
+        nan += want == E4M3_NAN;
+        small += ((int)want & 0x7f) < 8;
+    }
+    // The bytes of 16 keys, or of 16 elements, in another order.
+    for (int64_t e = 0; e + SIXTEEN <= t->count; e += SIXTEEN) {
+        int64_t sum = 0;
+        for (int n = 0; n < SIXTEEN; n++)
+            sum += (int64_t)(t->want[e + n] * t->want[e + n] - t->got[e + n] * t->got[e + n]);
+        for (int n = 0; n < SIXTEEN && sum == 0; n++) moved += t->want[e + n] != t->got[e + n];
+    }
+    if (wrong == 0) return CAUSE_NONE;
+    if (10 * moved >= 9 * wrong && wrong > SIXTEEN) return CAUSE_fragment_order;
+    if (nan == wrong) return CAUSE_nan_lost;
+    if (beyond == wrong) return CAUSE_saturation;
+    return next + small >= wrong - beyond - nan ? CAUSE_nearest_of_eight : CAUSE_NONE;
+}
+
+// What is wrong with one of the two outputs of the first call.
+static enum cause explain_step(const struct step_case* q, const struct tensor* t) {
+    for (size_t n = 0; n < sizeof step_flaws / sizeof step_flaws[0]; n++)
+        if (is_flaw(t, q, step_flaws[n].flaw)) return step_flaws[n].cause;
+    // Rows, or all, as if X were packed.
+    const int64_t N = q->s.N, H = q->s.H, d = q->s.d;
+    for (int all = 0; all < 2 && q->X->count >= q->s.B * N * H * d; all++) {
+        struct step_case other = *q;
+        other.s.stride.n = H * d;
+        if (all) other.s.stride.h = d, other.s.stride.b = N * H * d;
+        const int64_t last = place(other.s.stride, q->s.B - 1, H - 1, N - 1);
+        if (last + d <= q->X->count && is_flaw(t, &other, (struct step_flaw){0}))
+            return CAUSE_stride_ignored;
+    }
+    return t == q->to ? explain_bytes(q) : CAUSE_NONE;
+}
+
+// Where both calls are made: what is wrong with what the first has left for the second.
+static enum cause explain_first_call(const struct low* l) {
+    static const struct step_flaw right;
+    for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
+        const struct step_case q = {.check = l->p.check,
+                                    .s = step_of(l, (enum which)a),
+                                    .X = l->X[a],
+                                    .to = l->bytes[a],
+                                    .scales = l->scales[a]};
+        struct tensor* const both[] = {q.scales, q.to};
+        quantise(&q.s, &right, q.X->value, q.to->want, q.scales->want);
+        for (int n = 0; n < 2; n++)
+            for (int64_t e = 0; e < both[n]->count; e++)
+                if (both[n]->got[e] != both[n]->want[e]) return explain_step(&q, both[n]);
+    }
+    return CAUSE_NONE;
+}
+
+// ---- scales in the attention -------------------------------------------------------------------
+
+enum other_scale {
+    MISSING,
+    TWICE,
+    OF_BLOCK_0,
+    OF_NEXT_BLOCK,
+    OF_BLOCK_BEFORE,
+    FIRST_OF_ALL,
+    OTHERS
+};
+
+static double other_scale(const struct low* l, enum which a, int64_t head, int64_t n,
+                          enum other_scale how) {
+    const int64_t block = n / SCALE_BLOCK;
+    const struct step s = step_of(l, a);
+    const int64_t T = l->per_block ? blocks_of_rows(&s) : 1;
+    const double* scale = l->scales[a]->value + (l->per_block ? head * T : 0);
+    const double own = scale[l->per_block ? block : 0];
+    switch (how) {
+    case MISSING:
+        return 1;
+    case TWICE:
+        return own * own;
+    case OF_BLOCK_0:
+        return scale[0];
+    case OF_NEXT_BLOCK:
+        return scale[block + 1 < T ? block + 1 : block];
+    case OF_BLOCK_BEFORE:
+        return scale[block > 0 ? block - 1 : 0];
+    default:
+        return l->scales[a]->value[0];
+    }
+}
+
+// The values of array a with other scales; to be freed.
+static double* with_other_scales(const struct low* l, enum which a, enum other_scale how) {
+    const struct step s = step_of(l, a);
+    const struct tensor* t = l->p.array[a].tensor;
+    double* value = check_allocate(l->p.check, t->count + 1, sizeof *value);
+    for (int64_t e = 0; e < t->count; e++) {
+        const int64_t row = e / s.d, n = row / s.H % s.N, h = row % s.H, b = row / (s.N * s.H);
+        const int64_t head = b * s.H + h, T = blocks_of_rows(&s);
+        const double own = l->scales[a]->value[l->per_block ? head * T + n / SCALE_BLOCK : 0];
+        value[e] = t->value[e] / own * other_scale(l, a, head, n, how);
+    }
+    return value;
+}
+
+// How far what was found is from what the problem `other`, of the same arrays, has; in parts of how
+// far it is from what is wanted. Of rows all over the output: P is rounded by 2^-4 of itself, and
+// so single rows prove nothing.
+static double distance_to(const struct suspect* s, const struct problem* other) {
+    enum { SAMPLES = 24 };
+    const struct problem* p = s->problem;
+    const struct tensor* t = s->tensor;
+    const enum which a = is_O(s) ? ARRAY_O : ARRAY_LSE;
+    const int64_t rows = p->B * p->H * p->N_q, step = rows / SAMPLES + 1;
+    double O[MAX_HEAD], LSE, off = 0, wrong = 0;
+    for (int64_t row = 0; row < rows; row += step) {
+        const int64_t i = row % p->N_q, h = row / p->N_q % p->H, b = row / (p->N_q * p->H);
+        const int64_t first = place_in(p, a, b, h, i);
+        forward_reference_row(other, false, b, h, i, O, &LSE);
+        for (int64_t x = 0; x < width_of(p, a); x++) {
+            if (t->got[first + x] == t->want[first + x]) continue;  // -infinity, too
+            off += fabs(t->got[first + x] - (is_O(s) ? O[x] : LSE));
+            wrong += fabs(t->got[first + x] - t->want[first + x]);
+        }
+    }
+    return wrong > 0 ? off / wrong : INFINITY;
+}
+
+static enum cause explain_scales(const struct suspect* s) {
+    static const unsigned sets[] = {1, 2, 4, 6, 3, 7};  // of Q, K, V
+    const struct low* l = s->problem;
+    double nearest = INFINITY;
+    if (l->p.N_k == 0) return CAUSE_NONE;
+    for (size_t n = 0; n < sizeof sets / sizeof sets[0]; n++)
+        for (int how = MISSING; how < OTHERS; how++) {
+            struct problem other = l->p;
+            struct tensor tensor[3];
+            for (int a = ARRAY_Q; a <= ARRAY_V; a++) {
+                tensor[a] = *l->p.array[a].tensor;
+                if (sets[n] >> a & 1)
+                    tensor[a].value = with_other_scales(l, (enum which)a, (enum other_scale)how);
+                other.array[a].tensor = &tensor[a];
+            }
+            nearest = fmin(nearest, distance_to(s, &other));
+            for (int a = ARRAY_Q; a <= ARRAY_V; a++)
+                if (sets[n] >> a & 1) free(tensor[a].value);
+        }
+    return nearest < 0.25 ? CAUSE_scale_of_block : CAUSE_NONE;
+}
+
+// ---- a walk from the last block of keys to the first --------------------------------------------
+
+enum { WALK_K = 128, WALK_ROWS = 16 };
+
+// How a kernel goes wrong in its rounds.
+enum walk_flaw {
+    KEYS_IN_ORDER,     // a word of P has four keys in a row
+    ROWS_MIXED,        // a word has two keys of either row
+    WORDS_SWAPPED,     // the words of the second row and of the second half are swapped
+    O_KEPT,            // O is not rescaled
+    L_KEPT,            // l is not
+    V_OF_NEXT,         // the weights of a block multiply the values of the next one
+    LAST_PV_LOST,      // the last block's product with V is left out
+    P_ONCE,            // P is at most 1 when it is rounded
+    P_TOO_LARGE,       // it is up to 2^10, and 448 stands for what is larger
+    L_OF_PV,           // l sums P times the scale of V
+    L_WITHOUT_FACTOR,  // l has not the factor that P has
+    LSE_WITH_FACTOR,   // LSE has it
+    WALK_FLAWS
+};
+
+static const enum cause causes_of_walk[WALK_FLAWS] = {
+    [KEYS_IN_ORDER] = CAUSE_fragment_order,
+    [ROWS_MIXED] = CAUSE_fragment_order,
+    [WORDS_SWAPPED] = CAUSE_fragment_order,
+    [O_KEPT] = CAUSE_no_rescale_O,
+    [L_KEPT] = CAUSE_no_rescale,
+    [V_OF_NEXT] = CAUSE_tile_skipped,
+    [LAST_PV_LOST] = CAUSE_tile_skipped,
+    [P_ONCE] = CAUSE_low_precision,
+    [P_TOO_LARGE] = CAUSE_saturation,
+    [L_OF_PV] = CAUSE_scale_of_block,
+    [L_WITHOUT_FACTOR] = CAUSE_weight_factor,
+    [LSE_WITH_FACTOR] = CAUSE_weight_factor,
+};
+
+// Where the A of a product, of 16 rows and 32 keys, has the weight of its row and k from: sets the
+// row and the key. A right one has key_of_byte[] of its own row.
+static void weight_at(enum walk_flaw flaw, int* row, int* k) {
+    const int half = *k / SIXTEEN, t = *k % SIXTEEN / 4, i = *k % 4, second = *row / 8,
+              g = *row % 8;
+    *k = half * SIXTEEN + key_of_byte[*k % SIXTEEN];
+    if (flaw == KEYS_IN_ORDER) *k = half * SIXTEEN + 4 * t + i;
+    if (flaw == ROWS_MIXED) {
+        *row = g + i / 2 * 8;
+        *k = 8 * (second + 2 * half) + 2 * t + i % 2;
+    }
+    if (flaw == WORDS_SWAPPED) {
+        *row = g + 8 * half;
+        *k = second * SIXTEEN + 2 * t + i % 2 + i / 2 * 8;
+    }
+}
+
+struct walked {
+    double O[WALK_ROWS][MAX_HEAD], l[WALK_ROWS], m[WALK_ROWS], LSE[WALK_ROWS];
+};
+
+static double rounded_weight(enum walk_flaw flaw, const struct numbers* n, double P) {
+    if (flaw == P_ONCE) return few_bits_round(&E4M3, n, P / 256);
+    if (flaw == P_TOO_LARGE) return few_bits_round(&E4M3, n, P * 4);
+    return few_bits_round(&E4M3, n, P);
+}
+
+// Rows i0 and the 15 behind it, of a tile of 128 rows.
+static void walk_rows(const struct low* l, enum walk_flaw flaw, int64_t b, int64_t h, int64_t i0,
+                      struct walked* w) {
+    const struct problem* p = &l->p;
+    const struct numbers numbers = numbers_of(&E4M3);
+    double P[WALK_ROWS][WALK_K], v = 1;
+    const int64_t tile_end = i0 / 128 * 128 + 127;
+    const int64_t last = keys_seen(p, tile_end < p->N_q ? tile_end : p->N_q - 1) - 1;
+    memset(w, 0, sizeof *w);
+    for (int r = 0; r < WALK_ROWS; r++) w->m[r] = -INFINITY;
+    for (int64_t j = last / WALK_K; last >= 0 && j >= 0; j--) {
+        v = scale_of_V(l, b, h, j * WALK_K);
+        for (int r = 0; r < WALK_ROWS; r++) {
+            double m = w->m[r], sum = 0;
+            for (int n = 0; n < WALK_K; n++) {
+                const int64_t key = j * WALK_K + n, i = i0 + r;
+                const bool sees = i < p->N_q && key < keys_seen(p, i) && key < p->N_k;
+                P[r][n] = sees ? score(p, b, h, i, key) / M_LN2 + log2(v) : -INFINITY;
+                m = fmax(m, P[r][n]);
+            }
+            const double alpha = m > -INFINITY ? exp2(w->m[r] - m) : 1;
+            w->m[r] = m;
+            for (int n = 0; n < WALK_K; n++) {
+                P[r][n] = P[r][n] > -INFINITY ? exp2(P[r][n] - m + 8) : 0;
+                sum += P[r][n];
+                P[r][n] = rounded_weight(flaw, &numbers, P[r][n]);
+            }
+            if (flaw != L_KEPT) w->l[r] *= alpha;
+            w->l[r] += flaw == L_OF_PV ? sum : sum / v;
+            for (int64_t x = 0; x < p->d && flaw != O_KEPT; x++) w->O[r][x] *= alpha;
+        }
+        const int64_t of_V = flaw == V_OF_NEXT && j > 0 ? j - 1 : j;
+        const double v_there = scale_of_V(l, b, h, of_V * WALK_K);
+        for (int r = 0; r < WALK_ROWS; r++)
+            for (int n = 0; n < WALK_K && !(flaw == LAST_PV_LOST && j == 0); n++) {
+                int row = r, k = n % 32;
+                const int64_t key =
+                    of_V * WALK_K + n / 32 * 32 + k / SIXTEEN * SIXTEEN + key_of_byte[k % SIXTEEN];
+                weight_at(flaw, &row, &k);
+                const double weight = P[row][n / 32 * 32 + k];
+                if (key >= p->N_k || weight == 0) continue;
+                const double* value = row_of(p, ARRAY_V, b, h, key);
+                for (int64_t x = 0; x < p->d; x++) w->O[r][x] += weight * value[x] / v_there;
+            }
+    }
+    for (int r = 0; r < WALK_ROWS; r++) {
+        const double factor = flaw == P_ONCE ? 256 : flaw == P_TOO_LARGE ? 0.25 : 1;
+        const double sum = flaw == L_WITHOUT_FACTOR ? w->l[r] / 256 : w->l[r];
+        for (int64_t x = 0; x < p->d; x++) w->O[r][x] = sum > 0 ? w->O[r][x] * factor / sum : 0;
+        w->LSE[r] =
+            sum > 0 ? (w->m[r] - (flaw == LSE_WITH_FACTOR ? 0 : 8) + log2(sum)) * M_LN2 : -INFINITY;
+    }
+}
+
+struct walk_of {
+    const struct low* l;
+    enum walk_flaw flaw;
+};
+
+static bool row_of_walk(const struct problem* p, const void* how, int64_t b, int64_t h, int64_t i,
+                        double* O, double* LSE) {
+    const struct walk_of* of = how;
+    struct walked w;
+    walk_rows(of->l, of->flaw, b, h, i - i % WALK_ROWS, &w);
+    memcpy(O, w.O[i % WALK_ROWS], (size_t)p->d * sizeof *O);
+    *LSE = w.LSE[i % WALK_ROWS];
+    return true;
+}
+
+static enum cause explain_walk(const struct suspect* s) {
+    const struct low* l = s->problem;
+    const struct problem* p = &l->p;
+    const int64_t n_O = p->array[ARRAY_O].tensor->count, n = p->array[ARRAY_LSE].tensor->count;
+    double* O = check_allocate(p->check, n_O + n, sizeof *O);
+    enum cause cause = CAUSE_NONE;
+    for (int flaw = 0; flaw < WALK_FLAWS && !cause; flaw++) {
+        const struct walk_of of = {l, (enum walk_flaw)flaw};
+        if (!forward_rows_fit(s, row_of_walk, &of)) continue;
+        for (int64_t e = 0; e < n_O + n; e++) O[e] = NAN;
+        for (int64_t head = 0; head < p->B * p->H; head++)
+            for (int64_t i = 0; i < p->N_q; i += WALK_ROWS) {
+                struct walked w;
+                const int64_t b = head / p->H, h = head % p->H;
+                walk_rows(l, of.flaw, b, h, i, &w);
+                for (int64_t r = 0; r < WALK_ROWS && i + r < p->N_q; r++) {
+                    memcpy(O + place_in(p, ARRAY_O, b, h, i + r), w.O[r], (size_t)p->d * sizeof *O);
+                    O[n_O + place_in(p, ARRAY_LSE, b, h, i + r)] = w.LSE[r];
+                }
+            }
+        if (is_guess(s, is_O(s) ? O : O + n_O)) cause = causes_of_walk[flaw];
+    }
+    free(O);
+    return cause;
+}
+
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    if (t == check_tensor(c, "tickets")) return CAUSE_ticket_kept;
+    if (t == check_tensor(c, "to") || t == check_tensor(c, "scales"))
+        return explain_step(check_description(c), t);
+    const struct suspect s = forward_suspect(c, t, budget);
+    const struct low* l = s.problem;
+    enum cause cause = CAUSE_NONE;
+    if (l->call == CALL_BOTH) cause = explain_first_call(l);
+    if (l->call == CALL_ATTENTION) cause = explain_scales(&s);
+    if (!cause && l->call == CALL_ATTENTION && l->p.N_k > 0) cause = explain_walk(&s);
+    return cause ? cause : fragment_explain(c, t, budget);
+}
+
+#endif

@@ -1,0 +1,385 @@
+// forwards.cu: the second step, from the first block of keys to the last, with amax found by whole
+// numbers: of positive floats the larger one has the larger bits.
+//
+//     x = scale_x * byte,  S = scale Q K^T,  P = softmax(S),  O = P V       (README eq. 1, 2)
+#include "low_precision.h"
+
+#include <float.h>
+
+#include "flash8.h"
+#include "hopper.h"
+#include "quantise.h"
+
+enum {
+    STAGES = 4,          // of K and of V
+    TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
+    TURN_THREADS = 256,  // who gives a turn, and who takes it
+};
+
+// P is relative to its largest weight so far, which is then 2^8: e4m3 has numbers up to 448, and
+// twice as many of them are below 1 as above. It cancels in O / l.                (README eq. 5)
+#define P_EXPONENT 8.0f
+
+// ---- to eight bits -----------------------------------------------------------------------------
+
+// Which scale a kernel uses: its own block's, which it stores; or one for all, of which it
+// finds the largest in a first pass, or which it uses in a second.
+enum pass { OWN_SCALE, FIND_SCALE, USE_SCALE };
+
+// Grid: blocks of 128 rows of all heads.
+template <class T>
+__global__ void __launch_bounds__(QUANTISE_THREADS)
+    quantise_kernel(const struct quantise p, enum pass what) {
+    __shared__ float of_warp[QUANTISE_WARPS];
+    __shared__ unsigned tile[T::d][WORDS];
+    struct rows_of_block at = find_rows(p);
+    float x[T::PASSES][PIECE], scale;
+    load_rows<T>(x, p, at);
+    if (p.rotated) rotate<T>(x);
+    if (what == USE_SCALE) {
+        scale = p.scales[0];
+    } else {
+        // amax = the largest finite |x|, scale = amax / 448                       (README eq. 1)
+        unsigned amax = __float_as_uint(SMALLEST_AMAX);
+#pragma unroll
+        for (int i = 0; i < T::PASSES * PIECE; i++) {
+            unsigned bits = __float_as_uint(x[i / PIECE][i % PIECE]) & 0x7fffffff;
+            if (bits < 0x7f800000) amax = max(amax, bits);
+        }
+        scale = largest_of_block(__uint_as_float(amax), of_warp) / E4M3_LARGEST;
+        // Of positive floats the larger one has the larger bits.
+        if (threadIdx.x == 0 && what == FIND_SCALE)
+            atomicMax((unsigned*)p.scales, __float_as_uint(scale));
+        if (threadIdx.x == 0 && what == OWN_SCALE) p.scales[blockIdx.x] = scale;
+        if (what == FIND_SCALE) return;
+    }
+    // byte = e4m3(x (1 / scale)): four at a time, of a row, or of four rows whose bytes are
+    // neighbours in V^T
+    float factor = 1.0f / scale;
+#pragma unroll
+    for (int i = 0; i < T::PASSES * PIECE; i++) x[i / PIECE][i % PIECE] *= factor;
+    if (p.transposed) {
+        unsigned word[T::PASSES / 4][PIECE];
+#pragma unroll
+        for (int n = 0; n < T::PASSES / 4; n++)
+#pragma unroll
+            for (int i = 0; i < PIECE; i++)
+                word[n][i] =
+                    pack_e4m3(x[4 * n][i], x[4 * n + 1][i], x[4 * n + 2][i], x[4 * n + 3][i]);
+        store_transposed<T>(p, at, word, tile);
+    } else {
+        unsigned word[T::PASSES][2];
+#pragma unroll
+        for (int pass = 0; pass < T::PASSES; pass++)
+#pragma unroll
+            for (int n = 0; n < 2; n++)
+                word[pass][n] = pack_e4m3(x[pass][4 * n], x[pass][4 * n + 1], x[pass][4 * n + 2],
+                                          x[pass][4 * n + 3]);
+        store_bytes<T>(p, at, word);
+    }
+}
+
+template <int d> static int launch_quantise(const struct quantise& p, int blocks) {
+    void (*kernel)(struct quantise, enum pass) = quantise_kernel<quantise_sizes<d>>;
+    if (p.per_block) {
+        kernel<<<blocks, QUANTISE_THREADS>>>(p, OWN_SCALE);
+        COURSE_TRY(cudaGetLastError());
+        return COURSE_OK;
+    }
+    COURSE_TRY(cudaMemsetAsync(p.scales, 0, sizeof(float)));
+    kernel<<<blocks, QUANTISE_THREADS>>>(p, FIND_SCALE);
+    COURSE_TRY(cudaGetLastError());
+    kernel<<<blocks, QUANTISE_THREADS>>>(p, USE_SCALE);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int low_precision_quantise(e4m3* to_gpu, float* scales_gpu, const bf16* X_gpu, int B,
+                                      int N, int H, int d, struct strides stride_x, int per_block,
+                                      int rotated, int transposed) {
+    struct quantise p = {{X_gpu, stride_x}, to_gpu,  scales_gpu, B, N, H,
+                         per_block,         rotated, transposed};
+    int blocks, status = check_quantise(&p, d, &blocks);
+    if (status != COURSE_OK || blocks == 0) return status;
+    p.blocks = CEIL_DIV(N, SCALE_BLOCK);
+    return d == 128 ? launch_quantise<128>(p, blocks) : launch_quantise<64>(p, blocks);
+}
+
+// ---- attention ---------------------------------------------------------------------------------
+
+template <int head_dim> struct flash_tiles {
+    enum {
+        d = head_dim,
+        CONSUMERS = 2,
+        BLOCK_Q = ROWS * CONSUMERS,
+        STAGE = BLOCK_K * head_dim / 16,  // from stage to stage of K or V, for descriptors
+        THREADS = WARPGROUP * (CONSUMERS + 1),
+        PRODUCER_REGISTERS = 24,
+        CONSUMER_REGISTERS = 240,
+    };
+};
+
+// The scales of a block of K and of V.
+struct scales {
+    float k, v;
+};
+
+template <class T> struct block_smem {
+    e4m3 Q[T::BLOCK_Q * T::d];
+    e4m3 K[STAGES][BLOCK_K * T::d];
+    e4m3 V[STAGES][T::d * BLOCK_K];
+    bf16 O[T::d / PANEL][T::BLOCK_Q * PANEL];
+    struct scales scales[STAGES];  // of the block in K[...]
+    mbarrier Q_full;
+    mbarrier K_full[STAGES], K_empty[STAGES], V_full[STAGES], V_empty[STAGES];
+};
+
+// What a thread knows of its two rows.
+template <class T> struct state {
+    float S[BLOCK_K / 2];
+    float O[T::d / 2];
+    unsigned P[BLOCK_K / 8];
+    float m[2], l[2];      // m: in base 2, and of the weights times the scale of V
+    struct scales scales;  // of the block that is in S
+    float c;               // scale * log2(e) * the scale of its rows of Q
+    int seen[2];
+};
+
+// scale * log2(e) * the scale of a warpgroup's rows of Q, which lie in one block of 128.
+__device__ __forceinline__ float factor_of_rows(const struct flash& p, const struct place& place,
+                                                int first_row) {
+    int64_t head = (int64_t)place.batch * p.H_q + place.head;
+    int64_t block = head * CEIL_DIV(p.N_q, SCALE_BLOCK) + min(first_row, p.N_q - 1) / SCALE_BLOCK;
+    return p.c * p.Q_scales[p.per_block ? block : 0];
+}
+
+// m becomes the larger of itself and the rows' maximum; what was summed is to be multiplied by
+// alpha.
+//     m_i = max(m_i, max_j S_ij c k + log2 v)                                     (README eq. 4)
+template <class T>
+__device__ __forceinline__ void raise_maximum(struct state<T>& s, float alpha[2]) {
+    float part[2][2] = {{s.S[0], s.S[1]}, {s.S[2], s.S[3]}};  // two of a row: a shorter chain
+#pragma unroll
+    for (int i = 4; i < BLOCK_K / 2; i++)
+        part[i / 2 % 2][i % 2] = fmaxf(part[i / 2 % 2][i % 2], s.S[i]);
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float M = fmaxf(part[r][0], part[r][1]);
+        M = fmaxf(M, __shfl_xor_sync(0xffffffff, M, 1));
+        M = fmaxf(M, __shfl_xor_sync(0xffffffff, M, 2));
+        M = fmaxf(fmaf(M, s.c * s.scales.k, __log2f(s.scales.v)), s.m[r]);
+        alpha[r] = M == -INFINITY ? 1.0f : exp2_approx(s.m[r] - M);
+        s.m[r] = M;
+    }
+}
+
+// S becomes P, and sum what l gains. A row that has seen no key yet has m = -infinity and only
+// scores of -infinity: with guard it is shifted by 0.
+//     P_ij = 2^(S_ij c k + log2 v - m_i + 8),    l gains P / v                    (README eq. 5)
+template <class T>
+__device__ __forceinline__ void exponentials(struct state<T>& s, float sum[2], bool guard) {
+    float shift[2], c = s.c * s.scales.k, from = __log2f(s.scales.v) + P_EXPONENT;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        shift[r] = from - (guard && s.m[r] == -INFINITY ? 0.0f : s.m[r]);
+        sum[r] = 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < BLOCK_K / 2; i++) {
+        s.S[i] = exp2_approx(fmaf(s.S[i], c, shift[i / 2 % 2]));
+        sum[i / 2 % 2] += s.S[i];
+    }
+    float of_v = __fdividef(1.0f, s.scales.v);
+    sum[0] *= of_v, sum[1] *= of_v;
+}
+
+// P as the A of a product of eight bits. A lane's four numbers of a word are neighbours in k there;
+// in S they come in pairs, of keys 2t, 2t + 1 and 2t + 8, 2t + 9 of 16. So it takes these for
+// neighbours, and V^T has its keys in this order.
+template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
+#pragma unroll
+    for (int n = 0; n < BLOCK_K / 8; n++) {
+        const float* P = &s.S[n / 2 * 8 + n % 2 * 2];
+        s.P[n] = pack_e4m3(P[0], P[1], P[4], P[5]);
+    }
+}
+
+// S becomes P; l and O follow the maximum.
+template <class T>
+__device__ __forceinline__ void make_weights(struct state<T>& s, const float alpha[2]) {
+    float sum[2];
+    exponentials<T>(s, sum, true);
+    pack<T>(s);
+#pragma unroll
+    for (int r = 0; r < 2; r++) s.l[r] = alpha[r] * s.l[r] + sum[r];
+    multiply_rows<T>(s.O, alpha);
+}
+
+// l of the whole rows: LSE, and factor = 1 / l.                                   (README eq. 6)
+//     LSE = (m - 8) ln 2 + ln l;  O = 0 and LSE = -infinity for a row that sees no key
+__device__ __forceinline__ void finish_sums(const struct flash& p, const struct place& place,
+                                            int row, const float m[2], const float l[2],
+                                            float factor[2]) {
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        float sum = l[r];
+        sum += __shfl_xor_sync(0xffffffff, sum, 1);
+        sum += __shfl_xor_sync(0xffffffff, sum, 2);
+        if (threadIdx.x % 4 == 0 && row + 8 * r < p.N_q)
+            p.LSE[((int64_t)place.batch * p.H_q + place.head) * p.N_q + row + 8 * r] =
+                sum > 0 ? (m[r] - P_EXPONENT + __log2f(sum)) * LN_2 : -INFINITY;
+        factor[r] = sum > 0 ? 1.0f / sum : 0.0f;
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct flash& p,
+                                        const struct place& place, int consumer) {
+    struct state<T> s;
+    unsigned Q = wgmma_descriptor(smem.Q + consumer * ROWS * T::d, 0);
+    unsigned K = wgmma_descriptor(smem.K[0], 0), V = wgmma_descriptor(smem.V[0], 0);
+    int thread = threadIdx.x % WARPGROUP, first = consumer * ROWS + thread / 32 * WARP_ROWS;
+    int row = place.row0 + first + thread % 32 / 4;
+    s.seen[0] = keys_seen(p, row), s.seen[1] = keys_seen(p, row + 8);
+    s.c = factor_of_rows(p, place, place.row0 + consumer * ROWS);
+    s.m[0] = s.m[1] = -INFINITY, s.l[0] = s.l[1] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < T::d / 2; i++) s.O[i] = 0.0f;
+    if (consumer == T::CONSUMERS - 1) named_arrive(TURN, TURN_THREADS);  // consumer 0 begins
+    mbarrier_wait(&smem.Q_full, 0);
+    mbarrier_wait(&smem.K_full[0], 0);
+    s.scales = smem.scales[0];
+    named_sync(TURN + consumer, TURN_THREADS);  // also: all 128 have read the scales
+    issue_QK<T>(s.S, Q, K);
+    named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+    wgmma_wait<0>();
+    wgmma_hold<BLOCK_K / 2>(s.S);
+    if (thread == 0) mbarrier_arrive(&smem.K_empty[0]);
+    float alpha[2];
+    mask_edges(s.S, s.seen, place.first * BLOCK_K);
+    raise_maximum<T>(s, alpha);
+    make_weights<T>(s, alpha);
+    unsigned round = 0, stage = 0;
+    for (int j = place.first + 1; j <= place.last; j++) {
+        unsigned next = (round + 1) % STAGES;
+        mbarrier_wait(&smem.K_full[next], (round + 1) / STAGES % 2);
+        s.scales = smem.scales[next];
+        named_sync(TURN + consumer, TURN_THREADS);
+        issue_QK<T>(s.S, Q, K + next * T::STAGE);
+        mbarrier_wait(&smem.V_full[stage], round / STAGES % 2);
+        issue_PV<T>(s.O, s.P, V + stage * T::STAGE);
+        named_arrive(TURN + (consumer + 1) % T::CONSUMERS, TURN_THREADS);
+        wgmma_wait<1>();
+        wgmma_hold<BLOCK_K / 2>(s.S);
+        if (thread == 0) mbarrier_arrive(&smem.K_empty[next]);
+        mask_edges(s.S, s.seen, j * BLOCK_K);
+        raise_maximum<T>(s, alpha);
+        wgmma_wait<0>();
+        wgmma_hold<T::d / 2>(s.O);
+        if (thread == 0) mbarrier_arrive(&smem.V_empty[stage]);
+        make_weights<T>(s, alpha);
+        round++, stage = next;
+    }
+    mbarrier_wait(&smem.V_full[stage], round / STAGES % 2);
+    issue_PV<T>(s.O, s.P, V + stage * T::STAGE);
+    float factor[2];
+    finish_sums(p, place, row, s.m, s.l, factor);
+    wgmma_wait<0>();
+    wgmma_hold<T::d / 2>(s.O);
+    multiply_rows<T>(s.O, factor);
+    store_O<T>(p, place, first, s.O, smem.O);
+    bulk_wait<0>();  // shared memory must live until it is read
+}
+
+// ---- the producer: one thread
+
+// The scales of block j of a head of keys. Behind the last key there are none.
+__device__ __forceinline__ struct scales scales_of(const struct flash& p, int head, int j) {
+    struct scales scales = {1.0f, 1.0f};
+    int blocks = CEIL_DIV(p.N_k, SCALE_BLOCK);
+    int64_t at = p.per_block ? (int64_t)head * blocks + j : 0;
+    if (j < blocks) scales.k = p.K_scales[at], scales.v = p.V_scales[at];
+    return scales;
+}
+
+template <class T>
+__device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct flash& p,
+                                        const struct place& place) {
+    mbarrier_arrive_expect(&smem.Q_full, sizeof smem.Q);
+    tma_load_3d(smem.Q, &p.Q_map, &smem.Q_full, L2_EVICT_FIRST, 0, place.row0,
+                place.batch * p.H_q + place.head);
+    int head = key_head(p, place);
+    unsigned round = 0;
+    for (int j = place.first; j <= place.last; j++, round++) {
+        unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
+        struct scales scales = scales_of(p, head, j);
+        mbarrier_wait(&smem.K_empty[stage], parity);
+        smem.scales[stage] = scales;  // who waits for K_full sees them
+        mbarrier_arrive_expect(&smem.K_full[stage], sizeof smem.K[0]);
+        tma_load_3d(smem.K[stage], &p.K_map, &smem.K_full[stage], L2_EVICT_LAST, 0, j * BLOCK_K,
+                    head);
+        mbarrier_wait(&smem.V_empty[stage], parity);
+        mbarrier_arrive_expect(&smem.V_full[stage], sizeof smem.V[0]);
+        tma_load_3d(smem.V[stage], &p.V_map, &smem.V_full[stage], L2_EVICT_LAST, j * BLOCK_K, 0,
+                    head);
+    }
+}
+
+// ---- GPU kernel
+
+// Who arrives how often in a phase of each barrier.
+template <class T> __device__ __forceinline__ void make_barriers(struct block_smem<T>& smem) {
+    mbarrier_init(&smem.Q_full, 1);
+    for (int i = 0; i < STAGES; i++) {
+        mbarrier_init(&smem.K_full[i], 1), mbarrier_init(&smem.K_empty[i], T::CONSUMERS);
+        mbarrier_init(&smem.V_full[i], 1), mbarrier_init(&smem.V_empty[i], T::CONSUMERS);
+    }
+    fence_mbarrier_init();
+}
+
+// Grid: the tiles of queries of all heads.
+template <class T>
+__global__ void __launch_bounds__(T::THREADS, 1)
+    low_precision_kernel(const __grid_constant__ struct flash p) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
+    struct place place = place_of_block<T>(p);
+    if (threadIdx.x == 0) make_barriers<T>(smem);
+    __syncthreads();  // the barriers are there before anybody uses them
+    // The same number in all lanes, and the compiler knows it.
+    int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
+    if (warpgroup == 0) {
+        setmaxnreg_dec<T::PRODUCER_REGISTERS>();
+        if (threadIdx.x == 0) produce<T>(smem, p, place);
+    } else {
+        setmaxnreg_inc<T::CONSUMER_REGISTERS>();
+        consume<T>(smem, p, place, warpgroup - 1);
+    }
+}
+
+template <class T> static int launch(struct flash p, const struct arrays8& arrays) {
+    if (make_maps(&p, &arrays, T::d, T::BLOCK_Q)) return COURSE_CUDA_ERROR;
+    p.tiles_of_head = CEIL_DIV(p.N_q, T::BLOCK_Q);
+    void (*kernel)(struct flash) = low_precision_kernel<T>;
+    const int bytes = sizeof(struct block_smem<T>);
+    COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    kernel<<<p.tiles_of_head * p.B * p.H_q, T::THREADS, bytes>>>(p);
+    COURSE_TRY(cudaGetLastError());
+    return COURSE_OK;
+}
+
+extern "C" int low_precision(bf16* O_gpu, float* LSE_gpu, const e4m3* Q_gpu, const e4m3* K_gpu,
+                             const e4m3* Vt_gpu, const float* Q_scales_gpu,
+                             const float* K_scales_gpu, const float* V_scales_gpu, int B, int N_q,
+                             int N_k, int H_q, int H_k, int d, struct strides stride_o, float scale,
+                             int causal, int per_block, int* tickets_gpu) {
+    const struct arrays8 arrays = {Q_gpu, K_gpu, Vt_gpu};
+    struct flash p = {};
+    p.O = {O_gpu, stride_o}, p.LSE = LSE_gpu, p.tickets = tickets_gpu;
+    p.Q_scales = Q_scales_gpu, p.K_scales = K_scales_gpu, p.V_scales = V_scales_gpu;
+    p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
+    p.causal = causal != 0, p.per_block = per_block != 0, p.c = scale * LOG2_E;
+    int multiprocessors, status = check_call(&arrays, &p, d, scale, &multiprocessors);
+    if (status != COURSE_OK || multiprocessors == 0) return status;
+    return d == 128 ? launch<flash_tiles<128>>(p, arrays) : launch<flash_tiles<64>>(p, arrays);
+}

@@ -1,0 +1,188 @@
+// flash8.h: what all versions of lesson 27 share: which keys a tile sees, a warpgroup's products,
+// the masks, and the maps. Given.
+#ifndef FLASH8_H
+#define FLASH8_H
+
+#include <limits.h>
+#include <math.h>
+
+#include "arrays.h"
+#include "hopper.h"
+#include "low_precision.h"
+
+#define LOG2_E 1.44269504f
+#define LN_2 0.69314718f
+
+enum {
+    BLOCK_K = SCALE_BLOCK,  // keys of a block: they share their scales
+    ROWS = 64,              // queries of a warpgroup: the M of wgmma
+    WARP_ROWS = 16,         // of one of its warps
+    WARPGROUP = 128,
+};
+
+// What a kernel works on.
+struct flash {
+    CUtensorMap Q_map, K_map, V_map, O_map;
+    struct rows O;
+    float* LSE;
+    int* tickets;  // the next tile that nobody has; how many blocks are done
+    const float *Q_scales, *K_scales, *V_scales;
+    int B, N_q, N_k, H_q, H_k, causal, per_block;
+    int tiles, tiles_of_head, section;  // section: heads that are worked on together
+    float c;                            // scale * log2(e)
+};
+
+// ---- which keys a query sees
+
+// A tile of queries: its first row, its head; the walk over blocks of keys from last to first, at
+// least one. live: there is such a tile.
+struct __align__(16) place {
+    int row0, head, batch, live, first, last;
+};
+
+// Query i sees so many of the first keys; none, if it is not above 0. It grows with i.
+__device__ __forceinline__ int keys_seen(const struct flash& p, int i) {
+    return p.causal ? min(min(i, p.N_q - 1) + (p.N_k - p.N_q) + 1, p.N_k) : p.N_k;
+}
+
+// The walk of a tile of `rows` queries whose row0 is set. If they see no key, it is a block behind
+// the last key: TMA brings zeros and loads nothing, and a mask hides them.
+__device__ __forceinline__ void find_walk(const struct flash& p, struct place& place, int rows) {
+    int seen = keys_seen(p, place.row0 + rows - 1);
+    place.first = 0, place.last = (seen - 1) / BLOCK_K;
+    if (seen <= 0) place.first = place.last = p.N_k / BLOCK_K + 1;
+}
+
+// The tile of a block in a grid of all tiles, p.tiles_of_head of each head.
+template <class T> __device__ __forceinline__ struct place place_of_block(const struct flash& p) {
+    struct place place = {};
+    int head = blockIdx.x / p.tiles_of_head;
+    place.row0 = (int)(blockIdx.x % p.tiles_of_head) * T::BLOCK_Q;
+    place.head = head % p.H_q, place.batch = head / p.H_q;
+    find_walk(p, place, T::BLOCK_Q);
+    return place;
+}
+
+// The head of K and V, of all batches' together.
+__device__ __forceinline__ int key_head(const struct flash& p, const struct place& place) {
+    return place.batch * p.H_k + place.head / (p.H_q / p.H_k);
+}
+
+// ---- products of a warpgroup. T has the sizes of its kernel: d, BLOCK_Q.
+
+// S = Q K^T for its rows: Q and K are descriptors. A row of both is d bytes.       (README eq. 3)
+template <class T>
+__device__ __forceinline__ void issue_QK(float S[BLOCK_K / 2], unsigned Q, unsigned K) {
+    wgmma_fence();
+#pragma unroll
+    for (int x = 0; x < T::d / 32; x++) wgmma_e4m3<BLOCK_K, T::d>(S, Q + x * 2, K + x * 2, x > 0);
+    wgmma_commit();
+}
+
+// O += P V. P is in registers; a row of V^T is 128 keys.                           (README eq. 6)
+template <class T>
+__device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[BLOCK_K / 8],
+                                         unsigned V) {
+    wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < BLOCK_K / 32; n++) wgmma_e4m3_registers<T::d>(O, &P[4 * n], V + n * 2, 1);
+    wgmma_commit();
+}
+
+// ---- masks. A lane has two rows of S: S[i] is of row i / 2 % 2, of key i / 4 * 8 + i % 2 from its
+//      first key on.
+
+__device__ __forceinline__ void mask(float S[BLOCK_K / 2], const int seen[2], int first_key) {
+#pragma unroll
+    for (int i = 0; i < BLOCK_K / 2; i++)
+        if (first_key + i / 4 * 8 + i % 2 >= seen[i / 2 % 2]) S[i] = -INFINITY;
+}
+
+// The same, if there is a key to hide.
+__device__ __forceinline__ void mask_edges(float S[BLOCK_K / 2], const int seen[2], int first_key) {
+    if (first_key > min(seen[0], seen[1]) - BLOCK_K) mask(S, seen, first_key + threadIdx.x % 4 * 2);
+}
+
+template <class T>
+__device__ __forceinline__ void multiply_rows(float O[T::d / 2], const float factor[2]) {
+#pragma unroll
+    for (int i = 0; i < T::d / 2; i++) O[i] *= factor[i / 2 % 2];
+}
+
+// A warp's 16 rows of O, packed to bf16, go into the tile in shared memory from its row `first` on,
+// and by TMA to global memory. Lane 0 waits before they are written again.
+template <class T>
+__device__ __forceinline__ void store_O(const struct flash& p, const struct place& place, int first,
+                                        const float O[T::d / 2], bf16 tile[][T::BLOCK_Q * PANEL]) {
+    int lane = threadIdx.x % 32, row = first + lane % 16;
+#pragma unroll
+    for (int x = 0; x < T::d; x += 16) {
+        const float* o = &O[x / 2];
+        unsigned word[4] = {pack_bf16(o[0], o[1]), pack_bf16(o[2], o[3]), pack_bf16(o[4], o[5]),
+                            pack_bf16(o[6], o[7])};
+        int piece = (x % PANEL / 8 + lane / 16) ^ row % 8;
+        stmatrix_x4(&tile[x / PANEL][row * PANEL + piece * 8], word);
+    }
+    fence_proxy_async();  // the lane's stores come before TMA's reads
+    __syncwarp();         // ... all lanes'
+    if (lane != 0) return;
+    for (int panel = 0; panel < T::d / PANEL && place.row0 + first < p.N_q; panel++)
+        tma_store_5d(&p.O_map, tile[panel] + first * PANEL, 0, place.row0 + first, panel,
+                     place.head, place.batch);
+    bulk_commit();
+}
+
+// ---- on the host
+
+// The map of `heads` matrices of rows of `columns` bytes, packed: a box is box_rows rows of
+// box_columns bytes, swizzled. Returns 0, or a CUresult.
+static inline int encode_bytes(CUtensorMap* map, const e4m3* first, int64_t columns, int64_t rows,
+                               int64_t heads, int box_columns, int box_rows) {
+    const cuuint64_t sizes[3] = {(cuuint64_t)columns, (cuuint64_t)rows, (cuuint64_t)heads};
+    const cuuint64_t strides[2] = {(cuuint64_t)columns, (cuuint64_t)columns * (cuuint64_t)rows};
+    const cuuint32_t box[3] = {(cuuint32_t)box_columns, (cuuint32_t)box_rows, 1};
+    return tensor_map_encode(map, first, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, sizes, strides, box,
+                             box_columns);
+}
+
+// The bytes of a call of low_precision().
+struct arrays8 {
+    const e4m3 *Q, *K, *Vt;
+};
+
+// Makes the maps, for tiles of block_q queries. Returns 0, or not.
+static inline int make_maps(struct flash* p, const struct arrays8* a, int d, int block_q) {
+    // An array without rows has no map. Without a key it is that of rows of Q, and the block behind
+    // the last key lies behind it.
+    const bool keys = p->N_k > 0;
+    const int64_t heads = (int64_t)p->B * p->H_q, key_heads = keys ? (int64_t)p->B * p->H_k : 1;
+    return encode_bytes(&p->Q_map, a->Q, d, p->N_q, heads, d, block_q) ||
+           encode_bytes(&p->K_map, keys ? a->K : a->Q, d, keys ? p->N_k : 1, key_heads, d,
+                        BLOCK_K) ||
+           encode_bytes(&p->V_map, keys ? a->Vt : a->Q, keys ? PADDED(p->N_k) : 16, keys ? d : 1,
+                        key_heads, BLOCK_K, d) ||
+           encode(&p->O_map, p->O, p->B, p->N_q, p->H_q, d, WARP_ROWS, 1);
+}
+
+// What the contract says of the arguments of low_precision(), in its order. Sets *multiprocessors.
+// COURSE_OK with *multiprocessors = 0: there is nothing to do.
+static inline int check_call(const struct arrays8* a, const struct flash* p, int d, float scale,
+                             int* multiprocessors) {
+    *multiprocessors = 0;
+    if (p->B < 0 || p->N_q < 0 || p->N_k < 0 || p->H_q < 0 || p->H_k < 0 || d < 1)
+        return COURSE_BAD_ARGUMENT;
+    if (p->H_k == 0 ? p->H_q > 0 : p->H_q % p->H_k != 0) return COURSE_BAD_ARGUMENT;
+    if ((d != 64 && d != 128) || CEIL_DIV(p->N_q, ROWS) * ((int64_t)p->B * p->H_q) > INT_MAX ||
+        !(scale > 0))
+        return COURSE_UNSUPPORTED;
+    if (p->B == 0 || p->N_q == 0 || p->H_q == 0) return COURSE_OK;
+    if (!p->O.first || !p->LSE || !a->Q || !p->Q_scales || !p->tickets) return COURSE_BAD_ARGUMENT;
+    if (p->N_k > 0 && (!a->K || !a->Vt || !p->K_scales || !p->V_scales)) return COURSE_BAD_ARGUMENT;
+    int status = check_rows(&p->O, 1, d);
+    if (status != COURSE_OK) return status;
+    uintptr_t of_keys = p->N_k > 0 ? (uintptr_t)a->K | (uintptr_t)a->Vt : 0;
+    if (((uintptr_t)a->Q | of_keys) % 16) return COURSE_UNSUPPORTED;
+    return find_hopper(multiprocessors);
+}
+
+#endif
