@@ -17,9 +17,10 @@
 #include "train/text.h"
 
 enum {
-    LOOKS = 20,          // at the held-out text, in a training
+    LOOKS = 10,          // at the held-out text, in a training
     SAVE_SECONDS = 30,   // between checkpoints
-    HELD_OUT_STEPS = 2,  // batches of held-out text, at most
+    AT_A_LOOK = 1,       // batches of held-out text
+    AT_THE_END = 12,     // the same; at most
 };
 
 struct options {
@@ -163,10 +164,12 @@ static int look(struct training* t, int batches, float* mean) {
     return 0;
 }
 
+// Batches of a look after the present step: as many as there are, but no more than wanted.
 static int held_out_batches(const struct training* t) {
     const size_t all = text_held_out_count(&t->text, t->size->N), B = (size_t)t->size->B;
     const size_t whole = all < B ? 1 : all / B;
-    return whole < HELD_OUT_STEPS ? (int)whole : HELD_OUT_STEPS;
+    const size_t wanted = t->state.step == t->state.steps ? AT_THE_END : AT_A_LOOK;
+    return (int)(whole < wanted ? whole : wanted);
 }
 
 static int step_once(struct training* t) {
