@@ -12,14 +12,14 @@ static struct train_gpt_block block(const char* const name[12]) {
 }
 
 static int call_block(void) {
-    static const char* const of_W[12] = {"W_qkv", "W_proj", "W_fc",       "W_out", "b_qkv",
-                                         "b_proj", "b_fc",  "b_out",      "norm1", "norm1_bias",
-                                         "norm2",  "norm2_bias"};
-    static const char* const of_dW[12] = {"dW_qkv", "dW_proj", "dW_fc",  "dW_out",
-                                          "db_qkv", "db_proj", "db_fc",  "db_out",
+    static const char* const of_W[12] = {"W_qkv", "W_proj",     "W_fc",  "W_out",
+                                         "b_qkv", "b_proj",     "b_fc",  "b_out",
+                                         "norm1", "norm1_bias", "norm2", "norm2_bias"};
+    static const char* const of_dW[12] = {"dW_qkv", "dW_proj",     "dW_fc",  "dW_out",
+                                          "db_qkv", "db_proj",     "db_fc",  "db_out",
                                           "dnorm1", "dnorm1_bias", "dnorm2", "dnorm2_bias"};
-    const struct train_gpt_kept kept = {run_gpu("X"), run_gpu("stats1"), run_gpu("QKV"),
-                                        run_gpu("O"), run_gpu("LSE"),    run_gpu("X_mid"),
+    const struct train_gpt_kept kept = {run_gpu("X"),      run_gpu("stats1"), run_gpu("QKV"),
+                                        run_gpu("O"),      run_gpu("LSE"),    run_gpu("X_mid"),
                                         run_gpu("stats2"), run_gpu("Z")};
     return train_gpt_block(run_gpu("dX"), block(of_dW), block(of_W), kept, (int)run_int("B"),
                            (int)run_int("N"), (int)run_int("C"), (int)run_int("H"),
@@ -31,11 +31,10 @@ static int call_adamw(void) {
     int status = 0;
     int64_t n = run_int("n"), step = run_int("step"), steps = run_int("steps");
     for (int64_t k = 0; k < steps && status == 0; k++)
-        status = train_gpt_adamw(run_gpu("w"), run_gpu("m"), run_gpu("v"), run_gpu("w_bf16"),
-                                 g ? g + k * n : NULL, n, run_int("n_decayed"),
-                                 (float)run_real("lr"), (float)run_real("beta1"),
-                                 (float)run_real("beta2"), (float)run_real("eps"),
-                                 (float)run_real("decay"), step + k);
+        status = train_gpt_adamw(
+            run_gpu("w"), run_gpu("m"), run_gpu("v"), run_gpu("w_bf16"), g ? g + k * n : NULL, n,
+            run_int("n_decayed"), (float)run_real("lr"), (float)run_real("beta1"),
+            (float)run_real("beta2"), (float)run_real("eps"), (float)run_real("decay"), step + k);
     return status;
 }
 

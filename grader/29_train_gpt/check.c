@@ -33,7 +33,9 @@ static void declare_block(struct check* c, void* problem) {
     check_int(c, "adamw", 0);
     check_int(c, "B", B), check_int(c, "N", N), check_int(c, "C", C), check_int(c, "H", H);
     for (int i = 0; i < PARAMETERS; i++) {
-        const int64_t count = parameter_count(i, C), cols = i == W_OUT ? 4 * C : i < B_QKV ? C : count;
+        const int64_t count = parameter_count(i, C), cols = i == W_OUT  ? 4 * C
+                                                            : i < B_QKV ? C
+                                                                        : count;
         k->W[i] = input(c, names_W[i], BF16, count / cols, cols);
         k->dW[i] = check_output(c, names_dW[i], BF16, SHAPE(count / cols, cols));
     }
@@ -69,16 +71,19 @@ static void fill_block(struct block* b, int zero, int zero2) {
         const double size = i >= B_QKV ? 0.4 : (i == W_QKV ? 2 : 1) / sqrt(inputs);
         fill_normal(c, k->W[i], is_weight ? 1 : 0, size);
         for (int64_t e = 0; e < k->W[i]->count; e++)
-            k->W[i]->value[e] =
-                i == zero || i == zero2 ? 0 : dtype_round(BF16, k->W[i]->value[e]);
+            k->W[i]->value[e] = i == zero || i == zero2 ? 0 : dtype_round(BF16, k->W[i]->value[e]);
     }
     fill_normal(c, k->X, 0.3, 1.5);
     fill_normal(c, k->dX, 0, 1);
     for (int64_t e = 0; e < k->X->count; e++) k->X->value[e] = dtype_round(F32, k->X->value[e]);
-    struct block_arrays a = {.X = k->X->value,         .stats1 = k->stats1->value,
-                             .QKV = k->QKV->value,     .O = k->O->value,
-                             .LSE = k->LSE->value,     .X_mid = k->X_mid->value,
-                             .stats2 = k->stats2->value, .Z = k->Z->value};
+    struct block_arrays a = {.X = k->X->value,
+                             .stats1 = k->stats1->value,
+                             .QKV = k->QKV->value,
+                             .O = k->O->value,
+                             .LSE = k->LSE->value,
+                             .X_mid = k->X_mid->value,
+                             .stats2 = k->stats2->value,
+                             .Z = k->Z->value};
     for (int i = 0; i < PARAMETERS; i++) a.W[i] = k->W[i]->value;
     block_forward(&a, k->size, NULL, true);
 }
@@ -110,6 +115,14 @@ static void run_all(struct block b, const char* what) {
     fill_block(&b, -1, -1);
     check_run(b.check);
     judge_block(&b, of_all, PARAMETERS, true);
+}
+
+// The same, of which dX alone is compared: gradients by parameters are for other items.
+static void run_dX(struct block b, const char* what) {
+    begin_block(&b, what);
+    fill_block(&b, -1, -1);
+    check_run(b.check);
+    judge_block(&b, NULL, 0, true);
 }
 
 // ---- items on the block
@@ -147,13 +160,13 @@ static void together(struct check* c) {
 }
 
 static void texts(struct check* c) {
-    run_all(block_of(c, 3, (int)check_pick(c, 9, 15), 16, 1), "several texts");
-    run_all(block_of(c, 5, 1, 16, 1), "texts of one token");
+    run_dX(block_of(c, 3, (int)check_pick(c, 9, 15), 16, 1), "several texts");
+    run_dX(block_of(c, 5, 1, 16, 1), "texts of one token");
 }
 
 static void heads(struct check* c) {
-    run_all(block_of(c, 1, 16, 32, 2), "two heads");
-    run_all(block_of(c, 1, (int)check_pick(c, 9, 15), 24, 3), "three heads");
+    run_dX(block_of(c, 1, 16, 32, 2), "two heads");
+    run_dX(block_of(c, 1, (int)check_pick(c, 9, 15), 24, 3), "three heads");
 }
 
 // ---- AdamW
@@ -166,7 +179,8 @@ struct adamw {
 
 static struct adamw adamw_of(struct check* c, int64_t n, int64_t step) {
     struct adamw_numbers s = {.n = n, .step = step, .steps = 1, .eps = 1e-4};
-    s.lr = dtype_round(F32, 0.02), s.beta1 = dtype_round(F32, 0.9), s.beta2 = dtype_round(F32, 0.95);
+    s.lr = dtype_round(F32, 0.02), s.beta1 = dtype_round(F32, 0.9),
+    s.beta2 = dtype_round(F32, 0.95);
     s.eps = dtype_round(F32, s.eps);
     return (struct adamw){.check = c, .c = {.numbers = s}};
 }
@@ -207,7 +221,8 @@ static void fill_adamw(struct adamw* a) {
     for (int64_t i = 0; i < a->c.m->count; i++) a->c.m->value[i] = a->c.v->value[i] = 0;
 }
 
-static void judge_adamw(struct adamw* a) {
+// all: m, v and w_bf16 as well; they are an item's own.
+static void judge_adamw(struct adamw* a, bool all) {
     const struct adamw_numbers* s = &a->c.numbers;
     struct tensor* const out[] = {a->c.w, a->c.m, a->c.v, a->c.w_bf16};
     double* standard[4];
@@ -225,7 +240,8 @@ static void judge_adamw(struct adamw* a) {
     }
     const int order[] = {1, 2, 0, 3};  // m and v first: w is made of them
     for (int t = 0; t < 4; t++)
-        check_compare(a->check, out[order[t]], budget_from(out[order[t]], standard[order[t]]));
+        if (all || order[t] == 0)
+            check_compare(a->check, out[order[t]], budget_from(out[order[t]], standard[order[t]]));
     for (int t = 0; t < 4; t++) free(standard[t]);
 }
 
@@ -233,12 +249,16 @@ static void run_adamw(struct adamw a, const char* what) {
     begin_adamw(&a, what);
     fill_adamw(&a);
     check_run(a.check);
-    judge_adamw(&a);
+    judge_adamw(&a, false);
 }
 
 // Far from the first step: 1 - beta^step is 1.
 static void means(struct check* c) {
-    run_adamw(adamw_of(c, 1024, 2000), "m, v and w");
+    struct adamw a = adamw_of(c, 1024, 2000);
+    begin_adamw(&a, "m, v and w");
+    fill_adamw(&a);
+    check_run(c);
+    judge_adamw(&a, true);
 }
 
 static void corrected(struct check* c) {
@@ -261,25 +281,22 @@ static void decayed(struct check* c) {
 static void ten_steps(struct check* c) {
     struct adamw a = adamw_of(c, 512, 1);
     a.c.numbers.steps = 10;
-    a.c.numbers.decay = dtype_round(F32, 0.1);
-    a.c.numbers.n_decayed = 256;
     run_adamw(a, "ten steps");
 }
 
 static void any_count(struct check* c) {
-    const int64_t n[] = {1, check_pick(c, 2, 7), check_pick(c, 1025, 1050), check_pick(c, 4097, 4200)};
+    const int64_t n[] = {1, check_pick(c, 2, 7), check_pick(c, 1025, 1050),
+                         check_pick(c, 4097, 4200)};
     for (int i = 0; i < 4; i++) run_adamw(adamw_of(c, n[i], 2000), "any n");
 }
 
 // ---- arguments
 
 static void sizes_of_0(struct check* c) {
-    static const struct idle_call none[] = {{COURSE_OK, {{"B", 0}}},
-                                            {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}},
-                                            {0}};
-    static const struct idle_call no_parameters[] = {{COURSE_OK, {{"n", 0}}},
-                                                     {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}},
-                                                     {0}};
+    static const struct idle_call none[] = {
+        {COURSE_OK, {{"B", 0}}}, {COURSE_OK, {{"N", 0}, {"dX", 0}, {"workspace", 0}}}, {0}};
+    static const struct idle_call no_parameters[] = {
+        {COURSE_OK, {{"n", 0}}}, {COURSE_OK, {{"n", 0}, {"w", 0}, {"g", 0}}}, {0}};
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
     struct block b = block_of(c, 1, 8, 8, 1);
@@ -297,6 +314,7 @@ static void bad_arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"H", 3}}},
         {COURSE_UNSUPPORTED, {{"C", 12}, {"B", 0}}},
         {COURSE_UNSUPPORTED, {{"H", 4}}},
+        {COURSE_UNSUPPORTED, {{"B", 1 << 20}, {"N", 1 << 20}}},
         {COURSE_BAD_ARGUMENT, {{"dX", 0}}},
         {COURSE_BAD_ARGUMENT, {{"dnorm2_bias", 0}}},
         {COURSE_BAD_ARGUMENT, {{"W_qkv", 0}}},
@@ -305,11 +323,11 @@ static void bad_arguments(struct check* c) {
         {0},
     };
     static const struct idle_call of_adamw[] = {
-        {COURSE_BAD_ARGUMENT, {{"n", -1}}},        {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"n", -1}}},         {COURSE_BAD_ARGUMENT, {{"n_decayed", -1}}},
         {COURSE_BAD_ARGUMENT, {{"n_decayed", 65}}}, {COURSE_BAD_ARGUMENT, {{"step", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},     {COURSE_BAD_ARGUMENT, {{"beta2", -1}}},
-        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},       {COURSE_BAD_ARGUMENT, {{"m", 0}}},
-        {COURSE_BAD_ARGUMENT, {{"g", 0}}},         {0},
+        {COURSE_BAD_ARGUMENT, {{"beta1", 1}}},      {COURSE_BAD_ARGUMENT, {{"beta2", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"eps", 0}}},        {COURSE_BAD_ARGUMENT, {{"m", 0}}},
+        {COURSE_BAD_ARGUMENT, {{"g", 0}}},          {0},
     };
     check_ordinary(c);
     run_adamw(adamw_of(c, 1024, 2000), "good arguments");
@@ -332,7 +350,7 @@ static void layers_fail(struct check* c) {
 
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    run_all(block_of(c, 2, (int)check_pick(c, 5, 9), 16, 2), "accesses");
+    run_dX(block_of(c, 2, (int)check_pick(c, 5, 9), 16, 1), "accesses");
     run_adamw(adamw_of(c, check_pick(c, 1025, 1050), 2000), "accesses");
 }
 
@@ -346,11 +364,11 @@ static double stored_by_layers(struct block_size s) {
 
 static void block_moves(struct check* c) {
     check_watch(c, WATCH_PROFILE);
-    struct block b = block_of(c, 2, 24, 16, 2);
+    struct block b = block_of(c, 1, 48, 16, 1);
     begin_block(&b, "what is stored");
     fill_block(&b, -1, -1);
     check_run(c);
-    judge_block(&b, of_all, PARAMETERS, true);
+    judge_block(&b, NULL, 0, true);
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_computed_again, "times what the layers store if each is called once",
                   (double)(t->global_store_bytes + t->filled_bytes) / stored_by_layers(b.c.size),
@@ -364,7 +382,7 @@ static void adamw_moves(struct check* c) {
     begin_adamw(&a, "what is moved");
     fill_adamw(&a);
     check_run(c);
-    judge_adamw(&a);
+    judge_adamw(&a, false);
     const struct arena_traffic* t = check_traffic(c);
     check_at_most(c, CAUSE_too_much_read, "bytes loaded for each parameter",
                   (double)t->global_load_bytes / n, 14.1);

@@ -9,11 +9,11 @@
 
 // ---- a block's case
 
-static const char* const names_W[PARAMETERS] = {"W_qkv", "W_proj", "W_fc",  "W_out",
-                                                "b_qkv", "b_proj", "b_fc",  "b_out",
+static const char* const names_W[PARAMETERS] = {"W_qkv", "W_proj",     "W_fc",  "W_out",
+                                                "b_qkv", "b_proj",     "b_fc",  "b_out",
                                                 "norm1", "norm1_bias", "norm2", "norm2_bias"};
-static const char* const names_dW[PARAMETERS] = {"dW_qkv", "dW_proj", "dW_fc",  "dW_out",
-                                                 "db_qkv", "db_proj", "db_fc",  "db_out",
+static const char* const names_dW[PARAMETERS] = {"dW_qkv", "dW_proj",     "dW_fc",  "dW_out",
+                                                 "db_qkv", "db_proj",     "db_fc",  "db_out",
                                                  "dnorm1", "dnorm1_bias", "dnorm2", "dnorm2_bias"};
 
 struct block_case {
@@ -51,24 +51,25 @@ static void arrays_free(struct block_arrays* a) {
 enum adamw_slip {
     ADAMW_RIGHT,
     NOT_CORRECTED,
-    CORRECTED_FROM_0,   // by step - 1
-    CORRECTED_FROM_2,   // by step + 1
-    CORRECTED_BY_BETA1, // both
+    CORRECTED_FROM_0,    // by step - 1
+    CORRECTED_FROM_2,    // by step + 1
+    CORRECTED_BY_BETA1,  // both
     CORRECTED_BY_BETA2,
+    CORRECTED_BY_FIRST,  // by the first call's step
     DECAY_LOST,
     DECAY_OF_ALL,
     DECAY_OF_THE_OTHERS,
-    DECAY_IN_G,         // Adam with L2: g + decay w
+    DECAY_IN_G,  // Adam with L2: g + decay w
     DECAY_WITHOUT_LR,
     EPS_IN_THE_ROOT,
     G_NOT_SQUARED,
     BETAS_EXCHANGED,
-    M_IS_SUM,           // m = beta1 m + g
+    M_IS_SUM,  // m = beta1 m + g
     V_IS_SUM,
     ROOT_LOST,
-    SIGN,               // w + lr ...
-    OLD_M,              // w by the m and v from before
-    OLD_W_STORED,       // w_bf16 is the w from before
+    SIGN,          // w + lr ...
+    OLD_M,         // w by the m and v from before
+    OLD_W_STORED,  // w_bf16 is the w from before
 };
 
 struct adamw_numbers {
@@ -89,8 +90,8 @@ static double correction(double beta, int64_t step, enum adamw_slip slip) {
 }
 
 // One parameter's step, of numbers as floats are. step: that of the first one, plus k.
-static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64_t step, bool decays,
-                      double g, double* w, double* m, double* v, double* w_bf16) {
+static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64_t step,
+                      bool decays, double g, double* w, double* m, double* v, double* w_bf16) {
     const bool exchanged = slip == BETAS_EXCHANGED;
     const double beta1 = exchanged ? a->beta2 : a->beta1, beta2 = exchanged ? a->beta1 : a->beta2;
     const double old_w = *w, old_m = *m, old_v = *v;
@@ -147,15 +148,14 @@ static bool simulate_block(const struct block_case* b, const struct tensor* t, e
     return from != NULL;
 }
 
-static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t,
-                           enum adamw_slip slip, double* guess) {
+static bool simulate_adamw(const struct adamw_case* a, const struct tensor* t, enum adamw_slip slip,
+                           double* guess) {
     const struct adamw_numbers* s = &a->numbers;
-    if (slip == CORRECTED_FROM_0 && s->step == 1 && t != a->m && t != a->v) return false;
     for (int64_t i = 0; i < s->n; i++) {
         double w = a->w->value[i], m = a->m->value[i], v = a->v->value[i], w_bf16 = 0;
         for (int64_t k = 0; k < s->steps; k++)
-            adamw_one(s, slip, s->step + k, i < s->n_decayed, a->g->value[k * s->n + i], &w, &m, &v,
-                      &w_bf16);
+            adamw_one(s, slip, slip == CORRECTED_BY_FIRST ? s->step : s->step + k, i < s->n_decayed,
+                      a->g->value[k * s->n + i], &w, &m, &v, &w_bf16);
         guess[i] = t == a->w ? w : t == a->m ? m : t == a->v ? v : dtype_round(BF16, w_bf16);
     }
     return true;
@@ -177,7 +177,8 @@ static bool slipped(const struct suspect* s, const struct hypothesis* h, int var
     return false;
 }
 
-#define SLIP(id, ...) {CAUSE_##id, slipped, .like = LIKE(slips, __VA_ARGS__)}
+#define SLIP(id, ...) \
+    { CAUSE_##id, slipped, .like = LIKE(slips, __VA_ARGS__) }
 static const struct hypothesis mistakes[] = {
     SLIP(residual, .slip = AROUND_MLP_LOST),
     SLIP(residual, .slip = AROUND_ATTENTION_LOST),
@@ -194,6 +195,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(layer_input, .slip = PROJ_TAKES_DO),
     SLIP(layer_input, .slip = NORM2_BACK_OF_X),
     SLIP(layer_input, .slip = NORM1_BACK_OF_MID),
+    SLIP(head_ignored, .slip = ONE_HEAD),
     SLIP(gelu_slope, .slip = SLOPE_LOST),
     SLIP(gelu_slope, .slip = BIAS_BEFORE_SLOPE),
     SLIP(bias_correction, .adamw = NOT_CORRECTED),
@@ -201,6 +203,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(bias_correction, .adamw = CORRECTED_FROM_2),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA1),
     SLIP(bias_correction, .adamw = CORRECTED_BY_BETA2),
+    SLIP(stale_state, .adamw = CORRECTED_BY_FIRST),
     SLIP(weight_decay, .adamw = DECAY_LOST),
     SLIP(weight_decay, .adamw = DECAY_OF_ALL),
     SLIP(weight_decay, .adamw = DECAY_OF_THE_OTHERS),

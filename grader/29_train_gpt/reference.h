@@ -12,7 +12,20 @@
 
 #include "base/dtype.h"
 
-enum { W_QKV, W_PROJ, W_FC, W_OUT, B_QKV, B_PROJ, B_FC, B_OUT, NORM1, NORM1_BIAS, NORM2, NORM2_BIAS };
+enum {
+    W_QKV,
+    W_PROJ,
+    W_FC,
+    W_OUT,
+    B_QKV,
+    B_PROJ,
+    B_FC,
+    B_OUT,
+    NORM1,
+    NORM1_BIAS,
+    NORM2,
+    NORM2_BIAS
+};
 enum { PARAMETERS = 12 };
 
 // What is done otherwise than the contract says.
@@ -22,19 +35,20 @@ enum slip {
     AROUND_ATTENTION_LOST,  // dX lacks dX'
     AROUND_MLP_TWICE,
     AROUND_ATTENTION_TWICE,
-    AROUND_ROUNDED,         // both paths around pass through bf16
-    ATTENTION_TAKES_DY,     // what goes into W_proj's gradients is dY
-    ATTENTION_TAKES_NORM,   // ... is what came out of W_fc: dX' was not rounded
-    OUT_TAKES_Z,            // dW_out is made of Z, not of GELU(Z)
-    SLOPE_LOST,             // dZ is dH
-    BIAS_BEFORE_SLOPE,      // db_fc is the sum of dH
-    FC_TAKES_X,             // dW_fc is made of X', not of its norm
+    AROUND_ROUNDED,        // both paths around pass through bf16
+    ATTENTION_TAKES_DY,    // what goes into W_proj's gradients is dY
+    ATTENTION_TAKES_NORM,  // ... is what came out of W_fc: dX' was not rounded
+    OUT_TAKES_Z,           // dW_out is made of Z, not of GELU(Z)
+    SLOPE_LOST,            // dZ is dH
+    BIAS_BEFORE_SLOPE,     // db_fc is the sum of dH
+    FC_TAKES_X,            // dW_fc is made of X', not of its norm
     QKV_TAKES_X,
-    FC_TAKES_NORM1,         // the first norm's X and statistics for the second
+    FC_TAKES_NORM1,  // the first norm's X and statistics for the second
     QKV_TAKES_NORM2,
-    NORM2_BACK_OF_X,        // the norm's gradient with X and its statistics
+    NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
     NORM1_BACK_OF_MID,
-    PROJ_TAKES_DO,          // dO and O exchanged in dW_proj
+    PROJ_TAKES_DO,  // dO and O exchanged in dW_proj
+    ONE_HEAD,       // attention's gradients as if all channels were one head's
 };
 
 struct block_size {
@@ -118,8 +132,9 @@ static inline void attention_of(const struct block_arrays* a, struct block_size 
             for (int64_t i = 0; i < s.N; i++) {
                 double l = 0, *O = a->O + (b * s.N + i) * s.C + h * d;
                 for (int64_t j = 0; j <= i; j++) {
-                    P[j] = exp(dot(a->QKV + qkv_at(s, 0, b, i, h), a->QKV + qkv_at(s, 1, b, j, h), d) /
-                               sqrt(d));
+                    P[j] =
+                        exp(dot(a->QKV + qkv_at(s, 0, b, i, h), a->QKV + qkv_at(s, 1, b, j, h), d) /
+                            sqrt(d));
                     l += P[j];
                 }
                 memset(O, 0, (size_t)d * sizeof *O);
@@ -258,8 +273,8 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
         dZ[e] = slip == SLOPE_LOST ? dH[e] : dH[e] * gelu_slope_of(a->Z[e]);
     round_all(dZ, 4 * n, rounded);
     const bool first = slip == FC_TAKES_NORM1, second = slip == QKV_TAKES_NORM2;
-    norm_of(norm, first ? a->X : a->X_mid, first ? a->stats1 : a->stats2,
-            W[first ? NORM1 : NORM2], W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
+    norm_of(norm, first ? a->X : a->X_mid, first ? a->stats1 : a->stats2, W[first ? NORM1 : NORM2],
+            W[first ? NORM1_BIAS : NORM2_BIAS], rows, C);
     if (slip == FC_TAKES_X) memcpy(norm, a->X_mid, (size_t)n * sizeof *norm);
     round_all(norm, n, rounded);
     weight_gradient(dW[W_FC], dZ, norm, rows, 4 * C, C, rounded);
@@ -272,13 +287,17 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
                   W[NORM2], rows, C, rounded);
 
     round_all(a->dX, n, slip == AROUND_ROUNDED);
-    memcpy(g, slip == ATTENTION_TAKES_DY ? dY : slip == ATTENTION_TAKES_NORM ? dn : a->dX,
+    memcpy(g,
+           slip == ATTENTION_TAKES_DY     ? dY
+           : slip == ATTENTION_TAKES_NORM ? dn
+                                          : a->dX,
            (size_t)n * sizeof *g);
     round_all(g, n, rounded);
     input_gradient(dH, g, W[W_PROJ], rows, C, C, rounded);
     weight_gradient(dW[W_PROJ], g, slip == PROJ_TAKES_DO ? dH : a->O, rows, C, C, rounded);
     bias_gradient(dW[B_PROJ], g, rows, C, rounded);
-    attention_gradient(dZ, dH, a, s, rounded);
+    const struct block_size one = {s.B, s.N, s.C, 1};
+    attention_gradient(dZ, dH, a, slip == ONE_HEAD ? one : s, rounded);
     norm_of(norm, second ? a->X_mid : a->X, second ? a->stats2 : a->stats1,
             W[second ? NORM2 : NORM1], W[second ? NORM2_BIAS : NORM1_BIAS], rows, C);
     if (slip == QKV_TAKES_X) memcpy(norm, a->X, (size_t)n * sizeof *norm);

@@ -74,8 +74,8 @@ int checkpoint_read(const char* path, struct run_state* s, const char** why) {
         fclose(file);
         return 0;
     }
-    bool good = h.step >= 0 && h.step <= h.steps && move_arrays(file, s, false) &&
-                fgetc(file) == EOF;
+    bool good =
+        h.step >= 0 && h.step <= h.steps && move_arrays(file, s, false) && fgetc(file) == EOF;
     fclose(file);
     if (good) {
         s->step = h.step;

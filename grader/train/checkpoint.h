@@ -8,12 +8,12 @@
 // What has to be the same for a training to go on, and where it stands.
 struct run_state {
     char model[16];
-    uint64_t seed, text;    // text: its hash
+    uint64_t seed, text;  // text: its hash
     int64_t parameters;
-    int64_t steps;          // of the whole training: the learning rate follows from it
-    int64_t step;           // done
-    float* losses;          // steps + 1 of them: of step i at [i], from 1 on
-    float* held_out;        // the same; NaN where nobody looked
+    int64_t steps;    // of the whole training: the learning rate follows from it
+    int64_t step;     // done
+    float* losses;    // steps + 1 of them: of step i at [i], from 1 on
+    float* held_out;  // the same; NaN where nobody looked
     float *w, *mean, *square;
 };
 

@@ -42,7 +42,8 @@ void curve_print(const struct run_state* s, double bigram) {
         if (!isnan(loss)) picture[row_of(loss, low, high)][col] = '.';
         if (!isnan(held_out)) picture[row_of(held_out, low, high)][col] = 'o';
     }
-    printf("\n  loss, nats a character   . training   o held out   - bigram entropy %.3f\n", bigram);
+    printf("\n  loss, nats a character   . training   o held out   - bigram entropy %.3f\n",
+           bigram);
     for (int row = 0; row < ROWS; row++) {
         picture[row][COLS] = '\0';
         printf("  %5.2f |%s\n", high - (high - low) * row / (ROWS - 1), picture[row]);

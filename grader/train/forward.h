@@ -40,12 +40,12 @@ int train_embed_backward(bf16* dE_gpu,               // (V, C)  in and out
 
 // X_out = X + Y + bias, the end of a layer on the residual path (Y and bias NULL: X alone), and
 // then the norm of it with its statistics: norm = (X_out - mean) / sigma * weight + shift.
-int train_add_norm(float* X_out_gpu,       // (rows, C)  out; X_gpu if Y is NULL: not written
-                   float* stats_gpu,       // (rows, 2)  out: mean, 1 / sigma
-                   bf16* norm_gpu,         // (rows, C)  out
-                   const float* X_gpu,     // (rows, C)
-                   const bf16* Y_gpu,      // (rows, C)  or NULL
-                   const bf16* bias_gpu,   // (C)        or NULL
+int train_add_norm(float* X_out_gpu,      // (rows, C)  out; X_gpu if Y is NULL: not written
+                   float* stats_gpu,      // (rows, 2)  out: mean, 1 / sigma
+                   bf16* norm_gpu,        // (rows, C)  out
+                   const float* X_gpu,    // (rows, C)
+                   const bf16* Y_gpu,     // (rows, C)  or NULL
+                   const bf16* bias_gpu,  // (C)        or NULL
                    const bf16* weight_gpu, const bf16* shift_gpu, int rows, int C);
 
 // Y = X W^T + bias; with gelu, Z = X W^T + bias and Y = GELU(Z).            (lesson 08)

@@ -95,7 +95,7 @@ extern "C" int train_embed_backward(bf16* dE, bf16* dP, const float* dX, const i
                                     int rows, int N, int C, int V) {
     if (C > MOST_C) return COURSE_UNSUPPORTED;
     embed_tokens_kernel<<<CEIL_DIV(V, LAYER_THREADS / 32), LAYER_THREADS>>>(dE, dX, tokens, rows, C,
-                                                                           V);
+                                                                            V);
     COURSE_TRY(cudaGetLastError());
     embed_places_kernel<<<layer_blocks((int64_t)N * C), LAYER_THREADS>>>(dP, dX, rows, N, C);
     COURSE_TRY(cudaGetLastError());

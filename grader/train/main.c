@@ -17,10 +17,10 @@
 #include "train/text.h"
 
 enum {
-    LOOKS = 10,          // at the held-out text, in a training
-    SAVE_SECONDS = 30,   // between checkpoints
-    AT_A_LOOK = 1,       // batches of held-out text
-    AT_THE_END = 12,     // the same; at most
+    LOOKS = 10,         // at the held-out text, in a training
+    SAVE_SECONDS = 30,  // between checkpoints
+    AT_A_LOOK = 1,      // batches of held-out text
+    AT_THE_END = 12,    // the same; at most
 };
 
 struct options {
@@ -182,8 +182,9 @@ static int step_once(struct training* t) {
     if (status != COURSE_OK) return refused("AdamW", status);
     s->step = step;
     if (isfinite(s->losses[step])) return 0;
-    fprintf(stderr, "make train: the loss of step %lld is %g. A kernel computes nonsense, or the "
-                    "learning rate is too high.\n",
+    fprintf(stderr,
+            "make train: the loss of step %lld is %g. A kernel computes nonsense, or the "
+            "learning rate is too high.\n",
             (long long)step, s->losses[step]);
     return 1;
 }
@@ -233,7 +234,8 @@ static int pick(const float* logits, uint64_t seed, uint64_t index) {
 // All texts of a batch are written beside each other; the first one is printed, or on a device that
 // takes long for a token, of each a part.
 static int sample(struct training* t) {
-    static const char* const prompts[] = {"The kernel ", "A warp ", "Each block ", "In shared memory "};
+    static const char* const prompts[] = {"The kernel ", "A warp ", "Each block ",
+                                          "In shared memory "};
     const int B = t->size->B, N = t->size->N, most = 4, texts = B < most ? B : most;
     float* logits = floats((int64_t)B * TEXT_TOKENS);
     memset(t->tokens, 0, (size_t)B * (size_t)N * sizeof *t->tokens);

@@ -207,10 +207,10 @@ void model_end(struct model* m) {
                                       k->LSE, k->X_mid,  k->stats2, k->Z};
         for (int i = 0; i < PER_BLOCK; i++) cudaFree((void*)(uintptr_t)own[i]);
     }
-    void* own[] = {m->w,         m->mean,   m->square,    m->w16,           m->g16, m->tokens,
-                   m->labels,    m->last_X, m->last_stats, m->dX,           m->loss, m->LSE,
-                   m->norm,      m->wide,   m->narrow,    m->last_norm,     m->logits,
-                   m->workspace, m->loss_workspace};
+    void* own[] = {m->w,         m->mean,   m->square,    m->w16,           m->g16,
+                   m->tokens,    m->labels, m->last_X,    m->last_stats,    m->dX,
+                   m->loss,      m->LSE,    m->norm,      m->wide,          m->narrow,
+                   m->last_norm, m->logits, m->workspace, m->loss_workspace};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) cudaFree(own[i]);
     train_layers_end();
     free(m);
@@ -261,8 +261,7 @@ static int forward(struct model* m, const int64_t* tokens) {
     for (int layer = 0; layer < s->layers; layer++) {
         const struct train_gpt_block W = block_of(m, m->w16, layer);
         const struct train_gpt_kept* k = &m->kept[layer];
-        if (layer == 0)
-            TRY(add_norm(m, NULL, k->stats1, k->X, NULL, NULL, W.norm1, W.norm1_bias));
+        if (layer == 0) TRY(add_norm(m, NULL, k->stats1, k->X, NULL, NULL, W.norm1, W.norm1_bias));
         TRY(run_block(m, layer));
         const bf16* bias = W.b_out;
         if (layer + 1 < s->layers) {
@@ -283,9 +282,8 @@ static int backward(struct model* m) {
     TRY(layer_weight_gradient(g + m->E, m->logits, m->last_norm, m->rows, s->V, s->C,
                               m->workspace));
     TRY(layer_input_gradient(m->narrow, m->logits, w + m->E, m->rows, s->V, s->C));
-    TRY(layer_norm_backward(m->dX, NULL, g + m->last_weight, g + m->last_bias, m->narrow,
-                            m->last_X, m->last_stats, w + m->last_weight, m->rows, s->C,
-                            m->workspace));
+    TRY(layer_norm_backward(m->dX, NULL, g + m->last_weight, g + m->last_bias, m->narrow, m->last_X,
+                            m->last_stats, w + m->last_weight, m->rows, s->C, m->workspace));
     for (int layer = s->layers - 1; layer >= 0; layer--)
         TRY(train_gpt_block(m->dX, block_of(m, g, layer), block_of(m, w, layer), m->kept[layer],
                             s->B, s->N, s->C, s->H, m->workspace));

@@ -85,8 +85,8 @@ void text_draw(const struct text* t, int64_t* tokens, int64_t* labels, int B, in
         size_t i = (size_t)draw_below(~seed, index, (int64_t)(t->chunks - held));
         size_t chunk = i / (HELD_OUT - 1) * HELD_OUT + i % (HELD_OUT - 1);
         size_t at = (size_t)draw_below(~seed, index + 1, (int64_t)(t->chunk - (size_t)N));
-        copy(t, chunk * t->chunk + at, tokens + (size_t)b * (size_t)N, labels + (size_t)b * (size_t)N,
-             N);
+        copy(t, chunk * t->chunk + at, tokens + (size_t)b * (size_t)N,
+             labels + (size_t)b * (size_t)N, N);
     }
 }
 

@@ -10,11 +10,11 @@ enum { TEXT_TOKENS = 96 };  // the 95 printable characters, and the newline
 
 struct text {
     size_t length;
-    uint8_t* token;       // 0 .. TEXT_TOKENS - 1
-    size_t chunk;         // tokens of a chunk; the last one may be longer
+    uint8_t* token;  // 0 .. TEXT_TOKENS - 1
+    size_t chunk;    // tokens of a chunk; the last one may be longer
     size_t chunks;
-    uint64_t hash;        // of all tokens
-    double bigram;        // nats: see text_bigram()
+    uint64_t hash;  // of all tokens
+    double bigram;  // nats: see text_bigram()
 };
 
 // Reads a file; characters that are none of those above are left out. A chunk has room for several

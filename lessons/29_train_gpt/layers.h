@@ -16,7 +16,7 @@
 
 // TRAIN_GPT_PROGRAM is defined in make train: there they are functions of the program.
 #ifndef TRAIN_GPT_PROGRAM
-#define TRAIN_GPT_LAYER static int
+#define TRAIN_GPT_LAYER static inline int
 #elif defined __cplusplus
 #define TRAIN_GPT_LAYER extern "C" int
 #else
@@ -39,14 +39,14 @@ TRAIN_GPT_LAYER layer_norm(bf16* Y_gpu,             // (rows, C)  out
 // Its gradients, of which that by X is added to another one:
 //     dX = around + (gradient by X of the sum of dY * norm(X))
 // around_gpu is what comes to X on a path around the norm. It may be dX_gpu; NULL stands for zeros.
-TRAIN_GPT_LAYER layer_norm_backward(float* dX_gpu,           // (rows, C)  out
-                                    const float* around_gpu, // (rows, C)  or NULL
-                                    bf16* dweight_gpu,       // (C)        out
-                                    bf16* dbias_gpu,         // (C)        out
-                                    const bf16* dY_gpu,      // (rows, C)
-                                    const float* X_gpu,      // (rows, C)
-                                    const float* stats_gpu,  // (rows, 2)
-                                    const bf16* weight_gpu,  // (C)
+TRAIN_GPT_LAYER layer_norm_backward(float* dX_gpu,            // (rows, C)  out
+                                    const float* around_gpu,  // (rows, C)  or NULL
+                                    bf16* dweight_gpu,        // (C)        out
+                                    bf16* dbias_gpu,          // (C)        out
+                                    const bf16* dY_gpu,       // (rows, C)
+                                    const float* X_gpu,       // (rows, C)
+                                    const float* stats_gpu,   // (rows, 2)
+                                    const bf16* weight_gpu,   // (C)
                                     int rows, int C, void* workspace_gpu);
 
 // Y = GELU(Z), z Phi(z); n elements, a multiple of 8.
@@ -76,11 +76,11 @@ TRAIN_GPT_LAYER layer_bias_gradient(bf16* dbias_gpu,     // (outputs)  out
 
 // The gradients of causal attention, H heads of d = C / H, scale 1 / sqrt(d), by Q, K and V, which
 // stand side by side in a row of QKV.                                       (lessons 16, 26)
-TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV_gpu,       // (B, N, 3, H, d)  out
-                                         const bf16* QKV_gpu,  // (B, N, 3, H, d)
-                                         const bf16* O_gpu,    // (B, N, H, d)
-                                         const float* LSE_gpu, // (B, H, N)
-                                         const bf16* dO_gpu,   // (B, N, H, d)
+TRAIN_GPT_LAYER layer_attention_backward(bf16* dQKV_gpu,        // (B, N, 3, H, d)  out
+                                         const bf16* QKV_gpu,   // (B, N, 3, H, d)
+                                         const bf16* O_gpu,     // (B, N, H, d)
+                                         const float* LSE_gpu,  // (B, H, N)
+                                         const bf16* dO_gpu,    // (B, N, H, d)
                                          int B, int N, int C, int H, void* workspace_gpu);
 
 #ifndef TRAIN_GPT_PROGRAM

@@ -36,8 +36,8 @@ static __global__ void layer_weight_gradient_kernel(bf16* dW,        // (outputs
     dW[e] = __float2bfloat16(sum);
 }
 
-TRAIN_GPT_LAYER layer_input_gradient(bf16* dX, const bf16* dY, const bf16* W, int rows,
-                                     int outputs, int inputs) {
+TRAIN_GPT_LAYER layer_input_gradient(bf16* dX, const bf16* dY, const bf16* W, int rows, int outputs,
+                                     int inputs) {
     int64_t n = (int64_t)rows * inputs;
     LAYER_LAUNCH(layer_input_gradient_kernel, layer_blocks(n), LAYER_THREADS, &dX, &dY, &W, &n,
                  &outputs, &inputs);
@@ -61,8 +61,7 @@ static __global__ void layer_gelu_backward_kernel(bf16* dZ, const bf16* dY, cons
     if (i >= n) return;
     // GELU'(z) = Phi(z) + z Phi'(z)
     float z = __bfloat162float(Z[i]);
-    float slope =
-        0.5f * (1.0f + erff(0.707106781f * z)) + z * 0.398942280f * expf(-0.5f * z * z);
+    float slope = 0.5f * (1.0f + erff(0.707106781f * z)) + z * 0.398942280f * expf(-0.5f * z * z);
     dZ[i] = __float2bfloat16(slope * __bfloat162float(dY[i]));
 }
 
@@ -75,12 +74,12 @@ TRAIN_GPT_LAYER layer_gelu_backward(bf16* dZ, const bf16* dY, const bf16* Z, int
 // ---- attention
 
 struct layer_attention {
-    bf16* dQKV;         // (B, N, 3, H, d)  out
-    const bf16* QKV;    // (B, N, 3, H, d)
-    const bf16* O;      // (B, N, H, d)
-    const float* LSE;   // (B, H, N)
-    const bf16* dO;     // (B, N, H, d)
-    float* delta;       // (B, H, N)
+    bf16* dQKV;        // (B, N, 3, H, d)  out
+    const bf16* QKV;   // (B, N, 3, H, d)
+    const bf16* O;     // (B, N, H, d)
+    const float* LSE;  // (B, H, N)
+    const bf16* dO;    // (B, N, H, d)
+    float* delta;      // (B, H, N)
     int B, N, H, d;
 };
 

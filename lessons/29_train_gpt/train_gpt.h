@@ -16,6 +16,9 @@
 
 #include "course.h"
 
+// B N may not be larger.
+enum { TRAIN_GPT_MAX_ROWS = 1 << 24 };
+
 COURSE_BEGIN_C
 
 // The parameters of a block, or their gradients: 12 arrays of bf16. A matrix has a row for each
@@ -65,19 +68,20 @@ struct train_gpt_kept {
 //
 // Returns, in this order
 //     COURSE_BAD_ARGUMENT  a negative size; C or H is 0; C is no multiple of H
-//     COURSE_UNSUPPORTED   C is no multiple of 8, or C / H is none
+//     COURSE_UNSUPPORTED   C is no multiple of 8, or C / H is none; B N is above
+//                          TRAIN_GPT_MAX_ROWS
 //     COURSE_OK            B or N is 0: nothing is touched, pointers may be NULL
 //     COURSE_BAD_ARGUMENT  dX_gpu, a pointer of the three structs or the workspace is NULL
 //     what a layer returns if it is not COURSE_OK: the layers after it are not called
 //     COURSE_OK            launched
-int train_gpt_block(float* dX_gpu,                // (rows, C)  in: dL/dY, out: dL/dX
-                    struct train_gpt_block dW,    // out
-                    struct train_gpt_block W,     // in
-                    struct train_gpt_kept kept,   // in
-                    int B,                        // texts
-                    int N,                        // tokens of each
-                    int C,                        // channels
-                    int H,                        // heads
+int train_gpt_block(float* dX_gpu,               // (rows, C)  in: dL/dY, out: dL/dX
+                    struct train_gpt_block dW,   // out
+                    struct train_gpt_block W,    // in
+                    struct train_gpt_kept kept,  // in
+                    int B,                       // texts
+                    int N,                       // tokens of each
+                    int C,                       // channels
+                    int H,                       // heads
                     void* workspace_gpu);
 
 // One step of AdamW (Loshchilov and Hutter 2019, algorithm 2) for n parameters, each on its own:

@@ -24,10 +24,10 @@ enum {
 };
 
 // Leaves the launcher with the status of a layer that is not COURSE_OK.
-#define TRY(call)                                \
-    do {                                         \
-        int status = (call);                     \
-        if (status != COURSE_OK) return status;  \
+#define TRY(call)                               \
+    do {                                        \
+        int status = (call);                    \
+        if (status != COURSE_OK) return status; \
     } while (0)
 
 // ---- the backward pass of a block
@@ -41,23 +41,14 @@ static bool lacks(const struct train_gpt_kept* k) {
     return !k->X || !k->stats1 || !k->QKV || !k->O || !k->LSE || !k->X_mid || !k->stats2 || !k->Z;
 }
 
-extern "C" int train_gpt_block(float* dX_gpu, struct train_gpt_block dW, struct train_gpt_block W,
-                               struct train_gpt_kept kept, int B, int N, int C, int H,
-                               void* workspace_gpu) {
-    if (B < 0 || N < 0 || C <= 0 || H <= 0 || C % H) return COURSE_BAD_ARGUMENT;
-    if (C % 8 || C / H % 8) return COURSE_UNSUPPORTED;
-    if (B == 0 || N == 0) return COURSE_OK;
-    if (!dX_gpu || has_null(&dW) || has_null(&W) || lacks(&kept) || !workspace_gpu)
-        return COURSE_BAD_ARGUMENT;
-    int rows = B * N;
-    bf16* narrow = (bf16*)workspace_gpu;          // (rows, C)
-    bf16* wide = narrow + (size_t)rows * C;       // (rows, 4 C)
-    bf16* wide2 = wide + (size_t)rows * 4 * C;    // (rows, 4 C)
-    void* layers = wide2 + (size_t)rows * 4 * C;  // what the layers ask for
-
-    // forward was: Y = X' + GELU(Z) W_out^T + b_out                           (README eq. 3)
-    // so now: dX' = dY + ..., and dY goes through W_out, GELU, W_fc and norm2  (README eq. 4, 5)
-    // BEGIN SOLUTION (about 11 lines): round dX; W_out, b_out; GELU; W_fc, b_fc; norm2 adds to dX
+// The second half of the block, which is the first half of the way back. narrow: (rows, C), wide and
+// wide2: (rows, 4 C), room for whatever is on its way; layers: what the layers ask for.
+static int backward_mlp(float* dX_gpu, const struct train_gpt_block& dW,
+                        const struct train_gpt_block& W, const struct train_gpt_kept& kept,
+                        int rows, int C, bf16* narrow, bf16* wide, bf16* wide2, void* layers) {
+    // forward was: Y = X' + GELU(Z) W_out^T + b_out,  Z = norm(X') W_fc^T + b_fc
+    // so now: dX' = dY + what comes back through W_out, GELU, W_fc and norm2   (README eq. 4, 5)
+    // BEGIN SOLUTION (about 11 lines): W_out, GELU, W_fc; norm2 adds to dX
     TRY(layer_round(narrow, dX_gpu, (int64_t)rows * C));
     TRY(layer_gelu(wide, kept.Z, (int64_t)rows * 4 * C));
     TRY(layer_weight_gradient(dW.W_out, narrow, wide, rows, C, 4 * C, layers));
@@ -71,10 +62,16 @@ extern "C" int train_gpt_block(float* dX_gpu, struct train_gpt_block dW, struct 
     TRY(layer_norm_backward(dX_gpu, dX_gpu, dW.norm2, dW.norm2_bias, narrow, kept.X_mid,
                             kept.stats2, W.norm2, rows, C, layers));
     // END SOLUTION
+    return COURSE_OK;
+}
 
-    // forward was: X' = X + O W_proj^T + b_proj                               (README eq. 2)
-    // so now: dX = dX' + ..., and dX' goes through W_proj, attention, W_qkv and norm1
-    // BEGIN SOLUTION (about 11 lines): the same for W_proj, attention, W_qkv and norm1
+static int backward_attention(float* dX_gpu, const struct train_gpt_block& dW,
+                              const struct train_gpt_block& W, const struct train_gpt_kept& kept,
+                              int B, int N, int C, int H, int rows, bf16* narrow, bf16* wide,
+                              bf16* wide2, void* layers) {
+    // forward was: X' = X + attention(norm(X) W_qkv^T + b_qkv) W_proj^T + b_proj
+    // so now: dX = dX' + what comes back through W_proj, attention, W_qkv and norm1   (eq. 6, 7)
+    // BEGIN SOLUTION (about 11 lines): the same from W_proj to norm1
     TRY(layer_round(narrow, dX_gpu, (int64_t)rows * C));
     TRY(layer_weight_gradient(dW.W_proj, narrow, kept.O, rows, C, C, layers));
     TRY(layer_bias_gradient(dW.b_proj, narrow, rows, C, layers));
@@ -88,6 +85,23 @@ extern "C" int train_gpt_block(float* dX_gpu, struct train_gpt_block dW, struct 
                             W.norm1, rows, C, layers));
     // END SOLUTION
     return COURSE_OK;
+}
+
+extern "C" int train_gpt_block(float* dX_gpu, struct train_gpt_block dW, struct train_gpt_block W,
+                               struct train_gpt_kept kept, int B, int N, int C, int H,
+                               void* workspace_gpu) {
+    if (B < 0 || N < 0 || C <= 0 || H <= 0 || C % H) return COURSE_BAD_ARGUMENT;
+    if (C % 8 || C / H % 8 || (int64_t)B * N > TRAIN_GPT_MAX_ROWS) return COURSE_UNSUPPORTED;
+    if (B == 0 || N == 0) return COURSE_OK;
+    if (!dX_gpu || has_null(&dW) || has_null(&W) || lacks(&kept) || !workspace_gpu)
+        return COURSE_BAD_ARGUMENT;
+    int rows = B * N;
+    bf16* narrow = (bf16*)workspace_gpu;
+    bf16* wide = narrow + (size_t)rows * C;
+    bf16* wide2 = wide + (size_t)rows * 4 * C;
+    void* layers = wide2 + (size_t)rows * 4 * C;
+    TRY(backward_mlp(dX_gpu, dW, W, kept, rows, C, narrow, wide, wide2, layers));
+    return backward_attention(dX_gpu, dW, W, kept, B, N, C, H, rows, narrow, wide, wide2, layers);
 }
 
 // ---- AdamW
