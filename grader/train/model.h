@@ -19,6 +19,7 @@ struct model_size {
     int V;             // tokens that the head knows
     int steps;         // STEPS= if it is not given
     float lr;          // the largest learning rate
+    float embedding;   // the standard deviation of the token embedding at the beginning
 };
 
 // The size of this name, or NULL. model_names(): all of them, with spaces between.
