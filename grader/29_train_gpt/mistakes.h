@@ -101,8 +101,8 @@ static void adamw_one(const struct adamw_numbers* a, enum adamw_slip slip, int64
     if (slip == DECAY_IN_G) g += decay * *w;
     *m = beta1 * *m + (slip == M_IS_SUM ? 1 : 1 - beta1) * g;
     *v = beta2 * *v + (slip == V_IS_SUM ? 1 : 1 - beta2) * (slip == G_NOT_SQUARED ? g : g * g);
-    double correct1 = correction(slip == CORRECTED_BY_BETA2 ? beta2 : beta1, step, slip);
-    double correct2 = correction(slip == CORRECTED_BY_BETA1 ? beta1 : beta2, step, slip);
+    double correct1 = correction(slip == CORRECTED_BY_BETA2 ? a->beta2 : a->beta1, step, slip);
+    double correct2 = correction(slip == CORRECTED_BY_BETA1 ? a->beta1 : a->beta2, step, slip);
     const double m_hat = (slip == OLD_M ? old_m : *m) / correct1;
     const double v_hat = (slip == OLD_M ? old_v : *v) / correct2;
     double root = slip == ROOT_LOST         ? v_hat + a->eps

@@ -17,10 +17,12 @@ enum {
     LAYER_CHUNKS = 64,    // parts of the rows whose columns are summed beside each other
 };
 
-#define LAYER_LAUNCH(kernel, grid, block, ...)                                  \
-    do {                                                                        \
-        void* arguments[] = {__VA_ARGS__};                                      \
-        COURSE_TRY(cudaLaunchKernel(kernel, (grid), (block), arguments, 0, 0)); \
+// An error of the launch is taken from cudaGetLastError(), which forgets it.
+#define LAYER_LAUNCH(kernel, grid, block, ...)                            \
+    do {                                                                  \
+        void* arguments[] = {__VA_ARGS__};                                \
+        (void)cudaLaunchKernel(kernel, (grid), (block), arguments, 0, 0); \
+        COURSE_TRY(cudaGetLastError());                                   \
     } while (0)
 
 // ---- element by element
