@@ -2,10 +2,11 @@
 # train.sh: what `make train` does: links the kernels of FROM= (exercises, where their answers are
 # right; else the solutions) into a program that trains a language model, and runs it. Your own
 # code: no sandbox.
-# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment
+# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, and OUT, the
+#        folder for checkpoint and curve (build/train)
 . grader/make/gpu.sh
 . grader/make/file.sh
-from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train
+from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
 lessons="07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split
 24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt"
 case $from in
@@ -30,11 +31,11 @@ elif [ "$device" = cuda ]; then
 else
     device=cpu
 fi
-mkdir -p "$out/$device" || exit 2
+mkdir -p "$out/$device" "$to" || exit 2
 
 # ---- which kernels
 
-chosen= others=
+chosen="" others=""
 for lesson in $lessons; do
     file=exercises/$lesson/${lesson#*_}.cu
     why=
@@ -74,7 +75,7 @@ object() {
     fi
 }
 
-objects= failed=$out/failed
+objects="" failed=$out/failed
 rm -f "$failed"
 for source in $chosen grader/train/course.cu grader/train/kernels.cu; do
     name=$(echo "$source" | tr / _)
@@ -113,14 +114,13 @@ prose() {
 }
 prose >"$out/text.$$" && mv "$out/text.$$" "$out/text" || exit 1
 
-# An endless training is no endless kernel: time is the program's own.
-set -- --model "$model" --text "$out/text" --out "$out"
+set -- --model "$model" --text "$out/text" --out "$to"
 [ -z "$STEPS" ] || set -- "$@" --steps "$STEPS"
 [ -z "$SEED" ] || set -- "$@" --seed "$SEED"
 "$out/$device/program" "$@"
 status=$?
 [ "$status" = 0 ] || exit "$status"
-if command -v gnuplot >/dev/null 2>&1 && [ -s "$out/$model.csv" ]; then
-    gnuplot -e "data='$out/$model.csv'; out='$out/$model.svg'; model='$model'" grader/train/curve.gp &&
-        echo "The curve: $out/$model.svg"
+if command -v gnuplot >/dev/null 2>&1 && [ -s "$to/$model.csv" ]; then
+    gnuplot -e "data='$to/$model.csv'; out='$to/$model.svg'; model='$model'" grader/train/curve.gp &&
+        echo "The curve: $to/$model.svg"
 fi

@@ -1,4 +1,5 @@
-# curve.gp: the loss curve of `make train`. gnuplot -e "data='x.csv'; out='x.svg'; model='tiny'" curve.gp
+# curve.gp: the loss curve of `make train`. gnuplot -e "data='x.csv'; out='x.svg'; model='tiny'"
+# curve.gp
 set datafile separator ","
 set terminal svg size 960,540 font "Liberation Sans,18" background "white"
 set output out

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cross_entropy.h"
-#include "layers.h"
+#include "11_cross_entropy/cross_entropy.h"
+#include "29_train_gpt/layers.h"
 #include "train/forward.h"
 
 // tiny: heads of 64 channels are the smallest that the course's attention takes. Its steps and

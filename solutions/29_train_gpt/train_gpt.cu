@@ -41,8 +41,8 @@ static bool lacks(const struct train_gpt_kept* k) {
     return !k->X || !k->stats1 || !k->QKV || !k->O || !k->LSE || !k->X_mid || !k->stats2 || !k->Z;
 }
 
-// The second half of the block, which is the first half of the way back. narrow: (rows, C), wide and
-// wide2: (rows, 4 C), room for whatever is on its way; layers: what the layers ask for.
+// The second half of the block, which is the first half of the way back. narrow: (rows, C), wide
+// and wide2: (rows, 4 C), room for whatever is on its way; layers: what the layers ask for.
 static int backward_mlp(float* dX_gpu, const struct train_gpt_block& dW,
                         const struct train_gpt_block& W, const struct train_gpt_kept& kept,
                         int rows, int C, bf16* narrow, bf16* wide, bf16* wide2, void* layers) {

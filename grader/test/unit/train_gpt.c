@@ -1,5 +1,6 @@
-// train_gpt.c: the gradients that lesson 29 is graded against, checked by differences: 50 parameters
-// and inputs of a block are moved a little up and down, and L = sum dY * Y is looked at.
+// train_gpt.c: the gradients that lesson 29 is graded against, checked by differences: 50
+// parameters and inputs of a block are moved a little up and down, and L = sum dY * Y is looked
+// at.
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
