@@ -65,12 +65,12 @@ object() {
     [ ! -e "$object" ] || [ -n "$(find "$source" lessons grader/train grader/make/train.sh -newer "$object" -print -quit)" ] || return 0
     if [ "$device" = cuda ]; then
         # shellcheck disable=SC2086  # the flags are words
-        "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" -DTRAIN_GPT_PROGRAM "$@" $include \
+        "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" $include \
             -c "$source" -o "$object"
     else
         "$build/cpu/rewrite" "$source" "${object%.o}.cpp" "$source" || return 1
         # shellcheck disable=SC2046,SC2086  # the flags are words
-        g++ $(cat grader/cpu/cxxflags) -DTRAIN_GPT_PROGRAM "$@" $include -Igrader/cpu/include \
+        g++ $(cat grader/cpu/cxxflags) "$@" $include -Igrader/cpu/include \
             -c "${object%.o}.cpp" -o "$object"
     fi
 }
@@ -81,11 +81,11 @@ for source in $chosen grader/train/course.cu grader/train/kernels.cu; do
     name=$(echo "$source" | tr / _)
     objects="$objects $out/$device/$name.o"
     case $source in
-    grader/*) folder=grader/train ;;
-    *) folder=lessons/$(basename "$(dirname "$source")") ;;
+    grader/*) own=grader/train ;;
+    *) own=lessons/$(basename "$(dirname "$source")") ;;
     esac
     # A lesson's own headers come first: two lessons have a tiles.h.
-    { object "$source" "$out/$device/$name.o" "-I$folder" || echo "$source" >>"$failed"; } &
+    { object "$source" "$out/$device/$name.o" -DTRAIN_GPT_PROGRAM "-I$own" || echo "$source" >>"$failed"; } &
     turns=$((turns + 1))
     [ $((turns % 2)) != 0 ] || wait
 done

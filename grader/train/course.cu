@@ -1,7 +1,9 @@
 // course.cu: the layers of `make train` that are kernels of this course: on a Hopper GPU, and on
 // the CPU device, which poses as one, those of lessons 24, 25 and 26; elsewhere those of 07, 14 and
 // 16. The linear layers of the forward pass are lesson 08's.
-#define TRAIN_GPT_PROGRAM
+#ifndef TRAIN_GPT_PROGRAM
+#error "grader/make/train.sh compiles this file, with -DTRAIN_GPT_PROGRAM"
+#endif
 #include "train/forward.h"
 
 #include <cuda_bf16.h>

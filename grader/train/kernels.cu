@@ -1,6 +1,8 @@
 // kernels.cu: the small kernels of `make train` that are no lesson's: embedding, and the norm of
 // the forward pass with the sum before it. The others are lessons/29_train_gpt/small_layers.h.
-#define TRAIN_GPT_PROGRAM
+#ifndef TRAIN_GPT_PROGRAM
+#error "grader/make/train.sh compiles this file, with -DTRAIN_GPT_PROGRAM"
+#endif
 #include "train/forward.h"
 
 #include "small_layers.h"
