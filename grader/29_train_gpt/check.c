@@ -352,7 +352,7 @@ static void layers_fail(struct check* c) {
 
 static void safe(struct check* c) {
     check_watch(c, WATCH_CHECK);
-    run_dX(block_of(c, 2, (int)check_pick(c, 5, 9), 16, 1), "accesses");
+    run_dX(block_of(c, 1, (int)check_pick(c, 9, 17), 16, 1), "accesses");
     run_adamw(adamw_of(c, check_pick(c, 1025, 1050), 2000), "accesses");
 }
 

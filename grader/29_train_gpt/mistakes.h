@@ -187,6 +187,7 @@ static const struct hypothesis mistakes[] = {
     SLIP(residual_rounded, .slip = AROUND_ROUNDED),
     SLIP(backward_order, .slip = ATTENTION_TAKES_DY),
     SLIP(backward_order, .slip = ATTENTION_TAKES_NORM),
+    SLIP(backward_order, .slip = PROJ_BIAS_OF_DY),
     SLIP(layer_input, .slip = OUT_TAKES_Z),
     SLIP(layer_input, .slip = FC_TAKES_X),
     SLIP(layer_input, .slip = QKV_TAKES_X),

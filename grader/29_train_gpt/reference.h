@@ -47,8 +47,9 @@ enum slip {
     QKV_TAKES_NORM2,
     NORM2_BACK_OF_X,  // the norm's gradient with X and its statistics
     NORM1_BACK_OF_MID,
-    PROJ_TAKES_DO,  // dO and O exchanged in dW_proj
-    ONE_HEAD,       // attention's gradients as if all channels were one head's
+    PROJ_TAKES_DO,    // dO and O exchanged in dW_proj
+    PROJ_BIAS_OF_DY,  // db_proj is the sum of dY
+    ONE_HEAD,         // attention's gradients as if all channels were one head's
 };
 
 struct block_size {
@@ -295,7 +296,7 @@ static inline void block_backward(const struct block_arrays* a, struct block_siz
     round_all(g, n, rounded);
     input_gradient(dH, g, W[W_PROJ], rows, C, C, rounded);
     weight_gradient(dW[W_PROJ], g, slip == PROJ_TAKES_DO ? dH : a->O, rows, C, C, rounded);
-    bias_gradient(dW[B_PROJ], g, rows, C, rounded);
+    bias_gradient(dW[B_PROJ], slip == PROJ_BIAS_OF_DY ? dY : g, rows, C, rounded);
     const struct block_size one = {s.B, s.N, s.C, 1};
     attention_gradient(dZ, dH, a, slip == ONE_HEAD ? one : s, rounded);
     norm_of(norm, second ? a->X_mid : a->X, second ? a->stats2 : a->stats1,

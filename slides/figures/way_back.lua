@@ -1,5 +1,5 @@
--- A block of a model: forward to the right on top, the gradients back below it. What is kept is
--- grey, what is computed again is yellow; each sum sends the gradient both ways.
+-- A block of a model: forward to the right on top, the gradients back below it. Yellow is computed
+-- again on the way back; each sum sends the gradient both ways.
 size(1180, 560)
 text(20, 30, "forward", {bold = true})
 local function layer(x, y, what, fill)
