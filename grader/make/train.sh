@@ -31,6 +31,12 @@ elif [ "$device" = cuda ]; then
 else
     device=cpu
 fi
+# Lessons 24 to 26 are compiled for Hopper GPUs alone. The CPU device poses as one.
+hopper=yes
+[ "$device" = cpu ] || [ "$compute" = 90a ] || hopper=
+[ -n "$hopper" ] || lessons=$(for lesson in $lessons; do
+    case $lesson in 2[456]_*) ;; *) echo "$lesson" ;; esac
+done)
 mkdir -p "$out/$device" "$to" || exit 2
 
 # ---- which kernels
@@ -55,7 +61,7 @@ done
 
 # ---- the program
 
-include="-Igrader -Ilessons"
+include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
 for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
 
 # object FILE OBJECT FLAG...: compiles a .cu for the device, unless that was done.

@@ -13,11 +13,17 @@
 #include "flash_backward_split.h"
 #include "flash_tensor_core.h"
 #include "fused_linear.h"
+#include "layers.h"
+#include "tensor_core_matmul.h"
+#ifdef TRAIN_WITH_HOPPER
 #include "hopper_backward.h"
 #include "hopper_flash.h"
 #include "hopper_matmul.h"
-#include "layers.h"
-#include "tensor_core_matmul.h"
+#else  // never called: is_hopper is 0
+#define hopper_matmul(...) COURSE_UNSUPPORTED
+#define hopper_flash(...) COURSE_UNSUPPORTED
+#define hopper_backward(...) COURSE_UNSUPPORTED
+#endif
 
 enum { THREADS = 128, TILE = 32 };
 
@@ -29,7 +35,11 @@ extern "C" int train_layers_begin(int outputs) {
     int device, major;
     COURSE_TRY(cudaGetDevice(&device));
     COURSE_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+#ifdef TRAIN_WITH_HOPPER
     is_hopper = major == 9;
+#else
+    (void)major;
+#endif
     COURSE_TRY(cudaMalloc((void**)&zeros_gpu, (size_t)outputs * sizeof *zeros_gpu));
     COURSE_TRY(cudaMemset(zeros_gpu, 0, (size_t)outputs * sizeof *zeros_gpu));
     COURSE_TRY(cudaMalloc((void**)&tickets_gpu, 2 * sizeof *tickets_gpu));
