@@ -432,6 +432,6 @@ const struct lesson lesson = {
     .name = "29_train_gpt",
     .promises = ALLOCATES_NOTHING | DEFAULT_STREAM | DOES_NOT_WAIT,
     .items = items,
-    .idea = {.what = "the right answer: gradients from what was kept, each in its turn",
-             .paid_by = {mlp, attention, around, together}},
+    .idea = {.what = "the right answer: gradients from what was kept, each layer called once",
+             .paid_by = {mlp, attention, around, together, block_moves}},
     .explain = explain};
