@@ -193,18 +193,17 @@ static int train(struct training* t) {
     struct run_state* s = &t->state;
     const int64_t every = s->steps / LOOKS > 0 ? s->steps / LOOKS : 1, first = s->step;
     const double tokens = (double)t->size->B * t->size->N;
-    double looking = 0, begun = clock_seconds(), saved = begun;
+    double trained = 0, saved = clock_seconds();
     printf("  step      loss  held out  bigrams  tokens/s\n");
     while (s->step < s->steps && !interrupted) {
+        const double before = clock_seconds();
         if (step_once(t) != 0) return 1;
-        double now = clock_seconds();
+        trained += clock_seconds() - before;
         if (s->step % every == 0 || s->step == s->steps) {
             if (look(t, held_out_batches(t), &s->held_out[s->step]) != 0) return 1;
-            looking += clock_seconds() - now;
             printf("%6lld  %8.4f  %8.4f %8.4f  %8.0f\n", (long long)s->step, s->losses[s->step],
                    s->held_out[s->step], t->text.bigram,
-                   (double)(s->step - first) * tokens / (now - begun - looking + 1e-9));
-            fflush(stdout);
+                   (double)(s->step - first) * tokens / trained);
         }
         if (clock_seconds() - saved > SAVE_SECONDS) {
             if (save(t) != 0) return 1;
@@ -231,8 +230,7 @@ static int pick(const float* logits, uint64_t seed, uint64_t index) {
     return TEXT_TOKENS - 1;
 }
 
-// All texts of a batch are written beside each other; the first one is printed, or on a device that
-// takes long for a token, of each a part.
+// The first texts of a batch are written beside each other.
 static int sample(struct training* t) {
     static const char* const prompts[] = {"The kernel ", "A warp ", "Each block ",
                                           "In shared memory "};
