@@ -1,6 +1,6 @@
 #!/bin/sh
 # test.sh: what lesson 29 has to prove beside its grade: `make train` learns, what is interrupted
-# goes on with the same bits, and a file that is no checkpoint of this training is not taken for one.
+# goes on with the same bits, and what is no checkpoint of this training is not taken for one.
 # usage: test.sh
 . grader/test/tell.sh
 dir=$(mktemp -d "${TMPDIR:-/tmp}/train.XXXXXX") || exit 1
