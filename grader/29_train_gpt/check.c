@@ -264,9 +264,9 @@ static void means(struct check* c) {
 static void corrected(struct check* c) {
     run_adamw(adamw_of(c, 1024, 1), "the first step");
     run_adamw(adamw_of(c, 1024, check_pick(c, 2, 5)), "an early step");
-    // 1 - beta2^step as a difference of floats has three digits here.
-    struct adamw a = adamw_of(c, 1024, check_pick(c, 2, 4));
-    a.c.numbers.beta2 = dtype_round(F32, 0.99999);
+    // 1 - beta2^step as a difference of floats is off by 5e-5 and 1e-4 at these steps.
+    struct adamw a = adamw_of(c, 1024, check_pick(c, 2, 3));
+    a.c.numbers.beta2 = dtype_round(F32, 0.9999);
     a.c.numbers.lr = 1;
     run_adamw(a, "beta2 near 1");
 }
