@@ -520,7 +520,9 @@ __device__ __forceinline__ void* cluster_shared(const void* p, unsigned rank) {
 // cudaLaunchAttributeProgrammaticStreamSerialization may begin before the one before it ends.
 // griddep_wait() waits until that one has ended and its writes are seen: before it, nothing of the
 // kernel before may be read and nothing be overwritten that it reads. griddep_launch() allows the
-// next kernel to begin, once all blocks have called it or returned. PTX ISA: "griddepcontrol".
+// next kernel to begin, once all blocks have called it or returned; it orders nothing. Who waits for
+// a kernel that has not waited itself knows nothing of the one before that. On the host: see
+// overlapping(). PTX ISA: "griddepcontrol".
 __device__ __forceinline__ void griddep_wait() {
     asm volatile("griddepcontrol.wait;" : : : "memory");
 }
@@ -568,4 +570,22 @@ static inline int tensor_map_encode(CUtensorMap* map, const void* p, CUtensorMap
 }
 
 #endif
+
+// A launch of so many blocks and threads, with dynamic shared memory, that may begin before the one
+// before it has ended: cudaLaunchKernelEx(&config, kernel, arguments...). overlap: the caller's, as
+// long as the config is used. The kernel calls griddep_wait(). CUDA C++ Programming Guide,
+// "Programmatic Dependent Launch and Synchronization".
+static inline cudaLaunchConfig_t overlapping(int64_t blocks, int threads, size_t bytes,
+                                             cudaLaunchAttribute* overlap) {
+    cudaLaunchConfig_t config = {};
+    overlap->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap->val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim.x = (unsigned)blocks;
+    config.blockDim.x = (unsigned)threads;
+    config.dynamicSmemBytes = bytes;
+    config.attrs = overlap;
+    config.numAttrs = 1;
+    return config;
+}
+
 #endif

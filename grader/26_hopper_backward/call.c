@@ -9,5 +9,6 @@ int call(void) {
         (int)run_int("N_k"), (int)run_int("H"), (int)run_int("H_k"), (int)run_int("d"),
         run_strides("dq"), run_strides("dk"), run_strides("dv"), run_strides("q"), run_strides("k"),
         run_strides("v"), run_strides("o"), run_strides("do"), (float)run_real("scale"),
-        (int)run_int("causal"), (int)run_int("deterministic"), run_gpu("workspace"));
+        (int)run_int("causal"), (int)run_int("window"), (int)run_int("documents"),
+        run_gpu("cu_seqlens"), (int)run_int("deterministic"), run_gpu("workspace"));
 }

@@ -13,9 +13,28 @@ static int64_t workspace_bytes(const struct problem* p) {
     return (int64_t)hopper_backward_workspace_bytes((int)p->B, (int)p->N_q, (int)p->H, (int)p->d);
 }
 
-// The launcher's own argument: the problem's `own` points to 1, or is NULL.
+// The launcher's own arguments. Documents are those of p->own, of each batch one number more than
+// there are; they live as long as the case.
+struct own {
+    bool deterministic;
+    const int64_t* cu_seqlens;
+};
+
 static void declare_more(struct problem* p) {
-    check_int(p->check, "deterministic", p->own ? 1 : 0);
+    struct check* c = p->check;
+    const struct own* own = p->own;
+    struct tensor* cu_seqlens = NULL;
+    check_int(c, "window", p->index.window);
+    check_int(c, "documents", p->index.documents);
+    if (p->index.documents) {
+        cu_seqlens = check_input(c, "cu_seqlens", I32, SHAPE(p->B, p->index.documents + 1));
+        for (int64_t e = 0; cu_seqlens && e < cu_seqlens->count; e++)
+            cu_seqlens->value[e] = (double)own->cu_seqlens[e];
+    } else {
+        check_null(c, "cu_seqlens");
+    }
+    p->index.cu_seqlens = cu_seqlens;
+    check_int(c, "deterministic", own && own->deterministic);
 }
 
 // Rows begin at multiples of 16 bytes: gaps are multiples of 8 elements.
@@ -44,19 +63,34 @@ static struct problem grouped(struct problem p, int64_t H, int64_t group) {
     return p;
 }
 
+static struct problem windowed(struct check* c, int64_t N_q, int64_t N_k, int64_t window) {
+    struct problem p = causal(c, N_q, N_k);
+    p.index = (struct index_mask){.used = true, .causal = true, .window = window};
+    return p;
+}
+
+// The problem with documents; own->cu_seqlens has one number more than there are for each batch.
+static struct problem with_documents(struct problem p, int64_t documents, const struct own* own) {
+    p.index.used = true, p.index.causal = p.causal, p.index.documents = documents;
+    p.own = (void*)own;
+    return p;
+}
+#define DOCUMENTS(...) (&(struct own){.cu_seqlens = (const int64_t[]){__VA_ARGS__}})
+
 // The problem with `deterministic`.
 static struct problem same_bits(struct problem p) {
-    static int yes = 1;
-    p.own = &yes;
+    static const struct own yes = {.deterministic = true};
+    p.own = (void*)&yes;
     return p;
 }
 
 // ---- items ---------------------------------------------------------------------------------
 
-// One round of a block, and more than its rings have places: Q and dO, and three of dS.
+// One round of a block, and more than its rings have places, Q and dO, and three of dS: more often
+// around them than in any other item, so that their fourth phase is awaited.
 static void whole_tiles(struct check* c) {
     backward_case(all_keys(c, 128, 128));
-    backward_case(all_keys(c, 128 * check_pick(c, 5, 6), 128));
+    backward_case(all_keys(c, 128 * check_pick(c, 8, 9), 128));
     backward_case(all_keys(c, 128, 256));
     backward_case(with_d(all_keys(c, 384, 128), 128));
 }
@@ -75,13 +109,16 @@ static void groups(struct check* c) {
     const int64_t H = check_pick(c, 3, 5);
     backward_case(grouped(all_keys(c, 128, 128), H, H));
     backward_case(grouped(causal(c, 256, 256), 2, 2));
+    // The last query that sees a block's keys is not the head's last one.
+    backward_case(grouped(windowed(c, 384, 384, check_pick(c, 66, 90)), 2, 2));
 }
 
 static void strides(struct check* c) {
     const struct problem p = with_heads(all_keys(c, 64, 64), 2, 2);
     backward_case_named(with_nan_gaps(with_d(p, 128)), GAPS, "");
     backward_case_named(p, SHARED, "");
-    backward_case_named(with_scale(p, 0.6), MIXED, "");
+    backward_case_named(p, MIXED, "");
+    backward_case_named(with_nan_gaps(all_keys(c, 17, 130)), GAPS, "");
     backward_case_far(p);
 }
 
@@ -92,14 +129,16 @@ static int64_t pick_ragged(struct check* c, int64_t low, int64_t high) {
 }
 
 static void any_length(struct check* c) {
-    // No single key: then dP is delta, whatever O's rounding, and dS what two sums differ in.
+    // No single key: then dP is delta, whatever O's rounding, and dS what two sums differ in. Near
+    // -130 a key that is none would have an infinite weight.
     static const int64_t lengths[][2] = {{1, 65}, {2, 2}, {5, 5}, {17, 17}};
     backward_case(all_keys(c, 72 + 16 * check_pick(c, 0, 1), 128 + 8 * check_pick(c, 1, 3)));
     backward_case(all_keys(c, 128 + pick_ragged(c, 2, 31), 128 + pick_ragged(c, 2, 31)));
     for (size_t n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
         backward_case(with_d(all_keys(c, lengths[n][0], lengths[n][1]), n % 2 ? 64 : 128));
     }
-    backward_case_named(with_nan_gaps(all_keys(c, 17, 130)), GAPS, "");
+    backward_case_level(all_keys(c, 64, 71), -130);
+    backward_case_level(all_keys(c, 70, 64), -130);
     backward_case_tested(all_keys(c, check_pick(c, 2, 3), check_pick(c, 2, 4)));
 }
 
@@ -114,17 +153,47 @@ static void masked(struct check* c) {
     backward_case(with_heads(causal(c, 16, 16), 5, 3));
 }
 
+// No window begins or ends where a tile does, and N_q and N_k differ by 2 or more: so a window off
+// by one differs from a wrong corner. The last but one reaches over tiles that are seen whole.
+static void windows(struct check* c) {
+    const int64_t more = 2 * check_pick(c, 10, 31), W = 2 * check_pick(c, 33, 45) + 1;
+    backward_case(windowed(c, 384, 384, W));
+    backward_case(with_d(windowed(c, 256, 256 + more, 128 + W), 128));
+    backward_case(with_d(windowed(c, 384, 384, 192 + W), 128));
+    backward_case(windowed(c, 64, 64, 2147483647));
+}
+
+// Empty documents and some of one key; more of them than a warp has rows. Batches differ, and in
+// one case a query's number is not its position.
+static void documents(struct check* c) {
+    const int64_t a = check_pick(c, 35, 60), b = check_pick(c, 70, 90), e = check_pick(c, 200, 230);
+    backward_case(
+        with_heads(with_documents(causal(c, 250, 320), 5,
+                                  DOCUMENTS(0, a, a, a + 1, e, 320, 0, b, b + 1, b + 1, 270, 320)),
+                   2, 1));
+    backward_case(with_documents(all_keys(c, 384, 384), 4, DOCUMENTS(0, 0, 0, b, 384)));
+    backward_case(with_d(with_documents(causal(c, 160, 160), 17,
+                                        DOCUMENTS(0, 1, 2, 5, 5, 6, 11, 21, 29, 33, 34, 62, 66, 80,
+                                                  81, 81, 130, 160)),
+                         128));
+    backward_case(with_documents(windowed(c, 384, 384, b), 2, DOCUMENTS(0, e, 384)));
+}
+
 static void unseen(struct check* c) {
     backward_case(causal(c, 384, check_pick(c, 33, 62)));
     backward_case(with_d(causal(c, 128, check_pick(c, 33, 62)), 128));
+    // Keys that no query sees, too: whole blocks of them, and beside others.
+    backward_case(with_documents(all_keys(c, 300, 300), 2, DOCUMENTS(0, 70, 150)));
+    backward_case(with_d(windowed(c, 64, 300, check_pick(c, 20, 40)), 128));
+    backward_case_named(windowed(c, 1, 299, 81), PACKED, ": one query");
+    backward_case(with_documents(windowed(c, 200, 100, 30), 2, DOCUMENTS(0, 20, 90)));
 }
 
 static void extreme(struct check* c) {
     backward_case_large_scores(causal(c, 128, 128));
-    backward_case_level(all_keys(c, 64, 71), 120);
-    backward_case_level(all_keys(c, 64, 71), -130);
-    backward_case_level(all_keys(c, 70, 64), -130);
-    backward_case_level(all_keys(c, 64, 71), 6000);
+    backward_case_level(all_keys(c, 128, 128), 120);
+    backward_case_level(all_keys(c, 128, 128), -130);
+    backward_case_level(all_keys(c, 128, 128), 6000);
 }
 
 static void gradients_of_any_size(struct check* c) {
@@ -141,12 +210,16 @@ static void gradients_of_any_size(struct check* c) {
 static void repeatable(struct check* c) {
     backward_case_repeatable(same_bits(with_heads(all_keys(c, 64, 384), 1, 6)));
     backward_case(same_bits(with_d(causal(c, 128, 256), 128)));
+    // Not all blocks before one add to its tiles.
+    backward_case(same_bits(windowed(c, 384, 384, 90)));
+    const struct own both = {true, (const int64_t[]){0, 180, 384}};
+    backward_case(with_documents(all_keys(c, 384, 384), 2, &both));
 }
 
 static void again(struct check* c) {
     backward_case_again(all_keys(c, 128, 128), 3, NULL);
     // Each kernel needs more shared memory than others may have unasked.
-    backward_case_after(with_d(all_keys(c, 64, 128), 128), causal(c, 64, 128));
+    backward_case_after(with_d(all_keys(c, 64, 256), 128), causal(c, 64, 128));
 }
 
 static void arguments(struct check* c) {
@@ -156,6 +229,10 @@ static void arguments(struct check* c) {
         {COURSE_BAD_ARGUMENT, {{"H_k", 3}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", 0}}},
         {COURSE_BAD_ARGUMENT, {{"H_k", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"window", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"documents", -1}}},
+        {COURSE_BAD_ARGUMENT, {{"documents", 1}}},
+        {COURSE_UNSUPPORTED, {{"window", 8}}},
         {COURSE_UNSUPPORTED, {{"d", 80}}},
         {COURSE_UNSUPPORTED, {{"N_q", too_many}}},
         {COURSE_UNSUPPORTED, {{"N_k", too_many}}},
@@ -187,6 +264,8 @@ static void safe(struct check* c) {
     backward_case(causal(c, 512 + pick_ragged(c, 33, 63), 128 + pick_ragged(c, 33, 63)));
     backward_case(same_bits(with_d(all_keys(c, 65 + 128, 130), 128)));
     backward_case(grouped(with_d(all_keys(c, 64, 16), 128), 3, 3));
+    const struct own own = {true, (const int64_t[]){0, 41, 41, 150, 193}};
+    backward_case(with_documents(windowed(c, 150, 193, 60), 4, &own));
 }
 
 // ---- costs, each of kernels that multiply by wgmma
@@ -194,9 +273,11 @@ static void safe(struct check* c) {
 // Whole tiles, tiles that are not full, and the other head dimension.
 static void by_wgmma(struct check* c) {
     const int64_t N = 64 + pick_ragged(c, 2, 29);
+    // The last two are of kernels for masks, which hide nothing.
     const struct problem cases[] = {all_keys(c, N, N + 2), causal(c, 128, 128),
-                                    with_d(all_keys(c, 64, 128), 128)};
-    for (int n = 0; n < 3; n++) {
+                                    with_d(all_keys(c, 64, 128), 128), windowed(c, 16, 16, 100),
+                                    with_d(windowed(c, 16, 16, 100), 128)};
+    for (int n = 0; n < 5; n++) {
         backward_by_mma(cases[n]);
         backward_by_mma_of_dO(cases[n]);
     }
@@ -222,7 +303,7 @@ static double read_again(struct problem p) {
     check_watch(p.check, WATCH_PROFILE);
     backward_case(p);
     const struct arena_traffic* t = problem_traffic(&p);
-    judge_mma_count(&p, t);
+    if (!p.index.used) judge_mma_count(&p, t);  // it knows no pairs that a window hides
     const double once = 4.0 * (double)p.d * (double)(p.N_k + 2 * p.N_q);
     return (double)t->global_load_bytes - once;
 }
@@ -239,27 +320,44 @@ static void nothing_unseen(struct check* c) {
                   read_again(all_keys(c, N, N)) / (2 * of_row * N), 1.05 * N / SMALLEST);
     const double masked = read_again(causal(c, N, N));
     judge_masked_reads(c, N, masked, read_again(causal(c, N, N + MORE_KEYS)), 0.81);
+    // With a window of 100 of 512 keys 0.7 of what a causal mask alone reads, in tiles of 128: 7 of
+    // 10. With a document of half of the keys, and behind it none, a quarter: a third, if blocks
+    // read their own rows nevertheless, and a half, if one side is not looked at.
+    const double in_window = read_again(windowed(c, 2 * N, 2 * N, 100));
+    check_at_most(c, CAUSE_masked_read, "bytes read with a window, of those read without",
+                  in_window / read_again(causal(c, 2 * N, 2 * N)), 0.8);
+    const double half = read_again(with_documents(all_keys(c, 2 * N, 2 * N), 1, DOCUMENTS(0, N)));
+    check_at_most(c, CAUSE_masked_read, "bytes read with half the rows in no document",
+                  half / read_again(all_keys(c, 2 * N, 2 * N)), 0.4);
 }
 
 static const struct item items[] = {
-    {8, "whole tiles, around the rings", whole_tiles},
-    {4, "heads and batches, any scale", heads},
+    {6, "whole tiles, around the rings", whole_tiles},
+    {3, "heads and batches, any scale", heads},
     {5, "heads that share keys", groups},
     {4, "strides", strides},
-    {5, "any number of queries and keys", any_length},
-    {6, "causal", masked},
+    {4, "any number of queries and keys", any_length},
+    {5, "causal", masked},
+    {4, "windows", windows},
+    {5, "documents", documents},
     {3, "queries that see no key", unseen},
-    {4, "large and very negative scores", extreme},
+    {3, "large and very negative scores", extreme},
     {3, "gradients of any size", gradients_of_any_size},
-    {8, "the same bits, if asked for", repeatable},
-    {2, "called again with new data", again},
-    {2, "empty inputs and bad arguments", arguments},
+    {7, "the same bits, if asked for", repeatable},
+    {1, "called again with new data", again},
+    {1, "empty inputs and bad arguments", arguments},
     {6, "no races, no stray accesses, order with TMA and wgmma", safe},
     {24, "wgmma makes all five products", by_wgmma},
     {8, "TMA brings every tile", moved_by_tma},
     {8, "nothing read that is not seen", nothing_unseen},
     {0},
 };
+
+// Masks of indices have mistakes of their own.
+static enum cause explain(struct check* c, const struct tensor* t, struct budget budget) {
+    return problem_of_case(c)->index.used ? index_explain(c, t, budget)
+                                          : backward_explain_products(c, t, budget);
+}
 
 const struct lesson lesson = {
     .name = "26_hopper_backward",
@@ -268,4 +366,4 @@ const struct lesson lesson = {
     .idea = {.what = "TMA brings the tiles, and wgmma makes all five products",
              .paid_by = {by_wgmma, moved_by_tma, nothing_unseen},
              .naive = "grader/26_hopper_backward/naive.cu"},
-    .explain = backward_explain_products};
+    .explain = explain};

@@ -37,14 +37,14 @@ def sdpa(backend, Q, K, V, causal, **more):
 
 
 def flash_attention_3():
-    """FlashAttention-3's function for (B, N, H, d) tensors, where FA3=path names the folder that its installed module
-    flash_attn_interface lies in; else None."""
+    """FlashAttention-3's Python module, whose functions take (B, N, H, d) tensors, where FA3=path names the folder that
+    its installed flash_attn_interface lies in; else None."""
     if not os.environ.get("FA3"):
         return None
     sys.path.insert(0, os.environ["FA3"])
-    from flash_attn_interface import flash_attn_func
+    import flash_attn_interface
 
-    return flash_attn_func
+    return flash_attn_interface
 
 
 def exact_forward(Q, K, V, causal, shown=None):

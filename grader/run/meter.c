@@ -486,12 +486,31 @@ static enum launch begin_launch(dim3 grid, dim3* block) {
     return l;
 }
 
+#if CUDART_VERSION >= 12050
+// hopper.h asks for the driver's function that encodes a tensor map: it touches no memory of the
+// device. The driver's other functions would allocate, copy and launch past this file.
+WRAP(cudaGetDriverEntryPointByVersion,
+     (const char* name, void** function, unsigned version, unsigned long long flags,
+      enum cudaDriverEntryPointQueryResult* found)) {
+    if (strcmp(name, "cuTensorMapEncodeTiled") != 0) return cudaErrorNotSupported;
+    return __real_cudaGetDriverEntryPointByVersion(name, function, version, flags, found);
+}
+#endif
+
 // nvcc replaces <<<>>> by cudaLaunchKernel() itself up to CUDA 12, by this function since CUDA 13.
 WRAP(cudaLaunchKernel, (const void* kernel, dim3 grid, dim3 block, void** arguments,
                         size_t shared_bytes, cudaStream_t stream)) {
     if (begin_launch(grid, &block) == RUNS_NOT) return cudaSuccess;
     return launched(__real_cudaLaunchKernel(kernel, grid, block, arguments, shared_bytes, stream),
                     grid, stream);
+}
+
+// cudaLaunchKernelEx() calls this one.
+WRAP(cudaLaunchKernelExC,
+     (const cudaLaunchConfig_t* config, const void* kernel, void** arguments)) {
+    cudaLaunchConfig_t own = *config;
+    if (begin_launch(own.gridDim, &own.blockDim) == RUNS_NOT) return cudaSuccess;
+    return launched(__real_cudaLaunchKernelExC(&own, kernel, arguments), own.gridDim, own.stream);
 }
 
 #if CUDART_VERSION >= 13000

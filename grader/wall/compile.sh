@@ -187,7 +187,13 @@ if [ -z "$arch" ]; then
     exit 0
 fi
 cuda=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc)")")")
-nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE -arch=$arch -Iinclude -c out/source/unit.cu -o out/gpu.o"
+# With -arch=sm_90a nvcc also preprocesses the file once without Hopper's own instructions, which
+# hopper.h refuses.
+case $arch in
+sm_*) for_gpu="-gencode arch=compute_${arch#sm_},code=$arch" ;;
+*) for_gpu=-arch=$arch ;;
+esac
+nvcc="nvcc -std=c++17 -O3 -lineinfo -Xcompiler -U_FORTIFY_SOURCE $for_gpu -Iinclude -c out/source/unit.cu -o out/gpu.o"
 $nvcc || exit "$NOT_COMPILED"
 names out/gpu.o >out/symbols-gpu && readelf -SW out/gpu.o >out/sections-gpu || exit "$NO_OBJECTS"
 # What nvcc's preprocessor makes of it for the host, and of its #include lines alone: by nvcc's own

@@ -226,7 +226,8 @@ static const char allowed_calls[] =
     "cudaMemset2DAsync cudaInitDevice cudaChooseDevice cudaSetDeviceFlags cudaGetDeviceFlags "
     "cudaGetLastError cudaPeekAtLastError cudaGetErrorString "
     "cudaGetErrorName cudaGetDevice cudaGetDeviceCount cudaSetDevice cudaMemGetInfo "
-    "cudaLaunchKernel cudaDriverGetVersion cudaRuntimeGetVersion";
+    "cudaLaunchKernel cudaLaunchKernelExC cudaDriverGetVersion cudaRuntimeGetVersion "
+    "cudaGetDriverEntryPointByVersion";
 static const char* const allowed_families[] = {
     "cudaDevice",        "cudaStream",    "cudaEvent",      "cudaFunc", "cudaOccupancy",
     "cudaGetDeviceProp", "cudaGetSymbol", "cudaPointerGet", NULL};

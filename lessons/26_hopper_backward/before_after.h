@@ -2,48 +2,19 @@
 //
 //     delta_i = sum_x dO_ix O_ix,  -LSE_i log2(e)                          before   (README eq. 2)
 //     dQ = scale * (sum of dS K), rounded                                  after    (README eq. 7)
+//
+// The launches overlap: griddep_launch() lets the next one begin where there is room, and there
+// griddep_wait() comes before what the kernel before has written.
 #ifndef BEFORE_AFTER_H
 #define BEFORE_AFTER_H
 
-#include <cuda_bf16.h>
-#include <limits.h>
 #include <math.h>
 
-#include "arrays.h"
-#include "course.h"
-#include "hopper.h"
-
-#define LOG2_E 1.44269504f
+#include "backward.h"
 
 enum {
-    ROWS = 64,        // keys of a consumer: the M of wgmma
-    WARP_ROWS = 16,   // of one of its warps
-    WARPGROUP = 128,  // threads
-    CONSUMERS = 2,
-    HALF = 4096,  // sums of dQ that a consumer makes in a round: 32 of each thread
     BEFORE_THREADS = 256,
     ZERO_THREADS = 256,
-};
-
-// What the kernels work on. A head of queries has `tiles_q` tiles of BLOCK_Q rows, the last one
-// filled up; a tile's number is (batch * H_q + head) * tiles_q + its place in the head. For
-// a tile there are
-//
-//     sums       [CONSUMERS][8][128 threads][4]: what consumer w's thread has of dQ / scale, its
-//                numbers 4 i ... 4 i + 3 at [w][i][thread]. So 128 threads move 2048 bytes in a row
-//     LSE, delta [BLOCK_Q]: -LSE log2(e), which is -infinity for rows that see no key or are none;
-//                and -delta. Row i is at place_of_row(i)
-//     turns      [CONSUMERS]: how many blocks of keys have been added, for the same bits
-struct backward {
-    CUtensorMap Q_map, K_map, V_map, dO_map, dQ_map, dK_map, dV_map;
-    struct rows O, dO;
-    const float* LSE_in;
-    float *sums, *LSE, *delta;
-    int* turns;
-    int B, N_q, N_k, H_q, H_k, group, causal;
-    int tiles_q, tiles_k;  // of a head
-    int section;           // heads of keys that are worked on together
-    float scale, c;        // c = scale log2(e)
 };
 
 // The rows of a tile as a thread wants them: in a product with queries as columns, thread t of four
@@ -52,7 +23,17 @@ __device__ __forceinline__ int place_of_row(int i) {
     return i / 16 * 16 + i % 8 / 2 * 4 + i % 16 / 8 * 2 + i % 2;
 }
 
-// Before: delta and LSE of a tile of queries, its sums cleared, its turns too.
+// The numbers of the lane's columns, of so many queries from there on: that of number i of S^T is
+// [i / 4 * 2 + i % 2].
+template <int queries>
+__device__ __forceinline__ void load_columns(float x[queries / 4], const float* from) {
+#pragma unroll
+    for (int i = 0; i < queries / 4; i += 4)
+        *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
+}
+
+// Before: delta and LSE of a tile of queries, its sums cleared; its turns begin with the first
+// block of keys that adds to it.
 // delta_i = sum_x dO_ix O_ix: d / 8 lanes share a row, 16 bytes each.
 template <int d, int BLOCK_Q>
 __global__ void __launch_bounds__(BEFORE_THREADS)
@@ -64,10 +45,13 @@ __global__ void __launch_bounds__(BEFORE_THREADS)
     const bf16* O = head_of(p.O, batch, h);
     const bf16* dO = head_of(p.dO, batch, h);
     float4* sums = (float4*)(p.sums + tile * (BLOCK_Q * d));
+    griddep_launch();  // the next kernel may begin: it waits for this one before it reads LSE
 #pragma unroll
     for (int i = threadIdx.x; i < BLOCK_Q * d / 4; i += BEFORE_THREADS)
         sums[i] = make_float4(0, 0, 0, 0);
-    if (threadIdx.x < CONSUMERS) p.turns[tile * CONSUMERS + threadIdx.x] = 0;
+    if (threadIdx.x < CONSUMERS)
+        p.turns[tile * CONSUMERS + threadIdx.x] =
+            keys_of_query(p, batch, first_row).from / p.block_k;
 #pragma unroll
     for (int turn = 0; turn < TURNS; turn++) {
         const int i = turn * STEP + threadIdx.x / LANES, row = first_row + i;
@@ -130,6 +114,7 @@ __device__ __forceinline__ void convert_dQ(bf16* stage, const struct backward& p
     const int w = threadIdx.x / WARPGROUP, thread = threadIdx.x % WARPGROUP;
     const int warp_row = thread / 32 * WARP_ROWS, row_of_w = BLOCK_Q == ROWS ? 0 : w * ROWS;
     const float4* sums = (const float4*)(p.sums + (tile * CONSUMERS + w) * HALF) + thread;
+    griddep_wait();  // all blocks of the kernel before have added to the sums
     float dQ[PANEL / 2];
 #pragma unroll
     for (int i = 0; i < PANEL / 2; i += 4) *(float4*)&dQ[i] = sums[i / 4 * WARPGROUP];
@@ -154,30 +139,6 @@ static __global__ void zero_kernel(struct zeros z) {
                    row % z.N * z.stride.n + e % (z.d / 8) * 8;
         *(uint4*)to = make_uint4(0, 0, 0, 0);
     }
-}
-
-// What the contract says of the arguments, in its order: COURSE_OK, or what the launcher returns.
-// array: Q, K, V, O, dO, dQ, dK, dV.
-static inline int check_backward(const struct rows array[8], const float* LSE,
-                                 const void* workspace, int B, int N_q, int N_k, int H_q, int H_k,
-                                 int d) {
-    const int64_t limit = INT_MAX, heads_q = (int64_t)B * H_q, heads_k = (int64_t)B * H_k;
-    if (B < 0 || N_q < 0 || N_k < 0 || H_q < 0 || H_k < 0 || d < 1) return COURSE_BAD_ARGUMENT;
-    if (H_k == 0 ? H_q > 0 : H_q % H_k != 0) return COURSE_BAD_ARGUMENT;
-    if ((d != 64 && d != 128) || N_q > 1 << 30 || N_k > 1 << 30) return COURSE_UNSUPPORTED;
-    // Quotients, not products: these could pass 2^63.
-    if ((N_q && heads_q > limit / CEIL_DIV(N_q, ROWS)) ||
-        (N_k && heads_k > limit / CEIL_DIV(N_k, ROWS)))
-        return COURSE_UNSUPPORTED;
-    if (B == 0 || H_k == 0) return COURSE_OK;
-    const bool keys = N_k > 0, queries = N_q > 0 && H_q > 0;
-    for (int a = 0; a < 8; a++) {
-        const bool is_of_keys = a == 1 || a == 2 || a == 6 || a == 7;
-        if (!array[a].first && (is_of_keys ? keys : queries)) return COURSE_BAD_ARGUMENT;
-    }
-    if (queries && (!LSE || !workspace)) return COURSE_BAD_ARGUMENT;
-    int status = check_rows(array, 8, d), multiprocessors;
-    return status == COURSE_OK ? find_hopper(&multiprocessors) : status;
 }
 
 #endif

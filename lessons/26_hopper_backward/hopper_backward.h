@@ -6,9 +6,9 @@
 
 COURSE_BEGIN_C
 
-// The gradients of lesson 25's attention, without a window, for Hopper GPUs (sm_90). O and LSE are
-// outputs of the forward pass, dO is the gradient of some number with respect to O. Query head h
-// reads key head g = h / group, group = H_q / H_k. For every batch and query head:
+// The gradients of lesson 25's attention, with its window and documents, for Hopper GPUs (sm_90). O
+// and LSE are outputs of the forward pass, dO is the gradient of some number with respect to O.
+// Query head h reads key head g = h / group, group = H_q / H_k. For every batch and query head:
 //
 //     S_h = scale * Q_h K_g^T,   P_ij = exp(S_ij - LSE_i)  if query i sees key j, else 0
 //     dP = dO_h V_g^T,    delta_i = sum_x dO_ix O_ix,    dS = P * (dP - delta)
@@ -16,13 +16,19 @@ COURSE_BEGIN_C
 //     dV_g = sum_h P^T dO_h,    dK_g = scale * sum_h dS^T Q_h      over the heads of the group
 //
 // No array of N_q x N_k elements is stored, and nothing of the size of K or V for every query head.
-// Query i sees
+// With q = i + N_k - N_q, which is aligned at the bottom right, query i sees key j < N_k if
 //
-//     causal == 0:  all keys, j < N_k
-//     otherwise:    j <= i + N_k - N_q: aligned at the bottom right
+//     causal == 0:              always
+//     causal, window == 0:      j <= q
+//     causal, window > 0:       j <= q and q - j < window
+//
+// and if, with documents, both lie in one: cu_seqlens[b][n] <= q, j < cu_seqlens[b][n + 1] for some
+// n. The first number of a batch is 0, none is smaller than the one before it, the last one is at
+// most N_k. Documents may be empty. A q below 0 or behind the last document is in none.
 //
 // A query that sees no key (its LSE is -infinity) gets dQ = 0 and adds nothing to dK and dV; with
-// N_k = 0 every query does. With N_q = 0 or H_q = 0 every key gets dK = dV = 0. FlashAttention-2
+// N_k = 0 every query does. A key that no query sees gets dK = dV = 0; with N_q = 0 or H_q = 0 every
+// key does. No tile of queries is read for keys that none of them sees. FlashAttention-2
 // (Dao 2023), algorithm 2; FlashAttention-3 (Shah and others 2024), section 3 and appendix B.
 //
 // Repeatable: dK and dV always, dQ with deterministic != 0: the same inputs give the same bits in
@@ -39,8 +45,8 @@ COURSE_BEGIN_C
 // 0); rows of dQ, dK and dV do not. Outputs do not overlap each other, the inputs or the workspace.
 //
 // Alignment: every row of the eight bf16 arrays begins at a multiple of 16 bytes. That is: their
-// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE is aligned to 4
-// bytes, the workspace to 16.
+// pointers are multiples of 16 bytes, their strides multiples of 8 elements. LSE and cu_seqlens are
+// aligned to 4 bytes, the workspace to 16.
 //
 // Memory: all arrays belong to the caller and are in device memory. The workspace has
 // hopper_backward_workspace_bytes() bytes that hold anything, NaN as well, and may hold anything
@@ -48,12 +54,15 @@ COURSE_BEGIN_C
 // wait.
 //
 // Returns, in this order
-//     COURSE_BAD_ARGUMENT  a negative size; d < 1; H_q no multiple of H_k, or H_k = 0 and H_q > 0
+//     COURSE_BAD_ARGUMENT  a negative size, window or number of documents; d < 1; H_q no multiple
+//                          of H_k, or H_k = 0 and H_q > 0
 //     COURSE_UNSUPPORTED   d neither 64 nor 128; N_q or N_k above 2^30; more than 2^31 - 1 tiles of
-//                          64 rows, B * H_q * ceil(N_q / 64) or B * H_k * ceil(N_k / 64)
+//                          64 rows, B * H_q * ceil(N_q / 64) or B * H_k * ceil(N_k / 64); a window
+//                          without causal
 //     COURSE_OK            B or H_k is 0: nothing is touched, pointers may be NULL
 //     COURSE_BAD_ARGUMENT  a NULL pointer to an array that has elements, or to the workspace where
-//                          it has bytes; a negative stride; a row stride below d
+//                          it has bytes (without documents, cu_seqlens_gpu may be NULL); a negative
+//                          stride; a row stride below d
 //     COURSE_UNSUPPORTED   a row that does not begin at a multiple of 16 bytes; a stride of 2^39
 //                          elements or more, which TMA cannot take
 //     COURSE_UNSUPPORTED   the device is no Hopper GPU
@@ -78,8 +87,11 @@ int hopper_backward(bf16* dQ_gpu,              // (B, N_q, H_q, d)  out
                     struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
                     struct strides stride_k, struct strides stride_v, struct strides stride_o,
                     struct strides stride_do,
-                    float scale,           // any finite number; usually 1 / sqrt(d)
-                    int causal,            // the forward pass's; 0: every query sees every key
+                    float scale,                // any finite number; usually 1 / sqrt(d)
+                    int causal,                 // the forward pass's; 0: every query sees every key
+                    int window,                 // the forward pass's; 0: none
+                    int documents,              // the forward pass's; 0: one, of all keys
+                    const int* cu_seqlens_gpu,  // (B, documents + 1)
                     int deterministic,     // 0: sums for dQ in any order; else always in the same
                     void* workspace_gpu);  // hopper_backward_workspace_bytes(B, N_q, H_q, d) bytes
 

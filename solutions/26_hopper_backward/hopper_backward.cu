@@ -20,6 +20,7 @@
 //
 // dQ of a round is multiplied in the next one. So the other consumer has half a round or more to
 // store its dS, and the two need not march in step: while one computes, the other's products run.
+// Each consumer has an adder, a warp of the producer's warpgroup, that sees to its sums of dQ.
 #include "hopper_backward.h"
 
 #include <limits.h>
@@ -36,19 +37,22 @@ enum {
     BOTH = WARPGROUP * CONSUMERS,
     PRODUCER_REGISTERS = 24,
     CONSUMER_REGISTERS = 240,
-    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
-// The named barriers, of the consumers alone.
+// The named barriers: of both consumers, of one and its adder, or of one.
 enum {
-    K_READ = 1,    // both have multiplied with K for the last time
-    DQ_READY,      // + w: consumer w's dQ is in shared memory; 128 threads
-    DS_READY = 4,  // + 2 w + turn: consumer w's dS is, of an even or an odd round
-    STARTED = 8,   // consumer 0 is half a round ahead
+    K_READ = 1,         // both have multiplied with K for the last time
+    DQ_READY,           // + w: consumer w's dQ is in shared memory; with its adder
+    DS_READY = 4,       // + 2 w + turn: consumer w's dS is, of an even or an odd round; both
+    STARTED = 8,        // consumer 0 is half a round ahead; both
+    DQ_FREE,            // + w: consumer w's dQ has been read; with its adder
+    COLUMNS_READ = 11,  // + w: the first LSE and delta are in consumer w's registers
+    WITH_ADDER = WARPGROUP + 32,
 };
 
-// The sizes of a kernel. same_bits: what blocks add to dQ is added in their order.
-template <int head_dim, int block_q, bool same_bits> struct backward_tiles {
+// The sizes of a kernel. same_bits: what blocks add to dQ is added in their order. window: there
+// may be a window or documents.
+template <int head_dim, int block_q, bool same_bits, bool window> struct backward_tiles {
     enum {
         d = head_dim,
         BLOCK_Q = block_q,  // queries of a round
@@ -56,6 +60,7 @@ template <int head_dim, int block_q, bool same_bits> struct backward_tiles {
         STAGE = PANELS * BLOCK_Q * 128 / 16,            // from stage to stage, for descriptors
         BUFFER = BLOCK_K / PANEL * BLOCK_Q * 128 / 16,  // from buffer to buffer of dS
         SAME_BITS = same_bits,
+        WINDOW = window,
     };
     static_assert(BLOCK_Q * d == CONSUMERS * HALF, "32 sums of dQ a thread");
 };
@@ -71,30 +76,6 @@ template <class T> struct block_smem {
     mbarrier K_full, V_full, Q_full[STAGES], Q_empty[STAGES], dO_full[STAGES], dO_empty[STAGES];
 };
 
-// A block's keys: their first one, their head; the tiles of queries [first, p.tiles_q) that see
-// some of them; those before `plain_from` see not all of them, or not all are there.
-struct place {
-    int block, row0, head, batch, first, plain_from;
-};
-
-// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
-// first keys first: with a causal mask most queries see them, and what comes last should be short.
-template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
-    struct place place;
-    int t = blockIdx.x;
-    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
-    int heads = min(p.section, p.B * p.H_k - section);
-    t -= section * p.tiles_k;
-    int head = section + t % heads;
-    place.block = t / heads, place.row0 = place.block * BLOCK_K;
-    place.batch = head / p.H_k, place.head = head % p.H_k;
-    int ahead = p.causal ? p.N_k - p.N_q : place.row0 + BLOCK_K;  // query i sees keys <= i + ahead
-    place.first = max(0, place.row0 - ahead) / T::BLOCK_Q;
-    place.plain_from = CEIL_DIV(max(0, place.row0 + BLOCK_K - 1 - ahead), (int)T::BLOCK_Q);
-    if (place.row0 + BLOCK_K > p.N_k) place.plain_from = p.tiles_q;
-    return place;
-}
-
 // ---- a consumer
 
 // What a consumer's thread knows. A lane has two rows of S^T and dP^T, keys; number i is of key
@@ -104,11 +85,8 @@ template <class T> struct state {
     float dP[T::BLOCK_Q / 2];  // becomes dP - delta
     float dK[T::d / 2], dV[T::d / 2];
     struct place place;
-    int hidden[2];  // queries before this one, less the lane's first column, do not see the key
-    int tile;       // of queries in its head, the one that S is of
-    // Numbers of tiles in p.sums: of this round's, the last round's, and the one whose dQ was added
-    // last, or -1.
-    int number, last, added;
+    struct range seen[2];  // the queries that see the key, less the lane's first column
+    int tile;              // of queries in its head, the one that S is of
     unsigned K, V, Q, dO, Q_rows, dO_rows;  // descriptors; Q^T and Q, dO^T and dO
     unsigned dS, K_rows;                    // for dQ
     unsigned round, buffer;                 // rounds so far; the buffer of dS for this one
@@ -155,24 +133,20 @@ __device__ __forceinline__ void issue_dQ(float dQ[PANEL / 2], unsigned dS, unsig
     wgmma_commit();
 }
 
-// The numbers that belong to the lane's columns, from place_of_row(): of i in S, [i / 4 * 2 + i %
-// 2].
-template <class T>
-__device__ __forceinline__ void load_columns(float x[T::BLOCK_Q / 4], const float* from) {
-#pragma unroll
-    for (int i = 0; i < T::BLOCK_Q / 4; i += 4)
-        *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
-}
-
+// column: of the first 64 queries, and then of the next 64, from LSE, in shared memory. All 128 at
+// once would spill.
 // P_ij = exp2(c S_ij - log2(e) LSE_i), 0 where hidden                              (README eq. 4)
 template <class T, bool masked>
-__device__ __forceinline__ void exponentials(struct state<T>& s, const float LSE[T::BLOCK_Q / 4],
-                                             const struct backward& p) {
+__device__ __forceinline__ void exponentials(struct state<T>& s, float column[COLUMNS],
+                                             const float* LSE, const struct backward& p) {
     unsigned any = 0;
 #pragma unroll
     for (int i = 0; i < T::BLOCK_Q / 2; i++) {
-        s.S[i] = exp2_approx(fmaf(s.S[i], p.c, LSE[i / 4 * 2 + i % 2]));
-        if (masked && i / 4 * 8 + i % 2 + s.tile * T::BLOCK_Q < s.hidden[i / 2 % 2]) s.S[i] = 0.0f;
+        if (i == 32) load_columns<ROWS>(column, LSE + ROWS);
+        s.S[i] = exp2_approx(fmaf(s.S[i], p.c, column[i % 32 / 4 * 2 + i % 2]));
+        const int query = i / 4 * 8 + i % 2 + s.tile * T::BLOCK_Q;
+        if (masked && query < s.seen[i / 2 % 2].from) s.S[i] = 0.0f;
+        if (masked && T::WINDOW && query >= s.seen[i / 2 % 2].to) s.S[i] = 0.0f;
         any |= __float_as_uint(s.S[i]);
     }
     // A use of every P, which is never taken: else the compiler moves the next wait, for dP, above
@@ -181,12 +155,15 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, const float LSE
     wgmma_hold<T::BLOCK_Q / 2>(s.S);
 }
 
-// dP_ij - delta_i
+// dP_ij - delta_i, with the same halves
 template <class T>
-__device__ __forceinline__ void subtract_delta(struct state<T>& s,
-                                               const float delta[T::BLOCK_Q / 4]) {
+__device__ __forceinline__ void subtract_delta(struct state<T>& s, float column[COLUMNS],
+                                               const float* delta) {
 #pragma unroll
-    for (int i = 0; i < T::BLOCK_Q / 2; i++) s.dP[i] += delta[i / 4 * 2 + i % 2];
+    for (int i = 0; i < T::BLOCK_Q / 2; i++) {
+        if (i == 32) load_columns<ROWS>(column, delta + ROWS);
+        s.dP[i] += column[i % 32 / 4 * 2 + i % 2];
+    }
     wgmma_hold<T::BLOCK_Q / 2>(s.dP);
 }
 
@@ -201,48 +178,36 @@ __device__ __forceinline__ void store_dS(const struct state<T>& s, struct block_
     for (int j = 0; j < T::BLOCK_Q / 16; j++) stmatrix_x4_trans(to + j * 16 * PANEL, &dS[4 * j]);
 }
 
+// dQ to shared memory, for the adder.
 template <class T>
 __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_smem<T>& smem,
                                          const float dQ[PANEL / 2]) {
+    named_sync(DQ_FREE + s.w, WITH_ADDER);  // TMA has read the last one before it is overwritten
 #pragma unroll
     for (int i = 0; i < PANEL / 2; i += 4)
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
-// Thread 0 of a consumer adds dQ of the last round, which is in shared memory, to the sums. With
-// SAME_BITS when the blocks of all smaller keys have: each waits for blocks that came before it.
+// Tiles are walked in this order: i-th, for i from place.first on. With SAME_BITS a head's last tile
+// is the first: under a causal mask all blocks see it, and soon follow each other.
 template <class T>
-__device__ __forceinline__ void add_dQ(struct state<T>& s, struct block_smem<T>& smem,
-                                       const struct backward& p) {
-    const int64_t half = (int64_t)s.last * CONSUMERS + s.w;
-    if (T::SAME_BITS) {
-        while (atomicAdd(&p.turns[half], 0) != s.place.block) __nanosleep(20);
-        __threadfence();             // what they have added comes first
-        fence_proxy_async_global();  // ... before what TMA adds
-    }
-    bulk_reduce_add(p.sums + half * HALF, smem.dQ[s.w], HALF * sizeof(float), L2_EVICT_LAST);
-    bulk_commit();
-    s.added = s.last;
+__device__ __forceinline__ int tile_at(int i, const struct place& place, const struct backward& p) {
+    return T::SAME_BITS ? end_of<T>(place, p) - 1 - (i - place.first) : i;
 }
 
-// Thread 0 of a consumer, before dQ in shared memory is written again: it has been read. With
-// SAME_BITS it has also been added, and the next block has its turn there.
+// The tile behind this one; behind a head's last one comes the first of the group's next head.
 template <class T>
-__device__ __forceinline__ void finish_dQ(const struct state<T>& s, const struct backward& p) {
-    if (!T::SAME_BITS) {
-        bulk_wait_read<0>();
-    } else if (s.added >= 0) {
-        bulk_wait<0>();
-        __threadfence();  // this block's sums are there before its turn is over
-        atomicAdd(&p.turns[(int64_t)s.added * CONSUMERS + s.w], 1);
-    }
+__device__ __forceinline__ int next_tile(int tile, const struct place& place,
+                                         const struct backward& p) {
+    if (T::SAME_BITS) return tile == place.first ? end_of<T>(place, p) - 1 : tile - 1;
+    return tile + 1 == end_of<T>(place, p) ? place.first : tile + 1;
 }
 
 // Is P of the next tile to be masked?
 template <class T>
-__device__ __forceinline__ bool is_masked(const struct state<T>& s, int tiles_q) {
-    int next = s.tile + 1 == tiles_q ? s.place.first : s.tile + 1;
-    return next < s.place.plain_from;
+__device__ __forceinline__ bool is_masked(const struct state<T>& s, const struct backward& p) {
+    const int next = next_tile<T>(s.tile, s.place, p);
+    return next < s.place.plain_from || (T::WINDOW && next >= s.place.plain_to);
 }
 
 // One round. It begins with P and dP - delta of a tile in registers, and ends with those of the
@@ -256,8 +221,8 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     const unsigned parity = (s.round + 1) / STAGES % 2;
     const unsigned buffer = s.buffer, old = buffer == 0 ? BUFFERS - 1 : buffer - 1;
     unsigned P[T::BLOCK_Q / 4], dS[T::BLOCK_Q / 4];
-    float dQ[PANEL / 2], columns[T::BLOCK_Q / 4];
-    if (++s.tile == p.tiles_q) s.tile = s.place.first;  // of the group's next head
+    float dQ[PANEL / 2], column[COLUMNS];
+    s.tile = next_tile<T>(s.tile, s.place, p);
     s.buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
     // BEGIN SOLUTION (about 70 lines): dV, dS, dK and the last round's dQ; the next S, P and dP
     // dV, and dS meanwhile; of 128 queries by halves, for fewer registers.
@@ -278,9 +243,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     if (first) {
         wgmma_wait<0>();
     } else {
-        if (s.thread == 0) finish_dQ<T>(s, p);
-        // The other's dS of the last round is there before it is multiplied. And thread 0 has found
-        // dQ read before anybody writes the next one.
+        // The other's dS of the last round is there before it is multiplied.
         named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
         issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
         wgmma_wait<1>();  // dV and dK
@@ -304,25 +267,21 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     if (!last) {
         mbarrier_wait(&smem.dO_full[next], parity);
         issue_scores<T>(s.dP, s.V, s.dO + next * T::STAGE);
-        load_columns<T>(columns, smem.LSE[next]);
+        load_columns<ROWS>(column, smem.LSE[next]);
     }
     fence_proxy_async();  // this thread's dS and dQ come before what wgmma and TMA read
-    named_arrive(DS_READY + 2 * s.w + s.turn, BOTH);  // ... the other consumer's wgmma
-    if (!first) {
-        named_sync(DQ_READY + s.w, WARPGROUP);  // ... all 128 threads' dQ, before TMA adds it
-        if (s.thread == 0) add_dQ<T>(s, smem, p);
-    }
+    named_arrive(DS_READY + 2 * s.w + s.turn, BOTH);       // ... the other consumer's wgmma
+    if (!first) named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... TMA, which the adder asks
     if (!last) {
         wgmma_wait<1>();  // S
         wgmma_hold<T::BLOCK_Q / 2>(s.S);
-        exponentials<T, masked>(s, columns, p);
-        load_columns<T>(columns, smem.delta[next]);
+        exponentials<T, masked>(s, column, smem.LSE[next], p);
+        load_columns<ROWS>(column, smem.delta[next]);
         wgmma_wait<0>();  // dP
         wgmma_hold<T::BLOCK_Q / 2>(s.dP);
-        subtract_delta<T>(s, columns);
+        subtract_delta<T>(s, column, smem.delta[next]);
     }
     // END SOLUTION
-    s.last = s.number, s.number += s.tile == s.place.first ? s.place.first + 1 : 1;
     s.turn ^= 1, s.round++;
 }
 
@@ -332,19 +291,14 @@ __device__ __forceinline__ void last_dQ(struct state<T>& s, struct block_smem<T>
                                         const struct backward& p) {
     const unsigned old = s.buffer == 0 ? BUFFERS - 1 : s.buffer - 1;
     float dQ[PANEL / 2];
-    if (s.thread == 0) finish_dQ<T>(s, p);
-    // As in round_of(): the other's dS is there, and dQ in shared memory has been read.
+    // As in round_of(): the other's dS is there.
     named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
     issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
     wgmma_wait<0>();
     wgmma_hold<PANEL / 2>(dQ);
     store_dQ<T>(s, smem, dQ);
-    fence_proxy_async();                    // this thread's dQ comes before what TMA reads
-    named_sync(DQ_READY + s.w, WARPGROUP);  // ... all 128 threads'
-    if (s.thread == 0) {
-        add_dQ<T>(s, smem, p);
-        finish_dQ<T>(s, p);
-    }
+    fence_proxy_async();                       // this thread's dQ comes before what TMA reads
+    named_arrive(DQ_READY + s.w, WITH_ADDER);  // ... all 128 threads'
 }
 
 // P and dP - delta of the first tile. Consumer 1 begins when consumer 0 has its own: so one
@@ -352,10 +306,10 @@ __device__ __forceinline__ void last_dQ(struct state<T>& s, struct block_smem<T>
 template <class T>
 __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_smem<T>& smem,
                                              const struct backward& p) {
-    float columns[T::BLOCK_Q / 4];
+    float column[COLUMNS];
     if (s.w == 1) named_sync(STARTED, BOTH);
     mbarrier_wait(&smem.Q_full[0], 0);
-    load_columns<T>(columns, smem.LSE[0]);
+    load_columns<ROWS>(column, smem.LSE[0]);
     mbarrier_wait(&smem.K_full, 0);
     issue_scores<T>(s.S, s.K, s.Q);
     mbarrier_wait(&smem.V_full, 0);
@@ -363,15 +317,38 @@ __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_sm
     issue_scores<T>(s.dP, s.V, s.dO);
     wgmma_wait<1>();
     wgmma_hold<T::BLOCK_Q / 2>(s.S);
-    exponentials<T, true>(s, columns, p);
-    load_columns<T>(columns, smem.delta[0]);
+    exponentials<T, true>(s, column, smem.LSE[0], p);
+    load_columns<ROWS>(column, smem.delta[0]);
     wgmma_wait<0>();
     wgmma_hold<T::BLOCK_Q / 2>(s.dP);
-    subtract_delta<T>(s, columns);
+    subtract_delta<T>(s, column, smem.delta[0]);
     if (s.w == 0) named_arrive(STARTED, BOTH);
     // All 128 threads have read LSE and delta before thread 0 frees them. Later rounds have other
     // barriers on the way.
-    named_sync(DQ_READY + s.w, WARPGROUP);
+    named_sync(COLUMNS_READ + s.w, WARPGROUP);
+}
+
+// All rounds, of one tile or more.
+template <class T>
+__device__ __forceinline__ void walk(struct state<T>& s, struct block_smem<T>& smem,
+                                     const struct backward& p) {
+    int left = p.group * (end_of<T>(s.place, p) - s.place.first) - 1;  // tiles behind the first one
+    first_scores<T>(s, smem, p);
+    if (left == 0) {
+        round_of<T, false, true, true>(s, smem, p);
+    } else {
+        round_of<T, true, true, false>(s, smem, p);
+        left--;
+        while (left > 0) {
+            // The round computes P of the tile behind s.tile.
+            for (; left > 0 && is_masked<T>(s, p); left--)
+                round_of<T, true, false, false>(s, smem, p);
+            for (; left > 0 && !is_masked<T>(s, p); left--)
+                round_of<T, false, false, false>(s, smem, p);
+        }
+        round_of<T, false, false, true>(s, smem, p);
+    }
+    last_dQ<T>(s, smem, p);
 }
 
 template <class T>
@@ -393,33 +370,18 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     const int warp_row = w * ROWS + s.thread / 32 * WARP_ROWS;  // of the block's keys
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        int key = s.place.row0 + warp_row + s.thread % 32 / 4 + 8 * r;
-        s.hidden[r] = (p.causal ? key - (p.N_k - p.N_q) : 0) - s.thread % 4 * 2;
-        if (key >= p.N_k) s.hidden[r] = INT_MAX;
+        const int key = s.place.row0 + warp_row + s.thread % 32 / 4 + 8 * r;
+        const bool is_there = key < keys_of<T::WINDOW>(p, s.place.batch);
+        s.seen[r] = {INT_MAX, INT_MAX};
+        if (is_there) s.seen[r] = queries_of_key<T::WINDOW>(p, s.place.batch, key);
+        s.seen[r].from -= s.thread % 4 * 2, s.seen[r].to -= s.thread % 4 * 2;
     }
-    s.tile = s.place.first, s.last = s.added = -1;
-    s.number = (s.place.batch * p.H_q + s.place.head * p.group) * p.tiles_q + s.tile;
-    int left = p.group * (p.tiles_q - s.place.first) - 1;  // tiles behind the first one
+    s.tile = tile_at<T>(s.place.first, s.place, p);
 #pragma unroll
     for (int i = 0; i < T::d / 2; i++) s.dK[i] = s.dV[i] = 0.0f;
     wgmma_hold<T::d / 2>(s.dK);  // two arrays: else the compiler takes one for a copy of the other
     wgmma_hold<T::d / 2>(s.dV);
-    first_scores<T>(s, smem, p);
-    if (left == 0) {
-        round_of<T, false, true, true>(s, smem, p);
-    } else {
-        round_of<T, true, true, false>(s, smem, p);
-        left--;
-        while (left > 0) {
-            // The round computes P of the tile behind s.tile.
-            for (; left > 0 && is_masked<T>(s, p.tiles_q); left--)
-                round_of<T, true, false, false>(s, smem, p);
-            for (; left > 0 && !is_masked<T>(s, p.tiles_q); left--)
-                round_of<T, false, false, false>(s, smem, p);
-        }
-        round_of<T, false, false, true>(s, smem, p);
-    }
-    last_dQ<T>(s, smem, p);
+    if (!T::WINDOW || s.place.first < s.place.end) walk<T>(s, smem, p);
     store_rows<T::PANELS>(&p.dV_map, smem.V[0] + warp_row * PANEL, BLOCK_K * PANEL, s.dV, 1.0f,
                           s.place.row0 + warp_row, p.N_k, 0, s.place.head, s.place.batch);
     named_sync(K_READ, BOTH);  // both have multiplied with K before its place is written
@@ -435,15 +397,18 @@ template <class T>
 __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct backward& p) {
     const struct place place = place_of<T>(p);
     const unsigned bytes = T::BLOCK_Q * T::d * sizeof(bf16) + T::BLOCK_Q * sizeof(float);
+    if (T::WINDOW && place.first >= place.end) return griddep_wait();  // nobody sees these keys
     mbarrier_arrive_expect(&smem.K_full, sizeof smem.K);
     tma_load_5d(smem.K, &p.K_map, &smem.K_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
                 place.batch);
     mbarrier_arrive_expect(&smem.V_full, sizeof smem.V);
     tma_load_5d(smem.V, &p.V_map, &smem.V_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
                 place.batch);
+    griddep_wait();  // LSE and delta are there; the sums are cleared, before anybody adds to them
     unsigned round = 0;
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
-        for (int tile = place.first; tile < p.tiles_q; tile++, round++) {
+        for (int i = place.first; i < end_of<T>(place, p); i++, round++) {
+            const int tile = tile_at<T>(i, place, p);
             const unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
             const int row = tile * T::BLOCK_Q;
             const int64_t at =
@@ -459,6 +424,56 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
                         head, place.batch);
             bulk_load(smem.delta[stage], p.delta + at, sizeof smem.delta[0], &smem.dO_full[stage]);
         }
+    griddep_launch();  // the kernel after may begin where there is room
+}
+
+// ---- an adder: a warp for each consumer, of the producer's warpgroup
+
+// The blocks of all smaller keys have added theirs to these sums. They were launched before this
+// one.
+__device__ __forceinline__ void await_turn(const struct backward& p, int64_t half, int block) {
+    while (atomicAdd(&p.turns[half], 0) != block) __nanosleep(20);
+    __threadfence();             // what they have added comes first
+    fence_proxy_async_global();  // ... before what TMA adds
+}
+
+__device__ __forceinline__ void pass_turn(const struct backward& p, int64_t half) {
+    __threadfence();  // this block's sums are there before its turn is over
+    atomicAdd(&p.turns[half], 1);
+}
+
+// Consumer w's dQ of each round goes from shared memory to the sums. With SAME_BITS in turns: a
+// turn is passed in the next round, since the sums' way takes about as long as a round.
+template <class T>
+__device__ __forceinline__ void add(struct block_smem<T>& smem, const struct backward& p, int w) {
+    const struct place place = place_of<T>(p);
+    const bool asks = threadIdx.x % 32 == 0;
+    int64_t last = -1;  // where the last round's dQ belongs
+    griddep_wait();     // the sums are cleared and the turns begin
+    for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
+        for (int i = place.first; i < end_of<T>(place, p); i++) {
+            const int64_t tile = tile_at<T>(i, place, p);
+            const int64_t half =
+                ((place.batch * p.H_q + head) * (int64_t)p.tiles_q + tile) * CONSUMERS + w;
+            named_arrive(DQ_FREE + w, WITH_ADDER);  // TMA has read the last round's
+            if (T::SAME_BITS && asks) await_turn(p, half, place.block);
+            __syncwarp();
+            named_sync(DQ_READY + w, WITH_ADDER);  // all 128 threads' dQ, before TMA reads it
+            if (asks) {
+                bulk_reduce_add(p.sums + half * HALF, smem.dQ[w], HALF * sizeof(float),
+                                L2_EVICT_LAST);
+                bulk_commit();
+                if (T::SAME_BITS && last >= 0) {
+                    bulk_wait<1>();  // the last round's has been added
+                    pass_turn(p, last);
+                }
+                bulk_wait_read<0>();
+            }
+            __syncwarp();  // ... before any lane says so
+            if (T::SAME_BITS) last = half;
+        }
+    if (asks) bulk_wait<0>();  // shared memory must live until it is read
+    if (T::SAME_BITS && asks && last >= 0) pass_turn(p, last);
 }
 
 // ---- GPU kernel
@@ -483,12 +498,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     struct block_smem<T>& smem = *(struct block_smem<T>*)memory;
     if (threadIdx.x == 0) make_barriers<T>(smem);
     __syncthreads();  // the barriers are there before anybody uses them
-    // BEGIN SOLUTION (about 8 lines): the first warpgroup produces, by one thread; others consume
+    // BEGIN SOLUTION (about 10 lines): warp 0 produces, by one thread; 1 and 2 add; others consume
     // The same number in all lanes, and the compiler knows it.
     int warpgroup = __shfl_sync(0xffffffff, threadIdx.x / WARPGROUP, 0);
     if (warpgroup == 0) {
         setmaxnreg_dec<PRODUCER_REGISTERS>();
+        const int warp = __shfl_sync(0xffffffff, threadIdx.x / 32, 0);
         if (threadIdx.x == 0) produce<T>(smem, p);
+        if (warp == 1 || warp == 2) add<T>(smem, p, warp - 1);
     } else {
         setmaxnreg_inc<CONSUMER_REGISTERS>();
         consume<T>(smem, p, warpgroup - 1);
@@ -507,37 +524,26 @@ __global__ void __launch_bounds__(BOTH) after_kernel(const __grid_constant__ str
 
 template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
-    // Q, K, V, O, dO, dQ, dK, dV, as in hopper_backward().
-    if (encode(&p.Q_map, array[0], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.K_map, array[1], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
-        encode(&p.V_map, array[2], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
-        encode(&p.dO_map, array[4], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.dQ_map, array[5], p.B, p.N_q, p.H_q, T::d, WARP_ROWS, 1) ||
-        encode(&p.dK_map, array[6], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1) ||
-        encode(&p.dV_map, array[7], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1))
-        return COURSE_CUDA_ERROR;
-    p.O = array[3], p.dO = array[4];
-    p.tiles_q = CEIL_DIV(p.N_q, (int)T::BLOCK_Q), p.tiles_k = CEIL_DIV(p.N_k, (int)BLOCK_K);
+    if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
-    p.sums = (float*)workspace;
-    p.LSE = p.sums + (int64_t)tiles * CONSUMERS * HALF;
-    p.delta = p.LSE + (int64_t)tiles * T::BLOCK_Q;
-    p.turns = (int*)(p.delta + (int64_t)tiles * T::BLOCK_Q);
-    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
-    p.section = 1;
-    const int64_t bytes_of_head = (int64_t)p.group * p.N_q * T::d * 8;  // Q, dO and sums
-    while (p.causal && p.section * 2 <= p.B * p.H_k && p.section * 2 * bytes_of_head <= SECTION)
-        p.section *= 2;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     before_kernel<T::d, T::BLOCK_Q><<<tiles, BEFORE_THREADS>>>(p);
     COURSE_TRY(cudaGetLastError());
-    kernel<<<p.B * p.H_k * p.tiles_k, THREADS, bytes>>>(p);
-    COURSE_TRY(cudaGetLastError());
-    after_kernel<T><<<tiles, BOTH>>>(p);
-    COURSE_TRY(cudaGetLastError());
+    cudaLaunchAttribute overlap;
+    cudaLaunchConfig_t config = overlapping(p.B * p.H_k * p.tiles_k, THREADS, bytes, &overlap);
+    COURSE_TRY(cudaLaunchKernelEx(&config, kernel, p));
+    config = overlapping(tiles, BOTH, 0, &overlap);
+    COURSE_TRY(cudaLaunchKernelEx(&config, after_kernel<T>, p));
     return COURSE_OK;
+}
+
+template <bool same_bits, bool window>
+static int launch_best(const struct backward& p, int d, const struct rows array[8],
+                       void* workspace) {
+    return d == 128 ? launch<backward_tiles<128, 64, same_bits, window>>(p, array, workspace)
+                    : launch<backward_tiles<64, 128, same_bits, window>>(p, array, workspace);
 }
 
 // The gradients of what meets nothing: dQ without keys, dK and dV without queries.
@@ -550,19 +556,19 @@ static int store_zeros(bf16* first, struct strides stride, int B, int N, int H, 
     return COURSE_OK;
 }
 
-extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
-                               const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
-                               const float* LSE_gpu, const bf16* dO_gpu, int B, int N_q, int N_k,
-                               int H_q, int H_k, int d, struct strides stride_dq,
-                               struct strides stride_dk, struct strides stride_dv,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, struct strides stride_o,
-                               struct strides stride_do, float scale, int causal, int deterministic,
-                               void* workspace_gpu) {
+extern "C" int
+hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+                const bf16* V_gpu, const bf16* O_gpu, const float* LSE_gpu, const bf16* dO_gpu,
+                int B, int N_q, int N_k, int H_q, int H_k, int d, struct strides stride_dq,
+                struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
+                struct strides stride_k, struct strides stride_v, struct strides stride_o,
+                struct strides stride_do, float scale, int causal, int window, int documents,
+                const int* cu_seqlens_gpu, int deterministic, void* workspace_gpu) {
     const struct rows array[8] = {{Q_gpu, stride_q},   {K_gpu, stride_k},   {V_gpu, stride_v},
                                   {O_gpu, stride_o},   {dO_gpu, stride_do}, {dQ_gpu, stride_dq},
                                   {dK_gpu, stride_dk}, {dV_gpu, stride_dv}};
-    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d);
+    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d, causal,
+                                window, documents, cu_seqlens_gpu);
     if (status != COURSE_OK) return status;
     if (B == 0 || H_k == 0) return COURSE_OK;
     if (N_k == 0) return store_zeros(dQ_gpu, stride_dq, B, N_q, H_q, d);
@@ -573,9 +579,11 @@ extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const b
     struct backward p = {};
     p.LSE_in = LSE_gpu, p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.group = H_q / H_k, p.causal = causal != 0, p.scale = scale, p.c = scale * LOG2_E;
-    if (d == 128)
-        return deterministic ? launch<backward_tiles<128, 64, true>>(p, array, workspace_gpu)
-                             : launch<backward_tiles<128, 64, false>>(p, array, workspace_gpu);
-    return deterministic ? launch<backward_tiles<64, 128, true>>(p, array, workspace_gpu)
-                         : launch<backward_tiles<64, 128, false>>(p, array, workspace_gpu);
+    p.same_bits = deterministic != 0;
+    p.window = window, p.documents = documents, p.cu_seqlens = cu_seqlens_gpu;
+    if (deterministic)
+        return window || documents ? launch_best<true, true>(p, d, array, workspace_gpu)
+                                   : launch_best<true, false>(p, d, array, workspace_gpu);
+    return window || documents ? launch_best<false, true>(p, d, array, workspace_gpu)
+                               : launch_best<false, false>(p, d, array, workspace_gpu);
 }

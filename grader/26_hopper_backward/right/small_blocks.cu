@@ -88,14 +88,27 @@ __device__ __forceinline__ void of_keys(struct block_smem<d>& smem, const struct
     const int w = threadIdx.x / WARPGROUP, lane = threadIdx.x % 32;
     const int head = blockIdx.x / p.tiles_k % p.H_k, batch = blockIdx.x / p.tiles_k / p.H_k;
     const int row0 = blockIdx.x % p.tiles_k * OWN, warp_row = threadIdx.x / 32 * WARP_ROWS;
-    const int ahead = p.causal ? p.N_k - p.N_q : row0 + OWN;  // query i sees keys <= i + ahead
-    const int first = max(0, row0 - ahead) / WALK, tiles = CEIL_DIV(p.N_q, (int)WALK);
-    const int of_head = tiles - first, all = of_head * p.group;
+    // The tiles of queries of a head that see some of the keys: none, if all these are behind the
+    // last document, or end before the first query.
+    const int last_key = min(row0 + OWN, keys_of<true>(p, batch)) - 1;
+    int first = 0, end = 0;
+    if (row0 <= last_key) {
+        first = queries_of_key<true>(p, batch, row0).from / WALK;
+        end = CEIL_DIV(max(0, queries_of_key<true>(p, batch, last_key).to), (int)WALK);
+    }
+    const int of_head = max(0, end - first), all = of_head * p.group;
     const int STAGE = 2 * d * WALK * 2 / 16, SECOND = STAGE / 2;
     const unsigned K = wgmma_descriptor(smem.own[0][0] + w * ROWS * PANEL, 0);
     const unsigned V = wgmma_descriptor(smem.own[1][0] + w * ROWS * PANEL, 0);
     const unsigned Q = wgmma_descriptor(smem.walk[0][0][0], WALK * 128);
     float dK[d / 2], dV[d / 2], S[WALK / 2], dP[WALK / 2];
+    struct range seen[2];  // the queries that see the key of a lane's row
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        const int key = row0 + warp_row + lane / 4 + 8 * r;
+        seen[r] = {INT_MAX, INT_MAX};
+        if (key <= last_key) seen[r] = queries_of_key<true>(p, batch, key);
+    }
 #pragma unroll
     for (int i = 0; i < d / 2; i++) dK[i] = dV[i] = 0.0f;
     wgmma_hold<d / 2>(dK);
@@ -124,10 +137,9 @@ __device__ __forceinline__ void of_keys(struct block_smem<d>& smem, const struct
         for (int i = 0; i < WALK / 2; i++) {
             // A number of LSE's and delta's for each query: place_of_row().
             const int at = i / 8 * 16 + lane % 4 * 4 + i / 4 % 2 * 2 + i % 2;
-            const int key = row0 + warp_row + lane / 4 + i / 2 % 2 * 8;
             const int query = first_query + i / 4 * 8 + lane % 4 * 2 + i % 2;
             S[i] = exp2_approx(fmaf(S[i], p.c, smem.LSE[stage][at]));
-            if (key >= p.N_k || key > (int64_t)query + ahead) S[i] = 0.0f;
+            if (query < seen[i / 2 % 2].from || query >= seen[i / 2 % 2].to) S[i] = 0.0f;
             dP[i] = S[i] * (dP[i] + smem.delta[stage][at]);
         }
         unsigned P[WALK / 4], dS[WALK / 4];
@@ -153,20 +165,20 @@ __device__ __forceinline__ void of_queries(struct block_smem<d>& smem, const str
     const int w = threadIdx.x / WARPGROUP, lane = threadIdx.x % 32;
     const int head = blockIdx.x / p.tiles_q % p.H_q, batch = blockIdx.x / p.tiles_q / p.H_q;
     const int row0 = blockIdx.x % p.tiles_q * OWN, warp_row = threadIdx.x / 32 * WARP_ROWS;
-    const int last = min(p.N_q, row0 + OWN) - 1;
-    const int seen = p.causal ? max(0, min(p.N_k, last + 1 + p.N_k - p.N_q)) : p.N_k;
-    const int all = CEIL_DIV(seen, (int)WALK), STAGE = 2 * d * WALK * 2 / 16, SECOND = STAGE / 2;
+    const int first = keys_of_query(p, batch, row0).from / WALK;  // tile of keys that is seen
+    const int all = CEIL_DIV(max(0, keys_of_query(p, batch, row0 + OWN - 1).to), (int)WALK) - first;
+    const int STAGE = 2 * d * WALK * 2 / 16, SECOND = STAGE / 2;
     const unsigned Q = wgmma_descriptor(smem.own[0][0] + w * ROWS * PANEL, 0);
     const unsigned dO = wgmma_descriptor(smem.own[1][0] + w * ROWS * PANEL, 0);
     const unsigned K = wgmma_descriptor(smem.walk[0][0][0], WALK * 128);
     float dQ[d / 2], S[WALK / 2], dP[WALK / 2], LSE[2], delta[2];
-    int sees[2];  // the row sees the keys before this one
+    struct range sees[2];  // keys
 #pragma unroll
     for (int r = 0; r < 2; r++) {
         const int i = warp_row + lane / 4 + 8 * r;
         const int64_t at = (int64_t)blockIdx.x * OWN + place_of_row(i);
         LSE[r] = p.LSE[at], delta[r] = p.delta[at];
-        sees[r] = p.causal ? min(p.N_k, row0 + i + 1 + p.N_k - p.N_q) : p.N_k;
+        sees[r] = keys_of_query(p, batch, row0 + i);
     }
 #pragma unroll
     for (int i = 0; i < d / 2; i++) dQ[i] = 0.0f;
@@ -174,8 +186,8 @@ __device__ __forceinline__ void of_queries(struct block_smem<d>& smem, const str
     begin<d>(smem, &p.Q_map, &p.dO_map, row0, head, batch);
     for (int t = -1; t < all; t++) {
         if (threadIdx.x == 0 && t + 1 < all)
-            load<d>(smem, &p.K_map, &p.V_map, NULL, NULL, t + 1, (t + 1) * WALK, head / p.group,
-                    batch);
+            load<d>(smem, &p.K_map, &p.V_map, NULL, NULL, t + 1, (first + t + 1) * WALK,
+                    head / p.group, batch);
         if (t < 0) {
             mbarrier_wait(&smem.own_full, 0);
             continue;
@@ -189,8 +201,9 @@ __device__ __forceinline__ void of_queries(struct block_smem<d>& smem, const str
         wgmma_hold<WALK / 2>(dP);
 #pragma unroll
         for (int i = 0; i < WALK / 2; i++) {
-            const int r = i / 2 % 2, key = t * WALK + i / 4 * 8 + lane % 4 * 2 + i % 2;
-            const float P = key < sees[r] ? exp2_approx(fmaf(S[i], p.c, LSE[r])) : 0.0f;
+            const int r = i / 2 % 2, key = (first + t) * WALK + i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const bool is_seen = key >= sees[r].from && key < sees[r].to;
+            const float P = is_seen ? exp2_approx(fmaf(S[i], p.c, LSE[r])) : 0.0f;
             dP[i] = P * (dP[i] + delta[r]);
         }
         unsigned dS[WALK / 4];
@@ -224,7 +237,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 // rows of Q, and those of the queries' kernel 128: each has maps of its own.
 template <int d> static int launch(struct backward p, const struct rows array[8], void* workspace) {
     const int PANELS = d / PANEL, bytes = sizeof(struct block_smem<d>);
-    p.O = array[3], p.dO = array[4];
+    p.O = array[3], p.dO = array[4], p.block_k = OWN;
     p.tiles_q = CEIL_DIV(p.N_q, (int)OWN), p.tiles_k = CEIL_DIV(p.N_k, (int)OWN);
     const int tiles = p.B * p.H_q * p.tiles_q;
     p.sums = (float*)workspace;  // cleared, and not used
@@ -267,19 +280,19 @@ static int store_zeros(bf16* first, struct strides stride, int B, int N, int H, 
     return COURSE_OK;
 }
 
-extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
-                               const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
-                               const float* LSE_gpu, const bf16* dO_gpu, int B, int N_q, int N_k,
-                               int H_q, int H_k, int d, struct strides stride_dq,
-                               struct strides stride_dk, struct strides stride_dv,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, struct strides stride_o,
-                               struct strides stride_do, float scale, int causal, int deterministic,
-                               void* workspace_gpu) {
+extern "C" int
+hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+                const bf16* V_gpu, const bf16* O_gpu, const float* LSE_gpu, const bf16* dO_gpu,
+                int B, int N_q, int N_k, int H_q, int H_k, int d, struct strides stride_dq,
+                struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
+                struct strides stride_k, struct strides stride_v, struct strides stride_o,
+                struct strides stride_do, float scale, int causal, int window, int documents,
+                const int* cu_seqlens_gpu, int deterministic, void* workspace_gpu) {
     const struct rows array[8] = {{Q_gpu, stride_q},   {K_gpu, stride_k},   {V_gpu, stride_v},
                                   {O_gpu, stride_o},   {dO_gpu, stride_do}, {dQ_gpu, stride_dq},
                                   {dK_gpu, stride_dk}, {dV_gpu, stride_dv}};
-    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d);
+    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d, causal,
+                                window, documents, cu_seqlens_gpu);
     if (status != COURSE_OK) return status;
     if (B == 0 || H_k == 0) return COURSE_OK;
     if (N_k == 0) return store_zeros(dQ_gpu, stride_dq, B, N_q, H_q, d);
@@ -290,6 +303,7 @@ extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const b
     struct backward p = {};
     p.LSE_in = LSE_gpu, p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.group = H_q / H_k, p.causal = causal != 0, p.scale = scale, p.c = scale * LOG2_E;
+    p.window = window, p.documents = documents, p.cu_seqlens = cu_seqlens_gpu;
     (void)deterministic;  // always
     return d == 128 ? launch<128>(p, array, workspace_gpu) : launch<64>(p, array, workspace_gpu);
 }

@@ -35,7 +35,11 @@ void cudev_bulk_pieces(struct worker* w, const struct bulk_copy* c, cudev_piece*
     const unsigned rows = cudev_box_rows(m), row_bytes = (unsigned)m->box[0] * m->element;
     for (unsigned i = 0; i < rows; i++) {
         const struct box_row r = cudev_box_row(m, c->want.c, i);
-        const unsigned from = r.from * m->element, to = r.to * m->element;
+        const unsigned from = r.from * m->element;
+        unsigned to = r.to * m->element;
+        // A store goes over the end of the tensor's rows to a multiple of 16 bytes; a load does not
+        // (hardware/hopper.cu).
+        if (!c->barrier) to = (to + PIECE - 1) / PIECE * PIECE;
         for (unsigned x = 0; x < row_bytes; x += PIECE) {
             unsigned skip = from > x ? from - x < PIECE ? from - x : PIECE : 0;
             unsigned end = to > x ? to - x < PIECE ? to - x : PIECE : 0;
@@ -170,6 +174,14 @@ void cudev_bulk_store(const struct cudev_bulk* copy, const char* file, int line)
     struct worker* w = cudev_in_hopper(at.what, file, line);
     struct bulk_copies* all = &w->hopper->bulk;
     struct bulk_copy c = checked(w, copy, &at, pc);
+    for (unsigned i = 0; copy->map && i < c.map.rank; i++) {
+        if (copy->c[i] >= 0) continue;
+        char text[100];
+        snprintf(text, sizeof text, "begins its box at %d", copy->c[i]);
+        cudev_hopper_mistake(w, "bad_address", &at, text,
+                             "a load may begin before the tensor, a store may not: a GPU calls it "
+                             "an illegal instruction");
+    }
     c.group = all->groups[c.thread];
     if (w->watch) c.time = cudev_watcher->bulk_issued(w, &c);
     if (all->stores == all->store_room) {

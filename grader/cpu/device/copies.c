@@ -118,6 +118,7 @@ static cudaError_t copy(const char* function, void* dst, size_t dst_pitch, const
     cudaError_t error = check_copy(function, dst, src, (height - 1) * dst_pitch + width,
                                    (height - 1) * src_pitch + width, kind);
     if (error != cudaSuccess) return error;
+    cudev_launches_ended();
     cudev_lock();
     cudev_memory_open();
     for (size_t row = 0; cudev_watcher && row < height; row++)
@@ -224,6 +225,7 @@ static cudaError_t fill(const char* function, void* p, size_t pitch, int byte, s
     if (!cudev_memory_init()) return cudev_error(cudaErrorInitializationError);
     cudaError_t error = check_range(function, "destination", p, (height - 1) * pitch + width, 1);
     if (error != cudaSuccess) return error;
+    cudev_launches_ended();
     cudev_lock();
     cudev_memory_open();
     for (size_t row = 0; cudev_watcher && row < height; row++)
@@ -315,6 +317,7 @@ static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbo
     void *dst = to_symbol ? part : other, *src = to_symbol ? other : part;
     cudev_lock();
     cudev_memory_open();
+    cudev_launches_ended();
     if (cudev_watcher) cudev_watcher->copies("cudaMemcpy of a symbol", dst, src, bytes);
     memmove(dst, src, bytes);
     cudev_memory_close();

@@ -5,6 +5,7 @@
 #include "cpu/device/allocations.h"
 #include "cpu/device/report.h"
 #include "cpu/device/shared_memory.h"
+#include "cpu/device/watcher.h"
 
 void cudev_hopper_create(struct worker* w) {
     w->hopper = cudev_worker_memory(sizeof *w->hopper);
@@ -56,6 +57,17 @@ void cudev_check_shared(struct worker* w, const struct place* at, const void* p,
     cudev_hopper_mistake(w, "misaligned", at, text,
                          "give the array __align__(1024), and begin each tile and panel in it at a "
                          "multiple of that");
+}
+
+// ---- launches that overlap: the one before has ended, and a watcher asks who has waited ---------
+
+void cudev_grid_wait(const char* file, int line) {
+    struct worker* w = cudev_in_hopper("griddep_wait()", file, line);
+    if (w->watch) cudev_watcher->grid_awaited(w);
+}
+
+void cudev_grid_launch(const char* file, int line) {
+    (void)cudev_in_hopper("griddep_launch()", file, line);
 }
 
 // ---- clusters ----------------------------------------------------------------------------------

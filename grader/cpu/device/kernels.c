@@ -1,6 +1,8 @@
 // Facts about a kernel at its launch: how much shared memory it may have, and its pointer
 // arguments.
 #include "cpu/device/worker.h"
+#include <limits.h>
+#include <string.h>
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
 #include "cpu/device/memory.h"
@@ -48,6 +50,44 @@ bool cudev_shared_limit(const struct cudev_launch_site* site, size_t* limit) {
             asked = limits[i].bytes;
     *limit = asked > STATIC_SHARED_LIMIT ? asked : STATIC_SHARED_LIMIT;
     return asked > 0;
+}
+
+cudaError_t cudev_configure(struct cudev_launch_site* site, const cudaLaunchConfig_t* config) {
+    if (!config || (config->numAttrs && !config->attrs)) return cudev_null("cudaLaunchKernelEx");
+    const dim3 *g = &config->gridDim, *b = &config->blockDim;
+    const unsigned grid[3] = {g->x, g->y, g->z}, block[3] = {b->x, b->y, b->z};
+    memcpy(site->grid, grid, sizeof grid);
+    memcpy(site->block, block, sizeof block);
+    site->shared_bytes = config->dynamicSmemBytes;
+    site->stream = config->stream;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttributeValue* v = &config->attrs[i].val;
+        switch ((int)config->attrs[i].id) {
+        case cudaLaunchAttributeIgnore:
+        case cudaLaunchAttributePriority:
+        case cudaLaunchAttributePreferredSharedMemoryCarveout:
+            break;
+        case cudaLaunchAttributeClusterDimension:
+            if (site->cluster > 1 && site->cluster != v->clusterDim.x)
+                return cudev_fail(cudaErrorInvalidValue, "cudaLaunchKernelEx",
+                                  "%s has __cluster_dims__() already, of another size", site->name);
+            site->cluster =
+                v->clusterDim.y == 1 && v->clusterDim.z == 1 ? v->clusterDim.x : UINT_MAX;
+            break;
+        case cudaLaunchAttributeProgrammaticStreamSerialization:
+            site->overlaps = v->programmaticStreamSerializationAllowed != 0;
+            break;
+        default:
+            return cudev_fail(cudaErrorNotSupported, "cudaLaunchKernelEx",
+                              "attribute %d of %s is not here: there are clusterDim and "
+                              "programmaticStreamSerializationAllowed",
+                              (int)config->attrs[i].id, site->name);
+        }
+    }
+    if (site->overlaps && cudev_card()->major < 9)
+        return cudev_fail(cudaErrorNotSupported, "cudaLaunchKernelEx",
+                          "launches overlap on a Hopper GPU alone: CARD=h200");
+    return cudaSuccess;
 }
 
 static __thread struct cudev_launch_site sites[MAX_NESTED];

@@ -1,5 +1,6 @@
 // Launching: checks the configuration, spreads the blocks over OS threads ("workers"), waits, and
-// watches the time. Launches are synchronous and never overlap.
+// watches the time. Launches are synchronous: one that may overlap with the one before it runs when
+// that has ended, and a watcher finds what it does too early.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,12 @@ int cudev_worker_count(void) {
         workers = wanted < 1 ? 1 : wanted > MAX_WORKERS ? MAX_WORKERS : (int)wanted;
     }
     return workers;
+}
+
+static bool nothing_runs = true;  // that the next launch could overlap with
+
+void cudev_launches_ended(void) {
+    nothing_runs = true;
 }
 
 static int few;
@@ -273,6 +280,8 @@ int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void*
     blockDim = (dim3){site->block[0], site->block[1], site->block[2]};
     gridDim = (dim3){site->grid[0], site->grid[1], site->grid[2]};
     l->blocks = (uint64_t)site->grid[0] * site->grid[1] * site->grid[2] / l->cluster;
+    l->overlaps = site->overlaps && !nothing_runs;
+    nothing_runs = false;
 
     static bool ready;
     if (!ready) {

@@ -26,6 +26,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
+    cudev_launches_ended();
     return cudaSuccess;
 }
 

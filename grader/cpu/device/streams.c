@@ -74,6 +74,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     (void)stream;
+    cudev_launches_ended();
     return cudaSuccess;
 }
 
@@ -150,6 +151,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, uns
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    cudev_launches_ended();
     return event ? cudaSuccess : no_event(__func__);
 }
 

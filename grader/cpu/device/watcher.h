@@ -84,6 +84,9 @@ struct cudev_watcher {
     void (*products_waited)(struct worker* w, unsigned warp, const struct product* last);
     void (*touched)(struct worker* w, const struct product* p, bool is_D);
 
+    // The running thread calls griddep_wait().
+    void (*grid_awaited)(struct worker* w);
+
     void (*report)(void);  // a diagnosis is about to end the program: prints all findings
 };
 

@@ -23,6 +23,7 @@ struct launch {
     unsigned cluster;   // blocks of a cluster, 1: there are no clusters
     unsigned of_block;  // threads of one block
     uint64_t blocks;    // or clusters
+    bool overlaps;      // the launch before it has maybe not ended: see cudev_grid_wait()
     _Atomic uint64_t next_block;
     uint64_t chunk;             // number of blocks that a worker takes at a time
     _Atomic cudaError_t error;  // set when a watcher has stopped the launch
@@ -124,6 +125,8 @@ void cudev_async_copies_begin(struct worker* w);   // a block begins: nothing is
 
 // The number of workers that run blocks.
 int cudev_worker_count(void);
+// The host has waited for the launches so far, or copied: the next one overlaps with none of them.
+void cudev_launches_ended(void);
 
 // ---- kernels.c ----------------------------------------------------------------------------------
 

@@ -37,15 +37,14 @@ static const struct absent {
          "graphs", "plain launches"},
         {"cudaLaunchCooperativeKernel* cudaCG*", "cooperative launches",
          "one kernel after the other"},
-        {"cudaLaunchKernelEx* cudaLaunchConfig_t cudaLaunchAttribute*", "launch attributes",
-         "<<< >>> and __cluster_dims__()"},
         {"__clusterDim* __clusterGrid* __clusterIdx* __clusterRelative* __clusterSize* "
          "__cluster_barrier* __cluster_map* __cluster_query* cudaOccupancyMaxActiveClusters "
          "__threadfence_cluster "
          "cudaOccupancyMaxPotentialClusterSize",
          "CUDA's functions for clusters", "those of hopper.h"},
         {"cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion",
-         "kernels that overlap", "one kernel after the other"},
+         "CUDA's functions for launches that overlap",
+         "griddep_wait() and griddep_launch() of hopper.h"},
         {"cudaLaunchDevice* cudaGetParameterBuffer*", "a kernel that launches kernels",
          "launches by the host"},
         {"cudaLaunchHostFunc_v2", "functions of the host with a way to wait", "cudaLaunchHostFunc"},

@@ -105,10 +105,48 @@ void check_plain_call(size_t i) {
             (int)tokens[i].length, tokens[i].text, (int)tokens[i].length, tokens[i].text);
 }
 
-// cudaLaunchKernel((const void*)kernel, ...): here the kernel's type says what the arguments are.
+// Behind the argument that begins at `first`: its comma, or the ) of the call.
+static size_t argument_end(size_t first) {
+    size_t i = first;
+    int angles = 0;  // of kernel<a, b>
+    for (int depth = 0; tokens[i].kind != END; i = next(i)) {
+        if (depth == 0 && angles <= 0 && is_one_of(i, ", ) ;")) return i;
+        depth += opens(i) - closes(i);
+        if (angles > 0 || named_at(previous(i)))
+            angles += is(i, "<") - is(i, ">") - 3 * is(i, ">>>");
+    }
+    return i;
+}
+
+// cudaLaunchKernelEx(&config, kernel, arguments...): with the kernel's name, for messages.
+void rewrite_launch_ex(size_t i) {
+    size_t open = next(i);
+    if (!is(open, "(")) return;
+    size_t first = argument_end(next(open));
+    if (!is(first, ",")) return;
+    first = next(first);
+    size_t last = previous(argument_end(first));
+    struct text shown = {0};
+    add_kernel_name(&shown, first, last);
+    const char* parameters = parameters_of(last);
+    replace(i,
+            "::cudev::named(CUDEV_TEXT(%s), %s%s%s, __FILE__, __LINE__, ::cudev::cluster%s).with",
+            shown.data, *parameters ? "\"" : "nullptr", parameters, *parameters ? "\"" : "",
+            cluster_of(last));
+    free(shown.data);
+}
+
+// cudaLaunchKernel((const void*)kernel, ...), cudaLaunchKernelExC(&config, (const void*)kernel,
+// ...): here the kernel's type says what the arguments are.
 void rewrite_launch_call(size_t i) {
-    size_t open = next(i), cast = next(open), word = next(cast);
-    if (!is(open, "(") || !is(cast, "(")) return;
+    size_t open = next(i), cast = next(open);
+    if (!is(open, "(")) return;
+    if (is(i, "cudaLaunchKernelExC")) {
+        cast = argument_end(cast);
+        if (is(cast, ",")) cast = next(cast);
+    }
+    size_t word = next(cast);
+    if (!is(cast, "(")) return;
     if (is(word, "const")) word = next(word);
     if (!is(word, "void") || !is(next(word), "*") || !is(next(next(word)), ")")) return;
     for (size_t k = cast; k <= next(next(word)); k++) tokens[k].hidden = tokens[k].kind != SPACE;

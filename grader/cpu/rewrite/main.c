@@ -114,8 +114,10 @@ static void rewrite_all(void) {
             i = rewrite_asm(i);
         else if (is_one_of(i, "for while") && (in_define || on_device(i)))
             rewrite_loop(i, in_define);
-        else if (is(i, "cudaLaunchKernel"))
+        else if (is_one_of(i, "cudaLaunchKernel cudaLaunchKernelExC"))
             rewrite_launch_call(i);
+        else if (is(i, "cudaLaunchKernelEx"))
+            rewrite_launch_ex(i);
         else if (tokens[i].kind == WORD) {
             if (depth > 0) check_plain_call(i);
             check_cluster(i);

@@ -112,8 +112,9 @@ void check_variables(void);
 
 // The launch whose <<< is there; in_define: in the body of a #define.
 void rewrite_launch(size_t open, bool in_define);
-// cudaLaunchKernel((const void*)kernel, ...).
+// cudaLaunchKernel((const void*)kernel, ...), and cudaLaunchKernelExC().
 void rewrite_launch_call(size_t i);
+void rewrite_launch_ex(size_t i);  // cudaLaunchKernelEx(&config, kernel, ...)
 // A kernel called like a function runs nothing on a GPU, and nvcc refuses it: so does the compiler
 // then.
 void check_plain_call(size_t i);

@@ -133,6 +133,45 @@ static void check_clusters(void) {
     CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
 }
 
+// ---- launches with attributes ------------------------------------------------------------------
+
+__global__ void ranks(int* out) {
+    griddep_wait();
+    griddep_launch();
+    if (threadIdx.x == 0) out[blockIdx.x] = cluster_rank() + gridDim.x * blockDim.x;
+}
+
+static void check_attributes(void) {
+    int* out_gpu = new_ints(8, 0);
+    cudaLaunchAttribute attribute[2] = {};
+    attribute[0].id = cudaLaunchAttributeClusterDimension;
+    attribute[0].val.clusterDim.x = 2;
+    attribute[0].val.clusterDim.y = attribute[0].val.clusterDim.z = 1;
+    attribute[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute[1].val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 8, config.blockDim = 64, config.dynamicSmemBytes = 16;
+    config.attrs = attribute, config.numAttrs = 2;
+    CHECK_CUDA(cudaLaunchKernelEx(&config, ranks, out_gpu));
+    for (int b = 0; b < 8; b++) CHECK(int_at(out_gpu, b) == b % 2 + 512);
+    CHECK_CUDA(cudaLaunchKernelEx(&config, neighbours<64>, new_ints(8 * 64, 0)));
+    // What is refused: another cluster than the kernel's, half of one, two dimensions of it, what is
+    // not here, no list of attributes, too much memory.
+    CHECK(cudaLaunchKernelEx(&config, votes, out_gpu) == cudaErrorInvalidValue);
+    config.gridDim = 7;
+    CHECK(cudaLaunchKernelEx(&config, ranks, out_gpu) == cudaErrorInvalidConfiguration);
+    config.gridDim = 8, attribute[0].val.clusterDim.y = 2;
+    CHECK(cudaLaunchKernelEx(&config, ranks, out_gpu) == cudaErrorInvalidConfiguration);
+    attribute[0].id = cudaLaunchAttributeCooperative;
+    CHECK(cudaLaunchKernelEx(&config, ranks, out_gpu) == cudaErrorNotSupported);
+    config.attrs = NULL;
+    CHECK(cudaLaunchKernelEx(&config, ranks, out_gpu) == cudaErrorInvalidValue);
+    CHECK(cudaLaunchKernelEx(NULL, ranks, out_gpu) == cudaErrorInvalidValue);
+    config.numAttrs = 0, config.dynamicSmemBytes = 60 << 10;
+    CHECK(cudaLaunchKernelEx(&config, ranks, out_gpu) == cudaErrorInvalidValue);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
 // ---- maps --------------------------------------------------------------------------------------
 
 static void check_maps(void) {
@@ -153,12 +192,19 @@ int main(int argc, char** argv) {
     if (argc > 1) {  // on a card that is no Hopper GPU: run.sh
         CUtensorMap map;
         if (encode(&map, new_ints(TILE / 4, 0), 64, 64, 128) != CUDA_ERROR_NOT_SUPPORTED) return 1;
+        cudaLaunchAttribute overlap = {};
+        overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        overlap.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config = {};
+        config.attrs = &overlap, config.numAttrs = 1;
+        if (cudaLaunchKernelEx(&config, ranks, new_ints(8, 0)) != cudaErrorNotSupported) return 3;
         late_products<<<1, 128>>>((float*)new_ints(4, 0));
         return 2;
     }
     check_copies();
     check_products();
     check_clusters();
+    check_attributes();
     check_maps();
     CHECK_CUDA(cudaGetLastError());
     return failures != 0;

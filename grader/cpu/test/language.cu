@@ -104,6 +104,15 @@ static void launches(void) {
     CHECK_CUDA(cudaLaunchKernel(add_one, dim3(1), dim3(32), args, 0, 0));
     CHECK(int_at(p, 0) == 448);
     CHECK(strstr(text, "<<< and >>>") && __LINE__ == 106);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 1, config.blockDim = 32;
+    CHECK_CUDA(cudaLaunchKernelEx(&config, add_one, p));
+    CHECK_CUDA(cudaLaunchKernelEx(&config, chosen, p));
+    cudaError_t error = cudaLaunchKernelEx(&config, add_n<int, 5>, p, 0);
+    CHECK_CUDA(error);
+    error = cudaLaunchKernelEx(&config, add_pair<pair<int, float>>, p, pair<int, float>{1, 2.0f});
+    CHECK_CUDA(error);
+    CHECK_CUDA(cudaLaunchKernelExC(&config, (const void*)add_one, args));
     cudaFree(p);
 }
 // clang-format on

@@ -228,7 +228,7 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
                               unsigned site) {
     static const uint32_t all_set = 0x0f0f0f0f;
     uint64_t(*slot)[4] = &RACE_SHADOW[offset >> 2];
-    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->launch_floor;
+    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->overlap.floor;
     const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)15 << SLOT_MASK_SHIFT | site;
     uint8_t* init = &INIT_SHADOW[offset >> 2];
@@ -255,7 +255,7 @@ ALWAYS_INLINE bool check_fast(struct watch* watch, uint64_t offset, unsigned byt
 ALWAYS_INLINE bool check_fast_part(struct watch* watch, uint64_t offset, unsigned bytes, bool write,
                                    unsigned site) {
     uint64_t* slot = RACE_SHADOW[offset >> 2];
-    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->launch_floor;
+    const uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->overlap.floor;
     const unsigned mask = ((1u << bytes) - 1) << offset % 4;
     const uint64_t me = watch->now | (uint64_t)watch->worker->current << SLOT_THREAD_SHIFT |
                         (uint64_t)mask << SLOT_MASK_SHIFT | site;

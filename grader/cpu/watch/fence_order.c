@@ -200,16 +200,22 @@ static void fence_acquires(struct watch* watch, unsigned thread) {
     }
 }
 
-static uint32_t copy_fences(struct watch* watch) {
+// The accesses of each thread of the block, up to these times, that lie before a fence and so before
+// a release of `thread`. others: the fence was any thread's, before the last __syncthreads(). own:
+// it was this thread's, behind a named barrier.
+static uint32_t copy_fences(struct watch* watch, unsigned thread, bool others, bool own) {
     struct order* o = order();
     unsigned threads = watch->worker->launch->threads;
     if (o->fence_copies + threads + 1 > FENCE_COPIES) too_many();
     uint32_t* copy = &o->fence[++o->fence_copies];
-    for (unsigned t = 0; t < threads; t++)
-        copy[t] = same_block_since(watch, watch->fences.device[t]) &&
+    for (unsigned t = 0; t < threads; t++) {
+        copy[t] = others && same_block_since(watch, watch->fences.device[t]) &&
                           watch->fences.device[t] < watch->shared_floor
                       ? (uint32_t)(watch->fences.device[t] >> SLOT_TIME_SHIFT)
                       : 0;
+        if (own && t != thread && watch->fences.known[thread][t] > copy[t])
+            copy[t] = watch->fences.known[thread][t];
+    }
     o->fence_copies += threads;
     return (uint32_t)(copy - o->fence);
 }
@@ -241,7 +247,9 @@ static void release(struct watch* watch, uint32_t variable, unsigned thread) {
         .variable = variable,
         .number = o->variable[variable - 1].count++,
         .next_of_block = *list,
-        .fences = others ? copy_fences(watch) : 0,
+        .fences = others || (own && watch->order.by_rows)
+                      ? copy_fences(watch, thread, others, own && watch->order.by_rows)
+                      : 0,
         .includes = o->includes,
     };
     *list = o->releases;
@@ -280,6 +288,11 @@ void cudev_fence(int device) {
     if (!device) return;
     watch->fences.device[w->current] = watch->fences.last = watch->now;
     watch->fences.barrier[w->current] = watch->shared_floor;
+    for (unsigned t = 0; watch->order.by_rows && t < w->launch->threads; t++)
+        watch->fences.known[w->current][t] =
+            t == w->current
+                ? 0
+                : (uint32_t)(cudev_order_known(watch, w->current, t) >> SLOT_TIME_SHIFT);
 }
 
 // Does the release put the earlier access before the acquire?

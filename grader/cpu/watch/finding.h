@@ -23,6 +23,7 @@ enum found {
 };
 
 // Source lines are looked up when a finding is printed.
+#define NO_THREAD (~0u)  // for `other_thread` of FOUND_ASYNC: of another launch
 struct finding {
     enum found kind;
     unsigned site, other_site;        // instructions; 0: none

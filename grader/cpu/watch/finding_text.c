@@ -106,7 +106,9 @@ static void add_thread(const struct finding* f, enum cudev_access access, uint64
 static void add_agent(const struct finding* f, const char* deed, unsigned thread,
                       const struct source_line* s) {
     add("    %s", deed);
-    if (thread > f->beyond + 1) {
+    if (thread == NO_THREAD) {
+        // which one, nobody has kept
+    } else if (thread > f->beyond + 1) {
         add(": warpgroup %u", thread - f->beyond - 2);
     } else if (thread < f->beyond) {
         uint3 t = index_of(f->launch.block, thread % threads_of(f));

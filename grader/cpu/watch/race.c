@@ -3,15 +3,17 @@
 // Every 4 bytes of memory have four slots (watch.h): the last two writers and the last two readers
 // since the word became ordered before all threads. An access is compared with the slots, then
 // takes a place among them. thread_order.c knows the order within a block, fence_order.c the order
-// between blocks.
+// between blocks, overlap.c that between launches.
 #include "cpu/watch/races.h"
 #include "cpu/watch/async_finding.h"
 #include "cpu/watch/beyond.h"
 #include "cpu/watch/finding.h"
+#include "cpu/watch/overlap.h"
 
 static bool ordered(struct watch* watch, uint64_t offset, uint64_t earlier, uint64_t me,
                     bool write) {
-    if (earlier < watch->launch_floor) return true;
+    if (earlier < watch->launch_floor)
+        return cudev_overlap_ordered(watch, slot_thread(me), earlier);
     if (earlier >= watch->block_floor) {
         if (earlier < cudev_order_known(watch, slot_thread(me), slot_thread(earlier))) return true;
     } else if (offset >= WINDOW_OFFSET) {
@@ -38,6 +40,10 @@ static enum cudev_access kind(uint64_t slot, bool writes) {
 
 static void report(struct watch* watch, uint64_t offset, uint64_t earlier, bool earlier_writes,
                    uint64_t me, bool writes) {
+    if (earlier < watch->launch_floor) {
+        cudev_overlap_found(watch, offset, earlier, earlier_writes, me, writes);
+        return;
+    }
     if (slot_thread(earlier) >= beyond_of(watch)) {
         cudev_async_race(watch, offset, earlier, earlier_writes, me, writes);
         return;
@@ -87,7 +93,8 @@ static void record_write(uint64_t* slot, uint64_t floor, uint64_t me) {
 
 void cudev_race_access(struct watch* watch, uint64_t offset, uint64_t me, bool write) {
     uint64_t* slot = RACE_SHADOW[offset >> 2];
-    uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor : watch->launch_floor;
+    uint64_t floor = offset >= WINDOW_OFFSET ? watch->shared_floor
+                                             : cudev_overlap_floor(watch, slot_thread(me));
     for (int i = 0; i < (write ? 4 : 2); i++) {
         uint64_t earlier = slot[i];
         if (earlier < floor || !(slot_mask(earlier) & slot_mask(me))) continue;

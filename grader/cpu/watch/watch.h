@@ -121,6 +121,22 @@ struct fences {
     uint64_t last;                  // of any thread, device-wide
     bool before_barrier;            // some thread did, before the last __syncthreads()
     uint64_t barrier[MAX_THREADS];  // the __syncthreads() before the thread's last device fence
+    // What the thread knew then of others by named barriers: upper halves of times; by_rows alone.
+    uint32_t known[MAX_THREADS][MAX_THREADS];
+};
+
+// Launches that may overlap: overlap.c. Times.
+struct overlap {
+    uint64_t floor;      // what lies before it comes before the launch; launch_floor: so does all
+    uint64_t loose_end;  // what lies from there to here is not known behind a wait either
+    bool depends;        // the launch that runs may have begun before the one before it has ended
+    bool waited;         // some thread of it has waited
+    unsigned waiters;    // threads of the running block that have called griddep_wait()
+    struct {
+        uint64_t time;
+        unsigned thread;
+    } waiter[MAX_THREADS];
+    uint64_t behind[MAX_THREADS];  // block for which the thread is known to be behind a wait
 };
 
 // ---- the watch of one worker -------------------------------------------------------------------
@@ -150,6 +166,7 @@ struct watch {
     struct fences fences;
     struct thread_order order;
     struct async_order async;
+    struct overlap overlap;
     warp_log log[MAX_WARPS];
 };
 

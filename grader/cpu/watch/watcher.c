@@ -15,6 +15,7 @@
 #include "cpu/watch/bounds.h"
 #include "cpu/watch/finding.h"
 #include "cpu/watch/counters.h"
+#include "cpu/watch/overlap.h"
 #include "cpu/watch/races.h"
 
 // ---- events of the device -----------------------------------------------------------------------
@@ -46,7 +47,8 @@ static void launch_begins(struct launch* l, int workers) {
         watch->worker->watch = watch;
         watch->check = s->check;
         watch->profile = s->profile;
-        watch->now = watch->launch_floor = watch->block_floor = watch->shared_floor = now;
+        watch->now = watch->block_floor = watch->shared_floor = now;
+        cudev_overlap_launch(watch, l->overlaps);
     }
     if (s->check) cudev_order_launch();
     if (s->profile) cudev_profile_launch_begins(l);
@@ -66,6 +68,7 @@ static void block_begins(struct worker* w) {
     watch->block_floor = watch->shared_floor = watch->now;
     watch->order.by_rows = watch->order.fences = watch->fences.before_barrier = false;
     watch->async.boxes = 0;
+    watch->overlap.waiters = 0;
     if (watch->check) cudev_order_block(watch);
     if (watch->profile) cudev_profile_block_begins(watch);
 }
@@ -110,6 +113,10 @@ static void multiplies(struct worker* w, const void* pc) {
 
 static void proxy_fence(struct worker* w, bool global) {
     if (w->watch->check && !global) cudev_order_fence_proxy(w->watch);
+}
+
+static void grid_awaited(struct worker* w) {
+    if (w->watch->check) cudev_overlap_wait(w->watch);
 }
 
 static void shared_array(struct worker* w, const char* data, size_t bytes) {
@@ -160,6 +167,7 @@ static struct cudev_watcher watcher = {
     .product_computed = cudev_async_product_computed,
     .products_waited = cudev_async_products_waited,
     .touched = cudev_async_touched,
+    .grid_awaited = grid_awaited,
     .shared_array = shared_array,
     .argument = cudev_names_argument,
     .report = report,

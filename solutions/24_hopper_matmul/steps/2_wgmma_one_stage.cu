@@ -35,7 +35,9 @@ template <int n> struct block_smem {
 
 // What the kernel works on. The maps have to be a kernel's parameter.
 struct product {
-    CUtensorMap A, B, C;
+    CUtensorMap A, B, C;  // C without the last N % 8 columns: see store_rows()
+    bf16* C_gpu;
+    int64_t stride_C;
     int M, N, K;
 };
 
@@ -89,7 +91,9 @@ __device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_
     wgmma_commit();
 }
 
-// Stores a warp's 16 rows of C, by way of its place in shared memory.
+// Stores a warp's 16 rows of C, by way of its place in shared memory. TMA stores 16 bytes at a time,
+// also over the end of a matrix's rows. So its map ends at a multiple of 8 columns, and the lanes
+// store the columns behind.
 template <int n>
 __device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
                                            const float C_reg[n / 2], const struct product& p,
@@ -106,10 +110,20 @@ __device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
     }
     fence_proxy_async();  // the lane's stores come before TMA's reads
     __syncwarp();         // ... all lanes'
-    if (lane == 0) {
+    const int behind = p.N % 8, whole = p.N - behind;
+    if (lane == 0 && whole > 0) {
         for (int panel = 0; panel < n / PANEL; panel++)
             tma_store_2d(&p.C, C_smem[panel], col0 + panel * PANEL, row0);
         bulk_commit();
+    }
+    if (behind == 0 || whole < col0 || whole >= col0 + n) return;
+    // C[i][j], i = row0 + r, j = whole + e % behind
+    for (int e = lane; e < WARP_ROWS * behind; e += 32) {
+        int r = e / behind, j = e % behind, panel = (whole - col0) / PANEL;
+        int piece = (whole - col0) % PANEL / 8 ^ r % 8;
+        if (row0 + r < p.M)
+            p.C_gpu[(row0 + r) * p.stride_C + whole + j] =
+                C_smem[panel][r * PANEL + piece * 8 + j];
     }
 }
 
@@ -217,8 +231,9 @@ extern "C" int hopper_matmul(bf16* C_gpu, const bf16* A_gpu, const bf16* B_gpu, 
     }
 
     struct product p = {};
+    p.C_gpu = C_gpu, p.stride_C = stride_C;
     p.M = M, p.N = N, p.K = K;
-    if (encode(&p.C, C_gpu, M, N, stride_C, WARP_ROWS) ||
+    if (encode(&p.C, C_gpu, M, N < 8 ? 8 : N / 8 * 8, stride_C, WARP_ROWS) ||
         encode(&p.A, A_gpu, A_rows, A_cols, stride_A, transpose_A ? BLOCK_K : BLOCK_M))
         return COURSE_CUDA_ERROR;
     if (transpose_A)

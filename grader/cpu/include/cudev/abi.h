@@ -31,7 +31,8 @@ struct cudev_launch_site {
     unsigned block[3];
     size_t shared_bytes;
     void* stream;
-    unsigned cluster;  // blocks of a cluster, along x; 0 or 1: none
+    unsigned cluster;   // blocks of a cluster, along x; 0 or 1: none
+    unsigned overlaps;  // 1: it may begin before the kernel before it has ended
 };
 
 enum cudev_warp_op {
@@ -80,6 +81,10 @@ void cudev_clean_watched_stack(void);  // in an instrumented program
 // `body` has `bytes` bytes.
 int cudev_launch(const struct cudev_launch_site* site, void (*run)(void*), void* body,
                  size_t bytes);
+
+// What cudaLaunchKernelEx() says of a launch: fills in all but the kernel's name, parameters and
+// place. Returns an error for attributes that are not here.
+cudaError_t cudev_configure(struct cudev_launch_site* site, const cudaLaunchConfig_t* config);
 
 // Keeps a configuration while the launch's arguments are evaluated, per host thread.
 void cudev_push_site(const struct cudev_launch_site* site);

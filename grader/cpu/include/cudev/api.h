@@ -154,7 +154,29 @@ inline cudaError_t launch_kernel(void (*kernel)(A...), const cudev_launch_site& 
     (void)args;
     return launch_with<A...>(kernel, site, *(A*)args[I]...);
 }
+template <class... A, size_t... I>
+inline cudaError_t launch_kernel_ex(const cudaLaunchConfig_t* config, void (*kernel)(A...),
+                                    const named_launch& named, void** args, indices<I...>) {
+    (void)args;
+    return named.run<A...>(config, kernel, *(A*)args[I]...);
+}
 }  // namespace cudev
+
+// cudaLaunchKernelEx(), in a file that is not rewritten; and with pointers to the arguments.
+template <class... A, class... Args>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(A...),
+                                      Args... args) {
+    const cudev::named_launch named = {"cudaLaunchKernelEx", nullptr, "a header", 0, 1};
+    return named.run<A...>(config, kernel, args...);
+}
+template <class... A>
+inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, void (*kernel)(A...),
+                                       void** args, const char* file = __builtin_FILE(),
+                                       int line = __builtin_LINE()) {
+    const cudev::named_launch named = {"cudaLaunchKernelExC", nullptr, file, line, 1};
+    return cudev::launch_kernel_ex(config, kernel, named, args,
+                                   typename cudev::count_to<sizeof...(A)>::type());
+}
 
 template <class... A>
 inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,

@@ -210,9 +210,12 @@ __forceinline__ void cluster_sync(CUDEV_HERE) {
 __forceinline__ void* cluster_shared(const void* p, unsigned rank, CUDEV_HERE) {
     return cudev_cluster_shared(p, rank, file, line);
 }
-// Launches never overlap here: the kernel before has ended.
-__forceinline__ void griddep_wait() {}
-__forceinline__ void griddep_launch() {}
+__forceinline__ void griddep_wait(CUDEV_HERE) {
+    cudev_grid_wait(file, line);
+}
+__forceinline__ void griddep_launch(CUDEV_HERE) {
+    cudev_grid_launch(file, line);
+}
 
 // ---- the host's part ----
 

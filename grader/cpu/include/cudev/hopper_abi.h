@@ -73,6 +73,10 @@ void cudev_store_matrices(void* row, const unsigned* words, unsigned matrices, i
 // setmaxnreg: the calling warp goes on with so many registers a thread: registers.c.
 void cudev_set_registers(int increase, unsigned registers, const char* file, int line);
 
+// griddepcontrol.
+void cudev_grid_wait(const char* file, int line);
+void cudev_grid_launch(const char* file, int line);
+
 // Clusters: of one block each.
 unsigned cudev_cluster_rank(const char* file, int line);
 void cudev_cluster_sync(const char* file, int line);

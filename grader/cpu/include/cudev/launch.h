@@ -110,7 +110,38 @@ inline cudev_launch_site site(const char* name, const char* parameters, const vo
             {block.x, block.y, block.z},
             shared_bytes,
             stream,
-            cluster};
+            cluster,
+            0};
+}
+
+// cudaLaunchKernelEx(), with what messages say of the kernel: see rewrite/launches.c.
+struct named_launch {
+    const char *name, *parameters, *file;
+    int line;
+    unsigned cluster;
+
+    template <class... Parameters>
+    cudaError_t run(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                    Parameters... args) const {
+        cudev_launch_site site = {};
+        site.name = name, site.parameters = parameters, site.file = file, site.line = line;
+        site.kernel = (const void*)kernel, site.cluster = cluster;
+        cudaError_t error = cudev_configure(&site, config);
+        if (error != cudaSuccess) return error;
+        check_arguments(site, args...);
+        return (cudaError_t)cudev::launch(site, [=] { kernel(args...); });
+    }
+    // The compiler converts the arguments as in any other call.
+    template <class... Parameters, class... Args>
+    cudaError_t with(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                     Args... args) const {
+        return run<Parameters...>(config, kernel, args...);
+    }
+};
+
+inline named_launch named(const char* name, const char* parameters, const char* file, int line,
+                          unsigned cluster) {
+    return {name, parameters, file, line, cluster};
 }
 
 template <class Grid>

@@ -173,7 +173,8 @@ static void loads(unsigned* out, const unsigned* in) {
     boxes<rank><<<1, 64>>>(out, map, bytes);
 }
 
-// Stores boxes at the edges and in the middle of the tensor.
+// Stores boxes in the middle of the tensor and over its far edges. At its near ones a store is an
+// illegal instruction.
 template <int rank>
 __global__ void put_boxes(const unsigned* in, const __grid_constant__ CUtensorMap map) {
     __shared__ __align__(1024) unsigned s[BOX_BYTES / 4];
@@ -183,10 +184,10 @@ __global__ void put_boxes(const unsigned* in, const __grid_constant__ CUtensorMa
         fence_proxy_async();
         __syncthreads();  // the box is whole
         if (threadIdx.x == 0) {
-            if (rank == 2) tma_store_2d(&map, s, 8 * i - 8, 2 * i - 1);
-            if (rank == 3) tma_store_3d(&map, s, 8 * i - 8, 2, i - 1);
-            if (rank == 4) tma_store_4d(&map, s, 8 * i - 8, 7, 2, i);
-            if (rank == 5) tma_store_5d(&map, s, 8 * i - 8, 0, i - 1, 1, 1);
+            if (rank == 2) tma_store_2d(&map, s, 8 * i, 2 * i + 1);
+            if (rank == 3) tma_store_3d(&map, s, 8 * i, 6, i);
+            if (rank == 4) tma_store_4d(&map, s, 8 * i, 7, 2, i);
+            if (rank == 5) tma_store_5d(&map, s, 8 * i, 0, i, 1, 1);
             bulk_commit();
             bulk_wait<0>();
         }

@@ -1,5 +1,7 @@
-// lockstep.cu: as the solution, but both consumers work on the same round: dQ is multiplied as soon
-// as both have stored dS, behind one barrier of 256 threads, and added in the same round.
+// 3_bulk_add.cu: as step 2, but dQ goes to shared memory, and one thread asks TMA to add it to the
+// sums: 16 KB in one instruction, in the place of 32 atomics of each thread. Both consumers still
+// work on the same round: dQ is multiplied as soon as both have stored dS, behind one barrier of 256
+// threads. While they compute exponentials, no tensor core has anything to do.
 #include "hopper_backward.h"
 
 #include <limits.h>
@@ -16,7 +18,6 @@ enum {
     BOTH = WARPGROUP * CONSUMERS,
     PRODUCER_REGISTERS = 24,
     CONSUMER_REGISTERS = 240,
-    SECTION = 32 << 20,  // bytes of Q, dO and sums of the heads that are worked on together, in L2
 };
 
 // The named barriers, of the consumers alone.
@@ -27,7 +28,8 @@ enum {
 };
 
 // The sizes of a kernel. same_bits: what blocks add to dQ is added in their order.
-template <int head_dim, int block_q, bool same_bits> struct backward_tiles {
+// window: there may be a window or documents.
+template <int head_dim, int block_q, bool same_bits, bool window> struct backward_tiles {
     enum {
         d = head_dim,
         BLOCK_Q = block_q,  // queries of a round
@@ -35,6 +37,7 @@ template <int head_dim, int block_q, bool same_bits> struct backward_tiles {
         STAGE = PANELS * BLOCK_Q * 128 / 16,            // from stage to stage, for descriptors
         BUFFER = BLOCK_K / PANEL * BLOCK_Q * 128 / 16,  // from buffer to buffer of dS
         SAME_BITS = same_bits,
+        WINDOW = window,
     };
     static_assert(BLOCK_Q * d == CONSUMERS * HALF, "32 sums of dQ a thread");
 };
@@ -50,30 +53,6 @@ template <class T> struct block_smem {
     mbarrier K_full, V_full, Q_full[STAGES], Q_empty[STAGES], dO_full[STAGES], dO_empty[STAGES];
 };
 
-// A block's keys: their first one, their head; the tiles of queries [first, p.tiles_q) that see
-// some of them; those before `plain_from` see not all of them, or not all are there.
-struct place {
-    int block, row0, head, batch, first, plain_from;
-};
-
-// Block number t. A section of heads at a time, whose Q, dO and sums stay in L2; in a section the
-// first keys first: with a causal mask most queries see them, and what comes last should be short.
-template <class T> __device__ __forceinline__ struct place place_of(const struct backward& p) {
-    struct place place;
-    int t = blockIdx.x;
-    int section = t / (p.section * p.tiles_k) * p.section;  // its first head
-    int heads = min(p.section, p.B * p.H_k - section);
-    t -= section * p.tiles_k;
-    int head = section + t % heads;
-    place.block = t / heads, place.row0 = place.block * BLOCK_K;
-    place.batch = head / p.H_k, place.head = head % p.H_k;
-    int ahead = p.causal ? p.N_k - p.N_q : place.row0 + BLOCK_K;  // query i sees keys <= i + ahead
-    place.first = max(0, place.row0 - ahead) / T::BLOCK_Q;
-    place.plain_from = CEIL_DIV(max(0, place.row0 + BLOCK_K - 1 - ahead), (int)T::BLOCK_Q);
-    if (place.row0 + BLOCK_K > p.N_k) place.plain_from = p.tiles_q;
-    return place;
-}
-
 // ---- a consumer
 
 // What a consumer's thread knows. A lane has two rows of S^T and dP^T, keys; number i is of key
@@ -83,8 +62,8 @@ template <class T> struct state {
     float dP[T::BLOCK_Q / 2];  // becomes dP - delta
     float dK[T::d / 2], dV[T::d / 2];
     struct place place;
-    int hidden[2];      // queries before this one, less the lane's first column, do not see the key
-    int tile;           // of queries in its head, the one that S is of
+    struct range seen[2];  // the queries that see the key, less the lane's first column
+    int tile;              // of queries in its head, the one that S is of
     int number, added;  // numbers of tiles in p.sums: of this round's, of the one added last, or -1
     unsigned K, V, Q, dO, Q_rows, dO_rows;  // descriptors; Q^T and Q, dO^T and dO
     unsigned dS, K_rows;                    // for dQ
@@ -132,15 +111,6 @@ __device__ __forceinline__ void issue_dQ(float dQ[PANEL / 2], unsigned dS, unsig
     wgmma_commit();
 }
 
-// The numbers that belong to the lane's columns, from place_of_row(): of i in S, [i / 4 * 2 + i %
-// 2].
-template <class T>
-__device__ __forceinline__ void load_columns(float x[T::BLOCK_Q / 4], const float* from) {
-#pragma unroll
-    for (int i = 0; i < T::BLOCK_Q / 4; i += 4)
-        *(float4*)&x[i] = *(const float4*)&from[i * 4 + threadIdx.x % 4 * 4];
-}
-
 // P_ij = exp2(c S_ij - log2(e) LSE_i), 0 where hidden                              (README eq. 4)
 template <class T, bool masked>
 __device__ __forceinline__ void exponentials(struct state<T>& s, const float LSE[T::BLOCK_Q / 4],
@@ -149,7 +119,9 @@ __device__ __forceinline__ void exponentials(struct state<T>& s, const float LSE
 #pragma unroll
     for (int i = 0; i < T::BLOCK_Q / 2; i++) {
         s.S[i] = exp2_approx(fmaf(s.S[i], p.c, LSE[i / 4 * 2 + i % 2]));
-        if (masked && i / 4 * 8 + i % 2 + s.tile * T::BLOCK_Q < s.hidden[i / 2 % 2]) s.S[i] = 0.0f;
+        const int query = i / 4 * 8 + i % 2 + s.tile * T::BLOCK_Q;
+        if (masked && query < s.seen[i / 2 % 2].from) s.S[i] = 0.0f;
+        if (masked && T::WINDOW && query >= s.seen[i / 2 % 2].to) s.S[i] = 0.0f;
         any |= __float_as_uint(s.S[i]);
     }
     // A use of every P, which is never taken: else the compiler moves the next wait, for dP, above
@@ -217,9 +189,9 @@ __device__ __forceinline__ void finish_dQ(const struct state<T>& s, const struct
 
 // Is P of the next tile to be masked?
 template <class T>
-__device__ __forceinline__ bool is_masked(const struct state<T>& s, int tiles_q) {
-    int next = s.tile + 1 == tiles_q ? s.place.first : s.tile + 1;
-    return next < s.place.plain_from;
+__device__ __forceinline__ bool is_masked(const struct state<T>& s, const struct backward& p) {
+    int next = s.tile + 1 == end_of<T>(s.place, p) ? s.place.first : s.tile + 1;
+    return next < s.place.plain_from || (T::WINDOW && next >= s.place.plain_to);
 }
 
 // One round. It begins with P and dP - delta of a tile in registers, and ends with the next ones.
@@ -230,7 +202,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     const unsigned parity = (s.round + 1) / STAGES % 2, buffer = s.round % BUFFERS;
     unsigned P[T::BLOCK_Q / 4], dS[T::BLOCK_Q / 4];
     float dQ[PANEL / 2], columns[T::BLOCK_Q / 4];
-    if (++s.tile == p.tiles_q) s.tile = s.place.first;  // of the group's next head
+    if (++s.tile == end_of<T>(s.place, p)) s.tile = s.place.first;  // of the group's next head
 #pragma unroll
     for (int i = 0; i < T::BLOCK_Q / 4; i++) {
         P[i] = pack_bf16(s.S[2 * i], s.S[2 * i + 1]);
@@ -262,15 +234,16 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
         mbarrier_wait(&smem.dO_full[next], parity);
         issue_scores<T>(s.S, s.K, s.Q + next * T::STAGE);
         issue_scores<T>(s.dP, s.V, s.dO + next * T::STAGE);
-        load_columns<T>(columns, smem.LSE[next]);
+        load_columns<T::BLOCK_Q>(columns, smem.LSE[next]);
         wgmma_wait<0>();
         wgmma_hold<T::BLOCK_Q / 2>(s.S);
         wgmma_hold<T::BLOCK_Q / 2>(s.dP);
         exponentials<T, masked>(s, columns, p);
-        load_columns<T>(columns, smem.delta[next]);
+        load_columns<T::BLOCK_Q>(columns, smem.delta[next]);
         subtract_delta<T>(s, columns);
     }
-    s.number += s.tile == s.place.first ? s.place.first + 1 : 1;
+    const int to_next_head = p.tiles_q - end_of<T>(s.place, p) + s.place.first + 1;
+    s.number += s.tile == s.place.first ? to_next_head : 1;
     s.round++;
 }
 
@@ -280,7 +253,7 @@ __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_sm
                                              const struct backward& p) {
     float columns[T::BLOCK_Q / 4];
     mbarrier_wait(&smem.Q_full[0], 0);
-    load_columns<T>(columns, smem.LSE[0]);
+    load_columns<T::BLOCK_Q>(columns, smem.LSE[0]);
     mbarrier_wait(&smem.K_full, 0);
     issue_scores<T>(s.S, s.K, s.Q);
     mbarrier_wait(&smem.V_full, 0);
@@ -289,7 +262,7 @@ __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_sm
     wgmma_wait<1>();
     wgmma_hold<T::BLOCK_Q / 2>(s.S);
     exponentials<T, true>(s, columns, p);
-    load_columns<T>(columns, smem.delta[0]);
+    load_columns<T::BLOCK_Q>(columns, smem.delta[0]);
     wgmma_wait<0>();
     wgmma_hold<T::BLOCK_Q / 2>(s.dP);
     subtract_delta<T>(s, columns);
@@ -317,25 +290,29 @@ __device__ __forceinline__ void consume(struct block_smem<T>& smem, const struct
     const int warp_row = w * ROWS + s.thread / 32 * WARP_ROWS;  // of the block's keys
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        int key = s.place.row0 + warp_row + s.thread % 32 / 4 + 8 * r;
-        s.hidden[r] = (p.causal ? key - (p.N_k - p.N_q) : 0) - s.thread % 4 * 2;
-        if (key >= p.N_k) s.hidden[r] = INT_MAX;
+        const int key = s.place.row0 + warp_row + s.thread % 32 / 4 + 8 * r;
+        const bool is_there = key < keys_of<T::WINDOW>(p, s.place.batch);
+        s.seen[r] = {INT_MAX, INT_MAX};
+        if (is_there) s.seen[r] = queries_of_key<T::WINDOW>(p, s.place.batch, key);
+        s.seen[r].from -= s.thread % 4 * 2, s.seen[r].to -= s.thread % 4 * 2;
     }
     s.tile = s.place.first, s.added = -1;
     s.number = (s.place.batch * p.H_q + s.place.head * p.group) * p.tiles_q + s.tile;
-    int left = p.group * (p.tiles_q - s.place.first) - 1;  // tiles behind the first one
 #pragma unroll
     for (int i = 0; i < T::d / 2; i++) s.dK[i] = s.dV[i] = 0.0f;
     wgmma_hold<T::d / 2>(s.dK);  // two arrays: else the compiler takes one for a copy of the other
     wgmma_hold<T::d / 2>(s.dV);
-    first_scores<T>(s, smem, p);
-    for (; left > 0; left--)
-        if (is_masked<T>(s, p.tiles_q))
-            round_of<T, true, false>(s, smem, p);
-        else
-            round_of<T, false, false>(s, smem, p);
-    round_of<T, false, true>(s, smem, p);
-    if (s.thread == 0) finish_dQ<T>(s, p);
+    if (!T::WINDOW || s.place.first < s.place.end) {
+        int left = p.group * (end_of<T>(s.place, p) - s.place.first) - 1;  // behind the first tile
+        first_scores<T>(s, smem, p);
+        for (; left > 0; left--)
+            if (is_masked<T>(s, p))
+                round_of<T, true, false>(s, smem, p);
+            else
+                round_of<T, false, false>(s, smem, p);
+        round_of<T, false, true>(s, smem, p);
+        if (s.thread == 0) finish_dQ<T>(s, p);
+    }
     store_rows<T::PANELS>(&p.dV_map, smem.V[0] + warp_row * PANEL, BLOCK_K * PANEL, s.dV, 1.0f,
                           s.place.row0 + warp_row, p.N_k, 0, s.place.head, s.place.batch);
     named_sync(K_READ, BOTH);  // both have multiplied with K before its place is written
@@ -351,6 +328,7 @@ template <class T>
 __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct backward& p) {
     const struct place place = place_of<T>(p);
     const unsigned bytes = T::BLOCK_Q * T::d * sizeof(bf16) + T::BLOCK_Q * sizeof(float);
+    if (T::WINDOW && place.first >= place.end) return;  // nobody sees these keys
     mbarrier_arrive_expect(&smem.K_full, sizeof smem.K);
     tma_load_5d(smem.K, &p.K_map, &smem.K_full, L2_EVICT_FIRST, 0, place.row0, 0, place.head,
                 place.batch);
@@ -359,7 +337,7 @@ __device__ __forceinline__ void produce(struct block_smem<T>& smem, const struct
                 place.batch);
     unsigned round = 0;
     for (int head = place.head * p.group; head < (place.head + 1) * p.group; head++)
-        for (int tile = place.first; tile < p.tiles_q; tile++, round++) {
+        for (int tile = place.first; tile < end_of<T>(place, p); tile++, round++) {
             const unsigned stage = round % STAGES, parity = round / STAGES % 2 ^ 1;
             const int row = tile * T::BLOCK_Q;
             const int64_t at =
@@ -419,27 +397,8 @@ __global__ void __launch_bounds__(BOTH) after_kernel(const __grid_constant__ str
 
 template <class T>
 static int launch(struct backward p, const struct rows array[8], void* workspace) {
-    // Q, K, V, O, dO, dQ, dK, dV, as in hopper_backward().
-    if (encode(&p.Q_map, array[0], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.K_map, array[1], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
-        encode(&p.V_map, array[2], p.B, p.N_k, p.H_k, T::d, BLOCK_K, T::PANELS) ||
-        encode(&p.dO_map, array[4], p.B, p.N_q, p.H_q, T::d, T::BLOCK_Q, T::PANELS) ||
-        encode(&p.dQ_map, array[5], p.B, p.N_q, p.H_q, T::d, WARP_ROWS, 1) ||
-        encode(&p.dK_map, array[6], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1) ||
-        encode(&p.dV_map, array[7], p.B, p.N_k, p.H_k, T::d, WARP_ROWS, 1))
-        return COURSE_CUDA_ERROR;
-    p.O = array[3], p.dO = array[4];
-    p.tiles_q = CEIL_DIV(p.N_q, (int)T::BLOCK_Q), p.tiles_k = CEIL_DIV(p.N_k, (int)BLOCK_K);
+    if (prepare(&p, array, workspace, T::d, T::BLOCK_Q, BLOCK_K)) return COURSE_CUDA_ERROR;
     const int tiles = p.B * p.H_q * p.tiles_q;
-    p.sums = (float*)workspace;
-    p.LSE = p.sums + (int64_t)tiles * CONSUMERS * HALF;
-    p.delta = p.LSE + (int64_t)tiles * T::BLOCK_Q;
-    p.turns = (int*)(p.delta + (int64_t)tiles * T::BLOCK_Q);
-    // Without a mask all blocks of keys take as long, and one head after the other needs least L2.
-    p.section = 1;
-    const int64_t bytes_of_head = (int64_t)p.group * p.N_q * T::d * 8;  // Q, dO and sums
-    while (p.causal && p.section * 2 <= p.B * p.H_k && p.section * 2 * bytes_of_head <= SECTION)
-        p.section *= 2;
     void (*kernel)(struct backward) = hopper_backward_kernel<T>;
     const int bytes = sizeof(struct block_smem<T>);
     COURSE_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
@@ -452,6 +411,13 @@ static int launch(struct backward p, const struct rows array[8], void* workspace
     return COURSE_OK;
 }
 
+template <bool same_bits, bool window>
+static int launch_best(const struct backward& p, int d, const struct rows array[8],
+                       void* workspace) {
+    return d == 128 ? launch<backward_tiles<128, 64, same_bits, window>>(p, array, workspace)
+                    : launch<backward_tiles<64, 128, same_bits, window>>(p, array, workspace);
+}
+
 // The gradients of what meets nothing: dQ without keys, dK and dV without queries.
 static int store_zeros(bf16* first, struct strides stride, int B, int N, int H, int d) {
     const struct zeros z = {first, stride, N, H, d, (int64_t)B * N * H * (d / 8)};
@@ -462,19 +428,19 @@ static int store_zeros(bf16* first, struct strides stride, int B, int N, int H, 
     return COURSE_OK;
 }
 
-extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu,
-                               const bf16* K_gpu, const bf16* V_gpu, const bf16* O_gpu,
-                               const float* LSE_gpu, const bf16* dO_gpu, int B, int N_q, int N_k,
-                               int H_q, int H_k, int d, struct strides stride_dq,
-                               struct strides stride_dk, struct strides stride_dv,
-                               struct strides stride_q, struct strides stride_k,
-                               struct strides stride_v, struct strides stride_o,
-                               struct strides stride_do, float scale, int causal, int deterministic,
-                               void* workspace_gpu) {
+extern "C" int
+hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const bf16* Q_gpu, const bf16* K_gpu,
+                const bf16* V_gpu, const bf16* O_gpu, const float* LSE_gpu, const bf16* dO_gpu,
+                int B, int N_q, int N_k, int H_q, int H_k, int d, struct strides stride_dq,
+                struct strides stride_dk, struct strides stride_dv, struct strides stride_q,
+                struct strides stride_k, struct strides stride_v, struct strides stride_o,
+                struct strides stride_do, float scale, int causal, int window, int documents,
+                const int* cu_seqlens_gpu, int deterministic, void* workspace_gpu) {
     const struct rows array[8] = {{Q_gpu, stride_q},   {K_gpu, stride_k},   {V_gpu, stride_v},
                                   {O_gpu, stride_o},   {dO_gpu, stride_do}, {dQ_gpu, stride_dq},
                                   {dK_gpu, stride_dk}, {dV_gpu, stride_dv}};
-    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d);
+    int status = check_backward(array, LSE_gpu, workspace_gpu, B, N_q, N_k, H_q, H_k, d, causal,
+                                window, documents, cu_seqlens_gpu);
     if (status != COURSE_OK) return status;
     if (B == 0 || H_k == 0) return COURSE_OK;
     if (N_k == 0) return store_zeros(dQ_gpu, stride_dq, B, N_q, H_q, d);
@@ -485,9 +451,10 @@ extern "C" int hopper_backward(bf16* dQ_gpu, bf16* dK_gpu, bf16* dV_gpu, const b
     struct backward p = {};
     p.LSE_in = LSE_gpu, p.B = B, p.N_q = N_q, p.N_k = N_k, p.H_q = H_q, p.H_k = H_k;
     p.group = H_q / H_k, p.causal = causal != 0, p.scale = scale, p.c = scale * LOG2_E;
-    if (d == 128)
-        return deterministic ? launch<backward_tiles<128, 64, true>>(p, array, workspace_gpu)
-                             : launch<backward_tiles<128, 64, false>>(p, array, workspace_gpu);
-    return deterministic ? launch<backward_tiles<64, 128, true>>(p, array, workspace_gpu)
-                         : launch<backward_tiles<64, 128, false>>(p, array, workspace_gpu);
+    p.window = window, p.documents = documents, p.cu_seqlens = cu_seqlens_gpu;
+    if (deterministic)
+        return window || documents ? launch_best<true, true>(p, d, array, workspace_gpu)
+                                   : launch_best<true, false>(p, d, array, workspace_gpu);
+    return window || documents ? launch_best<false, true>(p, d, array, workspace_gpu)
+                               : launch_best<false, false>(p, d, array, workspace_gpu);
 }
