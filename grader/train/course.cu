@@ -142,8 +142,8 @@ extern "C" int layer_attention_backward(bf16* dQKV, const bf16* QKV, const bf16*
     bf16 *dK = dQKV + C, *dV = dQKV + 2 * C;
     if (is_hopper)
         return hopper_backward(dQKV, dK, dV, QKV, K, V, O, LSE, dO, B, N, N, H, H, h.d, h.qkv,
-                               h.qkv, h.qkv, h.qkv, h.qkv, h.qkv, h.o, h.o, h.scale, 1, 1,
-                               workspace);
+                               h.qkv, h.qkv, h.qkv, h.qkv, h.qkv, h.o, h.o, h.scale, 1, 0, 0, NULL,
+                               1, workspace);
     return flash_backward_split(dQKV, dK, dV, QKV, K, V, O, LSE, dO, B, N, N, H, h.d, h.qkv, h.qkv,
                                 h.qkv, h.qkv, h.qkv, h.qkv, h.o, h.o, h.scale, 1, workspace);
 }
