@@ -46,7 +46,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
-export PDF DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
+export PDF MODEL STEPS GPUS DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
 	@sh grader/make/help.sh $(LESSONS)
@@ -214,6 +214,20 @@ trace: lesson ready
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
 
+# The program is linked by train.sh; these are its parts in C.
+TRAIN = $(filter-out %/standing,$(patsubst %.c,$(B)/%,$(wildcard grader/train/*.c)))
+TRAIN_LESSONS = 07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split \
+                24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt
+$(TRAIN:=-cpu.o): SANITIZE = $(SANITIZE_$(BUILD))
+$(TRAIN:=-cpu.o) $(TRAIN:=-cuda.o): INCLUDE = -Igrader -Ilessons $(TRAIN_LESSONS:%=-Ilessons/%)
+$(B)/train/standing: $(B)/grader/train/standing.o $(B)/libgrader.a
+	$(link)
+trainers: $(B)/train/standing $(B)/libcpu.a $(B)/cpu/rewrite $(TRAIN:=-cpu.o) $(if $(CUDA),$(TRAIN:=-cuda.o))
+train:
+	@sh grader/make/ready.sh
+	@flock build/.lock $(MAKE) -s --no-print-directory -j$$(nproc) trainers
+	@sh grader/make/train.sh
+
 tune: lesson
 	@sh grader/make/tune.sh $(NAME)
 
@@ -337,6 +351,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench tune plots doctor reset update exercises class handout gradescope new \
+.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers tune plots doctor reset update exercises class handout gradescope new \
         texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -252,6 +252,22 @@
          "one block reads more than its share: split the keys until every multiprocessor has "     \
          "a part")                                                                                 \
     /* host code */                                                                                \
+    /* a model's training */                                                                       \
+    CAUSE(residual, "where two paths meet in the forward pass, the gradient goes both ways, and "  \
+                    "where X went two ways, two gradients are added, each once")                   \
+    CAUSE(residual_rounded, "the gradient along the residual path stays in float: only what goes " \
+                            "into a product is rounded")                                           \
+    CAUSE(backward_order, "a gradient is used before all that belongs to it was added")            \
+    CAUSE(layer_input, "the gradient of a layer's weights needs what went into that layer, "       \
+                       "computed again where it was not kept")                                     \
+    COST(computed_again, "a layer is called, or an array stored, more often than needed")          \
+    CAUSE(bias_correction, "m and v are divided by 1 - beta^step, each with its own beta; step "   \
+                           "counts from 1")                                                        \
+    CAUSE(weight_decay, "decay is decoupled: lr decay w is taken from w, beside Adam's step, for " \
+                        "the first n_decayed alone")                                               \
+    CAUSE(adam_step, "w moves by lr m^ / (sqrt(v^) + eps), with m and v as they are now; w_bf16 "  \
+                     "is the new w")                                                               \
+    CAUSE(adam_means, "m and v are means of g and of g^2: beta of the old, 1 - beta of the new")   \
     CAUSE(error_ignored, "a CUDA call failed and the launcher did not return COURSE_CUDA_ERROR")   \
     CAUSE(error_left,                                                                              \
           "the launcher returns an error and leaves it for the next cudaGetLastError() to find")   \

@@ -15,6 +15,7 @@ make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
 make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
+make train                    a language model on your kernels (MODEL=tiny|small|124m STEPS= SEED=)
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)
 make doctor                   what this machine can grade, and how to mend what it cannot

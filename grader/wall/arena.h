@@ -19,7 +19,7 @@ enum {
     ARENA_FD = 3,        // where the runner finds the memfd
     ARENA_GUARD = 4096,  // bytes before and after each tensor
     ARENA_SCALARS = 48,
-    ARENA_TENSORS = 24,
+    ARENA_TENSORS = 40,
     ARENA_ROUNDS = 4,
     ARENA_NAME = 24,
     ARENA_MARK = 1024,  // in an altered run mma.sync takes products of operands of this size...

@@ -1,0 +1,132 @@
+#!/bin/sh
+# train.sh: what `make train` does: links the kernels of FROM= (exercises, where their answers are
+# right; else the solutions) into a program that trains a language model, and runs it. Your own
+# code: no sandbox.
+# usage: train.sh      with FROM (exercises), MODEL (tiny), STEPS, SEED, DEVICE in the environment, and OUT, the
+#        folder for checkpoint and curve (build/train)
+. grader/make/gpu.sh
+. grader/make/file.sh
+from=${FROM:-exercises} model=${MODEL:-tiny} out=build/train to=${OUT:-build/train}
+lessons="07_tensor_core_matmul 08_fused_linear 11_cross_entropy 14_flash_tensor_core 16_flash_backward_split
+24_hopper_matmul 25_hopper_flash 26_hopper_backward 29_train_gpt"
+case $from in
+exercises | solutions) ;;
+*)
+    echo "FROM=$from is neither exercises nor solutions." >&2
+    exit 2
+    ;;
+esac
+[ "${GPUS:-1}" = 1 ] || {
+    echo "GPUS=$GPUS: make train uses one GPU; several, with NCCL, are not there." >&2
+    exit 2
+}
+device=${DEVICE:-}
+if [ "$device" = cpu ]; then
+    :
+elif find_gpu; then
+    device=cuda
+elif [ "$device" = cuda ]; then
+    echo "There is no GPU with nvcc here: DEVICE=cpu, or without DEVICE=, MODEL=tiny trains on the CPU device." >&2
+    exit 2
+else
+    device=cpu
+fi
+# Lessons 24 to 26 are compiled for Hopper GPUs alone. The CPU device poses as one.
+hopper=yes
+[ "$device" = cpu ] || [ "$compute" = 90a ] || hopper=
+[ -n "$hopper" ] || lessons=$(for lesson in $lessons; do
+    case $lesson in 2[456]_*) ;; *) echo "$lesson" ;; esac
+done)
+mkdir -p "$out/$device" "$to" || exit 2
+
+# ---- which kernels
+
+chosen="" others=""
+for lesson in $lessons; do
+    file=exercises/$lesson/${lesson#*_}.cu
+    why=
+    if [ "$from" = exercises ] && why=$("$build/train/standing" "build/results/$lesson.json" "$file"); then
+        chosen="$chosen $file"
+        echo "Lesson ${lesson%%_*}: $file"
+    elif [ -e "solutions/$lesson/${lesson#*_}.cu" ]; then
+        chosen="$chosen solutions/$lesson/${lesson#*_}.cu"
+        others="$others${why:+
+    $file $why}"
+    else
+        echo "$file $why, and this edition has no solution in its place: make grade LESSON=${lesson%%_*} first." >&2
+        exit 1
+    fi
+done
+[ -z "$others" ] || echo "From the solutions, since$others"
+
+# ---- the program
+
+include="-Igrader -Ilessons${hopper:+ -DTRAIN_WITH_HOPPER}"
+for lesson in $lessons; do include="$include -Ilessons/$lesson"; done
+
+# object FILE OBJECT FLAG...: compiles a .cu for the device, unless that was done.
+object() {
+    source=$1 object=$2
+    shift 2
+    [ ! -e "$object" ] || [ -n "$(find "$source" lessons grader/train grader/make/train.sh -newer "$object" -print -quit)" ] || return 0
+    if [ "$device" = cuda ]; then
+        # shellcheck disable=SC2086  # the flags are words
+        "$nvcc" -O3 -std=c++17 -gencode "arch=compute_$compute,code=sm_$compute" "$@" $include \
+            -c "$source" -o "$object"
+    else
+        "$build/cpu/rewrite" "$source" "${object%.o}.cpp" "$source" || return 1
+        # shellcheck disable=SC2046,SC2086  # the flags are words
+        g++ $(cat grader/cpu/cxxflags) "$@" $include -Igrader/cpu/include \
+            -c "${object%.o}.cpp" -o "$object"
+    fi
+}
+
+objects="" failed=$out/failed
+rm -f "$failed"
+for source in $chosen grader/train/course.cu grader/train/kernels.cu; do
+    name=$(echo "$source" | tr / _)
+    objects="$objects $out/$device/$name.o"
+    case $source in
+    grader/*) own=grader/train ;;
+    *) own=lessons/$(basename "$(dirname "$source")") ;;
+    esac
+    # A lesson's own headers come first: two lessons have a tiles.h.
+    { object "$source" "$out/$device/$name.o" -DTRAIN_GPT_PROGRAM "-I$own" || echo "$source" >>"$failed"; } &
+    turns=$((turns + 1))
+    [ $((turns % 2)) != 0 ] || wait
+done
+wait
+[ ! -e "$failed" ] || {
+    echo "These do not compile: $(paste -sd ' ' "$failed")" >&2
+    exit 1
+}
+host=
+for name in main model text checkpoint curve; do host="$host $build/grader/train/$name-$device.o"; done
+# shellcheck disable=SC2086  # the objects are words
+if [ "$device" = cuda ]; then
+    "$nvcc" $objects $host "$build/libgrader.a" -lcuda -lm -o "$out/$device/program" || exit 1
+else
+    g++ -no-pie $objects $host "$build/libgrader.a" "$build/libcpu.a" -lpthread -lm -o "$out/$device/program" || exit 1
+fi
+
+# ---- the text: the prose of the lessons, without code, tables, pictures and comments
+
+prose() {
+    awk '
+        FNR == 1 { code = 0 }
+        /^```/ { code = !code; next }
+        code || /^    / || /^[|]/ || /^<!--/ || /^!\[/ { next }
+        { gsub(/<!--[^>]*-->/, ""); print }' lessons/[0-9]*/README.md
+}
+prose >"$out/text.$$" && mv "$out/text.$$" "$out/text" || exit 1
+
+set -- --model "$model" --text "$out/text" --out "$to"
+[ -z "$STEPS" ] || set -- "$@" --steps "$STEPS"
+[ -z "$SEED" ] || set -- "$@" --seed "$SEED"
+"$out/$device/program" "$@"
+status=$?
+[ "$status" = 0 ] || exit "$status"
+if command -v gnuplot >/dev/null 2>&1 && [ -s "$to/$model.csv" ]; then
+    gnuplot -e "data='$to/$model.csv'; out='$to/$model.svg'; model='$model'" grader/train/curve.gp &&
+        echo "The curve: $to/$model.svg"
+fi

@@ -1,0 +1,300 @@
+// main.c: what `make train` runs: trains a model on a text, and has it write some.
+// usage: program --model NAME --text FILE --out FOLDER [--steps N] [--seed N]
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "train/checkpoint.h"
+#include "train/curve.h"
+#include "train/forward.h"
+#include "train/model.h"
+#include "train/text.h"
+
+enum {
+    LOOKS = 10,         // at the held-out text, in a training
+    SAVE_SECONDS = 30,  // between checkpoints
+    AT_A_LOOK = 1,      // batches of held-out text
+    AT_THE_END = 8,     // the same; at most
+};
+
+struct options {
+    const char *model, *text, *out;
+    int64_t steps;
+    uint64_t seed;
+};
+
+struct training {
+    struct options o;
+    const struct model_size* size;
+    struct text text;
+    struct model* model;
+    struct run_state state;
+    int64_t *tokens, *labels;  // of a step
+    char path[4096];           // of the checkpoint
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number) {
+    interrupted = signal_number;
+}
+
+static int64_t number(const char* name, const char* text, int64_t low) {
+    char* end;
+    long long n = strtoll(text, &end, 10);
+    if (end != text && !*end && n >= low) return n;
+    fprintf(stderr, "make train: %s=%s is no whole number from %lld on.\n", name, text,
+            (long long)low);
+    exit(2);
+}
+
+static struct options read_options(int argc, char** argv) {
+    struct options o = {.seed = 1};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const char* value = argv[i + 1];
+        if (strcmp(argv[i], "--model") == 0) o.model = value;
+        if (strcmp(argv[i], "--text") == 0) o.text = value;
+        if (strcmp(argv[i], "--out") == 0) o.out = value;
+        if (strcmp(argv[i], "--steps") == 0) o.steps = number("STEPS", value, 1);
+        if (strcmp(argv[i], "--seed") == 0) o.seed = (uint64_t)number("SEED", value, 0);
+    }
+    if (o.model && o.text && o.out) return o;
+    fprintf(stderr, "usage: %s --model NAME --text FILE --out FOLDER [--steps N] [--seed N]\n",
+            argv[0]);
+    exit(2);
+}
+
+// ---- a training
+
+static float* floats(int64_t n) {
+    float* made = calloc((size_t)n, sizeof *made);
+    if (made) return made;
+    fprintf(stderr, "make train: there is no memory for %lld numbers.\n", (long long)n);
+    exit(1);
+}
+
+static int refused(const char* what, int status) {
+    static const char* const words[] = {"", "a bad argument", "sizes it cannot do", "a CUDA error"};
+    fprintf(stderr, "make train: %s ends with %s (%s).\n", what,
+            status >= 1 && status <= 3 ? words[status] : "an unknown status",
+            cudaGetErrorString(cudaGetLastError()));
+    return 1;
+}
+
+static int begin(struct training* t) {
+    t->size = model_size_of(t->o.model);
+    if (!t->size) {
+        fprintf(stderr, "make train: MODEL=%s is none of these: %s.\n", t->o.model, model_names());
+        return 2;
+    }
+    if (text_read(&t->text, t->o.text, t->size->N) != 0) return 1;
+    int status = model_begin(&t->model, t->size, t->o.seed);
+    if (status != COURSE_OK) return refused("the model's beginning", status);
+    const int64_t n = model_parameters(t->model), rows = (int64_t)t->size->B * t->size->N;
+    struct run_state* s = &t->state;
+    s->seed = t->o.seed, s->text = t->text.hash, s->parameters = n;
+    s->steps = t->o.steps ? t->o.steps : t->size->steps;
+    snprintf(s->model, sizeof s->model, "%s", t->size->name);
+    s->losses = floats(s->steps + 1), s->held_out = floats(s->steps + 1);
+    for (int64_t i = 0; i <= s->steps; i++) s->held_out[i] = NAN;
+    s->w = floats(n), s->mean = floats(n), s->square = floats(n);
+    t->tokens = calloc((size_t)rows, sizeof *t->tokens);
+    t->labels = calloc((size_t)rows, sizeof *t->labels);
+    return t->tokens && t->labels ? 0 : 1;
+}
+
+static void end(struct training* t) {
+    struct run_state* s = &t->state;
+    free(s->losses), free(s->held_out), free(s->w), free(s->mean), free(s->square);
+    free(t->tokens), free(t->labels);
+    model_end(t->model);
+    text_free(&t->text);
+}
+
+static int save(struct training* t) {
+    struct run_state* s = &t->state;
+    int status = model_save(t->model, s->w, s->mean, s->square);
+    if (status != COURSE_OK) return refused("copying the parameters", status);
+    return checkpoint_write(t->path, s) == 0 ? 0 : 1;
+}
+
+// Goes on where an interrupted training stopped.
+static int resume(struct training* t) {
+    struct run_state* s = &t->state;
+    const char* why;
+    snprintf(t->path, sizeof t->path, "%s/%s.checkpoint", t->o.out, t->size->name);
+    int there = checkpoint_read(t->path, s, &why);
+    if (there < 0) return 1;
+    if (there && s->step == s->steps) {
+        s->step = 0;
+        for (int64_t i = 0; i <= s->steps; i++) s->held_out[i] = NAN;
+        return 0;
+    }
+    if (why) printf("The checkpoint %s is %s: a training begins anew.\n", t->path, why);
+    if (!there) return 0;
+    printf("Goes on after step %lld of %s.\n", (long long)s->step, t->path);
+    int status = model_load(t->model, s->w, s->mean, s->square);
+    return status == COURSE_OK ? 0 : refused("copying the parameters", status);
+}
+
+// From 0 up in a twentieth of the steps, at most 100; then down to a tenth, evenly.
+static float rate(const struct training* t, int64_t step) {
+    double steps = (double)t->state.steps, warm = fmin(100, ceil(steps / 20));
+    double done = steps > warm ? ((double)step - warm) / (steps - warm) : 0;
+    return t->size->lr * (float)((double)step < warm ? (double)step / warm : 1 - 0.9 * done);
+}
+
+static int look(struct training* t, int batches, float* mean) {
+    const int B = t->size->B, N = t->size->N;
+    double sum = 0;
+    for (int i = 0; i < batches; i++) {
+        float loss;
+        text_held_out(&t->text, t->tokens, t->labels, B, N, (size_t)i * (size_t)B);
+        int status = model_run(t->model, t->tokens, t->labels, false, &loss);
+        if (status != COURSE_OK) return refused("a forward pass", status);
+        sum += loss;
+    }
+    *mean = (float)(sum / batches);
+    return 0;
+}
+
+// Batches of a look after the present step: as many as there are, but no more than wanted.
+static int held_out_batches(const struct training* t) {
+    const size_t all = text_held_out_count(&t->text, t->size->N), B = (size_t)t->size->B;
+    const size_t whole = all < B ? 1 : all / B;
+    const size_t wanted = t->state.step == t->state.steps ? AT_THE_END : AT_A_LOOK;
+    return (int)(whole < wanted ? whole : wanted);
+}
+
+static int step_once(struct training* t) {
+    struct run_state* s = &t->state;
+    const int64_t step = s->step + 1;
+    text_draw(&t->text, t->tokens, t->labels, t->size->B, t->size->N, s->seed, (uint64_t)step);
+    int status = model_run(t->model, t->tokens, t->labels, true, &s->losses[step]);
+    if (status != COURSE_OK) return refused("a step", status);
+    status = model_update(t->model, rate(t, step), step);
+    if (status != COURSE_OK) return refused("AdamW", status);
+    s->step = step;
+    if (isfinite(s->losses[step])) return 0;
+    fprintf(stderr,
+            "make train: the loss of step %lld is %g. A kernel computes nonsense, or the "
+            "learning rate is too high.\n",
+            (long long)step, s->losses[step]);
+    return 1;
+}
+
+static int train(struct training* t) {
+    struct run_state* s = &t->state;
+    const int64_t every = s->steps / LOOKS > 0 ? s->steps / LOOKS : 1, first = s->step;
+    const double tokens = (double)t->size->B * t->size->N;
+    double trained = 0, saved = clock_seconds();
+    printf("  step      loss  held out  bigrams  tokens/s\n");
+    while (s->step < s->steps && !interrupted) {
+        const double before = clock_seconds();
+        if (step_once(t) != 0) return 1;
+        trained += clock_seconds() - before;
+        if (s->step % every == 0 || s->step == s->steps) {
+            if (look(t, held_out_batches(t), &s->held_out[s->step]) != 0) return 1;
+            printf("%6lld  %8.4f  %8.4f %8.4f  %8.0f\n", (long long)s->step, s->losses[s->step],
+                   s->held_out[s->step], t->text.bigram,
+                   (double)(s->step - first) * tokens / trained);
+        }
+        if (clock_seconds() - saved > SAVE_SECONDS) {
+            if (save(t) != 0) return 1;
+            saved = clock_seconds();
+        }
+    }
+    if (save(t) != 0) return 1;
+    if (s->step == s->steps) return 0;
+    printf("Interrupted after step %lld, which is saved: the same command goes on from here.\n",
+           (long long)s->step);
+    return 128 + interrupted;
+}
+
+// ---- text
+
+// Draws a token with probability proportional to exp(logit / 0.8).
+static int pick(const float* logits, uint64_t seed, uint64_t index) {
+    double weight[TEXT_TOKENS], sum = 0, most = -INFINITY;
+    for (int i = 0; i < TEXT_TOKENS; i++) most = fmax(most, logits[i]);
+    for (int i = 0; i < TEXT_TOKENS; i++) sum += weight[i] = exp((logits[i] - most) / 0.8);
+    double at = (double)(draw_bits(seed, index) >> 11) * 0x1p-53 * sum;
+    for (int i = 0; i < TEXT_TOKENS; i++)
+        if ((at -= weight[i]) < 0) return i;
+    return TEXT_TOKENS - 1;
+}
+
+// The first texts of a batch are written beside each other.
+static int sample(struct training* t) {
+    static const char* const prompts[] = {"The kernel ", "A warp ", "Each block ",
+                                          "In shared memory "};
+    const int B = t->size->B, N = t->size->N, most = 4, texts = B < most ? B : most;
+    float* logits = floats((int64_t)B * TEXT_TOKENS);
+    memset(t->tokens, 0, (size_t)B * (size_t)N * sizeof *t->tokens);
+    int shortest = N;
+    for (int b = 0; b < texts; b++) {
+        int length = (int)strlen(prompts[b]);
+        for (int i = 0; i < length; i++) t->tokens[b * N + i] = text_token(prompts[b][i]);
+        shortest = length < shortest ? length : shortest;
+    }
+    int status = COURSE_OK;
+    const int last = N < 96 ? N : 96;
+    for (int at = shortest - 1; at + 1 < last && status == COURSE_OK; at++) {
+        status = model_next(t->model, t->tokens, at, TEXT_TOKENS, logits);
+        for (int b = 0; b < texts; b++)
+            if (at + 1 >= (int)strlen(prompts[b]))
+                t->tokens[b * N + at + 1] = pick(logits + b * TEXT_TOKENS, t->state.seed,
+                                                 (uint64_t)(at * most + b) + ((uint64_t)1 << 40));
+    }
+    free(logits);
+    if (status != COURSE_OK) return refused("writing", status);
+    printf("\nIt writes:\n");
+    for (int b = 0; b < texts; b++) {
+        printf("  | ");
+        for (int i = 0; i < last; i++) {
+            char c = text_char((int)t->tokens[b * N + i]);
+            putchar(c == '\n' ? ' ' : c);
+        }
+        putchar('\n');
+    }
+    return 0;
+}
+
+static int report(struct training* t) {
+    const struct run_state* s = &t->state;
+    char path[4200];
+    curve_print(s, t->text.bigram);
+    snprintf(path, sizeof path, "%s/%s.csv", t->o.out, t->size->name);
+    if (curve_write(path, s, t->text.bigram) != 0) return 1;
+    printf("\nHeld-out loss %.4f, bigram entropy of the text %.4f nats a character: %s.\n",
+           s->held_out[s->steps], t->text.bigram,
+           s->held_out[s->steps] < t->text.bigram ? "below" : "not below");
+    return sample(t);
+}
+
+int main(int argc, char** argv) {
+    struct training t = {.o = read_options(argc, argv)};
+    struct sigaction action = {.sa_handler = interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    int status = begin(&t);
+    if (status == 0) {
+        printf("MODEL=%s: %lld parameters, %d texts of %d tokens a step; %.1f MB kept for the "
+               "backward pass.\nKernels of lessons %s. SEED=%llu\n",
+               t.size->name, (long long)model_parameters(t.model), t.size->B, t.size->N,
+               (double)model_kept_bytes(t.model) / 1e6, train_layers_names(),
+               (unsigned long long)t.o.seed);
+        status = resume(&t);
+    }
+    if (status == 0) status = train(&t);
+    if (status == 0) status = report(&t);
+    end(&t);
+    return status;
+}
