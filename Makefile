@@ -1,9 +1,9 @@
 # The whole interface of the course. `make` alone prints it.
 #
 # Students need: make grade, hint, watch, debug, profile, trace, torch, bench, tune, plots,
-# doctor, reset, update. Everything that is built goes to build/. Besides, copies of your work go to saved/; on a
-# GPU make bench and tune record the course's own figures in plots/data/, and make tune writes
-# lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
+# doctor, reset, update. Everything that is built goes to build/. Besides, copies of your work go
+# to saved/; on a GPU make bench and tune record the course's own figures in plots/data/, and make
+# tune writes lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

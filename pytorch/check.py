@@ -190,10 +190,11 @@ def gradcheck_attention(lesson):
     """Lesson 13 and 15 in fp16: differences of step h = 1/16, of inputs that are multiples of h, so that they are exact.
 
     An element of O is an average of elements of V, all below 2, and rounded to 11 bits: off by 2^-11 at most (half an
-    ulp), for P is not rounded. A difference quotient of two of them is off by 2 * 2^-11 / (2 h) = 2^-7, and by
-    h^2 / 6 |O'''| from the curve. The scores s = scale * q.k of d = 4 with |q|, |k| <= 1/2 move by scale * h / 2 = h / 4,
-    so that O''' is (1/4)^3 times third moments of V under P, below 6 * 2^3: less than 2^-10 in all. dQ itself is rounded
-    to 2^-12. So 2^-6 has room for all of it; gradients are 0.1 and more.
+    ulp), for P is not rounded. A difference quotient of two of them is off by 2 * 2^-11 / (2 h) = 2^-7. The curve adds
+    h^2 / 6 |O'''|. With |q|, |k| <= 1/2 and scale = 1/2 a score moves by s' <= 1/4 a unit of q. O''' is the joint cumulant
+    under P of V, at most 3.5 from its mean, and of three times s', at most 1/2 from its mean: E[abcd] less three products
+    of covariances, so below 4 * 3.5 / 8, and the curve adds less than 2^-9. The gradient itself is rounded to 2^-12. 2^-6
+    has room for all of it.
     """
     h = 2 ** -4
     Q, K, V = (x.float().mul(4).clamp(-8, 8).round().mul(h).double().requires_grad_()

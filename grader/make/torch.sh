@@ -47,16 +47,16 @@ build_gpu() {
         "$build/grader/library/arguments-library.o" "$3/sizes.o" -o "$3/gpu.so"
 }
 
-# build LESSON KEY: what is built stays until the file or the course has changed. OUT/source says
-# which file it was, and its hash: Python compares.
+# build LESSON KEY: what is built stays until the file or the course has changed. source says which
+# file it was, and its hash: Python compares. A library that is in use stays whole: the new one takes
+# its place at once.
 build() {
-    file=$(source_of "$1" "$2") out=build/torch/$1/$2
+    file=$(source_of "$1" "$2") out=build/torch/$1/$2 new=build/torch/$1/$2.new
     [ -f "$file" ] || {
         echo "$file does not exist." >&2
         exit 2
     }
     make -s --no-print-directory library LESSON="$1" || exit 2
-    mkdir -p "$out"
     now="$file $(sha256sum <"$file" | cut -c 1-64)"
     gpu_too=
     if find_gpu; then gpu_too=yes; elif [ "${DEVICE:-}" = cuda ] && [ -x "$nvcc" ]; then gpu_too=yes; fi
@@ -66,17 +66,18 @@ build() {
         echo "  $file  (as it was: $out)"
         return
     fi
-    rm -f "$out/source" "$out/cpu.so" "$out/gpu.so"
+    rm -rf "$new" && mkdir -p "$new" || exit 2
     gcc -std=c11 -Wall -Wextra -Werror -O2 -fPIC -Ilessons "-Ilessons/$1" -DCONTRACT="\"${1#*_}.h\"" \
-        -c grader/library/sizes.c -o "$out/sizes.o" && build_cpu "$1" "$file" "$out" || {
+        -c grader/library/sizes.c -o "$new/sizes.o" && build_cpu "$1" "$file" "$new" || {
         echo "$file does not compile for the CPU device; what it says is above." >&2
         exit 1
     }
-    [ -z "$gpu_too" ] || build_gpu "$1" "$file" "$out" || {
+    [ -z "$gpu_too" ] || build_gpu "$1" "$file" "$new" || {
         echo "$file does not compile for a GPU; what nvcc says is above." >&2
         exit 1
     }
-    echo "$now" >"$out/source"
+    echo "$now" >"$new/source"
+    rm -rf "$out" && mv "$new" "$out" || exit 2
     echo "  $file  (new: $out)"
 }
 

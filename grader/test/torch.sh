@@ -1,8 +1,8 @@
 #!/bin/sh
 # torch.sh: what `make test-torch` does: PyTorch checks the operations of all lessons, with the
 # course's solutions, and the example trains as it does with PyTorch's own attention. Then the
-# checks are shown to fail: for wrong kernels, for a kernel that ends its program, for mistakes in the
-# package. Runs without a GPU; where PyTorch finds one, it takes that, unless DEVICE=cpu.
+# checks are shown to fail: for wrong kernels, for a kernel that ends its program, for mistakes in
+# the package. Runs without a GPU; where PyTorch finds one, it takes that, unless DEVICE=cpu.
 # usage: torch.sh      with PYTHON, DEVICE, SEED in the environment
 . grader/test/tell.sh
 unset FILE FROM PARTNER MAKEFLAGS MAKELEVEL MFLAGS
