@@ -84,6 +84,8 @@ def compare(name, got, exact, standard):
     error = (got - exact)[finite].abs()
     if bool((error <= slack).all()):  # NaN is not <= anything
         return None
-    where = int(torch.argmax((error / slack).nan_to_num(torch.inf)))
+    if got[finite].isnan().any():
+        return f"{name} is NaN at {int(got[finite].isnan().sum())} of {error.numel()} elements: computed so, or not written"
+    where = int(torch.argmax((error / slack).nan_to_num(0.0)))  # 0 / 0 is right
     return (f"{name} is off by {error[where]:.3g} at element {where} of those that are finite: {got[finite][where]:.6g}, "
             f"not {exact[finite][where]:.6g}; {slack[where]:.3g} is allowed")

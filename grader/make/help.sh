@@ -13,7 +13,7 @@ make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
 make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
-make torch LESSON=16          the kernel as an operation of PyTorch, checked (after sh setup.sh --torch)
+make torch LESSON=16          the kernel as an operation of PyTorch, checked (sh setup.sh --torch)
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)

@@ -48,15 +48,15 @@ build_gpu() {
 }
 
 # build LESSON KEY: what is built stays until the file or the course has changed. source says which
-# file it was, and its hash: Python compares. A library that is in use stays whole: the new one takes
-# its place at once.
+# file it was, and its hash: Python compares. A library that is in use stays whole: the new one
+# takes its place at once.
 build() {
     file=$(source_of "$1" "$2") out=build/torch/$1/$2 new=build/torch/$1/$2.new
     [ -f "$file" ] || {
         echo "$file does not exist." >&2
         exit 2
     }
-    make -s --no-print-directory library LESSON="$1" || exit 2
+    flock build/.lock make -s --no-print-directory library LESSON="$1" || exit 2
     now="$file $(sha256sum <"$file" | cut -c 1-64)"
     gpu_too=
     if find_gpu; then gpu_too=yes; elif [ "${DEVICE:-}" = cuda ] && [ -x "$nvcc" ]; then gpu_too=yes; fi
