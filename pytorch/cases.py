@@ -55,13 +55,15 @@ def causal_keys(Q, K):
 
 
 def plain(lesson, forward, backward, dtype, d, device, group=1, more=(), backward_more=()):
-    """Fused and causal; of any length, without a mask; more queries than keys, so that some see no key."""
+    """Fused and causal; of any length, without a mask, at odd addresses that only a copy mends; more queries than keys,
+    so that some see no key."""
     def case(name, causal, tensors):
         seen = (causal_keys if causal else all_keys)(*tensors[:2])
         return Case(name, forward, *tensors, (causal, *more), seen, backward, (causal, *backward_more), lesson)
 
     yield case("fused, causal", True, fused(2, 70, 2, d, dtype, device))
-    yield case("ragged", False, apart(1, 33, 101, 2 * group, 2, d, dtype, device))
+    wide = apart(1, 33, 101, 2 * group, 2, d + 5, dtype, device)
+    yield case("ragged, rows that begin anywhere", False, tuple(x[..., 5:] for x in wide))
     yield case("queries without a key", True, apart(1, 50, 20, group, 1, d, dtype, device))
 
 

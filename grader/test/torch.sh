@@ -127,7 +127,8 @@ planted 14 $ops 's/op.register_fake(fake)/op.register_fake(lambda Q, K, V, *rest
 planted 16 $ops 's/    return dQ, dK, dV$/    library.calls[lesson] += 1; return dQ, dK, dV/' 'FAIL .*calls of lesson' 'the backward pass is called twice'
 planted 14 $ops 's/return operation(name, schema, implementation, outputs, Refusal(name, TWICE))/return operation(name, schema, implementation, outputs, lambda ctx, *g: (None,) * 8)/' \
     'FAIL .*second derivative' 'a second derivative is 0'
-planted 13 $ops 's/numbers={\*\*sizes(Q, K, scale), "backward": 1/numbers={**sizes(Q, K, 1.1 * scale), "backward": 1/' \
+# For the sizes of gradcheck alone: else the numbers are seen to be wrong first.
+planted 13 $ops 's/numbers={\*\*sizes(Q, K, scale), "backward": 1/numbers={**sizes(Q, K, scale * (1.1 if Q.shape[3] == 4 else 1)), "backward": 1/' \
     'FAIL .*gradcheck' 'the gradient has another scale'
 planted 24 course_kernels/ops_others.py 's/hopper_matmul(B, dC, tB, True)/hopper_matmul(B, dC, not tB, True)/' 'FAIL .*gradcheck' \
     "a gradient is transposed"
