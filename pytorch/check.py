@@ -255,7 +255,7 @@ def check_attention(lesson):
     for case in found:
         attempt(f"{lesson} beside fp64: {case.name}", lambda: numbers(case))
     if failed > before:
-        print(f"      The other checks of {lesson} are for right numbers. make grade LESSON={lesson[:2]} says more of wrong ones.")
+        print(f"      The other checks of {lesson} are for right numbers. make grade LESSON={lesson[:2]} says more.")
         return
     first = found[0]
     attempt(f"{lesson} opcheck", lambda: opcheck(first))
@@ -274,9 +274,10 @@ def check_attention(lesson):
         attempt(f"{lesson} gradcheck", gradcheck_attention)
     without = [case for case in found if not case.backward]
     if without:
+        case = without[0]
+        O = case.forward(*leaves(case.Q, case.K, case.V), case.scale, *case.options)[0]
         attempt(f"{lesson} a mask without a gradient is refused", lambda: refused(
-            NotImplementedError, "online_masks_forward", lambda: without[0].forward(
-                *leaves(without[0].Q, without[0].K, without[0].V), without[0].scale, *without[0].options)[0].sum().backward()))
+            NotImplementedError, "online_masks_forward", lambda: O.sum().backward()))
 
 
 def check_lesson(lesson):

@@ -14,6 +14,7 @@
 # The environment of setup.sh --torch, if it was made.
 python=${PYTHON:-build/torch/env/bin/python}
 [ -n "${PYTHON:-}" ] || [ -x "$python" ] || python=python3
+export PYTHONPYCACHEPREFIX=build/torch/pycache # what Python compiles is no file of the course
 
 # source_of LESSON KEY: the kernel's file
 source_of() {

@@ -8,6 +8,7 @@
 unset FILE FROM PARTNER MAKEFLAGS MAKELEVEL MFLAGS
 python=${PYTHON:-build/torch/env/bin/python}
 [ -n "${PYTHON:-}" ] || [ -x "$python" ] || python=python3
+export PYTHONPYCACHEPREFIX=build/torch/pycache
 "$python" -c 'import torch' 2>/dev/null || {
     echo "$python has no PyTorch. sh setup.sh --torch makes an environment that has; PYTHON= names another Python." >&2
     exit 2
