@@ -1,9 +1,9 @@
 # The whole interface of the course. `make` alone prints it.
 #
-# Students need: make grade, hint, watch, debug, profile, trace, bench, tune, plots, doctor, reset,
-# update. Everything that is built goes to build/. Besides, copies of your work go to saved/; on a
-# GPU make bench and tune record the course's own figures in plots/data/, and make tune writes
-# lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
+# Students need: make grade, hint, watch, debug, profile, trace, torch, bench, tune, plots,
+# doctor, reset, update. Everything that is built goes to build/. Besides, copies of your work go
+# to saved/; on a GPU make bench and tune record the course's own figures in plots/data/, and make
+# tune writes lessons/NN_name/tiles.h; make plots draws the recorded figures in plots/svg/.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -86,11 +86,14 @@ $(B)/grader/%-cuda.o: grader/%.c $(B)/grader/flags
 	$(compile)
 $(B)/grader/%-bench.o: grader/%.c $(B)/grader/flags
 	$(compile)
+$(B)/grader/%-library.o: grader/%.c $(B)/grader/flags
+	$(compile)
 
 $(B)/grader/%-cpu.o:   SANITIZE = $(TRAP_$(BUILD))
 $(B)/grader/%-cpu.o:   FLAGS = -DCPU_DEVICE -Igrader/cpu/include
 $(B)/grader/%-cuda.o:  FLAGS = -isystem $(CUDA)/include
 $(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
+$(B)/grader/%-library.o: FLAGS = $(if $(CUDA),-isystem $(CUDA)/include) -fPIC
 $(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
 $(B)/grader/cpu/%.o:   INCLUDE = -Igrader
 $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
@@ -170,10 +173,16 @@ $(B)/grader/%/bench: $(B)/grader/bench/main-bench.o $(B)/grader/%/bench-bench.o 
 $(B)/grader/%/bench.so: $(B)/grader/%/bench-bench.o $(B)/libbench.a $(BENCH)
 	@$(CUDA)/bin/nvcc -shared $^ -lcublas -ldl -lm -o $@
 
+# ---- a kernel as a library, for PyTorch: grader/make/torch.sh links it with these
+
+LIBRARY = $(patsubst %,$(B)/grader/%,library/spawn-library.o library/program-cpu.o library/arguments-cpu.o \
+          $(if $(CUDA),library/gpu-library.o library/arguments-library.o))
+library: lesson tools $(LIBRARY) $(if $(CUDA),$(NAME:%=$(B)/grader/%/call-library.o))
+
 -include $(shell find $(B)/grader -name '*.d' 2>/dev/null)
 
 # The student edition has no solutions, which these need.
-exercises texts slides new wrong test soak mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
+exercises texts slides new wrong test soak mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
 
@@ -210,6 +219,9 @@ trace: lesson ready
 	@flock build/.lock $(MAKE) -s --no-print-directory $(B)/grader/trace/main.o \
 		$(patsubst %.c,$(B)/%.o,$(wildcard grader/$(NAME)/trace.c))
 	@sh grader/make/trace.sh $(NAME)
+
+torch: lesson ready
+	@sh grader/make/torch.sh $(NAME)
 
 bench: $(if $(LESSON),lesson)
 	@sh grader/make/bench.sh $(or $(NAME),$(patsubst grader/%/bench.c,%,$(wildcard grader/*/bench.c)))
@@ -333,6 +345,10 @@ mutate-grader: $(if $(LESSON),lesson) ready $(B)/doctor
 test-gpu: $(if $(LESSON),lesson) ready $(B)/doctor
 	@sh grader/test/gpu.sh $(or $(NAME),$(LESSONS))
 
+# With PyTorch, in an environment of its own: no part of make test.
+test-torch: ready
+	@sh grader/test/torch.sh
+
 test-cpu: ready
 	@sh grader/test/all.sh -s '^cpu'
 
@@ -351,6 +367,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers tune plots doctor reset update exercises class handout gradescope new \
-        texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-cpu test-aarch64 proof bench-cpu format clean
+.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
+        texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

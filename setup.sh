@@ -4,6 +4,11 @@
 #   sh setup.sh          what grading needs: at most 110 MB to fetch
 #   sh setup.sh --class  also what grading a class needs (make class): 15 MB more
 #   sh setup.sh --dev    also what the project's own tests need (make test): 300 MB more
+#   sh setup.sh --torch  also an environment of its own with PyTorch (make torch): build/torch/env.
+#                        pip fetches it from the index that it is configured for. From PyPI, on
+#                        x86-64, that is the wheel for GPUs, which runs without one as well: 3.0 GB,
+#                        5.3 GB on disk. PyTorch's own page of how to install it has, for "CPU", an
+#                        index of far smaller wheels: PIP_INDEX_URL=that sh setup.sh --torch
 #
 # Debian 12+ and Ubuntu 22.04+, WSL2 included: with apt-get, as root or through sudo, asking
 # nothing. Elsewhere it names the packages and the way through a container. It removes nothing. The
@@ -72,6 +77,15 @@ pdfinfo      | poppler-utils   | poppler-utils    | poppler         | poppler-ut
 gnuplot      | gnuplot-nox     | gnuplot          | gnuplot         | gnuplot       | make plots
 debootstrap  | debootstrap     | debootstrap      | debootstrap     | debootstrap   | grader/test/fresh.sh
 /usr/share/keyrings/debian-archive-keyring.gpg | debian-archive-keyring | debian-keyring | debian-archive-keyring | - | grader/test/fresh.sh
+TABLE
+}
+
+# Beside these pip installs PyTorch, into build/torch/env.
+environments() {
+    cat <<'TABLE'
+python3      | python3         | python3          | python          | python3       | make torch
+/usr/share/doc/python3-venv | python3-venv | -    | -               | -             | an environment of its own for PyTorch
+/usr/share/doc/python3-dev | python3-dev | python3-devel | -         | python3-dev   | torch.compile compiles against its headers
 TABLE
 }
 
@@ -147,8 +161,26 @@ old_compiler() {
     container >&2
 }
 
+# What python3 is may be another one than the system's: it makes the environment. Nothing is
+# installed into that one itself.
+environment() {
+    env=build/torch/env
+    if [ -x $env/bin/python ] && $env/bin/python -c 'import torch' 2>/dev/null; then
+        say "PyTorch is in $env: nothing to do."
+        return
+    fi
+    say "Making $env and installing PyTorch with pip, which says how much it fetches:"
+    { [ -x $env/bin/pip ] || python3 -m venv $env; } && $env/bin/pip install torch || {
+        say "PyTorch could not be installed; what python3 or pip says is above. Mend that, then run again:" >&2
+        say "  sh setup.sh --torch      (it goes on with what is there)" >&2
+        exit 1
+    }
+    $env/bin/python -W ignore -c 'import torch; print("PyTorch", torch.__version__, "is in build/torch/env")' || exit 1
+}
+
 finish() {
     if old_compiler; then exit 1; fi
+    [ -z "$torch" ] || environment
     cuda
     say "Next: make grade LESSON=12 (make doctor says what this machine can grade)"
     exit 0
@@ -258,7 +290,7 @@ with_apt() {
     finish
 }
 
-wanted=$(grading) options='' refused=''
+wanted=$(grading) options='' refused='' torch=''
 for option; do
     case $option in
     --class)
@@ -272,13 +304,18 @@ for option; do
 '$(classes)'
 '$(development)
         ;;
+    --torch)
+        options=' --torch' torch=yes
+        wanted=$wanted'
+'$(environments)
+        ;;
     -h | --help)
         sed -n '2,/^$/s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *)
         say "setup.sh: unknown option $option" >&2
-        say "usage: sh setup.sh [--class|--dev]" >&2
+        say "usage: sh setup.sh [--class|--dev|--torch]" >&2
         exit 2
         ;;
     esac

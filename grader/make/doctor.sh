@@ -252,6 +252,11 @@ section "Conveniences"
 optional gdb "make debug will not work" "$setup"
 optional inotifywait "make watch will not work" "$setup" --help
 optional git "make update and make reset will not work" "$setup"
+# Not by starting it, which takes seconds.
+torch=$(sed -n "s/^__version__ = '\(.*\)'/\1/p" build/torch/env/lib/python3*/site-packages/torch/version.py 2>/dev/null)
+if [ -n "$torch" ]; then row ok PyTorch "$torch, for make torch"; else
+    row - PyTorch "make torch needs it; sh setup.sh --torch installs it"
+fi
 section "The course's own tests (make test; not needed to grade)"
 optional shellcheck "make test skips the scripts" "$dev"
 optional clang-format "make format will not work" "$dev"

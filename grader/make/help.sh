@@ -14,6 +14,7 @@ make watch LESSON=12          grade again whenever you save
 make debug LESSON=12 CASE=x   one case under gdb, printf of the kernel shown
 make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=csv, json)
 make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
+make torch LESSON=16          the kernel as an operation of PyTorch, checked (sh setup.sh --torch)
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make train                    a language model on your kernels (MODEL=tiny|small|124m STEPS= SEED=)
 make tune LESSON=14           the tile sizes that are fastest on this GPU
@@ -44,6 +45,7 @@ make fuzz                     inputs that libFuzzer makes, for all that reads st
 make analyze, coverage        static analysis; the lines that no test reaches
 make mutate-grader            is every graded item needed?
 make proof                    the CPU device's counters and findings beside the hardware's
+make test-torch               the operations of PyTorch (after sh setup.sh --torch)
 make test-cpu, test-aarch64   the CPU device alone; emulated on aarch64
 make bench-cpu                how fast the CPU device is
 make format                   clang-format over all sources
