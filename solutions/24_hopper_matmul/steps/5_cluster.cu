@@ -105,9 +105,9 @@ __device__ __forceinline__ void multiply(float C_reg[n / 2], const struct stage_
     wgmma_commit();
 }
 
-// Stores a warp's 16 rows of C, by way of its place in shared memory. TMA stores 16 bytes at a time,
-// also over the end of a matrix's rows. So its map ends at a multiple of 8 columns, and the lanes
-// store the columns behind.
+// Stores a warp's 16 rows of C, by way of its place in shared memory. TMA stores 16 bytes at a
+// time, also over the end of a matrix's rows. So its map ends at a multiple of 8 columns, and the
+// lanes store the columns behind.
 template <int n>
 __device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
                                            const float C_reg[n / 2], const struct product& p,
@@ -138,8 +138,7 @@ __device__ __forceinline__ void store_rows(bf16 (*C_smem)[WARP_ROWS * PANEL],
         int r = e / behind, j = e % behind, panel = (whole - col0) / PANEL;
         int piece = (whole - col0) % PANEL / 8 ^ r % 8;
         if (row0 + r < p.M)
-            p.C_gpu[(row0 + r) * p.stride_C + whole + j] =
-                C_smem[panel][r * PANEL + piece * 8 + j];
+            p.C_gpu[(row0 + r) * p.stride_C + whole + j] = C_smem[panel][r * PANEL + piece * 8 + j];
     }
 }
 
