@@ -27,6 +27,9 @@ struct text {
 };
 
 extern const char* shown_name;  // of the source, for messages and #line
+// --any: not a file to be graded. It may use what cpu/extra has, pragmas of any compiler, raw
+// strings, and whatever else makes no difference to the rewriter.
+extern bool any_source;
 extern struct token* tokens;    // the last one is END
 
 // Prints "file:line: error: ..." and ends the program.
@@ -141,6 +144,8 @@ void check_absent(size_t i);  // fails if the word is of CUDA, but not of the CP
 // Fails if a header that the SPACE at `space` includes is not of the CPU device. conditions: of #if
 // around; returns those behind it.
 int check_directives(size_t space, int conditions);
+// Does the file begin with #ifndef and #define of one name, so that its text counts once?
+bool has_include_guard(void);
 // Does this device lack the header that an #include names? Then *what says of which library it is,
 // and *use what to take instead.
 bool absent_header(const char* name, const char** what, const char** use);

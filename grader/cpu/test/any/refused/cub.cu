@@ -1,0 +1,3 @@
+#include <cub/cub.cuh>  // refused: CUB
+void f() {}
+int main() { return 0; }

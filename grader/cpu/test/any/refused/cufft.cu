@@ -1,0 +1,3 @@
+#include <cufft.h>  // refused: cuFFT
+void f() {}
+int main() { return 0; }

@@ -1,0 +1,3 @@
+#include <curand_kernel.h>  // refused: cuRAND
+void f() {}
+int main() { return 0; }

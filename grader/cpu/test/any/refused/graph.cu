@@ -1,0 +1,3 @@
+#include <cuda_runtime.h>
+cudaGraph_t g;  // refused: graphs
+int main() { return 0; }

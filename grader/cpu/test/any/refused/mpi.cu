@@ -1,0 +1,3 @@
+#include <mpi.h>  // refused: MPI
+void f() {}
+int main() { return 0; }

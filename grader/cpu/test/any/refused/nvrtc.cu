@@ -1,0 +1,3 @@
+#include <nvrtc.h>  // refused: NVRTC
+void f() {}
+int main() { return 0; }

@@ -1,0 +1,3 @@
+#include <mma.h>  // refused: nvcuda::wmma
+void f() {}
+int main() { return 0; }
