@@ -66,11 +66,12 @@ while [ $# -gt 0 ]; do
     -o*) output=${1#-o} ;;
     -I*) places="$places$(quoted "${1#-I}")" ;;
     -Xcompiler=*) options="$options$(quoted "${1#*=}")" ;;
-    -lcuda* | -lcudart* | -lcublas* | -lcurand* | -lcufft* | -lcusolver* | -lcusparse* | -lnvToolsExt | -lnvrtc*) ;;
+    -lineinfo) ;;
+    -lcuda* | -lcublas* | -lcurand* | -lcufft* | -lcusolver* | -lcusparse* | -lnvToolsExt | -lnvrtc*) ;;
     -l* | -L* | -Wl,*) libraries="$libraries$(quoted "$1")" ;;
     -gencode | -arch | -code | -ccbin | -rdc | -maxrregcount | -t | --ptxas-options | -Xptxas | -Xlinker | -Xcudafe)
         shift ;;
-    -gencode=* | -arch=* | -code=* | -lineinfo | --use_fast_math | -use_fast_math | -rdc=* | -dc | -m64 | -G | \
+    -gencode=* | -arch=* | -code=* | --use_fast_math | -use_fast_math | -rdc=* | -dc | -m64 | -G | \
         --expt-* | -expt-* | --extended-lambda | -extended-lambda | --generate-* | -maxrregcount=* | \
         --threads* | -Xptxas=* | --ptxas-options=* | -cudart* | -forward-unknown-to-host-compiler) ;;
     -D* | -U* | -O* | -std=* | -W* | -f* | -g* | -w | -m* | -pthread) options="$options$(quoted "$1")" ;;
@@ -240,7 +241,7 @@ compile_all() {
 }
 
 link_all() { # link_all PROGRAM
-    eval "${CXX:-g++} -no-pie -Wl,-u,cudev_any_shares,-u,cudev_any_array,-u,cudaProfilerStart \
+    eval "${CXX:-g++} -no-pie -Wl,-u,cudev_any_shares,-u,cudev_any_array,-u,cudev_any_assert,-u,cudaProfilerStart \
         -Wl,-u,cudev_write_profile $options $objects $(quoted "$library") $libraries -lpthread -lm \
         -o $(quoted "$1")" 2>"$work/said" && return
     grep -o 'undefined reference to .*' "$work/said" | sort -u | sed 's/^/cudev: /' >&2

@@ -12,8 +12,10 @@ struct cudaChannelFormatDesc cudev_channels(int x, int y, int z, int w,
 
 size_t cudev_element_bytes(const struct cudaChannelFormatDesc* c) {
     const int count = (c->x > 0) + (c->y > 0) + (c->z > 0) + (c->w > 0);
-    const bool equal = (!c->y || c->y == c->x) && (!c->z || c->z == c->x) && (!c->w || c->w == c->x);
-    const bool known = c->x == 32 || (c->f != cudaChannelFormatKindFloat && (c->x == 8 || c->x == 16));
+    const bool equal =
+        (!c->y || c->y == c->x) && (!c->z || c->z == c->x) && (!c->w || c->w == c->x);
+    const bool known =
+        c->x == 32 || (c->f != cudaChannelFormatKindFloat && (c->x == 8 || c->x == 16));
     return equal && known && count != 3 && (unsigned)c->f < cudaChannelFormatKindNone
                ? (size_t)(c->x / 8 * count)
                : 0;
@@ -24,17 +26,19 @@ cudaError_t cudaMalloc3DArray(cudaArray_t* array, const struct cudaChannelFormat
     if (!array || !channels) return cudev_null(__func__);
     const size_t element = cudev_element_bytes(channels);
     if (!element)
-        return cudev_fail(cudaErrorInvalidChannelDescriptor, __func__,
-                          "channels of %d, %d, %d, %d bits: there are 1, 2 or 4 of 8, 16 or 32 bits "
-                          "(floats: 32)",
-                          channels->x, channels->y, channels->z, channels->w);
+        return cudev_fail(
+            cudaErrorInvalidChannelDescriptor, __func__,
+            "channels of %d, %d, %d, %d bits: there are 1, 2 or 4 of 8, 16 or 32 bits "
+            "(floats: 32)",
+            channels->x, channels->y, channels->z, channels->w);
     if (flags & ~(cudaArrayLayered | cudaArraySurfaceLoadStore))
         return cudev_fail(cudaErrorNotSupported, __func__, "no arrays with the flags 0x%x", flags);
-    if (!extent.width)
-        return cudev_fail(cudaErrorInvalidValue, __func__, "the width is 0");
+    if (!extent.width) return cudev_fail(cudaErrorInvalidValue, __func__, "the width is 0");
     struct cudaArray* a = calloc(1, sizeof *a);
     if (!a) return cudev_error(cudaErrorMemoryAllocation);
-    *a = (struct cudaArray){.channels = *channels, .extent = extent, .element = element,
+    *a = (struct cudaArray){.channels = *channels,
+                            .extent = extent,
+                            .element = element,
                             .width = extent.width,
                             .height = extent.height ? extent.height : 1,
                             .depth = extent.depth ? extent.depth : 1};
@@ -102,13 +106,11 @@ cudaError_t cudaMemcpy2DToArray(cudaArray_t array, size_t x, size_t y, const voi
 }
 
 cudaError_t cudaMemcpy2DFromArray(void* dst, size_t pitch, cudaArray_const_t array, size_t x,
-                                  size_t y, size_t width, size_t height,
-                                  enum cudaMemcpyKind kind) {
+                                  size_t y, size_t width, size_t height, enum cudaMemcpyKind kind) {
     cudaError_t error = cudaSuccess;
     char* from = rows_of(__func__, array, x, y, width, height, &error);
-    return from
-               ? cudaMemcpy2D(dst, pitch, from, array->width * array->element, width, height, kind)
-               : error;
+    return from ? cudaMemcpy2D(dst, pitch, from, array->width * array->element, width, height, kind)
+                : error;
 }
 
 // These two go on from the end of a row in the next.

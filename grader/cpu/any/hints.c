@@ -1,5 +1,5 @@
-// Hints about memory, calls for several devices, marks for a profiler: what they ask for is checked,
-// and then nothing is to be done.
+// Hints about memory, calls for several devices, marks for a profiler: what they ask for is
+// checked, and then nothing is to be done.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,8 @@ cudaError_t cudaDeviceDisablePeerAccess(int device) {
 cudaError_t cudaDeviceGetPCIBusId(char* text, int size, int device) {
     cudaError_t error = cudaSetDevice(device);
     if (error != cudaSuccess) return error;
-    if (!text || size < 13) return cudev_fail(cudaErrorInvalidValue, __func__, "13 bytes are needed");
+    if (!text || size < 13)
+        return cudev_fail(cudaErrorInvalidValue, __func__, "13 bytes are needed");
     snprintf(text, (size_t)size, "0000:00:00.0");
     return cudaSuccess;
 }

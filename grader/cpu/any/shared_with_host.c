@@ -10,8 +10,6 @@
 extern const char __start_cudev_managed[] __attribute__((weak));
 extern const char __stop_cudev_managed[] __attribute__((weak));
 
-const char cudev_any_goes_on = 1;
-
 static struct registered {
     const char* data;
     size_t bytes;

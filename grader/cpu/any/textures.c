@@ -14,7 +14,7 @@ static struct object {
 
 static struct object* find(unsigned long long number, struct object*** link) {
     for (struct object** at = &objects; *at; at = &(*at)->next) {
-        if ((unsigned long long)(uintptr_t)&(*at)->texture != number) continue;
+        if ((unsigned long long)(uintptr_t) & (*at)->texture != number) continue;
         if (link) *link = at;
         return *at;
     }
@@ -90,13 +90,13 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture,
             .linear = 1,
             .channels = resource->res.linear.desc};
     } else if (resource->resType == cudaResourceTypePitch2D) {
-        t = (struct cudev_texture){.data = resource->res.pitch2D.devPtr,
-                                   .pitch = resource->res.pitch2D.pitchInBytes,
-                                   .rows = resource->res.pitch2D.height,
-                                   .element = cudev_element_bytes(&resource->res.pitch2D.desc),
-                                   .size = {(long)resource->res.pitch2D.width,
-                                            (long)resource->res.pitch2D.height, 1},
-                                   .channels = resource->res.pitch2D.desc};
+        t = (struct cudev_texture){
+            .data = resource->res.pitch2D.devPtr,
+            .pitch = resource->res.pitch2D.pitchInBytes,
+            .rows = resource->res.pitch2D.height,
+            .element = cudev_element_bytes(&resource->res.pitch2D.desc),
+            .size = {(long)resource->res.pitch2D.width, (long)resource->res.pitch2D.height, 1},
+            .channels = resource->res.pitch2D.desc};
     } else {
         return cudev_fail(cudaErrorNotSupported, __func__, "there are no arrays with mipmaps");
     }

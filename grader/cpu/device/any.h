@@ -16,8 +16,9 @@ static inline bool cudev_shares(const void* p, size_t bytes) {
 struct cudaPitchedPtr cudev_any_array(const struct cudaArray* array, size_t* element)
     __attribute__((weak));
 
-// Defined where a failed assert() ends the launch with cudaErrorAssert, as on a GPU, and the program
-// goes on; else it ends the program.
-extern const char cudev_any_goes_on __attribute__((weak));
+// What a failed assert() of a kernel does: it ends the launch with cudaErrorAssert, as on a GPU,
+// and the program goes on. Where this is not defined, the program ends.
+void cudev_any_assert(const char* condition, const char* file, unsigned line, const char* function)
+    __attribute__((weak));
 
 #endif

@@ -28,12 +28,7 @@ void cudev_trap(const char* file, int line) {
 void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
     if (cudev_self) {
         char what[300];
-        if (&cudev_any_goes_on) {
-            fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: %s Assertion `%s` failed.\n", file,
-                    line, function, blockIdx.x, blockIdx.y, blockIdx.z,
-                    cudev_thread_name(cudev_self, cudev_current(cudev_self)), condition);
-            cudev_stop_launch(cudev_self, cudaErrorAssert);
-        }
+        if (cudev_any_assert) cudev_any_assert(condition, file, line, function);
         snprintf(what, sizeof what, "assertion `%s' failed", condition);
         report_assert(what, file, line, function);
     }

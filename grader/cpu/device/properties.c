@@ -28,7 +28,7 @@ cudaError_t cudaSetDevice(int device) {
 
 // A kernel that has ended by an assertion spoils all that follows, as on a GPU.
 cudaError_t cudaDeviceSynchronize(void) {
-    const bool failed = &cudev_any_goes_on && cudaPeekAtLastError() == cudaErrorAssert;
+    const bool failed = cudev_any_assert && cudaPeekAtLastError() == cudaErrorAssert;
     return failed ? cudaErrorAssert : cudaSuccess;
 }
 

@@ -224,9 +224,9 @@ struct cudaDeviceProp {
     size_t sharedMemPerBlockOptin;
     size_t reservedSharedMemPerBlock;
     // of things that do not exist here, or are not told: 0, but for those that say so
-    size_t textureAlignment;  // 512
+    size_t textureAlignment;       // 512
     size_t texturePitchAlignment;  // 32
-    size_t surfaceAlignment;  // 512
+    size_t surfaceAlignment;       // 512
     int deviceOverlap, asyncEngineCount, kernelExecTimeoutEnabled, computeMode;
     int ECCEnabled, tccDriver, pciBusID, pciDeviceID, pciDomainID;
     int unifiedAddressing;  // 1: a pointer says whose memory it is

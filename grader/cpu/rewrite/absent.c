@@ -8,7 +8,8 @@
 
 // What a file that is not graded may use all the same: include/any has it, cpu/any runs it.
 static const char words_of_any[] =
-    "tex1D tex2D tex3D tex1Dfetch tex2DLayered cudaTextureObject_t cudaTextureDesc cudaResourceDesc "
+    "tex1D tex2D tex3D tex1Dfetch tex2DLayered cudaTextureObject_t cudaTextureDesc "
+    "cudaResourceDesc "
     "cudaChannelFormatDesc cudaCreateChannelDesc cudaGetChannelDesc cudaCreateTextureObject "
     "cudaDestroyTextureObject surf1Dread surf2Dread surf1Dwrite surf2Dwrite cudaSurfaceObject_t "
     "cudaCreateSurfaceObject cudaDestroySurfaceObject cudaArray_t cudaArray_const_t cudaArray "
@@ -23,7 +24,8 @@ static const char headers_of_any[] =
     "cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h "
     "cooperative_groups/memcpy_async.h cublas_v2.h cublasLt.h cuda_profiler_api.h helper_* "
     "exception.h texture_types.h texture_indirect_functions.h surface_types.h "
-    "surface_indirect_functions.h cuda_texture_types.h cuda_surface_types.h texture_fetch_functions.h "
+    "surface_indirect_functions.h cuda_texture_types.h cuda_surface_types.h "
+    "texture_fetch_functions.h "
     "immintrin* x86intrin* xmmintrin* emmintrin* arm_neon*";
 
 static const struct absent {
@@ -162,8 +164,7 @@ static const struct absent {
       {"nvtx3/* nvToolsExt* cuda_profiler_api.h cudaProfiler.h", "marks for a profiler",
        "make profile"},
       {"nvrtc*", "NVRTC", "kernels that stand in the file"},
-      {"cudaTypedefs.h", "the driver's functions",
-       "those of the runtime, which begin with cuda"},
+      {"cudaTypedefs.h", "the driver's functions", "those of the runtime, which begin with cuda"},
       {"helper_* exception.h", "the helpers of NVIDIA's samples",
        "COURSE_TRY() of course.h, and what a call returns"},
       {"immintrin* x86intrin* xmmintrin* emmintrin* arm_neon*", "instructions of one processor",

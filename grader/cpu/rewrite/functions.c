@@ -127,6 +127,17 @@ size_t body_around(size_t i, bool* kernel) {
     return f ? f->open : i;
 }
 
+bool is_overloaded_kernel(size_t name) {
+    bool kernel = false, other = false;
+    for (size_t i = 0; i < function_count; i++) {
+        const struct function* f = &functions[i];
+        if (!same_word(f->name, name)) continue;
+        kernel |= f->global;
+        other |= !f->global;
+    }
+    return kernel && other;
+}
+
 bool is_helper(size_t i) {
     return look_up(i).for_device;
 }

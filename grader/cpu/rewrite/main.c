@@ -1,4 +1,5 @@
-// Turns CUDA C into C++: rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
+// Turns CUDA C into C++:
+//   rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h

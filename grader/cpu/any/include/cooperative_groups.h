@@ -1,5 +1,5 @@
-// Cooperative groups: the block, tiles of a warp, the lanes that are active together, and lanes that
-// agree on a value. They are names for the barriers and warp functions of cudev/sync.h, whose
+// Cooperative groups: the block, tiles of a warp, the lanes that are active together, and lanes
+// that agree on a value. They are names for the barriers and warp functions of cudev/sync.h, whose
 // diagnoses tell the caller's line. A grid cannot wait: its blocks run one after the other.
 #ifndef CUDEV_COOPERATIVE_GROUPS_H
 #define CUDEV_COOPERATIVE_GROUPS_H
@@ -158,8 +158,8 @@ struct coalesced_group : thread_group {
                                           file, line));
     }
     template <class T> unsigned match_all(T value, int& same, CUDEV_HERE) const {
-        unsigned found = ranks((unsigned)cudev_warp(CUDEV_MATCH_ALL, lanes,
-                                                    details::bits_of(value), 0, 0, file, line));
+        unsigned found = ranks((unsigned)cudev_warp(CUDEV_MATCH_ALL, lanes, details::bits_of(value),
+                                                    0, 0, file, line));
         same = found != 0;
         return found;
     }
@@ -184,8 +184,8 @@ template <unsigned threads, class Parent = void> struct thread_block_tile : thre
     explicit thread_block_tile(const thread_group& of)
         : thread_group{mask(), (of.lanes ? of.thread_rank() : details::rank_in_block()) / threads,
                        (of.size() + threads - 1) / threads} {}
-    template <class Other> thread_block_tile(const thread_block_tile<threads, Other>& other)
-        : thread_group(other) {}
+    template <class Other>
+    thread_block_tile(const thread_block_tile<threads, Other>& other) : thread_group(other) {}
     static unsigned mask() {
         const unsigned all = threads == 32 ? ~0u : (1u << threads % 32) - 1;
         return all << details::lane() / threads * threads;
@@ -230,8 +230,7 @@ template <unsigned threads, class Parent = void> struct thread_block_tile : thre
         return own(cudev_warp(CUDEV_BALLOT, lanes, predicate != 0, 0, 0, file, line));
     }
     template <class T> unsigned match_any(T value, CUDEV_HERE) const {
-        return own(
-            cudev_warp(CUDEV_MATCH_ANY, lanes, details::bits_of(value), 0, 0, file, line));
+        return own(cudev_warp(CUDEV_MATCH_ANY, lanes, details::bits_of(value), 0, 0, file, line));
     }
     template <class T> unsigned match_all(T value, int& same, CUDEV_HERE) const {
         unsigned found =

@@ -1,5 +1,5 @@
-// cuBLAS as far as a program sets it up: handles, modes and streams. What computes with it is refused,
-// with its name and line, when the program gets there: other kernels of the same file run.
+// cuBLAS as far as a program sets it up: handles, modes and streams. What computes with it is
+// refused, with its name and line, when the program gets there: other kernels of the same file run.
 #ifndef CUDEV_CUBLAS_H
 #define CUDEV_CUBLAS_H
 
@@ -54,9 +54,9 @@ static inline cublasStatus_t cublasCreate(cublasHandle_t* handle) {
     *handle = (cublasHandle_t)handle;
     return CUBLAS_STATUS_SUCCESS;
 }
-#define CUDEV_CUBLAS_SET(name, type)                                    \
-    static inline cublasStatus_t name(cublasHandle_t handle, type value) { \
-        (void)value;                                                    \
+#define CUDEV_CUBLAS_SET(name, type)                                           \
+    static inline cublasStatus_t name(cublasHandle_t handle, type value) {     \
+        (void)value;                                                           \
         return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED; \
     }
 CUDEV_CUBLAS_SET(cublasSetStream, cudaStream_t)
@@ -67,7 +67,8 @@ static inline cublasStatus_t cublasDestroy(cublasHandle_t handle) {
     return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
 }
 static inline const char* cublasGetStatusString(cublasStatus_t status) {
-    return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_NOT_SUPPORTED";
+    return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS"
+                                           : "CUBLAS_STATUS_NOT_SUPPORTED";
 }
 
 static inline cublasStatus_t cudev_no_cublas(const char* what, const char* file, int line) {

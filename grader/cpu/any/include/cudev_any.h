@@ -1,5 +1,6 @@
-// Included in front of every file that the command cudev compiles: what a file that is not graded may
-// use beyond cuda_runtime.h. A graded file gets neither these headers nor the library behind them.
+// Included in front of every file that the command cudev compiles: what a file that is not graded
+// may use beyond cuda_runtime.h. A graded file gets neither these headers nor the library behind
+// them.
 #ifndef CUDEV_ANY_H
 #define CUDEV_ANY_H
 

@@ -67,7 +67,8 @@ __global__ void of_lanes(int* out, int* counter) {
         place = odd.shfl(place, 0) + odd.thread_rank();
         out[64 + i] = place;
         out[96 + i] = cg::inclusive_scan(odd, 1);
-        if (odd.shfl_down(i, 1) != (odd.thread_rank() + 1 < odd.size() ? i + 2 : i)) out[96 + i] = -1;
+        if (odd.shfl_down(i, 1) != (odd.thread_rank() + 1 < odd.size() ? i + 2 : i))
+            out[96 + i] = -1;
     }
     cg::coalesced_group four = cg::tiled_partition(third, 4u);
     out[128 + i] = four.size() * 10 + four.meta_group_rank();

@@ -15,8 +15,8 @@
 static const char* text = R"(a raw "string"
 over two lines, with <<< and __shared__ in it)";
 
-template <typename T> void check(T result, char const* const function, const char* const file,
-                                 int const line) {
+template <typename T>
+void check(T result, char const* const function, const char* const file, int const line) {
     if (!result) return;
     fprintf(stderr, "CUDA error at %s:%d code=%d(%s) \"%s\"\n", file, line,
             static_cast<unsigned int>(result), cudaGetErrorName((cudaError_t)result), function);

@@ -116,7 +116,8 @@ static void check_2d() {
     CHECK_CUDA(cudaMemcpy(out, out_gpu, sizeof out, cudaMemcpyDeviceToHost));
     for (int i = 0; i < N; i++) {
         // bilinear in its own words: the plane 40 y + 7 x, within the centres of the corners
-        float x = fminf(fmaxf(at[i].x - 0.5f, 0), W - 1), y = fminf(fmaxf(at[i].y - 0.5f, 0), H - 1);
+        float x = fminf(fmaxf(at[i].x - 0.5f, 0), W - 1),
+              y = fminf(fmaxf(at[i].y - 0.5f, 0), H - 1);
         CHECK(fabsf(out[i] * 255 - (40 * y + 7 * x)) < 1e-3f);
     }
     // whole numbers are not filtered as they are
@@ -152,7 +153,8 @@ static void check_layers() {
     for (int i = 0; i < LAYERS * H * W; i++) (&host[0][0][0])[i] = (float)(i * i);
     cudaChannelFormatDesc channels = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
     cudaArray_t array;
-    CHECK_CUDA(cudaMalloc3DArray(&array, &channels, make_cudaExtent(W, H, LAYERS), cudaArrayLayered));
+    CHECK_CUDA(
+        cudaMalloc3DArray(&array, &channels, make_cudaExtent(W, H, LAYERS), cudaArrayLayered));
     cudaMemcpy3DParms copy = {};
     copy.srcPtr = make_cudaPitchedPtr(host, W * sizeof(float), W, H);
     copy.dstArray = array;
@@ -184,8 +186,7 @@ static void check_surface() {
     CHECK_CUDA(cudaCreateSurfaceObject(&s, &resource));
     add_one<<<1, dim3(W, H)>>>(s, W, H);
     CHECK_CUDA(cudaMemcpyFromArray(out, array, 0, 0, sizeof out, cudaMemcpyDeviceToHost));
-    for (int i = 0; i < W * H; i++)
-        CHECK((&out[0][0])[i].x == i + 1 && (&out[0][0])[i].w == 3);
+    for (int i = 0; i < W * H; i++) CHECK((&out[0][0])[i].x == i + 1 && (&out[0][0])[i].w == 3);
     CHECK_CUDA(cudaDestroySurfaceObject(s));
     CHECK(cudaDestroySurfaceObject(s) == cudaErrorInvalidValue);
     (void)cudaGetLastError();

@@ -1,4 +1,5 @@
-// cg::reduce(): every thread of a tile, or of lanes of a warp, gets the sum (or what `op` makes) of all.
+// cg::reduce(): every thread of a tile, or of lanes of a warp, gets the sum of all, or what `op`
+// makes of them.
 #ifndef CUDEV_COOPERATIVE_GROUPS_REDUCE_H
 #define CUDEV_COOPERATIVE_GROUPS_REDUCE_H
 
@@ -6,16 +7,16 @@
 
 namespace cooperative_groups {
 
-#define CUDEV_OPERATOR(name, expression)         \
-    template <class T = void> struct name {      \
-        T operator()(const T& a, const T& b) const { \
-            return expression;                   \
-        }                                        \
-    };                                           \
-    template <> struct name<void> {              \
+#define CUDEV_OPERATOR(name, expression)                                \
+    template <class T = void> struct name {                             \
+        T operator()(const T& a, const T& b) const {                    \
+            return expression;                                          \
+        }                                                               \
+    };                                                                  \
+    template <> struct name<void> {                                     \
         template <class T> T operator()(const T& a, const T& b) const { \
-            return expression;                   \
-        }                                        \
+            return expression;                                          \
+        }                                                               \
     };
 CUDEV_OPERATOR(plus, a + b)
 CUDEV_OPERATOR(less, b < a ? b : a)

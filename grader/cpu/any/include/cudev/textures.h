@@ -10,18 +10,18 @@ template <class T> struct channels {
     static constexpr int count = 1;
     typedef T base;
 };
-#define CUDEV_CHANNELS(T, name)          \
+#define CUDEV_CHANNELS(T, name)            \
     template <> struct channels<name##1> { \
-        static constexpr int count = 1;  \
-        typedef T base;                  \
-    };                                   \
+        static constexpr int count = 1;    \
+        typedef T base;                    \
+    };                                     \
     template <> struct channels<name##2> { \
-        static constexpr int count = 2;  \
-        typedef T base;                  \
-    };                                   \
+        static constexpr int count = 2;    \
+        typedef T base;                    \
+    };                                     \
     template <> struct channels<name##4> { \
-        static constexpr int count = 4;  \
-        typedef T base;                  \
+        static constexpr int count = 4;    \
+        typedef T base;                    \
     };
 CUDEV_CHANNELS(signed char, char)
 CUDEV_CHANNELS(unsigned char, uchar)
@@ -36,7 +36,9 @@ template <class T> struct is_float { static constexpr bool value = false; };
 template <> struct is_float<float> { static constexpr bool value = true; };
 
 template <size_t bytes> struct raw { unsigned char byte[bytes]; };
-struct four { float v[4]; };
+struct four {
+    float v[4];
+};
 
 // An element of the texture; places outside are the border.
 inline const char* element_at(const cudev_texture* t, const long* at) {
@@ -54,9 +56,9 @@ inline void announce_element(const void* p, size_t bytes, bool written) {
 }
 // The object behind a number, as `t`.
 #ifdef CUDEV_WATCHED
-#define CUDEV_TEXTURE(number, what)                          \
-    cudev_texture copy;                                      \
-    cudev_texture_copy(&copy, number, what, file, line);     \
+#define CUDEV_TEXTURE(number, what)                      \
+    cudev_texture copy;                                  \
+    cudev_texture_copy(&copy, number, what, file, line); \
     const cudev_texture* const t = &copy
 #else
 #define CUDEV_TEXTURE(number, what) \
@@ -81,11 +83,10 @@ CUDEV_UNWATCHED inline float channel(const cudev_texture* t, const char* p, int 
     p += c * (bits / 8);
     if (t->channels.f == cudaChannelFormatKindFloat) return *(const float*)p;
     const bool normal = t->how.readMode == cudaReadModeNormalizedFloat;
-    float value = bits == 8    ? (is_signed ? (float)*(const signed char*)p
-                                            : (float)*(const unsigned char*)p)
-                  : bits == 16 ? (is_signed ? (float)*(const short*)p
-                                            : (float)*(const unsigned short*)p)
-                               : (is_signed ? (float)*(const int*)p : (float)*(const unsigned*)p);
+    float value =
+        bits == 8    ? (is_signed ? (float)*(const signed char*)p : (float)*(const unsigned char*)p)
+        : bits == 16 ? (is_signed ? (float)*(const short*)p : (float)*(const unsigned short*)p)
+                     : (is_signed ? (float)*(const int*)p : (float)*(const unsigned*)p);
     if (!normal) return value;
     const float most = (float)((1ull << (bits - is_signed)) - 1);
     value /= most;
@@ -127,7 +128,10 @@ inline T sample(const cudev_texture* t, int dims, const float* coordinate, long 
         u = rintf(u * 256) / 256;  // a GPU's coordinates have so many bits behind the point
         if (linear) u -= 0.5f;
         const float whole = floorf(u);
-        first[i] = u != u ? 0 : whole < -1e9f ? -1000000000 : whole > 1e9f ? 1000000000 : (long)whole;
+        first[i] = u != u          ? 0
+                   : whole < -1e9f ? -1000000000
+                   : whole > 1e9f  ? 1000000000
+                                   : (long)whole;
         if (linear) part[i] = u - whole;
         at[i] = wrapped(first[i], t->size[i], t->how.addressMode[i], normalised);
     }
@@ -159,11 +163,11 @@ inline T sample(const cudev_texture* t, int dims, const float* coordinate, long 
 
 }  // namespace cudev
 
-#define CUDEV_FETCH(name, parameters, dims, x, y, z, layer)                             \
-    template <class T> inline T name parameters {                                       \
-        const float at[3] = {x, y, z};                                                  \
-        CUDEV_TEXTURE(object, #name "()");                                              \
-        return cudev::sample<T>(t, dims, at, layer);                                    \
+#define CUDEV_FETCH(name, parameters, dims, x, y, z, layer) \
+    template <class T> inline T name parameters {           \
+        const float at[3] = {x, y, z};                      \
+        CUDEV_TEXTURE(object, #name "()");                  \
+        return cudev::sample<T>(t, dims, at, layer);        \
     }
 CUDEV_FETCH(tex1D, (cudaTextureObject_t object, float x, CUDEV_HERE), 1, x, 0, 0, 0)
 CUDEV_FETCH(tex2D, (cudaTextureObject_t object, float x, float y, CUDEV_HERE), 2, x, y, 0, 0)
@@ -203,31 +207,31 @@ inline char* surface_at(cudaSurfaceObject_t object, int x, int y, cudaSurfaceBou
     return (char*)p;
 }
 }  // namespace cudev
-#define CUDEV_SURFACE(dims, coordinates, x, y)                                                   \
-    template <class T>                                                                           \
-    inline T surf##dims##Dread(cudaSurfaceObject_t s, coordinates,                               \
+#define CUDEV_SURFACE(dims, coordinates, x, y)                                                    \
+    template <class T>                                                                            \
+    inline T surf##dims##Dread(cudaSurfaceObject_t s, coordinates,                                \
                                cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap, CUDEV_HERE) { \
-        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dread()", file, line);       \
-        if (!p) return T{};                                                                      \
-        cudev::announce_element(p, sizeof(T), false);                                            \
-        return cudev::take<T>(p);                                                                \
-    }                                                                                            \
-    template <class T>                                                                           \
-    inline void surf##dims##Dread(T* out, cudaSurfaceObject_t s, coordinates,                    \
-                                  cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,           \
-                                  CUDEV_HERE) {                                                  \
-        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dread()", file, line);       \
-        if (p) cudev::announce_element(p, sizeof(T), false);                                     \
-        *out = p ? cudev::take<T>(p) : T{};                                                      \
-    }                                                                                            \
-    template <class T>                                                                           \
-    inline void surf##dims##Dwrite(T value, cudaSurfaceObject_t s, coordinates,                  \
-                                   cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,          \
-                                   CUDEV_HERE) {                                                 \
-        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dwrite()", file, line);      \
-        if (!p) return;                                                                          \
-        cudev::announce_element(p, sizeof(T), true);                                             \
-        cudev::put(p, value);                                                                    \
+        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dread()", file, line);        \
+        if (!p) return T{};                                                                       \
+        cudev::announce_element(p, sizeof(T), false);                                             \
+        return cudev::take<T>(p);                                                                 \
+    }                                                                                             \
+    template <class T>                                                                            \
+    inline void surf##dims##Dread(T* out, cudaSurfaceObject_t s, coordinates,                     \
+                                  cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,            \
+                                  CUDEV_HERE) {                                                   \
+        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dread()", file, line);        \
+        if (p) cudev::announce_element(p, sizeof(T), false);                                      \
+        *out = p ? cudev::take<T>(p) : T{};                                                       \
+    }                                                                                             \
+    template <class T>                                                                            \
+    inline void surf##dims##Dwrite(T value, cudaSurfaceObject_t s, coordinates,                   \
+                                   cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap,           \
+                                   CUDEV_HERE) {                                                  \
+        char* p = cudev::surface_at<T>(s, x, y, mode, "surf" #dims "Dwrite()", file, line);       \
+        if (!p) return;                                                                           \
+        cudev::announce_element(p, sizeof(T), true);                                              \
+        cudev::put(p, value);                                                                     \
     }
 #define CUDEV_XY int x, int y
 CUDEV_SURFACE(1, int x, x, 0)
@@ -251,18 +255,16 @@ template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc() {
 }
 
 // C++ forms
-template <class T> inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* p,
-                                                               size_t bytes = 0,
-                                                               unsigned flags =
-                                                                   cudaMemAttachSingle) {
+template <class T>
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* p, size_t bytes = 0,
+                                            unsigned flags = cudaMemAttachSingle) {
     return cudaStreamAttachMemAsync(stream, (void*)p, bytes, flags);
 }
 template <class... A>
-inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(A...), dim3 grid, dim3 block,
-                                               void** args, size_t shared_bytes = 0,
-                                               cudaStream_t stream = 0,
-                                               const char* file = __builtin_FILE(),
-                                               int line = __builtin_LINE()) {
+inline cudaError_t
+cudaLaunchCooperativeKernel(void (*kernel)(A...), dim3 grid, dim3 block, void** args,
+                            size_t shared_bytes = 0, cudaStream_t stream = 0,
+                            const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return cudaLaunchKernel(kernel, grid, block, args, shared_bytes, stream, file, line);
 }
 
