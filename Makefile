@@ -124,7 +124,7 @@ RUN     = $(call objects,run)
 CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
-TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
+TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a cpu/libcudev.a) \
           $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o) $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
@@ -310,7 +310,7 @@ fuzz:
 	@sh grader/test/fuzz.sh
 
 # All C that is compiled without CUDA.
-analyzed: $(call objects,$(ROOMS) cpu/rewrite cpu/device cpu/watch class) $(CHECKS:%=%.o)
+analyzed: $(call objects,$(ROOMS) cpu/rewrite cpu/device cpu/watch cpu/any class) $(CHECKS:%=%.o)
 analyze:
 	@sh grader/test/analyze.sh
 

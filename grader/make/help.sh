@@ -15,6 +15,7 @@ make profile LESSON=05        the kernel's memory traffic, line by line (FORMAT=
 make trace LESSON=12          what the solution's kernel holds after each tile, as JSON
 make bench LESSON=05|all      how fast it is on this GPU, beside the steps and the libraries
 make tune LESSON=14           the tile sizes that are fastest on this GPU
+make run FILE=x.cu ARGS='1 2' any .cu on the CPU device (WATCH=check, profile: watched)
 make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first
