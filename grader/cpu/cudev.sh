@@ -246,6 +246,7 @@ link_all() { # link_all PROGRAM
         -o $(quoted "$1")" 2>"$work/said" && return
     grep -o 'undefined reference to .*' "$work/said" | sort -u | sed 's/^/cudev: /' >&2
     grep -v 'undefined reference\|in function\|ld returned' "$work/said" >&2
+    ! grep -q "undefined reference to .omp_" "$work/said" || fail "these are OpenMP's: add -fopenmp"
     fail "the program does not link: name the files that define these, or a library (-l)"
 }
 
