@@ -99,8 +99,8 @@ has_cuda() {
 }
 
 # What the files include, and what that includes: lines "path", in user folders alone. CUDA's own
-# headers, where a system has them among its own, are none of ours: they are listed with a + in
-# front, by the name in the #include.
+# headers, where a system has them among its own, are none of ours: "+name line file", with the place
+# of the #include.
 eval "set -- $places"
 user_folders=''
 for folder in "$@"; do
@@ -126,7 +126,7 @@ done | awk -v folders="$user_folders" -v ours="$headers" -v cuda="$cuda_folders"
         for (i = 1; i <= k; i++) out = out "/" kept[i]
         return out
     }
-    function look(name, quoted, from, i, place) {
+    function look(name, quoted, from, line, i, place) {
         place = from
         sub(/[^\/]*$/, "", place)
         if (quoted && there(place name)) return add(plain(place name))
@@ -136,7 +136,7 @@ done | awk -v folders="$user_folders" -v ours="$headers" -v cuda="$cuda_folders"
         for (i = 1; i <= cuda_count; i++)
             if (cu[i] != "" && there(cu[i] "/" name) && !(("+" name) in seen)) {
                 seen["+" name]
-                print "+" name
+                print "+" name "\t" line "\t" from
             }
     }
     BEGIN { folder_count = split(folders, folder, "\n"); our_count = split(ours, our, " "); cuda_count = split(cuda, cu, "\n") }
@@ -144,13 +144,16 @@ done | awk -v folders="$user_folders" -v ours="$headers" -v cuda="$cuda_folders"
     END {
         for (i = 1; i <= last; i++) {
             print queue[i]
-            while ((getline line < queue[i]) > 0)
+            number = 0
+            while ((getline line < queue[i]) > 0) {
+                number++
                 if (match(line, /^[ \t]*#[ \t]*include[ \t]*[<"][^>"]*[>"]/)) {
                     text = substr(line, RSTART, RLENGTH)
                     quoted = text ~ /"/
                     gsub(/^[^<"]*[<"]|[>"]$/, "", text)
-                    look(text, quoted, queue[i])
+                    look(text, quoted, queue[i], number)
                 }
+            }
             close(queue[i])
         }
     }' >"$work/sources"
@@ -163,11 +166,12 @@ shown() {
 
 # A header that cannot be rewritten fails only if it is really included.
 mkdir -p "$work/root" "$work/cuda"
-while read -r path; do
+while IFS='	' read -r path line from; do
     case $path in
-    +*) # for what there is no name, the header is named
+    +*) # for what there is no other name, the header is named
         mkdir -p "$(dirname "$work/cuda/${path#+}")"
-        echo "#error not on the CPU device: <${path#+}> of CUDA, use what cuda_runtime.h has" >"$work/cuda/${path#+}"
+        printf '#line %s "%s"\n#error not on the CPU device: <%s> of CUDA, use what cuda_runtime.h has\n' \
+            "$line" "$(shown "$from")" "${path#+}" >"$work/cuda/${path#+}"
         continue
         ;;
     esac
