@@ -48,6 +48,11 @@ __global__ void asserts(int n) {
     assert(threadIdx.x < (unsigned)n && "too many threads");
 }
 
+// The header's kernel shares its name with this function.
+static void scale(int* p, int n, int threads) {
+    scale<int><<<1, threads, threads * sizeof(int)>>>(p, n);
+}
+
 static int calls;
 static void CUDART_CB called(cudaStream_t, cudaError_t status, void* data) {
     calls += status == cudaSuccess ? *(int*)data : 100;
@@ -99,6 +104,7 @@ int main() {
     for (int i = 0; i < 64; i++) checkCudaErrors(cudaMemcpy(p + i, &i, 4, cudaMemcpyHostToDevice));
     reversed<<<1, 64, 64 * sizeof(int)>>>(p);
     CHECK(int_at(p, 0) == 63);
+    scale(p, 0, 64);
     LAUNCH(scale, 1, 64, 64 * sizeof(int), p, 0);
     reversed_too<int><<<1, 64, 64 * sizeof(int)>>>(p);
     CHECK(int_at(p, 0) == 0);
