@@ -72,7 +72,7 @@ static void streams() {
     cudaEvent_t start, stop;
     int one = 1, part = N / STREAMS;
     checkCudaErrors(cudaEventCreate(&start));
-    checkCudaErrors(cudaEventCreate(&stop));
+    checkCudaErrors(cudaEventCreate(&stop, cudaEventBlockingSync));
     checkCudaErrors(cudaEventRecord(start));
     for (int s = 0; s < STREAMS; s++) {
         int first = s * part, n = s == STREAMS - 1 ? N - first : part;

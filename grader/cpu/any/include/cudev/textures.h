@@ -255,6 +255,9 @@ template <class T> inline cudaChannelFormatDesc cudaCreateChannelDesc() {
 }
 
 // C++ forms
+inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned flags) {
+    return cudaEventCreateWithFlags(event, flags);
+}
 template <class T>
 inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, T* p, size_t bytes = 0,
                                             unsigned flags = cudaMemAttachSingle) {
