@@ -21,6 +21,16 @@ __global__ void count(int* registered, int n) {
     }
 }
 
+struct element {
+    int a;
+    char text[8];
+};
+// A parameter that is a reference names memory that both sides share.
+__global__ void by_reference(element& e, const int& add, int twice) {
+    e.a += add + 2 * twice;
+    e.text[0] = 'k';
+}
+
 int main() {
     enum { N = 1000 };
     static int plain[N];
@@ -47,6 +57,11 @@ int main() {
     CHECK(cudaMemPrefetchAsync(&failures, 4, 0) == cudaErrorInvalidValue);
     CHECK(cudaMemPrefetchAsync(counts, 4, 3) == cudaErrorInvalidDevice);
     CHECK(cudaHostRegister(plain + 1, 4, 0) == cudaErrorHostMemoryAlreadyRegistered);
+    element* e;
+    CHECK_CUDA(cudaMallocManaged(&e, sizeof *e));
+    e->a = 1;
+    by_reference<<<1, 1>>>(*e, hidden, 3);
+    CHECK(e->a == 14 && e->text[0] == 'k');
     CHECK_CUDA(cudaHostUnregister(plain));
     CHECK(cudaHostUnregister(plain) == cudaErrorHostMemoryNotRegistered);
     (void)cudaGetLastError();
