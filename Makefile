@@ -46,6 +46,7 @@ MATCH   := $(if $(LESSON),$(filter $(LESSON) $(LESSON)_% 0$(LESSON)_% %_$(LESSON
 NAME    := $(strip $(foreach l,$(MATCH),$(if $(or $(filter $(LESSON) $(LESSON)_% 0$(LESSON)_%,$(l)),\
              $(filter $(LESSON),$(shell echo $(l) | cut -d_ -f2-))),$(l))))
 export BUILD FILE FROM DEVICE CARD SEED CASE FORMAT ISOLATION
+export ARGS WATCH FLAGS IN PREFIX
 export PDF MODEL STEPS GPUS DATA PNG GPU SUBMISSIONS ROSTER SECRET JOBS OUT ENGINE STUDENT ITEM REPLAY GRES LAYOUT DRY GRADED
 
 help:
@@ -96,6 +97,7 @@ $(B)/grader/%-bench.o: FLAGS = -isystem $(CUDA)/include -fPIC
 $(B)/grader/%-library.o: FLAGS = $(if $(CUDA),-isystem $(CUDA)/include) -fPIC
 $(B)/grader/cpu/%.o:   SANITIZE = $(TRAP_$(BUILD))
 $(B)/grader/cpu/%.o:   INCLUDE = -Igrader
+$(B)/grader/cpu/any/%.o: INCLUDE = -Igrader -Igrader/cpu/include
 $(B)/grader/class/%.o: FLAGS = -I/usr/include/libxml2
 build/fuzz/grader/cpu/rewrite/%.o: FLAGS = -Dmain=rewrite_main -Dexit=rewrite_exit
 build/fuzz/grader/test/fuzz/%.o: SANITIZE = $(SANITIZE_debug)
@@ -125,7 +127,7 @@ RUN     = $(call objects,run)
 CHECKS  = $(LESSONS:%=$(B)/grader/%/check)
 # A lesson without a call.c has no kernel.
 KERNELS = $(patsubst grader/%/call.c,%,$(wildcard grader/*/call.c))
-TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a) \
+TOOLS   = $(CHECKS) $(KERNELS:%=$(B)/grader/%/call-cpu.o) $(addprefix $(B)/,libcpu.a cpu/rewrite cpu/librun.a cpu/libcudev.a) \
           $(addprefix $(B)/grader/run/,front-cpu.o border-cpu.o) $(LESSONS:%=$(B)/grader/%/sources) \
           $(if $(CUDA),$(KERNELS:%=$(B)/grader/%/call-cuda.o) $(B)/cuda/librun.a)
 
@@ -133,6 +135,7 @@ tools: $(TOOLS)
 
 $(B)/libgrader.a: $(call objects,$(ROOMS)) $(if $(filter coverage,$(BUILD)),$(B)/grader/test/counted.o)
 $(B)/libcpu.a: $(call objects,cpu/cards cpu/device cpu/watch)
+$(B)/cpu/libcudev.a: $(call objects,cpu/cards cpu/device cpu/watch cpu/any)
 $(B)/cpu/librun.a: $(RUN:%.o=%-cpu.o) $(B)/grader/run/calls-cpu.o
 $(B)/cuda/librun.a: $(RUN:%.o=%-cuda.o)
 %.a:
@@ -185,6 +188,17 @@ library: lesson tools $(LIBRARY) $(if $(CUDA),$(NAME:%=$(B)/grader/%/call-librar
 exercises texts slides new wrong test soak mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu handout gradescope: whole
 whole:
 	@. grader/make/file.sh; need_solutions
+
+# ---- any .cu, also one that is no lesson's
+
+RUN_ANY = $(B)/cpu/rewrite $(B)/cpu/libcudev.a
+run: export CUDEV_BUILD = $(B)
+run:
+	@flock build/.lock $(MAKE) -s --no-print-directory $(RUN_ANY)
+	@sh grader/make/run.sh
+
+install-cpu: $(RUN_ANY)
+	@sh grader/make/install_cpu.sh $(B) '$(PREFIX)'
 
 # ---- students
 
@@ -331,7 +345,7 @@ fuzz:
 	@sh grader/test/fuzz.sh
 
 # All C that is compiled without CUDA.
-analyzed: $(call objects,$(ROOMS) cpu/rewrite cpu/device cpu/watch class) $(CHECKS:%=%.o)
+analyzed: $(call objects,$(ROOMS) cpu/rewrite cpu/device cpu/watch cpu/any class) $(CHECKS:%=%.o)
 analyze:
 	@sh grader/test/analyze.sh
 
@@ -367,6 +381,6 @@ format:
 clean:
 	@rm -rf build
 
-.PHONY: help tools ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
+.PHONY: help tools run install-cpu ready units fuzzers analyzed whole lesson grade hint watch debug profile trace bench train trainers library torch tune plots doctor reset update exercises class handout gradescope new \
         texts slides book editor wrong test soak fuzz analyze coverage mutate-grader test-gpu test-torch test-cpu test-aarch64 proof bench-cpu format clean
 .SECONDARY:

@@ -286,6 +286,13 @@ told "told.cu:2: error: not on the CPU device: textures, use plain loads" \
     '__global__ void k(float* p, cudaTextureObject_t t) { p[0] = tex1Dfetch<float>(t, 0); }'
 told "told.cu:2: calls cudaLaunchHostFunc, which the grader cannot follow: call the function in the" \
     'void f() { cudaLaunchHostFunc(0, nullptr, nullptr); }' "$launcher"
+# What only files that are not graded have (grader/cpu/any) is not behind a condition either.
+told "told.cu:4: calls cudaHostRegister, which the grader cannot follow" '#if 1' \
+    'extern "C" cudaError_t cudaHostRegister(void*, size_t, unsigned);' \
+    'void f(void* p) { cudaHostRegister(p, 4, 0); }' '#endif' "$launcher"
+told "cudev/any_api.h: No such file" '#if 1' '#include "cudev/any_api.h"' '#endif' "$launcher"
+told "#error not on the CPU device: cooperative groups, use" '#if 1' \
+    '#include <cooperative_groups.h>' '#endif' "$launcher"
 told "told.cu:2: the attribute no_sanitize" '__attribute__((no_sanitize("thread"))) void f();' "$launcher"
 told "told.cu:2:44: error: variable length array 't'" \
     '__global__ void k(float* p, int n) { float t[n]; t[0] = 1; p[0] = t[0]; }'

@@ -188,8 +188,8 @@ __device__ __forceinline__ void store_dQ(const struct state<T>& s, struct block_
         *(float4*)&smem.dQ[s.w][i * WARPGROUP + s.thread * 4] = *(const float4*)&dQ[i];
 }
 
-// Tiles are walked in this order: i-th, for i from place.first on. With SAME_BITS a head's last tile
-// is the first: under a causal mask all blocks see it, and soon follow each other.
+// Tiles are walked in this order: i-th, for i from place.first on. With SAME_BITS a head's last
+// tile is the first: under a causal mask all blocks see it, and soon follow each other.
 template <class T>
 __device__ __forceinline__ int tile_at(int i, const struct place& place, const struct backward& p) {
     return T::SAME_BITS ? end_of<T>(place, p) - 1 - (i - place.first) : i;

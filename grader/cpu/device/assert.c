@@ -2,6 +2,7 @@
 // lacks.
 #include <stdio.h>
 #include <stdlib.h>
+#include "cpu/device/any.h"
 #include "cpu/device/lines.h"
 #include "cpu/device/report.h"
 #include "cpu/device/watcher.h"
@@ -27,6 +28,7 @@ void cudev_trap(const char* file, int line) {
 void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
     if (cudev_self) {
         char what[300];
+        if (cudev_any_assert) cudev_any_assert(condition, file, line, function);
         snprintf(what, sizeof what, "assertion `%s' failed", condition);
         report_assert(what, file, line, function);
     }

@@ -1,6 +1,7 @@
 // Copies and fills. Their checks turn a mixed-up pointer or a wrong length into an error and a
 // sentence instead of a crash.
 #include <string.h>
+#include "cpu/device/any.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"
@@ -26,7 +27,7 @@ static cudaError_t check_range(const char* function, const char* side, const voi
                           "the %s should be host memory, but it is a variable of the device: is "
                           "the direction right?",
                           side);
-    if (want == 1 && !device && !a && !symbol)
+    if (want == 1 && !device && !a && !symbol && !cudev_shares(p, bytes))
         return cudev_fail(
             cudaErrorInvalidValue, function,
             "the %s should be device memory, but it is a host pointer: is the direction "
@@ -180,11 +181,25 @@ static char* box_at(const char* function, const char* side, struct cudaPitchedPt
     return (char*)p.ptr + (pos.z * p.ysize + pos.y) * p.pitch + pos.x;
 }
 
-static cudaError_t copy_box(const char* function, const struct cudaMemcpy3DParms* c) {
-    if (!c) return cudev_null(function);
-    if (c->srcArray || c->dstArray)
+// An array takes the place of the memory beside it; positions and widths are elements then.
+static bool use_array(const struct cudaArray* array, struct cudaPitchedPtr* p, struct cudaPos* pos,
+                      size_t* element) {
+    if (!array) return true;
+    if (!cudev_any_array) return false;
+    *p = cudev_any_array(array, element);
+    pos->x *= *element;
+    return true;
+}
+
+static cudaError_t copy_box(const char* function, const struct cudaMemcpy3DParms* given) {
+    if (!given) return cudev_null(function);
+    struct cudaMemcpy3DParms parameters = *given, *c = &parameters;
+    size_t element = 1;
+    if (!use_array(c->srcArray, &c->srcPtr, &c->srcPos, &element) ||
+        !use_array(c->dstArray, &c->dstPtr, &c->dstPos, &element))
         return cudev_fail(cudaErrorNotSupported, function, "there are no arrays for textures");
-    const struct cudaExtent box = c->extent;
+    struct cudaExtent box = c->extent;
+    box.width *= element;
     cudaError_t error = cudaSuccess;
     if (box.width == 0 || box.height == 0 || box.depth == 0) return error;
     char* to = box_at(function, "destination", c->dstPtr, c->dstPos, box, &error);
@@ -288,7 +303,8 @@ static cudaError_t no_symbol(const char* function, const void* symbol) {
 cudaError_t cudev_symbol_address(void** p, const void* symbol) {
     if (!p) return cudev_fail(cudaErrorInvalidValue, "cudaGetSymbolAddress", "the pointer is NULL");
     *p = NULL;
-    if (!cudev_is_symbol(symbol)) return no_symbol("cudaGetSymbolAddress", symbol);
+    if (!cudev_is_symbol(symbol) && !cudev_shares(symbol, 1))
+        return no_symbol("cudaGetSymbolAddress", symbol);
     *p = (void*)(uintptr_t)symbol;
     return cudaSuccess;
 }
@@ -302,7 +318,8 @@ static cudaError_t copy_symbol(const char* function, bool to_symbol, void* symbo
     if (kind != usual && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return cudev_fail(cudaErrorInvalidMemcpyDirection, function, "this copies %s the device",
                           to_symbol ? "to" : "from");
-    if (!cudev_is_symbol(symbol)) return no_symbol(function, symbol);
+    if (!cudev_is_symbol(symbol) && !cudev_shares(symbol, symbol_bytes))
+        return no_symbol(function, symbol);
     if (to_symbol && cudev_symbol_at(symbol).fixed)
         return cudev_fail(cudaErrorInvalidSymbol, function, "the variable is const");
     if (offset > symbol_bytes || bytes > symbol_bytes - offset)

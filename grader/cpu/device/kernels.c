@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 #include "cpu/device/allocations.h"
+#include "cpu/device/any.h"
 #include "cpu/device/far.h"
 #include "cpu/device/memory.h"
 #include "cpu/device/errors.h"
@@ -110,7 +111,8 @@ void cudev_check_argument(const struct cudev_launch_site* site, int index, const
     const void* address = near ? near : (const void*)p;
     if (cudev_watcher) cudev_watcher->argument(site, index, address, bytes);
     if (!p || cudev_is_far(address) || cudev_is_device_address(address) ||
-        cudev_allocation_at(address) || cudev_is_symbol(address))
+        cudev_allocation_at(address) || cudev_is_symbol(address) ||
+        cudev_shares(address, bytes ? bytes : 1))
         return;
     cudev_report_begin(
         "host_pointer",

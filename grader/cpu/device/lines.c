@@ -113,7 +113,8 @@ int cudev_lines(void* const* pcs, int count, struct source_line* lines, int max_
 
 bool cudev_is_ours(const struct source_line* s) {
     return strstr(s->file, "grader/cpu/device/") || strstr(s->file, "grader/cpu/watch/") ||
-           strstr(s->file, "/cudev/") || strstr(s->file, "grader/run/") ||
+           strstr(s->file, "grader/cpu/any/") || strstr(s->file, "/cudev/") ||
+           strstr(s->file, "/cooperative_groups") || strstr(s->file, "grader/run/") ||
            strstr(s->file, "include/cuda_") || strstr(s->file, "/include/c++/") ||
            strncmp(s->function, "cudev_", 6) == 0 || strstr(s->function, "cudev::") ||
            strstr(s->function, "auto:") || strncmp(s->function, "on_fault", 8) == 0 ||

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "cpu/device/any.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/far.h"
 #include "cpu/device/memory.h"
@@ -151,7 +152,8 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned flags) {
 cudaError_t cudaHostGetDevicePointer(void** device, void* pinned, unsigned flags) {
     (void)flags;
     const struct allocation* a = cudev_allocation_at(pinned);
-    if (!device || !a || a->type == cudaMemoryTypeDevice)
+    const bool shared = a ? a->type != cudaMemoryTypeDevice : cudev_shares(pinned, 1);
+    if (!device || !shared)
         return cudev_fail(cudaErrorInvalidValue, __func__, "this is not memory of cudaHostAlloc");
     *device = pinned;
     return cudaSuccess;

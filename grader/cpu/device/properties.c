@@ -1,6 +1,7 @@
 // The one device: its properties and attributes, and those of its kernels.
 #include <stdio.h>
 
+#include "cpu/device/any.h"
 #include "cpu/device/errors.h"
 #include "cpu/device/worker.h"
 
@@ -25,9 +26,11 @@ cudaError_t cudaSetDevice(int device) {
     return check_device(__func__, device);
 }
 
+// A kernel that has ended by an assertion spoils all that follows, as on a GPU.
 cudaError_t cudaDeviceSynchronize(void) {
     cudev_launches_ended();
-    return cudaSuccess;
+    const bool failed = cudev_any_assert && cudaPeekAtLastError() == cudaErrorAssert;
+    return failed ? cudaErrorAssert : cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -68,6 +71,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
         .maxThreadsPerMultiProcessor = card->threads,
         .maxBlocksPerMultiProcessor = card->blocks,
         .managedMemory = 1,
+        .unifiedAddressing = 1,
+        .concurrentManagedAccess = 1,
+        .canUseHostPointerForRegisteredMem = 1,
+        .hostRegisterSupported = 1,
+        .textureAlignment = 512,
+        .texturePitchAlignment = 32,
+        .surfaceAlignment = 512,
     };
     snprintf(prop->name, sizeof prop->name, "CPU device posing as %s", card->name);
     return cudaSuccess;
@@ -100,6 +110,25 @@ cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, in
         {cudaDevAttrMaxBlocksPerMultiprocessor, (size_t)prop.maxBlocksPerMultiProcessor},
         {cudaDevAttrL2CacheSize, (size_t)prop.l2CacheSize},
         {cudaDevAttrWarpSize, WARP_SIZE},
+        {cudaDevAttrClockRate, (size_t)prop.clockRate},
+        {cudaDevAttrTextureAlignment, prop.textureAlignment},
+        {cudaDevAttrGpuOverlap, (size_t)prop.deviceOverlap},
+        {cudaDevAttrKernelExecTimeout, (size_t)prop.kernelExecTimeoutEnabled},
+        {cudaDevAttrIntegrated, (size_t)prop.integrated},
+        {cudaDevAttrCanMapHostMemory, (size_t)prop.canMapHostMemory},
+        {cudaDevAttrComputeMode, (size_t)prop.computeMode},
+        {cudaDevAttrConcurrentKernels, (size_t)prop.concurrentKernels},
+        {cudaDevAttrEccEnabled, (size_t)prop.ECCEnabled},
+        {cudaDevAttrTccDriver, (size_t)prop.tccDriver},
+        {cudaDevAttrMemoryClockRate, (size_t)prop.memoryClockRate},
+        {cudaDevAttrGlobalMemoryBusWidth, (size_t)prop.memoryBusWidth},
+        {cudaDevAttrAsyncEngineCount, (size_t)prop.asyncEngineCount},
+        {cudaDevAttrUnifiedAddressing, (size_t)prop.unifiedAddressing},
+        {cudaDevAttrManagedMemory, (size_t)prop.managedMemory},
+        {cudaDevAttrPageableMemoryAccess, (size_t)prop.pageableMemoryAccess},
+        {cudaDevAttrConcurrentManagedAccess, (size_t)prop.concurrentManagedAccess},
+        {cudaDevAttrComputePreemptionSupported, (size_t)prop.computePreemptionSupported},
+        {cudaDevAttrCooperativeLaunch, (size_t)prop.cooperativeLaunch},
         {cudaDevAttrMultiProcessorCount, (size_t)prop.multiProcessorCount},
         {cudaDevAttrComputeCapabilityMajor, (size_t)prop.major},
         {cudaDevAttrComputeCapabilityMinor, (size_t)prop.minor},

@@ -11,7 +11,17 @@
 #include "cudev/abi.h"
 #include "cudev/watching.h"
 
+#ifdef CUDEV_HOST  // a source that has no kernels, compiled as C++: cudev.sh
+#undef __CUDACC__
+#define __host__
+#define __device__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #ifdef __cplusplus
+#include "cudev/api.h"
+#include "vector_functions.h"
+#endif
+#elif defined(__cplusplus)
 #include "cudev/language.h"
 #include "cudev/launch.h"
 #include "cudev/api.h"

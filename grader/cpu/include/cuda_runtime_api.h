@@ -13,6 +13,11 @@
 #include "vector_types.h"
 
 #define CUDART_VERSION 12040
+// Headers of programs ask for the guards of CUDA's headers to learn which of them are included.
+#define __DRIVER_TYPES_H__
+#define __CUDA_RUNTIME_API_H__
+#define __CUDA_RUNTIME_H__
+#define __VECTOR_TYPES_H__
 
 #ifdef __cplusplus
 #define CUDEV_DEFAULT(value) = value
@@ -26,21 +31,31 @@ typedef enum cudaError {
     cudaErrorInvalidValue = 1,
     cudaErrorMemoryAllocation = 2,
     cudaErrorInitializationError = 3,
+    cudaErrorCudartUnloading = 4,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidPitchValue = 12,
     cudaErrorInvalidSymbol = 13,
     cudaErrorInvalidDevicePointer = 17,
+    cudaErrorInvalidTexture = 18,
+    cudaErrorInvalidChannelDescriptor = 20,
     cudaErrorInvalidMemcpyDirection = 21,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorDevicesUnavailable = 46,
     cudaErrorInvalidDeviceFunction = 98,
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorInvalidResourceHandle = 400,
+    cudaErrorPeerAccessUnsupported = 217,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorMisalignedAddress = 716,
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchTimeout = 702,
+    cudaErrorPeerAccessAlreadyEnabled = 704,
+    cudaErrorPeerAccessNotEnabled = 705,
     cudaErrorAssert = 710,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
     cudaErrorLaunchFailure = 719,
     cudaErrorNotPermitted = 800,
     cudaErrorNotSupported = 801,
@@ -96,16 +111,41 @@ enum cudaDeviceAttr {
     cudaDevAttrWarpSize = 10,
     cudaDevAttrMaxRegistersPerBlock = 12,
     cudaDevAttrClockRate = 13,
+    cudaDevAttrTextureAlignment = 14,
+    cudaDevAttrGpuOverlap = 15,
     cudaDevAttrMultiProcessorCount = 16,
+    cudaDevAttrKernelExecTimeout = 17,
+    cudaDevAttrIntegrated = 18,
+    cudaDevAttrCanMapHostMemory = 19,
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrConcurrentKernels = 31,
+    cudaDevAttrEccEnabled = 32,
+    cudaDevAttrTccDriver = 35,
+    cudaDevAttrMemoryClockRate = 36,
+    cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
     cudaDevAttrMaxThreadsPerMultiProcessor = 39,
+    cudaDevAttrAsyncEngineCount = 40,
+    cudaDevAttrUnifiedAddressing = 41,
     cudaDevAttrComputeCapabilityMajor = 75,
     cudaDevAttrComputeCapabilityMinor = 76,
     cudaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
     cudaDevAttrMaxRegistersPerMultiprocessor = 82,
+    cudaDevAttrManagedMemory = 83,
+    cudaDevAttrPageableMemoryAccess = 88,
+    cudaDevAttrConcurrentManagedAccess = 89,
+    cudaDevAttrComputePreemptionSupported = 90,
+    cudaDevAttrCooperativeLaunch = 95,
     cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
     cudaDevAttrMaxBlocksPerMultiprocessor = 106,
     cudaDevAttrReservedSharedMemoryPerBlock = 111
+};
+
+enum cudaComputeMode {
+    cudaComputeModeDefault = 0,
+    cudaComputeModeExclusive = 1,
+    cudaComputeModeProhibited = 2,
+    cudaComputeModeExclusiveProcess = 3
 };
 
 enum cudaMemoryType {
@@ -183,6 +223,25 @@ struct cudaDeviceProp {
     int maxBlocksPerMultiProcessor;
     size_t sharedMemPerBlockOptin;
     size_t reservedSharedMemPerBlock;
+    // of things that do not exist here, or are not told: 0, but for those that say so
+    size_t textureAlignment;       // 512
+    size_t texturePitchAlignment;  // 32
+    size_t surfaceAlignment;       // 512
+    int deviceOverlap, asyncEngineCount, kernelExecTimeoutEnabled, computeMode;
+    int ECCEnabled, tccDriver, pciBusID, pciDeviceID, pciDomainID;
+    int unifiedAddressing;  // 1: a pointer says whose memory it is
+    int streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+    int isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported;
+    int singleToDoublePrecisionPerfRatio;
+    int pageableMemoryAccess;
+    int concurrentManagedAccess;  // 1: the host may use managed memory while others exist
+    int computePreemptionSupported, canUseHostPointerForRegisteredMem;
+    int cooperativeLaunch;  // 0: blocks cannot wait for each other
+    int cooperativeMultiDeviceLaunch, pageableMemoryAccessUsesHostPageTables;
+    int directManagedMemAccessFromHost, hostRegisterSupported, sparseCudaArraySupported;
+    int persistingL2CacheMaxSize, accessPolicyMaxWindowSize, memoryPoolsSupported;
+    int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2];
+    int maxTexture2DLayered[3], maxTexture1DLinear, maxSurface1D, maxSurface2D[2];
 };
 typedef struct cudaDeviceProp cudaDeviceProp;
 

@@ -3,7 +3,30 @@
 // has and a graded file may not call, wall/inspect.c refuses with its reason: copies in three
 // dimensions, functions of the host in a stream.
 #include "cpu/rewrite/rewrite.h"
+#include <stdio.h>
 #include <string.h>
+
+// What a file that is not graded may use all the same: include/any has it, cpu/any runs it.
+static const char words_of_any[] =
+    "tex1D tex2D tex3D tex1Dfetch tex2DLayered cudaTextureObject_t cudaTextureDesc "
+    "cudaResourceDesc "
+    "cudaChannelFormatDesc cudaCreateChannelDesc cudaGetChannelDesc cudaCreateTextureObject "
+    "cudaDestroyTextureObject surf1Dread surf2Dread surf1Dwrite surf2Dwrite cudaSurfaceObject_t "
+    "cudaCreateSurfaceObject cudaDestroySurfaceObject cudaArray_t cudaArray_const_t cudaArray "
+    "cudaMallocArray cudaMalloc3DArray cudaFreeArray cudaMemcpyToArray cudaMemcpyFromArray "
+    "cudaMemcpy2DToArray cudaMemcpy2DFromArray cudaLaunchCooperativeKernel __managed__ "
+    "cudaHostRegister cudaHostUnregister cudaHostGetFlags cudaMemPrefetchAsync cudaMemAdvise "
+    "cudaMemAdviseSet* cudaMemAdviseUnset* "
+    "cudaStreamAttachMemAsync cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceEnablePeerAccess "
+    "cudaDeviceDisablePeerAccess cudaDeviceGetPCIBusId cudaProfilerStart cudaProfilerStop "
+    "cooperative_groups cublas* CUBLAS_*";
+static const char headers_of_any[] =
+    "cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h "
+    "cooperative_groups/memcpy_async.h cublas_v2.h cublasLt.h cuda_profiler_api.h helper_* "
+    "exception.h texture_types.h texture_indirect_functions.h surface_types.h "
+    "surface_indirect_functions.h cuda_texture_types.h cuda_surface_types.h "
+    "texture_fetch_functions.h "
+    "immintrin* x86intrin* xmmintrin* emmintrin* arm_neon*";
 
 static const struct absent {
     const char* words;  // of the source; "cudaGraph*": all that begin so
@@ -130,13 +153,17 @@ static const struct absent {
       {"cuda_pipeline* cuda_awbarrier*", "pipeline primitives",
        "cp_async16() and its like in ptx.h"},
       {"mma.h", "nvcuda::wmma", "the functions of ptx.h"},
+      {"mpi.h", "MPI", "one process"},
+      {"GL/* GLFW/* cuda_gl_interop.h helper_gl.h rendercheck_gl.h", "OpenGL",
+       "memory from cudaMalloc, and a file of pixels"},
+      {"nvml.h", "NVML", "cudaGetDeviceProperties()"},
       {"texture_* cuda_texture*", "textures", "plain loads"},
       {"surface_* cuda_surface*", "surfaces", "plain loads and stores"},
       {"cuda_fp8* cuda_fp6* cuda_fp4*", "floats of 8 bits and fewer", "__half or float"},
       {"nvtx3/* nvToolsExt* cuda_profiler_api.h cudaProfiler.h", "marks for a profiler",
        "make profile"},
-      {"nvrtc* cudaTypedefs.h", "the driver's functions",
-       "those of the runtime, which begin with cuda"},
+      {"nvrtc*", "NVRTC", "kernels that stand in the file"},
+      {"cudaTypedefs.h", "the driver's functions", "those of the runtime, which begin with cuda"},
       {"helper_* exception.h", "the helpers of NVIDIA's samples",
        "COURSE_TRY() of course.h, and what a call returns"},
       {"immintrin* x86intrin* xmmintrin* emmintrin* arm_neon*", "instructions of one processor",
@@ -155,6 +182,7 @@ static bool is_among(const char* words, const char* word, size_t n) {
 }
 
 void check_absent(size_t i) {
+    if (any_source && is_among(words_of_any, tokens[i].text, tokens[i].length)) return;
     for (size_t j = 0; j < sizeof absent_words / sizeof absent_words[0]; j++)
         if (is_among(absent_words[j].words, tokens[i].text, tokens[i].length))
             fail(tokens[i].line, "not on the CPU device: %s, use %s", absent_words[j].what,
@@ -164,12 +192,26 @@ void check_absent(size_t i) {
 bool absent_header(const char* name, const char** what, const char** use) {
     for (size_t j = 0; j < sizeof absent_headers / sizeof absent_headers[0]; j++) {
         const struct absent* a = &absent_headers[j];
+        if (any_source && is_among(headers_of_any, name, strcspn(name, ">\"\n"))) return false;
         if (!is_among(a->words, name, strcspn(name, ">\"\n"))) continue;
         *what = a->what;
         *use = a->use;
         return true;
     }
     return false;
+}
+
+bool has_include_guard(void) {
+    const struct token* t = &tokens[0];
+    const char *p = t->text, *end = t->text + (t->kind == SPACE ? t->length : 0);
+    char name[100], again[100];
+    for (; p < end && *p != '#'; p++) {
+        if (p[0] == '/' && p + 1 < end && p[1] == '/') p += strcspn(p, "\n");
+        if (p[0] == '/' && p + 1 < end && p[1] == '*')
+            for (p += 2; p + 1 < end && !(p[0] == '*' && p[1] == '/');) p++;
+    }
+    static const char guard[] = "# ifndef %99[A-Za-z0-9_] # define %99[A-Za-z0-9_]";
+    return p < end && sscanf(p, guard, name, again) == 2 && strcmp(name, again) == 0;
 }
 
 // Behind the # of a directive at p: does it have this name?

@@ -68,7 +68,7 @@ void rewrite_launch(size_t open, bool in_define) {
     struct text kernel = {0}, shown = {0};
     add_tokens(&kernel, first, last + 1);
     add_kernel_name(&shown, first, last);
-    bool known = has_address(last);
+    bool known = has_address(last) && !is_overloaded_kernel(last);
     const char* parameters = parameters_of(last);
     // A variable that holds a kernel is read here, by the host. Another name may be that of a
     // template whose arguments the call says: that is no value.
@@ -98,7 +98,9 @@ void rewrite_launch(size_t open, bool in_define) {
 void check_plain_call(size_t i) {
     static const char may_precede[] = "; { } ) else do ,";
     size_t after = next(i), before = previous(i);
-    if (!is(after, "(") || !is_kernel(i) || before == i || !is_one_of(before, may_precede)) return;
+    if (!is(after, "(") || !is_kernel(i) || before == i || !is_one_of(before, may_precede) ||
+        is_overloaded_kernel(i))
+        return;
     replace(i,
             "({ static_assert(false, \"a kernel is launched with <<<blocks, threads>>>: "
             "%.*s<<<...>>>(...)\"); %.*s; })",

@@ -1,4 +1,5 @@
-// Turns CUDA C into C++: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
+// Turns CUDA C into C++:
+//   rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]
 //
 // Three things of CUDA C are not C++, and only these are changed:
 //   kernel<<<grid, block, bytes, stream>>>(arguments)     see include/cudev/launch.h
@@ -68,7 +69,7 @@ static void rewrite_noinline(size_t i) {
 // What this device lacks says more than what follows from it. Around #if it may be meant for nvcc
 // alone.
 static void look_for_absent(void) {
-    int conditions = 0;
+    int conditions = any_source && has_include_guard() ? -1 : 0;
     for (size_t i = 0; tokens[i].kind != END; i++) {
         const struct token* t = &tokens[i];
         if (t->kind == WORD && !conditions) check_absent(i);
@@ -114,7 +115,7 @@ static void rewrite_all(void) {
             i = rewrite_asm(i);
         else if (is_one_of(i, "for while") && (in_define || on_device(i)))
             rewrite_loop(i, in_define);
-        else if (is_one_of(i, "cudaLaunchKernel cudaLaunchKernelExC"))
+        else if (is_one_of(i, "cudaLaunchKernel cudaLaunchKernelExC cudaLaunchCooperativeKernel"))
             rewrite_launch_call(i);
         else if (is(i, "cudaLaunchKernelEx"))
             rewrite_launch_ex(i);
@@ -159,8 +160,17 @@ static char* read_file(const char* name) {
 }
 
 int main(int argc, char** argv) {
+    bool host = argc > 1 && strcmp(argv[1], "--host") == 0;
+    if (host || (argc > 1 && strcmp(argv[1], "--any") == 0)) {
+        any_source = true;
+        argv++;
+        argc--;
+    }
     if (argc < 4 || argc > 7) {
-        fprintf(stderr, "usage: rewrite IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu [WORDS.cpp]]]\n"
+        fprintf(stderr, "usage: rewrite [--any | --host] IN.cu OUT.cpp SHOWN_NAME [UNSET [SAME.cu "
+                        "[WORDS.cpp]]]\n"
+                        "--any: a file that is not graded; it may use what cpu/any has.\n"
+                        "--host: likewise, and it is C++ already.\n"
                         "UNSET is made, empty, if a warning names an array without values.\n"
                         "SAME.cu: IN.cu for nvcc, as a text that can be read in one way only.\n"
                         "WORDS.cpp: IN.cu for what a compiler has to say, in lines and columns.\n");
@@ -169,6 +179,10 @@ int main(int argc, char** argv) {
     shown_name = argv[3];
     cut(read_file(argv[1]));
     look_for_absent();
+    if (host) {
+        write_out(argv[2], true);
+        return EXIT_SUCCESS;
+    }
     for (size_t i = 0; tokens[i].kind != END; i++)
         if (is(i, "__global__")) note_kernel(i);
     read_functions();

@@ -69,6 +69,11 @@ static void put_space(const char* p, size_t n) {
 }
 
 static void put_literal(const char* p, size_t n) {
+    const char* quote = memchr(p, '"', n);
+    if (quote && quote > p && quote[-1] == 'R' && *p != '\'') {
+        add_bytes(&out, p, n);  // a raw string
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '\\' && i + 1 < n && p[i + 1] == '\n')
             owed++, i++;
@@ -204,7 +209,7 @@ void write_out(const char* name, bool rewritten) {
             add_bytes(&out, tokens[i].text, tokens[i].length);
     }
     put_line_end();
-    check_out();
+    if (!any_source) check_out();
     write_lines(name, rewritten);
 }
 

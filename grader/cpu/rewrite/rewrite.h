@@ -27,7 +27,10 @@ struct text {
 };
 
 extern const char* shown_name;  // of the source, for messages and #line
-extern struct token* tokens;    // the last one is END
+// --any: not a file to be graded. It may use what cpu/extra has, pragmas of any compiler, raw
+// strings, and whatever else makes no difference to the rewriter.
+extern bool any_source;
+extern struct token* tokens;  // the last one is END
 
 // Prints "file:line: error: ..." and ends the program.
 void fail(int line, const char* format, ...) __attribute__((noreturn, format(printf, 2, 3)));
@@ -96,6 +99,8 @@ enum side { NO_SIDE, HOST_SIDE, DEVICE_SIDE, BOTH_SIDES };
 enum side function_side(size_t i);           // of the function whose body holds token i
 bool is_copied_function(size_t i);           // is that function a template or inline?
 size_t body_around(size_t i, bool* kernel);  // the { of the function around it; is it a kernel?
+// Is there a kernel of this name, and a function that is none?
+bool is_overloaded_kernel(size_t name);
 bool is_helper(size_t i);          // is the word a function of the file that kernels may call?
 bool is_parameter_here(size_t i);  // is the word a parameter of that function?
 void check_call(size_t i);         // fails if a kernel calls a function of the host there
@@ -142,6 +147,8 @@ void check_absent(size_t i);  // fails if the word is of CUDA, but not of the CP
 // Fails if a header that the SPACE at `space` includes is not of the CPU device. conditions: of #if
 // around; returns those behind it.
 int check_directives(size_t space, int conditions);
+// Does the file begin with #ifndef and #define of one name, so that its text counts once?
+bool has_include_guard(void);
 // Does this device lack the header that an #include names? Then *what says of which library it is,
 // and *use what to take instead.
 bool absent_header(const char* name, const char** what, const char** use);

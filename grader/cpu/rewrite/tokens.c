@@ -7,6 +7,7 @@
 #include <string.h>
 
 const char* shown_name;
+bool any_source;
 struct token* tokens;
 static size_t token_count;
 

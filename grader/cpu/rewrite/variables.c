@@ -162,6 +162,10 @@ static void read_declaration(size_t c, size_t end) {
             continue;
         }
         if (is_one_of(t, others)) return;
+        if (is(t, "__managed__")) {  // everybody's: there is nothing to check
+            replace(t, "CUDEV_MANAGED");
+            return;
+        }
         if (is(t, "template") || is_one_of(t, "struct class union enum")) {
             bool parameters = is(t, "template");
             if (parameters && !is(code[i + 1], "<")) return;

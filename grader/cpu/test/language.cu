@@ -255,6 +255,14 @@ __global__ void with_default(int* out, int less = 1 < 2) {
     out[threadIdx.x] += less;
 }
 
+// A kernel and a function of the host with one name.
+__global__ void same_name(int* p, int value) {
+    p[threadIdx.x] = value;
+}
+static void same_name(int* p, int value, int threads) {
+    same_name<<<1, threads>>>(p, value);
+}
+
 int main(void) {
     launches();
     grids();
@@ -265,6 +273,8 @@ int main(void) {
     for (int i = 0; i < 4; i++) CHECK(int_at(out, i) == 10 + i);
     with_default<<<1, 4>>>(out);
     for (int i = 0; i < 4; i++) CHECK(int_at(out, i) == 11 + i);
+    same_name(out, 8, 4);
+    CHECK(int_at(out, 3) == 8);
     cudaFree(out);
     CHECK(cudaGetLastError() == cudaErrorInvalidValue);  // the one provoked above
     return failures != 0;

@@ -147,6 +147,10 @@ sh "$here/hardware/instructions.sh" check "$build" || failed=1
 # ---- the watchers ----
 sh "$here/watch/run.sh" "$build" || failed=1
 
+# ---- files that are not graded, and the device on its own ----
+sh "$here/any/run.sh" "$build" || failed=1
+sh "$here/install.sh" "$build" || failed=1
+
 # ---- predictions beside measurements ----
 sh "$here/hardware/proof.sh" check "$build" || failed=1
 

@@ -6,6 +6,7 @@
 #include "cpu/device/allocations.h"
 #include "cpu/device/far.h"
 #include "cpu/device/fault.h"
+#include "cpu/device/any.h"
 #include "cpu/device/symbols.h"
 #include "cpu/device/stacks.h"
 #include "cpu/device/watcher.h"
@@ -73,6 +74,8 @@ static __attribute__((noinline)) uint64_t outside(struct watch* watch, const vol
                                 (symbol.is && cudev_is_symbol(address + bytes - 1) &&
                                  !(is_write(access) && (symbol.fixed || symbol.constant)))))
         return IMAGE_OFFSET + image;
+    if (cudev_shares((const char*)p, bytes))
+        return image < IMAGE_SPACE ? IMAGE_OFFSET + image : WATCHED_BYTES;
     cudev_bounds_foreign(watch, p, bytes, access, pc);
     return WATCHED_BYTES;
 }

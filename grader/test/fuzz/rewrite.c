@@ -44,8 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // every second length is a file that is not graded
         char* argv[] = {"rewrite", name, "/dev/null", "kernel.cu", NULL};
-        rewrite_exit(rewrite_main(4, argv));
+        char* any[] = {"rewrite", "--any", name, "/dev/null", "kernel.cu", NULL};
+        rewrite_exit(size % 2 ? rewrite_main(5, any) : rewrite_main(4, argv));
     }
     int status;
     if (child < 0) abort();

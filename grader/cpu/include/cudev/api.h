@@ -116,7 +116,7 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* grid, int
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
     if (most <= 0 || most > 1024) most = 1024;
     *grid = *block = 0;
-    for (int size = most / warpSize * warpSize; size > 0; size -= warpSize) {
+    for (int size = most / 32 * 32; size > 0; size -= 32) {
         cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
             &count, (const void*)kernel, size, (size_t)shared_bytes(size));
         if (error != cudaSuccess) return error;
@@ -138,6 +138,7 @@ inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int* grid, int* block, R (
     return cudaOccupancyMaxPotentialBlockSize(grid, block, (const void*)kernel, shared_bytes, most);
 }
 
+#ifndef CUDEV_HOST
 // cudaLaunchKernel: args[i] points at argument i of a kernel of known type.
 namespace cudev {
 template <size_t... I> struct indices {};
@@ -187,5 +188,6 @@ inline cudaError_t cudaLaunchKernel(void (*kernel)(A...), dim3 grid, dim3 block,
                                                file, line, 1, grid, block, shared_bytes, stream);
     return cudev::launch_kernel(kernel, site, args, typename cudev::count_to<sizeof...(A)>::type());
 }
+#endif
 
 #endif

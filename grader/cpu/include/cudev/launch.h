@@ -66,6 +66,35 @@ template <class... Args> inline void check_arguments(const cudev_launch_site& si
     (void)index;
 }
 
+// A parameter that is a reference, to memory that host and kernels share, is kept as an address.
+template <class T> struct is_reference {
+    static constexpr bool value = false;
+    typedef T plain;
+};
+template <class T> struct is_reference<T&> {
+    static constexpr bool value = true;
+    typedef T plain;
+};
+template <class T> struct held {
+    T value;
+    T get() const {
+        return value;
+    }
+};
+template <class T> struct held<T&> {
+    T* value;
+    T& get() const {
+        return *value;
+    }
+};
+template <class T> inline held<T> hold(const cudev_launch_site*, int, T value) {
+    return {value};
+}
+template <class T> inline held<T&> hold_reference(const cudev_launch_site* site, int i, T& value) {
+    cudev_check_argument(site, i, &value, sizeof value);
+    return {&value};
+}
+
 // at() leaves the configuration with the runtime until the arguments have been evaluated; those may
 // launch kernels themselves, so the runtime keeps a stack of them.
 template <auto kernel> struct known;
@@ -74,7 +103,24 @@ template <class... Parameters, void (*kernel)(Parameters...)> struct known<kerne
         cudev_launch_site site;
         cudev_pop_site(&site);
         check_arguments(site, args...);
-        launch(site, [=] { kernel(args...); });
+        if constexpr ((is_reference<Parameters>::value || ...)) {
+            int i = 0;
+            run_held(site, hold_any<Parameters>(&site, i++, args)...);
+        } else {
+            launch(site, [=] { kernel(args...); });
+        }
+    }
+    template <class T>
+    static auto hold_any(const cudev_launch_site* site, int i,
+                         typename is_reference<T>::plain& value) {
+        if constexpr (is_reference<T>::value)
+            return hold_reference(site, i, value);
+        else
+            return hold(site, i, value);
+    }
+    template <class... Held>
+    static void run_held(const cudev_launch_site& site, Held... arguments) {
+        launch(site, [=] { kernel(arguments.get()...); });
     }
     static auto at(const cudev_launch_site& site) -> void (*)(Parameters...) {
         cudev_push_site(&site);

@@ -1,0 +1,5 @@
+#include <cub/cub.cuh>  // refused: CUB
+void f() {}
+int main() {
+    return 0;
+}

@@ -1,0 +1,5 @@
+#include <cufft.h>  // refused: cuFFT
+void f() {}
+int main() {
+    return 0;
+}

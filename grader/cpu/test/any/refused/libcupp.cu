@@ -1,0 +1,5 @@
+#include <cuda/barrier>  // refused: libcu++
+void f() {}
+int main() {
+    return 0;
+}

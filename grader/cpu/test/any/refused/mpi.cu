@@ -1,0 +1,5 @@
+#include <mpi.h>  // refused: MPI
+void f() {}
+int main() {
+    return 0;
+}

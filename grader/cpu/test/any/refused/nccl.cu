@@ -1,0 +1,5 @@
+#include <nccl.h>  // refused: NCCL
+void f() {}
+int main() {
+    return 0;
+}

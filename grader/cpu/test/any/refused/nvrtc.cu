@@ -1,0 +1,5 @@
+#include <nvrtc.h>  // refused: NVRTC
+void f() {}
+int main() {
+    return 0;
+}

@@ -1,0 +1,5 @@
+#include <thrust/sort.h>  // refused: Thrust
+void f() {}
+int main() {
+    return 0;
+}

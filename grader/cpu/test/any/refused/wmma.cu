@@ -1,0 +1,5 @@
+#include <mma.h>  // refused: nvcuda::wmma
+void f() {}
+int main() {
+    return 0;
+}
