@@ -59,8 +59,8 @@ static void lengths_differ(struct check* c) {
     decode_case(with_lengths(decode_of(c, 4, 16), 8, of_eight), "", JUDGE_O);
 }
 
-// Two sequences, two key heads of each, and of a group of 20 two tiles of rows have their parts at a
-// time, if blocks begin in another order.
+// Two sequences, two key heads of each, and of a group of 20 two tiles of rows have their parts at
+// a time, if blocks begin in another order.
 static void mixed_blocks(struct check* c) {
     const int64_t lengths[] = {pages(c, 30, 40), pages(c, 30, 40)};
     struct decode p = with_lengths(with_key_heads(decode_of(c, 20, 16), 2), 2, lengths);
