@@ -22,10 +22,10 @@ static const struct bench_size sizes[] = {
     {"B = 1; N = 16384; d = 64; causal", {1, 16384, 64, 1, 32}},
     {"B = 16; N = 1024; d = 128; causal", {16, 1024, 128, 1, 32}},
     {"B = 16; N = 1024; d = 64; causal", {16, 1024, 64, 1, 32}},
-    {"N = 16384; d = 128; to eight bits, a scale for each block", {1, 16384, 128, 0, 32, 1, 0, 1}},
-    {"N = 16384; d = 128; to eight bits, one scale", {1, 16384, 128, 0, 32, 0, 0, 1}},
-    {"N = 16384; d = 128; to eight bits, transposed", {1, 16384, 128, 0, 32, 1, TRANSPOSED, 1}},
-    {"N = 16384; d = 128; to eight bits, rotated", {1, 16384, 128, 0, 32, 1, ROTATED, 1}},
+    {"N = 16384; d = 128; to eight bits; a scale for each block", {1, 16384, 128, 0, 32, 1, 0, 1}},
+    {"N = 16384; d = 128; to eight bits; one scale", {1, 16384, 128, 0, 32, 0, 0, 1}},
+    {"N = 16384; d = 128; to eight bits; transposed", {1, 16384, 128, 0, 32, 1, TRANSPOSED, 1}},
+    {"N = 16384; d = 128; to eight bits; rotated", {1, 16384, 128, 0, 32, 1, ROTATED, 1}},
     {0},
 };
 

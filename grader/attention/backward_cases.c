@@ -255,6 +255,7 @@ void backward_case_repeatable(struct problem p) {
     problem_begin(&p, SHARED, "");
     backward_fill(&p);
     backward_spread_keys(&p, 512, 0);
+    check_crowd_blocks(p.check);
     backward_run(&p);
     for (enum which a = ARRAY_dQ; a <= ARRAY_dV; a++) {
         struct tensor* t = p.array[a].tensor;

@@ -302,6 +302,10 @@ void check_mix_blocks(struct check* c) {
     c->few_blocks = ARENA_MIXED;
 }
 
+void check_crowd_blocks(struct check* c) {
+    c->few_blocks = ARENA_CROWDED;
+}
+
 // The way of the device (cpu/device/far.c): memory is mapped a second time, at a high address.
 static bool maps_far(void) {
     void *const high = (void*)((uintptr_t)1 << 46), *again = MAP_FAILED;

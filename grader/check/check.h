@@ -123,6 +123,10 @@ void check_pose_as(struct check* c, const char* id);
 // promises none. Not for a kernel whose blocks wait for earlier ones.
 void check_mix_blocks(struct check* c);
 
+// On the CPU device as many blocks of the case run at a time as can, also on few processors: what
+// depends on who comes first comes out in more ways.
+void check_crowd_blocks(struct check* c);
+
 // Scratch memory for the launcher, poisoned before every round; bytes >= 0.
 void check_workspace(struct check* c, const char* name, int64_t bytes);
 

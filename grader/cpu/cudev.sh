@@ -99,8 +99,8 @@ has_cuda() {
 }
 
 # What the files include, and what that includes: lines "path", in user folders alone. CUDA's own
-# headers, where a system has them among its own, are none of ours: "+name line file", with the place
-# of the #include.
+# headers, where a system has them among its own, are none of ours: "+name line file", with the
+# place of the #include.
 eval "set -- $places"
 user_folders=''
 for folder in "$@"; do

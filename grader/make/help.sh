@@ -19,6 +19,7 @@ make bench LESSON=05|all      how fast it is on this GPU, beside the steps and t
 make train                    a language model on your kernels (MODEL=tiny|small|124m STEPS= SEED=)
 make tune LESSON=14           the tile sizes that are fastest on this GPU
 make run FILE=x.cu ARGS='1 2' any .cu on the CPU device (WATCH=check, profile: watched)
+make install-cpu PREFIX=dir   the CPU device on its own: cudev, headers, library, manual
 make plots                    draws your bench over the recorded ones, in build/plots/ (PNG=1: also as PNG)
 make doctor                   what this machine can grade, and how to mend what it cannot
 make reset LESSON=12          the untouched exercise again; yours is saved first

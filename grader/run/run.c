@@ -418,7 +418,9 @@ static void run_round(uint32_t r) {
     if (layout->altered) cudev_alter_products(altered);
     const int blocks[] = {[ARENA_FEW] = CUDEV_FEW_BLOCKS,
                           [ARENA_LAST] = CUDEV_LAST_BLOCK,
-                          [ARENA_MIXED] = CUDEV_MIXED_BLOCKS};
+                          [ARENA_MIXED] = CUDEV_MIXED_BLOCKS,
+                          [ARENA_CROWDED] = CUDEV_ALL_BLOCKS};
+    if (layout->few_blocks == ARENA_CROWDED) setenv("CUDEV_WORKERS", "8", 1);
     cudev_run_few(blocks[layout->few_blocks], (int)layout->few_bytes);
 #endif
     meter_start(layout->fail_call, r == 0 ? layout->fail_at : 0);

@@ -140,4 +140,6 @@ expect "tune: no GPU, no figures, no failure" sh -c \
     "PATH=/usr/bin:/bin make -s tune LESSON=14 | grep -q 'no GPU with nvcc here'"
 expect "tune: a lesson without tiles" sh -c \
     "make -s tune LESSON=02 2>&1 | grep -q 'has no tiles to choose from'"
+expect "no size of a lesson has a comma in its name, which the record parts its columns by" sh -c \
+    "! grep -nE '^    \\{\"[^\"]*,' grader/*/bench.c"
 finish

@@ -47,7 +47,7 @@ name="make prints the commands" says 0 "make grade LESSON=12" make
 make >help.txt
 missing=
 for target in $(sed -n '/^.PHONY:/,/^.SECONDARY:/p' Makefile | tr -cs 'a-z0-9-' ' '); do
-    case $target in help | tools | library | ready | units | fuzzers | analyzed | whole | lesson | clean) continue ;; esac
+    case $target in help | tools | trainers | library | ready | units | fuzzers | analyzed | whole | lesson | clean) continue ;; esac
     grep -q "^make.* $target\b" help.txt || missing="$missing $target(make)"
     grep -q "^| .make.*\b$target\b" README.md || missing="$missing $target(README.md)"
 done

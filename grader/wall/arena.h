@@ -60,8 +60,9 @@ static inline bool arena_is_written(uint32_t role) {
     return role == ARENA_OUTPUT || role == ARENA_IN_PLACE;
 }
 
-// Which blocks of large grids run: all, a few, the last one alone; or all, in another order.
-enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST, ARENA_MIXED };
+// Which blocks of large grids run: all, a few, the last one alone; all, in another order; or all,
+// more at a time.
+enum arena_blocks { ARENA_ALL, ARENA_FEW, ARENA_LAST, ARENA_MIXED, ARENA_CROWDED };
 
 struct arena_tensor {
     char name[ARENA_NAME];

@@ -245,7 +245,7 @@ __global__ void copy_swapped(float* p) {
 // CASE copy_shared bad_address 86 which is not global memory (not device memory), at @copy_from
 // CASE copy_local bad_address 86 which is not global memory (not device memory), at @copy_from
 // CASE copy_null bad_address 86 which is not global memory (a NULL pointer), at @copy_from
-// CASE copy_wild bad_address 86 which is not global memory
+// CASE copy_wild out_of_bounds 86 which is not global memory
 // CASE copy_odd misaligned 86 cp_async16() reads from global memory, an address that is no multiple of 16, at @copy_from
 __global__ void copy_from(const float* p, int which) {
     __shared__ __align__(16) float s[8];
