@@ -2,6 +2,10 @@
 #ifndef COURSE_WGMMA_H
 #define COURSE_WGMMA_H
 
+#include "hopper.h"
+
+#ifndef __CUDEV__  // the CPU device has its own
+
 // ---- matrix products of a warpgroup ------------------------------------------------------------
 //
 // A warpgroup is four warps; the first one's number is a multiple of 4. It multiplies 64 rows of A
@@ -245,4 +249,5 @@ WGMMA_OF_EIGHT(e5m2)
 #undef TEXT_32
 #undef DESCRIPTOR_HIGH
 
+#endif
 #endif

@@ -17,6 +17,10 @@ debug LESSON= CASE= FILE= FROM= SEED= CARD=
 profile LESSON= FILE= FROM= SEED= CARD= FORMAT=
 trace LESSON= FILE= FROM=
 bench LESSON= BUDGET= PYTHON=
+torch LESSON= FROM= FILE= PARTNER= PYTHON= DEVICE= SEED=
+train FROM= MODEL= STEPS= SEED= OUT= DEVICE=
+run FILE= ARGS= FLAGS= IN= WATCH=
+install-cpu PREFIX=
 tune LESSON=
 plots PNG= GPU= DATA=
 doctor
@@ -39,6 +43,7 @@ analyze
 coverage
 mutate-grader LESSON=
 test-gpu LESSON=
+test-torch PYTHON= DEVICE=
 test-cpu
 test-aarch64
 proof

@@ -230,12 +230,12 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
         mbarrier_wait(&smem.full[next], parity);
         issue_scores<T>(s.S, s.K, s.Q + next * T::STAGE);
         issue_scores<T>(s.dP, s.V, s.dO + next * T::STAGE);
-        load_columns<T>(columns, smem.LSE[next]);
+        load_columns<T::BLOCK_Q>(columns, smem.LSE[next]);
         wgmma_wait<0>();
         wgmma_hold<T::BLOCK_Q / 2>(s.S);
         wgmma_hold<T::BLOCK_Q / 2>(s.dP);
         exponentials<T, masked>(s, columns, p);
-        load_columns<T>(columns, smem.delta[next]);
+        load_columns<T::BLOCK_Q>(columns, smem.delta[next]);
         subtract_delta<T>(s, columns);
     }
     const int to_next_head = p.tiles_q - end_of<T>(s.place, p) + s.place.first + 1;
@@ -249,14 +249,14 @@ __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_sm
                                              const struct backward& p) {
     float columns[T::BLOCK_Q / 4];
     mbarrier_wait(&smem.full[0], 0);
-    load_columns<T>(columns, smem.LSE[0]);
+    load_columns<T::BLOCK_Q>(columns, smem.LSE[0]);
     mbarrier_wait(&smem.own_full, 0);
     issue_scores<T>(s.S, s.K, s.Q);
     issue_scores<T>(s.dP, s.V, s.dO);
     wgmma_wait<1>();
     wgmma_hold<T::BLOCK_Q / 2>(s.S);
     exponentials<T, true>(s, columns, p);
-    load_columns<T>(columns, smem.delta[0]);
+    load_columns<T::BLOCK_Q>(columns, smem.delta[0]);
     wgmma_wait<0>();
     wgmma_hold<T::BLOCK_Q / 2>(s.dP);
     subtract_delta<T>(s, columns);
