@@ -205,6 +205,7 @@ static const struct {
     {"symbols", "cudaStreamAddCallback U\n", "cannot follow: call the function in the launcher"},
     {"symbols", "cudaHostRegister U\n", "calls cudaHostRegister, which the grader cannot follow"},
     {"symbols", "cudaCreateTextureObject U\n", "calls cudaCreateTextureObject, which the grader"},
+    {"symbols", "cudaGetDriverEntryPoint U\n", "calls cudaGetDriverEntryPoint, which the grader"},
     {"symbols", "cudev_texture_of U\n", "uses cudev_texture_of"},
     {"symbols", "add T 0 9\ncudev_any_shares T 0 9\n", "defines the C symbol cudev_any_shares"},
     {"symbols", "cudaMemcpy3D U\n", "cannot follow: use cudaMemcpy2D(), once for each layer"},
