@@ -27,9 +27,9 @@ enum {
     LONG = 2048,         // keys: from here on tiles are large
 };
 
-// The weights of a row in a block add up to less than this, or the row gets a new m. So O, a sum of
-// at most 2^31 / BLOCK_K blocks times a V of up to 2^80, stays below 2^127; and where one key
-// dominates a row, its weight is near 1 again, which bf16 holds.                   (README eq. 4)
+// A lane's weights of a row in a block, 32 of 128, add up to less than this, or the row gets a new
+// m. So O, a sum of at most 2^31 / BLOCK_K blocks times a V of up to 2^80, stays below 2^127; and
+// where one key dominates a row, its weight is near 1 again, which bf16 holds.     (README eq. 4)
 #define LARGEST_SUM 0x1p12f
 
 // The sizes of a kernel. under_PV: exponentials run under this block's P V; else behind it.

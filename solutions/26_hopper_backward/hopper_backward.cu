@@ -224,7 +224,7 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     float dQ[PANEL / 2], column[COLUMNS];
     s.tile = next_tile<T>(s.tile, s.place, p);
     s.buffer = buffer + 1 == BUFFERS ? 0 : buffer + 1;
-    // BEGIN SOLUTION (about 70 lines): dV, dS, dK and the last round's dQ; the next S, P and dP
+    // BEGIN SOLUTION (about 55 lines): dV, dS, dK and the last round's dQ; the next S, P and dP
     // dV, and dS meanwhile; of 128 queries by halves, for fewer registers.
 #pragma unroll
     for (int half = 0; half < T::BLOCK_Q / 64; half++) {
@@ -243,7 +243,8 @@ __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T
     if (first) {
         wgmma_wait<0>();
     } else {
-        // The other's dS of the last round is there before it is multiplied.
+        // The other's dS of the last round is there, and that of this consumer's other warps; and
+        // all 128 threads have read LSE and delta before thread 0 frees them.
         named_sync(DS_READY + 2 * (1 - s.w) + (s.turn ^ 1), BOTH);
         issue_dQ<T>(dQ, s.dS + old * T::BUFFER, s.K_rows);
         wgmma_wait<1>();  // dV and dK
@@ -323,8 +324,8 @@ __device__ __forceinline__ void first_scores(struct state<T>& s, struct block_sm
     wgmma_hold<T::BLOCK_Q / 2>(s.dP);
     subtract_delta<T>(s, column, smem.delta[0]);
     if (s.w == 0) named_arrive(STARTED, BOTH);
-    // All 128 threads have read LSE and delta before thread 0 frees them. Later rounds have other
-    // barriers on the way.
+    // All 128 threads have read LSE and delta before thread 0 frees them. In later rounds the wait
+    // for DS_READY does that.
     named_sync(COLUMNS_READ + s.w, WARPGROUP);
 }
 
@@ -472,7 +473,7 @@ __device__ __forceinline__ void add(struct block_smem<T>& smem, const struct bac
             __syncwarp();  // ... before any lane says so
             if (T::SAME_BITS) last = half;
         }
-    if (asks) bulk_wait<0>();  // shared memory must live until it is read
+    if (asks) bulk_wait<0>();  // all is added; and shared memory must live until it is read
     if (T::SAME_BITS && asks && last >= 0) pass_turn(p, last);
 }
 

@@ -17,7 +17,7 @@ enum {
 };
 
 // P is relative to its largest weight so far, which is then 2^8: e4m3 has numbers up to 448, and
-// twice as many of them are below 1 as above. It cancels in O / l.                (README eq. 5)
+// more than half of them are above 1, where P alone has none. It cancels in O / l. (README eq. 5)
 #define P_EXPONENT 8.0f
 
 // ---- to eight bits -----------------------------------------------------------------------------
