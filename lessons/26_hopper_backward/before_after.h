@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(BEFORE_THREADS)
 }
 
 // 16 rows of a warp times a factor, as bf16, through shared memory to the tensor: row r of `tile`,
-// whose panels are panel_elements apart, becomes row row0 + r of the head. acc: the warp's part of a
-// D of wgmma with 64 * PANELS columns. Nobody else uses these rows of the tile.
+// whose panels are panel_elements apart, becomes row row0 + r of the head. acc: the warp's part of
+// a D of wgmma with 64 * PANELS columns. Nobody else uses these rows of the tile.
 template <int PANELS>
 __device__ __forceinline__ void store_rows(const CUtensorMap* map, bf16* tile, int panel_elements,
                                            const float acc[PANELS * PANEL / 2], float factor,
