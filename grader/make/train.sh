@@ -16,6 +16,19 @@ exercises | solutions) ;;
     exit 2
     ;;
 esac
+case $model in
+tiny | small | 124m) ;;
+*)
+    echo "MODEL=$model is none of these: tiny, small, 124m." >&2
+    exit 2
+    ;;
+esac
+case ${STEPS:-1} in
+*[!0-9]* | 0*)
+    echo "STEPS=$STEPS is no whole number from 1." >&2
+    exit 2
+    ;;
+esac
 [ "${GPUS:-1}" = 1 ] || {
     echo "GPUS=$GPUS: make train uses one GPU; several, with NCCL, are not there." >&2
     exit 2

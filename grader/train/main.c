@@ -1,6 +1,7 @@
 // main.c: what `make train` runs: trains a model on a text, and has it write some.
 // usage: program --model NAME --text FILE --out FOLDER [--steps N] [--seed N]
 #include <cuda_runtime_api.h>
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -124,6 +125,20 @@ static int save(struct training* t) {
     return checkpoint_write(t->path, s) == 0 ? 0 : 1;
 }
 
+// Another training's checkpoint is kept beside, under another name.
+static int set_aside(struct training* t, const char* why) {
+    char kept[sizeof t->path + 16];
+    snprintf(kept, sizeof kept, "%s.before", t->path);
+    if (rename(t->path, kept) != 0) {
+        fprintf(stderr, "%s is %s, and cannot be kept as %s: %s. Move it, or name another OUT=.\n",
+                t->path, why, kept, strerror(errno));
+        return 1;
+    }
+    printf("The checkpoint %s is %s: it is kept as %s, and a training begins anew.\n", t->path, why,
+           kept);
+    return 0;
+}
+
 // Goes on where an interrupted training stopped.
 static int resume(struct training* t) {
     struct run_state* s = &t->state;
@@ -136,7 +151,7 @@ static int resume(struct training* t) {
         for (int64_t i = 0; i <= s->steps; i++) s->held_out[i] = NAN;
         return 0;
     }
-    if (why) printf("The checkpoint %s is %s: a training begins anew.\n", t->path, why);
+    if (why) return set_aside(t, why);
     if (!there) return 0;
     printf("Goes on after step %lld of %s.\n", (long long)s->step, t->path);
     int status = model_load(t->model, s->w, s->mean, s->square);

@@ -283,7 +283,7 @@ template <class T> __device__ __forceinline__ void pack(struct state<T>& s) {
 
 // The softmax of a tile's first block.
 template <class T> __device__ __forceinline__ void first_softmax(struct state<T>& s) {
-    float alpha[2];
+    float alpha[2] = {};
     s.m[0] = s.m[1] = -INFINITY;
     mask_edges(s.S, s.seen, s.j * BLOCK_K);
     raise_maximum<T>(s, alpha);
@@ -295,7 +295,7 @@ template <class T, bool masked>
 __device__ __forceinline__ void round_of(struct state<T>& s, struct block_smem<T>& smem) {
     s.j--;
     unsigned stage = s.round % STAGES, next = (s.round + 1) % STAGES;
-    float sum[2], alpha[2];
+    float sum[2] = {}, alpha[2] = {};
     mbarrier_wait(&smem.K_full[next], (s.round + 1) / STAGES % 2);
     s.scales = smem.scales[next];
     named_sync(TURN + s.consumer, TURN_THREADS);  // also: all 128 have read the scales
