@@ -35,6 +35,11 @@ goes_on() {
 }
 expect "train: it goes on" goes_on
 expect "train: with the bits of one that nobody interrupted" cmp "$dir/whole/tiny.checkpoint" "$dir/parts/tiny.checkpoint"
+aside() {
+    program parts --steps 2 >"$dir/third" 2>&1 && grep -q 'is kept as' "$dir/third" &&
+        cmp "$dir/whole/tiny.checkpoint" "$dir/parts/tiny.checkpoint.before"
+}
+expect "train: another STEPS= keeps what was there" aside
 cut() {
     head -c 100000 "$dir/half" >"$dir/parts/tiny.checkpoint"
     ! program parts >"$dir/third" 2>&1 && grep -q 'is damaged' "$dir/third"

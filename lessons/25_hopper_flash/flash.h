@@ -24,7 +24,7 @@ struct flash {
     CUtensorMap Q_map, K_map, V_map, O_map;
     struct rows Q, K, V, O;  // Q and K: for scores that are computed again
     float* LSE;
-    int* tickets;  // the next tile that nobody has; how many blocks are done
+    int* tickets;  // tiles taken beyond each block's first; how many blocks are done
     const int *cu_seqlens, *lists;
     int B, N_q, N_k, H_q, H_k, causal, window, documents;
     int tiles, tiles_of_head, section;  // section: heads that are worked on together
@@ -227,8 +227,8 @@ __device__ __forceinline__ void multiply_rows(float O[T::d / 2], const float fac
     for (int i = 0; i < T::d / 2; i++) O[i] *= factor[i / 2 % 2];
 }
 
-// What is left to do for a warp's 16 rows of the tile, from its row `first` on, in a block that
-// ends with them: LSE, and O / l by way of shared memory.                         (README eq. 5)
+// Of steps 1 to 4: what is left to do for a warp's 16 rows of the tile, from its row `first` on, in
+// a block that ends with them: LSE, and O / l by way of shared memory.            (README eq. 5)
 //     LSE = m scale + ln l;  O = 0 and LSE = -infinity for a row that sees no key
 template <class T>
 __device__ __forceinline__ void finish_rows(const struct flash& p, const struct place& place,

@@ -25,7 +25,7 @@ struct flash {
     CUtensorMap Q_map, K_map, V_map, O_map;
     struct rows O;
     float* LSE;
-    int* tickets;  // the next tile that nobody has; how many blocks are done
+    int* tickets;  // tiles taken beyond each block's first; how many blocks are done
     const float *Q_scales, *K_scales, *V_scales;
     int B, N_q, N_k, H_q, H_k, causal, per_block;
     int tiles, tiles_of_head, section;  // section: heads that are worked on together

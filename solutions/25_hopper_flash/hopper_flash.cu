@@ -24,7 +24,7 @@ enum {
     TURN = 1,            // named barrier TURN + w: it is consumer w's turn to issue products
     TURN_THREADS = 256,  // who gives a turn, and who takes it
     SECTION = 16 << 20,  // bytes of K and V of the heads that are worked on together, in L2
-    LONG = 2048,         // keys: from here on tiles are large
+    LONG = 2048,         // keys: from here on d = 64 has three consumers, d = 128 softmax under PV
 };
 
 // A lane's weights of a row in a block, 32 of 128, add up to less than this, or the row gets a new
