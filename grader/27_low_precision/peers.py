@@ -65,7 +65,7 @@ class Peers:
             raise RuntimeError("no other kernel makes these bytes")
         if peer not in self.calls:  # the first call is not timed
             self.calls[peer] = {"SDPA cuDNN": self.of_sdpa, "lesson 25": self.of_lesson_25,
-                                "FlashAttention-3 e4m3": self.of_fa3, "cuDNN e4m3": self.of_cudnn}[peer]()
+                                "FlashAttention-3 e4m3": self.of_fa3, "cuDNN e4m3": self.of_cudnn}[self.names[peer]]()
         return self.calls[peer]()
 
     def of_sdpa(self):
@@ -119,7 +119,10 @@ class Peers:
         outputs[0].set_output(True).set_dim(list(O.shape)).set_stride(list(O.stride())).set_data_type(cudnn.data_type.BFLOAT16)
         for tensor in outputs[2:4]:
             tensor.set_output(True).set_dim([1, 1, 1, 1]).set_stride([1, 1, 1, 1]).set_data_type(cudnn.data_type.FLOAT)
-        graph.build([cudnn.heur_mode.A])
+        try:
+            graph.build([cudnn.heur_mode.A])
+        except cudnn.cudnnGraphNotSupportedError as refused:  # no RuntimeError, as others refuse
+            raise RuntimeError(str(refused)) from refused
         pack = dict(zip(inputs + [outputs[0], *outputs[2:4]], given + [O, *amax]))
         workspace = torch.empty(graph.get_workspace_size(), dtype=torch.uint8, device="cuda")
 
