@@ -25,10 +25,10 @@ class Strides(ctypes.Structure):
 
 
 class Peers:
-    fa3 = staticmethod(flash_attention_3())
+    fa3 = flash_attention_3()
     names = ("SDPA cuDNN",)
     names += ("lesson 25",) if os.path.exists(LESSON_25) else ()
-    names += ("FlashAttention-3 e4m3",) if fa3.__func__ else ()
+    names += ("FlashAttention-3 e4m3",) if fa3 else ()
     names += ("cuDNN e4m3",) if cudnn else ()
     kinds = ("pytorch",) * len(names)
     looser = 1.0
@@ -99,7 +99,7 @@ class Peers:
         q, k, v = (s.expand(self.B, self.H).contiguous() for s in self.one_scale())
 
         def call():
-            result = self.fa3(Q, K, V, causal=self.causal, q_descale=q, k_descale=k, v_descale=v)
+            result = self.fa3.flash_attn_func(Q, K, V, causal=self.causal, q_descale=q, k_descale=k, v_descale=v)
             return (result[0] if isinstance(result, tuple) else result).transpose(1, 2)
 
         return call
