@@ -31,7 +31,8 @@ class Peers:
     names += ("FlashAttention-3 e4m3",) if fa3 else ()
     names += ("cuDNN e4m3",) if cudnn else ()
     kinds = ("pytorch",) * len(names)
-    looser = 1.0
+    looser = 2.0  # cuDNN's O has eight bits on Hopper: 2^-4 of itself may be missing
+    of_O = 64  # its scale; the largest V is 448 / 64
 
     def __init__(self, bench, n):
         self.bench = bench
@@ -82,7 +83,7 @@ class Peers:
         sizes = [self.B, self.N, self.N, self.H, self.H, self.d]
         rest = [ctypes.c_float(self.d**-0.5), int(self.causal), 0, 0, None, None, ctypes.c_void_p(tickets.data_ptr())]
 
-        def call():
+        def call(kept=(arrays, LSE, tickets)):  # the pointers alone would not keep them
             if launcher(*pointers, *sizes, packed, packed, packed, packed, *rest):
                 raise RuntimeError("lesson 25 refused")
             return O.transpose(1, 2)
@@ -109,14 +110,14 @@ class Peers:
         graph = cudnn.pygraph(io_data_type=cudnn.data_type.FP8_E4M3, intermediate_data_type=cudnn.data_type.FLOAT,
                               compute_data_type=cudnn.data_type.FLOAT)
         one = torch.ones(1, 1, 1, 1, device="cuda")
-        given = [rows_outside(x) for x in self.bytes] + scales + [one / 256, one * 256, one]
+        given = [rows_outside(x) for x in self.bytes] + scales + [one / 256, one * 256, one * self.of_O]
         types = [cudnn.data_type.FP8_E4M3] * 3 + [cudnn.data_type.FLOAT] * 6
         inputs = [graph.tensor(dim=list(x.shape), stride=list(x.stride()), data_type=t) for x, t in zip(given, types)]
         outputs = graph.sdpa_fp8(*inputs[:3], *inputs[3:6], descale_s=inputs[6], scale_s=inputs[7], scale_o=inputs[8],
                                  is_inference=True, attn_scale=self.d**-0.5, use_causal_mask=self.causal)
-        O = rows_outside(torch.empty(self.B, self.H, self.N, self.d, dtype=torch.bfloat16, device="cuda"))
+        O = rows_outside(torch.empty(self.B, self.H, self.N, self.d, dtype=torch.uint8, device="cuda"))
         amax = [torch.empty(1, 1, 1, 1, device="cuda") for _ in range(2)]
-        outputs[0].set_output(True).set_dim(list(O.shape)).set_stride(list(O.stride())).set_data_type(cudnn.data_type.BFLOAT16)
+        outputs[0].set_output(True).set_dim(list(O.shape)).set_stride(list(O.stride())).set_data_type(cudnn.data_type.FP8_E4M3)
         for tensor in outputs[2:4]:
             tensor.set_output(True).set_dim([1, 1, 1, 1]).set_stride([1, 1, 1, 1]).set_data_type(cudnn.data_type.FLOAT)
         try:
@@ -133,6 +134,8 @@ class Peers:
         return call
 
     def deliver(self, peer, O):
+        if O.dtype == torch.uint8:
+            O = (O.view(torch.float8_e4m3fn).float() / self.of_O).bfloat16()
         self.bench.put("O", O.transpose(1, 2))
         self.bench.put_agreed("LSE")
 
