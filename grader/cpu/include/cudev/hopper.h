@@ -124,6 +124,18 @@ __forceinline__ void fence_proxy_async_global(CUDEV_HERE) {
     cudev_fence_proxy(1, file, line);
 }
 
+// ---- flags in global memory ----
+
+__forceinline__ int load_acquire(const int* flag) {
+    const int value = atomicAdd((int*)flag, 0);
+    __threadfence();
+    return value;
+}
+__forceinline__ void add_release(int* flag, int more) {
+    __threadfence();
+    atomicAdd(flag, more);
+}
+
 // ---- wgmma ----
 
 __forceinline__ void wgmma_fence(CUDEV_HERE) {
