@@ -23,7 +23,6 @@ enum {
 // What a kernel works on.
 struct flash {
     CUtensorMap Q_map, K_map, V_map, O_map;
-    const e4m3 *Q, *K;
     struct rows O;
     float* LSE;
     int* tickets;  // tiles taken beyond each block's first; how many blocks are done
@@ -88,46 +87,6 @@ __device__ __forceinline__ void issue_PV(float O[T::d / 2], const unsigned P[BLO
 #pragma unroll
     for (int n = 0; n < BLOCK_K / 32; n++) wgmma_e4m3_registers<T::d>(O, &P[4 * n], V + n * 2, 1);
     wgmma_commit();
-}
-
-// The number that a byte is.
-__device__ __forceinline__ float number_of(unsigned byte) {
-    if ((byte & 0x7f) == 0x7f) return NAN;
-    // Sign, exponent and fraction where a float has them; the exponent's bias is 120 less.
-    return __uint_as_float((byte & 0x80) << 24 | (byte & 0x7f) << 20) * 0x1p120f;
-}
-
-// A warp's 16 rows of Q K^T again, from global memory, for the 128 keys from first_key on, all of
-// which are there: no other warp takes part. row: the thread's first one, and the other is 8
-// further. For both factors four bytes in a row stand for k of 2t, 2t + 1, 2t + 8, 2t + 9.
-template <class T>
-__device__ __forceinline__ void scores_again(float S[BLOCK_K / 2], const struct flash& p,
-                                             const struct place& place, int row, int first_key) {
-    const int lane = threadIdx.x % 32;
-    const int64_t head = (int64_t)place.batch * p.H_q + place.head;
-    const e4m3* Q = p.Q + head * p.N_q * T::d + lane % 4 * 4;
-    const e4m3* K =
-        p.K + ((int64_t)key_head(p, place) * p.N_k + first_key + lane / 4) * T::d + lane % 4 * 4;
-    const e4m3* Q_row[2] = {Q + (int64_t)min(row, p.N_q - 1) * T::d,
-                            Q + (int64_t)min(row + 8, p.N_q - 1) * T::d};
-#pragma unroll
-    for (int i = 0; i < BLOCK_K / 2; i++) S[i] = 0.0f;
-#pragma unroll 1
-    for (int x = 0; x < T::d; x += 16) {
-        unsigned a[4], b[2];
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const unsigned pair = *(const unsigned*)(Q_row[i % 2] + x) >> i / 2 * 16;
-            a[i] = pack_bf16(number_of(pair & 0xff), number_of(pair >> 8 & 0xff));
-        }
-#pragma unroll
-        for (int n = 0; n < BLOCK_K / 8; n++) {
-            const unsigned four = *(const unsigned*)(K + 8 * n * T::d + x);
-            b[0] = pack_bf16(number_of(four & 0xff), number_of(four >> 8 & 0xff));
-            b[1] = pack_bf16(number_of(four >> 16 & 0xff), number_of(four >> 24));
-            mma_m16n8k16_bf16(&S[4 * n], a, b);
-        }
-    }
 }
 
 // ---- masks. A lane has two rows of S: S[i] is of row i / 2 % 2, of key i / 4 * 8 + i % 2 from its
@@ -196,7 +155,6 @@ static inline int make_maps(struct flash* p, const struct arrays8* a, int d, int
     // An array without rows has no map. Without a key it is that of rows of Q, and the block behind
     // the last key lies behind it.
     const bool keys = p->N_k > 0;
-    p->Q = a->Q, p->K = a->K;
     const int64_t heads = (int64_t)p->B * p->H_q, key_heads = keys ? (int64_t)p->B * p->H_k : 1;
     return encode_bytes(&p->Q_map, a->Q, d, p->N_q, heads, d, block_q) ||
            encode_bytes(&p->K_map, keys ? a->K : a->Q, d, keys ? p->N_k : 1, key_heads, d,

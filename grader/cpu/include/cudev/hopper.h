@@ -149,6 +149,9 @@ template <int pending> __forceinline__ void wgmma_wait(CUDEV_HERE) {
     cudev_wgmma_wait(pending, file, line);
 }
 template <int n> __forceinline__ void wgmma_hold(float*) {}
+template <int n> __forceinline__ void wgmma_move(unsigned* to, const unsigned* from) {
+    for (int i = 0; i < n; i++) to[i] = from[i];
+}
 
 __forceinline__ unsigned wgmma_descriptor(const void* tile, unsigned panel_bytes, CUDEV_HERE) {
     return cudev_wgmma_descriptor(tile, panel_bytes, file, line);
