@@ -27,8 +27,8 @@ enum {
 // more than half of them are above 1, where P alone has none. It cancels in O / l. (README eq. 5)
 #define P_EXPONENT 8.0f
 
-// A new m is 2^2 times the largest weight so far: so later ones seldom outgrow it.
-#define ROOM 2.0f
+// A new m is 2^3 times the largest weight so far: so later ones seldom outgrow it.
+#define ROOM 3.0f
 
 // ---- to eight bits -----------------------------------------------------------------------------
 
