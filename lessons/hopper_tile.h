@@ -108,8 +108,4 @@ static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t co
                              128);
 }
 
-static bool fits_tma(const bf16* matrix, int64_t stride) {
-    return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
-}
-
 #endif

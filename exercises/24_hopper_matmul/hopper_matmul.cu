@@ -172,7 +172,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     bulk_wait<0>();  // shared memory must live until it is read
 }
 
-// ---- maps (hopper_tile.h)
+// ---- a map (hopper_tile.h)
 
 // The map of a (rows, cols) matrix; TMA moves boxes of `box_rows` rows of a panel.
 static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t cols, int64_t stride,
@@ -184,11 +184,11 @@ static int encode(CUtensorMap* map, const bf16* matrix, int64_t rows, int64_t co
                              128);
 }
 
+// ---- launcher
+
 static bool fits_tma(const bf16* matrix, int64_t stride) {
     return (uintptr_t)matrix % 16 == 0 && stride % 8 == 0 && stride < (int64_t)1 << 39;
 }
-
-// ---- launcher
 
 // How long the blocks work on tiles of n columns, in columns: a wave after the other, and the last
 // one takes as long as if it were full (lesson 04).
