@@ -77,10 +77,11 @@ __device__ __forceinline__ void make_mask(kept_row kept[BLOCK_M], int row0, int 
 // Puts a warp's 16 rows of Z, or with `finished` of Y, into its place in shared memory.
 //     Z = X W^T + bias,  Y = dropout(f(Z))                               (lesson 08, eq. 1 to 3)
 //     Z[i][j] = sums[i][j] + bias[j],  j = col + 8 h + 2 t, + 1
-// bias[j / 8]: of the lane's two columns. kept[r]: its bits of row g + 8 r.
+// bias: from this lane's first column on, of which `left` are inside. kept[r]: the lane's bits of
+// row g + 8 r.
 template <int f, bool finished>
 __device__ __forceinline__ void put_rows(bf16 (*smem)[WARP_ROWS * PANEL],
-                                         const float sums[BLOCK_N / 2], const unsigned bias[EIGHTS],
+                                         const float sums[BLOCK_N / 2], const bf16* bias, int left,
                                          const unsigned kept[2][WORDS], float scale) {
     int lane = threadIdx.x % 32, row = lane % 16;  // of the 8 elements whose address it gives
 #pragma unroll
@@ -89,7 +90,7 @@ __device__ __forceinline__ void put_rows(bf16 (*smem)[WARP_ROWS * PANEL],
 #pragma unroll
         for (int h = 0; h < 2; h++) {
             const float* s = &sums[col / 2 + 4 * h];  // two of row g, two of row g + 8
-            unsigned b = bias[col / 8 + h];
+            unsigned b = col + 8 * h < left ? __ldg((const unsigned*)(bias + col + 8 * h)) : 0;
             float b0 = __uint_as_float(b << 16), b1 = __uint_as_float(b & 0xffff0000u);
 #pragma unroll
             for (int r = 0; r < 2; r++) {
@@ -136,12 +137,8 @@ __device__ __forceinline__ void finish_rows(struct layer_smem& smem, const float
                                             int row0, int col0, int first, int phase) {
     int lane = threadIdx.x % 32, g = lane / LANE_COLS, t = lane % LANE_COLS;
     bf16(*rows)[WARP_ROWS * PANEL] = smem.product.C[first / WARP_ROWS];
-    unsigned bias[EIGHTS];  // all on their way before one is used
-#pragma unroll
-    for (int j = 0; j < EIGHTS; j++) {
-        int col = col0 + 8 * j + 2 * t;
-        bias[j] = col < p.N ? *(const unsigned*)(l.bias + col) : 0;
-    }
+    const bf16* bias = l.bias + col0 + 2 * t;
+    int left = p.N - col0 - 2 * t;
     unsigned kept[2][WORDS] = {{~0u, ~0u}, {~0u, ~0u}};
     if (l.dropout.any) {
         mbarrier_wait(&smem.kept_full, phase);  // the mask of this tile is there
@@ -151,10 +148,10 @@ __device__ __forceinline__ void finish_rows(struct layer_smem& smem, const float
         if (lane == 0) mbarrier_arrive(&smem.kept_empty);
     }
     if (l.Z) {
-        put_rows<f, false>(rows, sums, bias, kept, 1.0f);
+        put_rows<f, false>(rows, sums, bias, left, kept, 1.0f);
         store_rows(l.Z, rows, row0, col0, p.M, p.N);
     }
-    put_rows<f, true>(rows, sums, bias, kept, l.dropout.scale);
+    put_rows<f, true>(rows, sums, bias, left, kept, l.dropout.scale);
     store_rows(l.Y, rows, row0, col0, p.M, p.N);
 }
 
