@@ -121,7 +121,7 @@ __device__ __forceinline__ void store_rows(bf16* out, const bf16 (*smem)[WARP_RO
         int col = first + lane * QUAD;
         bf16* to = out + (int64_t)row0 * N + col0 + col;
         if (col0 + col >= N) continue;
-#pragma unroll 4
+#pragma unroll 8
         for (int r = 0; r < rows; r++, to += N) {
             int piece = col % PANEL / 8 ^ r % 8;
             *(uint2*)to = *(const uint2*)&smem[col / PANEL][r * PANEL + piece * 8 + col % 8];
