@@ -462,10 +462,10 @@ static void safe(struct check* c) {
 }
 
 // A forward call whose products are all made by mma.sync, 16 * 8 * 16 multiplications each, or by
-// wgmma, as in solutions/24_hopper_matmul/layer; which reads X and W once a tile, writes its outputs
-// once and keeps nothing. Rows of X from a random one on hold numbers of 2^20 times the size, and W
-// of 2^-20 times: what is made of these rows has to change if the tensor cores make other products
-// of large numbers.
+// wgmma, as in solutions/24_hopper_matmul/layer; which reads X and W once a tile, writes its
+// outputs once and keeps nothing. Rows of X from a random one on hold numbers of 2^20 times the
+// size, and W of 2^-20 times: what is made of these rows has to change if the tensor cores make
+// other products of large numbers.
 static void moved(struct layer l) {
     enum { TILE = 64 };
     struct check* c = l.check;

@@ -3,9 +3,9 @@
 //     Z = X W^T + bias        Y = dropout(f(Z))        dZ = f'(Z) * dropout(dY)
 //
 // The product and its ring of stages are hopper_tile.h's, Philox, GELU and the backward pass are
-// epilogue.h's. New here is what a consumer does with its sums, and who makes the mask: it depends on
-// no sum. So three warps that have nothing to do, the producer's neighbours, make the mask of a
-// tile while the consumers multiply:
+// epilogue.h's. New here is what a consumer does with its sums, and who makes the mask, which
+// depends on no sum: three warps that have nothing to do, the producer's neighbours, make the mask
+// of a tile while the consumers multiply.
 //
 //     makers     wait kept_empty  128 x 256 bits by Philox;     arrive at kept_full
 //     consumers  multiply         wait kept_full, take 4 words; arrive at kept_empty
